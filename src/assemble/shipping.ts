@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { createFormat } from '../formats/registry.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, type Loaded } from '../config/load/load.ts'
 import { dayOf } from '../domain/day.ts'

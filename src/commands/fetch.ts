@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { withListedZones } from '../assemble/zones-for-commands.ts'
 import { fetchToStdout, formatNames, formOf, type FetchForm } from '../assemble/look.ts'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import type { Day } from '../domain/day.ts'
 import { isFailure } from '../domain/failure.ts'
 import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from './options.ts'

@@ -10,7 +10,7 @@ import type { Registration } from './command.ts'
 import { commandLine, example, quoted } from './program-name.ts'
 import { writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 
 export interface SimulateOptions {
   /** Address to listen on. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { acceptNewSink, renameSinkInStore } from '../assemble/sink-names.ts'
 import { sinkNameArgument, chooseSinks, unknownName } from './options.ts'
 import { exitCodes, UsageError, type Registration } from './command.ts'

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { exitCodes } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'

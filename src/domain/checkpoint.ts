@@ -1,8 +1,7 @@
 import type { CommittedPart } from './event/delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
-import type { Cursor } from './event/page.ts'
+import type { Cursor } from './scan/page.ts'
 import type { Stream } from './stream.ts'
-import type { RequestAnswer } from './read-request.ts'
 import type { Scan, ScanKind, ScanRecord } from './scan/scan.ts'
 import type { Ordering } from './scan/ordering.ts'
 
@@ -28,6 +27,16 @@ export interface Trouble {
   readonly retryAtMs: number
   /** An earlier trouble with the listing; it is in force again once this one has passed. */
   readonly under?: Omit<Trouble, 'atMs' | 'retryAtMs' | 'under'>
+}
+
+/** The outcome of a read request; written in the commit that answers it. */
+export interface RequestAnswer {
+  readonly id: string
+  readonly outcome: 'done' | 'left_out'
+  /** Unseen events that its scan found. */
+  readonly found?: number
+  /** Why the day was left out. */
+  readonly reason?: string
 }
 
 /** How a stream ended: `complete` when its last scan is done, `expired` when its day could no longer be read. */

@@ -3,6 +3,7 @@ import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
 import type { FiguresOf, UploadFigures, VolumeFigures } from './figures.ts'
 import type { Gap } from './gap.ts'
+import type { Guard } from './scan/guards.ts'
 import type { Priority, Stream } from './stream.ts'
 import type { FoundZone } from './zone-list.ts'
 
@@ -17,17 +18,6 @@ export const requestOutcomes = [
   'bad_body',
 ] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]
-
-/** Why a scan ended without reaching its end. */
-export const guards = [
-  'cursor_repeated',
-  'cursor_cycle',
-  'empty_pages',
-  'cursor_missing',
-  'too_many_pages',
-  'page_too_large',
-] as const
-export type Guard = (typeof guards)[number]
 
 /** API operations as metrics name them; any other name counts as `other`. */
 export const operations = [

@@ -1,3 +1,5 @@
+import type { Checkpoint, Trouble, RequestAnswer } from './checkpoint.ts'
+
 /**
  * A person asks for a complete full scan of a stream that begins after the request (backfill, `run --once`, `audit
  * --repair`). It is due at once. A scan carries the id of the request that it serves, so no clocks are compared. An
@@ -9,12 +11,20 @@ export interface ReadRequest {
   readonly source?: 'archive'
 }
 
-/** The outcome of a request; written in the commit that answers it. */
-export interface RequestAnswer {
-  readonly id: string
-  readonly outcome: 'done' | 'left_out'
-  /** Unseen events that its scan found. */
-  readonly found?: number
-  /** Why the day was left out. */
-  readonly reason?: string
+export function isAnswered(checkpoint: Checkpoint | undefined, { id }: ReadRequest): boolean {
+  return checkpoint?.lastRequest?.id === id
+}
+
+/** The failures of a read request back off separately from those of the live stream. */
+export function requestTroubleOf(
+  checkpoint: Checkpoint | undefined,
+  { id }: ReadRequest,
+): Trouble | undefined {
+  const held = checkpoint?.requestTrouble
+  return held?.request === id ? held : undefined
+}
+
+export function answerRequest(checkpoint: Checkpoint, answer: RequestAnswer): Checkpoint {
+  const { requestTrouble: _, ...rest } = checkpoint
+  return { ...rest, lastRequest: answer }
 }

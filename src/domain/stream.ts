@@ -27,3 +27,16 @@ export function onlyStream({ zone, day, sink }: Stream): Stream {
 
 /** The timer starts live work; a person requests a backfill. */
 export type Priority = 'live' | 'backfill'
+
+/** A zone and sink that the store knows, with the first day that is planned for it; kept for good. */
+export interface Route {
+  readonly zone: number
+  readonly sink: string
+  readonly firstDay: Day
+  /** Last instant at which the route was part of a running configuration. */
+  readonly plannedAtMs: number
+}
+
+export function routeKey(zone: number, sink: string): string {
+  return `${zone}/${sink}`
+}

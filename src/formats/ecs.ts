@@ -1,5 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
-import { isObject } from '../domain/text/is-object.ts'
+import { isObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
 import { categoryOf, filled, isoCountryOf, messageOf } from './describe-event.ts'
 import { dispositionOf } from './disposition.ts'

@@ -1,6 +1,6 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import type { Json } from '../domain/text/json.ts'
-import { isObject } from '../domain/text/is-object.ts'
+import { isObject } from '../domain/text/json.ts'
 import { jsonText } from '../domain/text/json-text.ts'
 import type { Format } from '../ports/delivery.ts'
 import { categoryOf, isoCountryOf, messageOf } from './describe-event.ts'

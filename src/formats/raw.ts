@@ -1,7 +1,6 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
-import type { Event, Identity } from '../domain/event/event.ts'
+import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { Json, JsonObject } from '../domain/text/json.ts'
-import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/delivery.ts'
 import type { Include, Wanted } from './include.ts'
 import { jsonLine, readObject } from './line.ts'

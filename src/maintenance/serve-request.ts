@@ -1,12 +1,12 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { isAnswered } from '../domain/answer-request.ts'
-import type { ReadRequest, RequestAnswer } from '../domain/read-request.ts'
+import { isAnswered } from '../domain/read-request.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
+import type { RequestAnswer } from '../domain/checkpoint.ts'
 import type { Failure } from '../domain/failure.ts'
-import { shortRetryMs } from '../domain/retry/short-retry.ts'
+import { shortRetryMs, retryWhileHeld } from '../domain/retry.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
-import { retryWhileHeld } from '../domain/retry/retry-while-held.ts'
 
 export interface ServeDeps {
   readonly store: Store

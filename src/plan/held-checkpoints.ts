@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { routeKey } from '../domain/route.ts'
+import { routeKey } from '../domain/stream.ts'
 import type { Stream } from '../domain/stream.ts'
 
 const none: readonly Checkpoint[] = []

@@ -1,9 +1,14 @@
 import type { Day } from '../domain/day.ts'
-import { planRoute, type PlannedRoute, type PlannedStream } from '../domain/plan/plan-route.ts'
-import { byUrgency, type PlanInput } from '../domain/plan/plan.ts'
-import { requestsOf, type Requests } from '../domain/plan/requests.ts'
-import { validUntil } from '../domain/plan/valid-until.ts'
-import { routeKey } from '../domain/route.ts'
+import {
+  planRoute,
+  type PlannedRoute,
+  type PlannedStream,
+  byUrgency,
+  type PlanInput,
+  validUntil,
+} from '../domain/plan/plan.ts'
+import { requestsOf, type Requests } from '../domain/plan/backfill.ts'
+import { routeKey } from '../domain/stream.ts'
 import type { Zone } from '../domain/stream.ts'
 import { HeldCheckpoints } from './held-checkpoints.ts'
 

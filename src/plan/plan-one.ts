@@ -1,5 +1,5 @@
 import { shiftDay } from '../domain/day.ts'
-import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
 import { plan } from '../domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'

@@ -2,14 +2,18 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
-import { routeKey, type Route } from '../domain/route.ts'
-import { createInTurn } from '../domain/in-turn.ts'
-import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
-import { firstPlannedDay, type PlannedRoute, type PlannedStream } from '../domain/plan/plan-route.ts'
-import { missedDays, plan } from '../domain/plan/plan.ts'
+import { routeKey, type Route } from '../domain/stream.ts'
+import type { Zone } from '../domain/stream.ts'
+import { createInTurn, createTurns, type TurnDeps } from '../domain/promises.ts'
+import {
+  firstPlannedDay,
+  type PlannedRoute,
+  type PlannedStream,
+  missedDays,
+  plan,
+} from '../domain/plan/plan.ts'
 import type { Policy } from '../domain/policy.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
-import type { Zone } from '../domain/stream.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'

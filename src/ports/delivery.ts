@@ -1,9 +1,8 @@
 import type { Day } from '../domain/day.ts'
-import type { Cursor, Page } from '../domain/event/page.ts'
+import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { Priority, Zone, Stream } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
-import type { Event, Identity } from '../domain/event/event.ts'
-import type { KeptEvent } from '../domain/event/kept-event.ts'
+import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { App, UploadFigures, VolumeFigures } from '../domain/figures.ts'
 
 /**

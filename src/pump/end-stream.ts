@@ -1,8 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { believesWindowError, expire } from '../domain/plan/expiry.ts'
+import { believesWindowError, expire, isBeyondAsking } from '../domain/plan/stream-state.ts'
 import type { Failure } from '../domain/failure.ts'
-import { answerRequest } from '../domain/answer-request.ts'
-import { isBeyondAsking } from '../domain/plan/stream-state.ts'
+import { answerRequest } from '../domain/read-request.ts'
 import type { Session } from './session.ts'
 
 export const noLongerKept = 'the API no longer keeps this day'

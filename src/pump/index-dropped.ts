@@ -1,4 +1,4 @@
-import { answerRequest } from '../domain/answer-request.ts'
+import { answerRequest } from '../domain/read-request.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import { cancelled, isFailure } from '../domain/failure.ts'
-import type { Cursor, Page } from '../domain/event/page.ts'
+import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { Clock } from '../ports/process.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 

@@ -1,7 +1,7 @@
 import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Delivery } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
-import { factsOf } from '../domain/scan/page-facts.ts'
+import { factsOf } from '../domain/scan/page.ts'
 import { stepOf } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { deliver } from './commit-delivery.ts'

@@ -1,7 +1,7 @@
 import { backfillTurnMs } from '../domain/plan/backfill-turn.ts'
 import { cancelled, Failure, gaveWay } from '../domain/failure.ts'
 import type { Priority } from '../domain/stream.ts'
-import { within } from '../domain/within.ts'
+import { within } from '../domain/promises.ts'
 import type { AccountGate, Clock } from '../ports/process.ts'
 import type { RedisClient } from './connection.ts'
 import { loadScript, type Script } from './script.ts'

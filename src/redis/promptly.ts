@@ -1,5 +1,5 @@
 import { Failure } from '../domain/failure.ts'
-import { within } from '../domain/within.ts'
+import { within } from '../domain/promises.ts'
 import type { Clock } from '../ports/process.ts'
 
 const patienceMs = 3_000

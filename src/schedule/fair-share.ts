@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
 
 /**
  * How many of the places of a priority each sink has; the first ones have one more where they do not divide evenly. A

@@ -1,5 +1,5 @@
 import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { AccountGate, Clock, Telemetry } from '../ports/process.ts'
 
 /** Dependencies of every kind of schedule. */

@@ -1,5 +1,5 @@
 import { Failure, messageOf } from '../domain/failure.ts'
-import { withDeadline, type Waits } from '../domain/within.ts'
+import { withDeadline, type Waits } from '../domain/promises.ts'
 
 /** Not by `import`, which would load Node's own undici too: the probe of a container runs every few seconds. */
 const { Agent, get } = process.getBuiltinModule('node:http')

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { isObject } from '../domain/text/is-object.ts'
+import { isObject } from '../domain/text/json.ts'
 import { inertJson } from '../domain/text/json-text.ts'
 
 export interface Reply {

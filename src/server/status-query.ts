@@ -7,7 +7,7 @@ import {
   type MapSort,
   type CellState,
 } from '../domain/status/status-views.ts'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 
 /** The parsed query of `/status`; `all` is the output of the `status` command. */
 export type StatusQuery =

@@ -1,7 +1,7 @@
 import type { Day } from '../domain/day.ts'
 import type { Json } from '../domain/text/json.ts'
 import { Failure } from '../domain/failure.ts'
-import type { Cursor, Page } from '../domain/event/page.ts'
+import type { Cursor, Page } from '../domain/scan/page.ts'
 import { streamKey } from '../domain/stream.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'

@@ -1,6 +1,6 @@
 import type { UploadFigures, VolumeFigures } from '../domain/figures.ts'
 import { Failure } from '../domain/failure.ts'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import type { FigureSource } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
 import { readUploadScanning, type UploadScanningMetrics } from './upload-scanning.ts'

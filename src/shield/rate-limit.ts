@@ -1,6 +1,6 @@
 import type { JsonObject } from '../domain/text/json.ts'
+import { isObject } from '../domain/text/json.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
-import { isObject } from '../domain/text/is-object.ts'
 import { isUnsent } from '../transport/network-failure.ts'
 import type { ShieldClient } from './client/client.ts'
 import { readAs } from './client/read-as.ts'

@@ -1,4 +1,4 @@
-import { orAborted } from '../domain/within.ts'
+import { orAborted } from '../domain/promises.ts'
 
 /** A semaphore: a fixed number of slots, first come first served. */
 export interface Slots {

@@ -8,7 +8,7 @@ import {
   type StreamProgress,
 } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
-import { iso } from '../domain/text/iso.ts'
+import { iso } from '../domain/text/time.ts'
 import { errorStatus } from './error-status.ts'
 
 /** What `status` and `backfill list` show of backfills. */

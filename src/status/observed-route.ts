@@ -1,7 +1,7 @@
 import type { Trouble } from '../domain/checkpoint.ts'
 import { endOf } from '../domain/day.ts'
 import { caughtUpOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
-import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
+import type { PlannedRoute, PlannedStream } from '../domain/plan/plan.ts'
 import { earlyEndCode, standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
 import type { RouteState } from '../domain/plan/snapshot.ts'
 import type { Policy } from '../domain/policy.ts'

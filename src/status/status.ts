@@ -1,10 +1,10 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, unreadableAt } from '../domain/day.ts'
-import { bySink } from '../domain/event/dead-letter-count.ts'
+import { bySink } from '../domain/event/delivery.ts'
 import type { Gap } from '../domain/gap.ts'
-import { createTurns } from '../domain/let-loop-turn.ts'
+import { createTurns } from '../domain/promises.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
-import { routeKey, type Route } from '../domain/route.ts'
+import { routeKey, type Route } from '../domain/stream.ts'
 import { problemsOf, type ProblemRoute } from '../domain/status/problems.ts'
 import type {
   BackfillStatus,
@@ -14,7 +14,7 @@ import type {
   WorkerStatus,
 } from '../domain/status/status.ts'
 import type { Store } from '../ports/store.ts'
-import { iso } from '../domain/text/iso.ts'
+import { iso } from '../domain/text/time.ts'
 import { backfillStatuses } from './backfill-status.ts'
 import { readState, type ObserveDeps, type StateReading } from './observe.ts'
 import { observeRoute, type ObservedRoute, type RouteTime } from './observed-route.ts'

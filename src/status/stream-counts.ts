@@ -1,4 +1,4 @@
-import { troubleOf, type PlannedStream } from '../domain/plan/plan-route.ts'
+import { troubleOf, type PlannedStream } from '../domain/plan/plan.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Priority } from '../domain/stream.ts'
 

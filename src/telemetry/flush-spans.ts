@@ -1,5 +1,5 @@
 import { trace } from '@opentelemetry/api'
-import { within } from '../domain/within.ts'
+import { within } from '../domain/promises.ts'
 import type { Clock } from '../ports/process.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { printableFields } from './printable.ts'
 import { createLineWriter } from './stderr.ts'
 import { terminalLine } from './terminal-line.ts'

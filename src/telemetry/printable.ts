@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { messageOf } from '../domain/failure.ts'
-import { printable } from '../domain/text/printable.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 
 const longestField = 1000
 const mostItems = 20

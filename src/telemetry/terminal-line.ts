@@ -1,4 +1,4 @@
-import { wrap } from '../domain/text/wrap.ts'
+import { wrap } from '../domain/text/terminal-text.ts'
 
 export interface TerminalForm {
   readonly color: boolean

@@ -1,7 +1,6 @@
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { parseDay, startOf, type Day } from '../../src/domain/day.ts'
-import type { Cursor } from '../../src/domain/event/page.ts'
-import type { PageFacts } from '../../src/domain/scan/page-facts.ts'
+import type { Cursor, PageFacts } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { newCheckpoint } from '../../src/domain/scan/progress.ts'
 import type { Stream } from '../../src/domain/stream.ts'

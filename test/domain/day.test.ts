@@ -10,6 +10,8 @@ import {
   shiftDay,
   startOf,
 } from '../../src/domain/day.ts'
+import { join } from 'node:path'
+import { runCommand } from '../setup/run-command.ts'
 
 /** 1973 to 2100, far more days than are kept at hand. */
 const instants = fc.integer({ min: 1e11, max: 4_102_444_800_000 })
@@ -50,4 +52,14 @@ describe('a day', () => {
       expect(parseDay(text)).toBeUndefined()
     expect(() => dayOf(Number.NaN)).toThrow(RangeError)
   })
+})
+
+it.each([
+  ['America/New_York', [-300, -240]],
+  ['Asia/Tokyo', [540]],
+  ['Pacific/Apia', [780]],
+])('days are UTC days on a host in %s', async (zone, offsets) => {
+  const script = join(import.meta.dirname, 'day-in-zone.ts')
+  const { stdout } = await runCommand(process.execPath, [script], { env: { TZ: zone } })
+  expect(JSON.parse(stdout)).toEqual({ offsets })
 })

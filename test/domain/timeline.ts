@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
-import type { PageFacts } from '../../src/domain/scan/page-facts.ts'
+import type { PageFacts } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { afterPage, stepOf, scanFor } from '../../src/domain/scan/progress.ts'
 import type { Scan, ScanKind } from '../../src/domain/scan/scan.ts'

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
-import type { Page } from '../../src/domain/event/page.ts'
+import type { Page } from '../../src/domain/scan/page.ts'
 import type { Source } from '../../src/ports/delivery.ts'
 import { fetchAhead } from '../../src/pump/page-ahead.ts'
 import { cursorAt, today } from '../domain/builders.ts'

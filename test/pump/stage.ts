@@ -3,7 +3,7 @@ import { cancelled, type Failure } from '../../src/domain/failure.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import type { Cursor, Page } from '../../src/domain/event/page.ts'
+import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import type {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newCheckpoint } from '../../src/domain/scan/progress.ts'
-import type { PlannedStream } from '../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../src/domain/plan/plan.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { liveDue, type LiveDueOptions } from '../../src/schedule/live-due.ts'
 import { plannedStream, streamOf } from '../contract/schedule/planned.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Cursor } from '../../src/domain/event/page.ts'
+import type { Cursor } from '../../src/domain/scan/page.ts'
 import { PageEnds } from '../../src/shield/event-logs.ts'
 
 test('the ends of the latest pages are kept, however many entries they have, within one bound of entries', () => {

@@ -5,7 +5,7 @@ import { anything, assert, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { createLogger, type Fields } from '../../src/telemetry/logger.ts'
-import { printable } from '../../src/domain/text/printable.ts'
+import { printable } from '../../src/domain/text/terminal-text.ts'
 import { printableField } from '../../src/telemetry/printable.ts'
 import { keepLog, matching } from './log-lines.ts'
 

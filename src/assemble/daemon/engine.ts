@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Priority, Zone } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'

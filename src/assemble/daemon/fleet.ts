@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema/schema.ts'
 import type { RedisStateConfig } from '../../config/schema/state.ts'
 import { messageOf } from '../../domain/failure.ts'
-import { within } from '../../domain/within.ts'
+import { within } from '../../domain/promises.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
 import type { Clock } from '../../ports/process.ts'

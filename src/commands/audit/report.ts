@@ -6,7 +6,7 @@ import { failureLines, findingsOf } from './verdict.ts'
 import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { UsageError } from '../command.ts'
 

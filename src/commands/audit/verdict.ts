@@ -4,7 +4,7 @@ import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { countText, countOf } from '../terminal/text.ts'
 import type { TargetAudit } from '../../maintenance/audit/audit-target.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 
 /** What the map says of a zone, day and sink. */
 export interface Verdict {

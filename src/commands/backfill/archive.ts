@@ -4,7 +4,7 @@ import {
   type ArchiveOutcome,
   type ArchiveRequest,
 } from '../../assemble/backfill-archive.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { daysBetween } from '../../domain/day.ts'

@@ -16,7 +16,7 @@ import { programName, example } from '../program-name.ts'
 import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { jsonResult, counted } from '../terminal/text.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 
 interface BackfillOptions extends ResendOptions {
   readonly from?: Day

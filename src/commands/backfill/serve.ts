@@ -1,5 +1,5 @@
 import type { BackfillLook, InPlace } from '../../assemble/backfill.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { streamKey } from '../../domain/stream.ts'

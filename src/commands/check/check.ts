@@ -20,7 +20,7 @@ import {
   sinkStep,
   stateFindings,
 } from './findings.ts'
-import { wrapPlain } from '../../domain/text/wrap.ts'
+import { wrapPlain } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 interface CheckOptions {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { withStoredZones } from '../../assemble/zones-for-commands.ts'
 import { listDeadLetters, deadLetterReader } from '../../assemble/dead-letters.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable, cut, wrap } from '../../domain/text/terminal-text.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import {
   areIdsFound,
@@ -14,15 +14,13 @@ import {
   workOnDeadLetters,
   type DeadLetterWork,
 } from './choice.ts'
-import { secondText } from '../../domain/text/duration.ts'
+import { secondText } from '../../domain/text/time.ts'
 import { jsonResult, counted } from '../terminal/text.ts'
 import { exitCodes, UsageError, type Registration } from '../command.ts'
 import { tableLines } from '../terminal/table.ts'
 import { paintFor, type Paint } from '../terminal/terminal.ts'
-import { cut } from '../../domain/text/text-width.ts'
 import { example, programName } from '../program-name.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
-import { wrap } from '../../domain/text/wrap.ts'
 import type { SinkReplay } from '../../assemble/dead-letters.ts'
 import { systemClock } from '../../clock.ts'
 

@@ -1,7 +1,7 @@
 import { yamlText } from '../../config/show/print.ts'
 import type { ConfigError } from '../../config/schema/config-errors.ts'
 import { isOurName } from '../../config/schema/settings.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { Failure } from '../../domain/failure.ts'

@@ -1,6 +1,6 @@
 import { dirname, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { loadConfig } from '../../config/load/load.ts'
 import { collectNames, nameList, unknownName } from '../options.ts'
 import { example, programName } from '../program-name.ts'

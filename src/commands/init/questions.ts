@@ -4,7 +4,7 @@ import { isOfSection, parseAssignment, type Assignment, destinations, type Desti
 import { safeName } from '../../config/fields/fields.ts'
 import { property, scalarForm, type Shape } from '../../config/schema/shape.ts'
 import { cancelled } from '../../domain/failure.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { programName } from '../program-name.ts'
 import { tableLines } from '../terminal/table.ts'

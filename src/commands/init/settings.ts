@@ -13,7 +13,7 @@ import { resolve } from 'node:path'
 import { coerce } from '../../config/load/coerce.ts'
 import { isTemplate } from '../../config/load/expand.ts'
 import { nearest } from '../../domain/text/nearest.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { KeptSecret, literal } from './document.ts'
 

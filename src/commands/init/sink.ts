@@ -3,7 +3,7 @@ import { ConfigErrors, type ConfigError } from '../../config/schema/config-error
 import { loadConfig } from '../../config/load/load.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { property } from '../../config/schema/shape.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { destinations, type Destination, setInSink, type Assignment } from './settings.ts'
 import type { Document } from './document.ts'

@@ -1,6 +1,5 @@
-import { durationText } from '../../domain/text/duration.ts'
-import { printable } from '../../domain/text/printable.ts'
-import { wrapPlain } from '../../domain/text/wrap.ts'
+import { durationText } from '../../domain/text/time.ts'
+import { printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { causeOf, openGaps, triesText, zoneLabel, isGrave } from '../../domain/status/problems.ts'
 import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
 import { columnLines, widthOf, type Column } from '../terminal/table.ts'

@@ -8,13 +8,11 @@ import type {
   DayStatus,
 } from '../../domain/status/status.ts'
 import type { Column } from '../terminal/table.ts'
-import { textWidth } from '../../domain/text/text-width.ts'
-import { wrapPlain, wrap } from '../../domain/text/wrap.ts'
+import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { routeTable } from './route-table.ts'
 import { version } from '../../assemble/version.ts'
-import { printable } from '../../domain/text/printable.ts'
-import { durationText, secondText } from '../../domain/text/duration.ts'
+import { durationText, secondText } from '../../domain/text/time.ts'
 import {
   minuteText,
   firstUnfinished,

@@ -1,8 +1,8 @@
 import type { Output } from '../command.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { iso } from '../../domain/text/iso.ts'
-import { printable } from '../../domain/text/printable.ts'
+import { iso } from '../../domain/text/time.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { wrapped } from './terminal.ts'
 
 const usualColumns = 80

@@ -7,7 +7,7 @@ import { createLiveBlock, liveLog, createTeller, type Teller } from './live.ts'
 import { paintFor, wrapped } from './terminal.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { zoneText, counted } from './text.ts'
-import { durationText } from '../../domain/text/duration.ts'
+import { durationText } from '../../domain/text/time.ts'
 import { tableLines } from './table.ts'
 import type { Paint } from './terminal.ts'
 

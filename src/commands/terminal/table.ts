@@ -1,4 +1,4 @@
-import { cut, pad, widestOf } from '../../domain/text/text-width.ts'
+import { cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
 
 /** Formats rows under a header, in columns as wide as their widest cell; a line beyond the width is cut with `…`. */
 export function tableLines(

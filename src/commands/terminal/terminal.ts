@@ -1,5 +1,5 @@
 import type { Output } from '../command.ts'
-import { wrap } from '../../domain/text/wrap.ts'
+import { wrap } from '../../domain/text/terminal-text.ts'
 
 export interface Paint {
   readonly width: number

@@ -1,4 +1,4 @@
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 
 // Made at the first use: one takes 10 ms of the start.

@@ -1,6 +1,6 @@
 import { unknownWord, type WordKind } from '../../domain/event/known-words.ts'
 import { statSync } from 'node:fs'
-import { isLoopback } from '../../domain/text/loopback.ts'
+import { isLoopback } from '../../domain/text/http-rules.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { Secret } from '../../domain/text/secret.ts'
 import { type Path, pathText } from '../schema/path.ts'

@@ -1,4 +1,4 @@
-import { printable } from '../../domain/text/printable.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
 import type { Path } from './path.ts'
 
 /** One error in the configuration. */

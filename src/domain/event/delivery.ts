@@ -1,5 +1,6 @@
 import type { Event } from './event.ts'
 import type { Failure } from '../failure.ts'
+import type { Stream } from '../stream.ts'
 
 /** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
 export interface CommittedPart {
@@ -80,4 +81,39 @@ export interface DeadLetter {
   readonly at: number
   /** The whole event as JSON text (`storeEvent`), so that a replay can map it anew. */
   readonly event: string
+}
+
+export function mergeCommitted(
+  held: readonly CommittedPart[],
+  changed: readonly CommittedPart[],
+): readonly CommittedPart[] {
+  if (changed.length === 0) return held
+  return [
+    ...held.filter((committedPart) => !changed.some((other) => other.part === committedPart.part)),
+    ...changed,
+  ]
+}
+
+/** Dead letters of one stream and reason. The stream's checkpoint may have been pruned. */
+export interface DeadLetterCount extends Stream {
+  readonly reason: RefusalReason
+  readonly count: number
+  readonly bytes: number
+}
+
+export type SinkDeadLetters = Pick<DeadLetterCount, 'sink' | 'reason' | 'count' | 'bytes'>
+
+/** Sums the counts by sink and reason, sorted. */
+export function bySink(counts: readonly DeadLetterCount[]): SinkDeadLetters[] {
+  const groups = Map.groupBy(counts, ({ sink, reason }) => `${sink} ${reason}`)
+  return [...groups.keys()].sort().map((key) => {
+    const own = groups.get(key)!
+    const { sink, reason } = own[0]!
+    let [count, bytes] = [0, 0]
+    for (const each of own) {
+      count += each.count
+      bytes += each.bytes
+    }
+    return { sink, reason, count, bytes }
+  })
 }

@@ -58,3 +58,10 @@ export interface Identity {
   readonly id: string
   readonly time?: string
 }
+
+/** What a line in a file holds of its event: enough to rebuild the event. */
+export interface KeptEvent extends Identity {
+  readonly zone: number
+  /** What to rebuild it from: the entry as received, or the decoded `labels` and `log`. Redacted in both cases. */
+  readonly of: { readonly raw: JsonObject } | { readonly labels: JsonObject; readonly log: JsonObject }
+}

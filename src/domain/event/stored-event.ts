@@ -1,6 +1,6 @@
 import type { Event } from './event.ts'
 import type { JsonObject } from '../text/json.ts'
-import { isObject } from '../text/is-object.ts'
+import { isObject } from '../text/json.ts'
 import { jsonText } from '../text/json-text.ts'
 
 type Stored = Omit<Event, 'fingerprint' | 'raw' | 'hasOwnId' | 'otherFingerprint'> & {

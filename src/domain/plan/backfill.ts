@@ -1,5 +1,6 @@
 import type { Day } from '../day.ts'
-import type { Stream } from '../stream.ts'
+import type { ReadRequest } from '../read-request.ts'
+import { streamKey, type Stream, routeKey } from '../stream.ts'
 
 /** `done`: none of its streams is queued any more. */
 export type BackfillState = 'running' | 'paused' | 'cancelled' | 'done'
@@ -32,4 +33,61 @@ export interface Backfill {
 export function stateAfter(backfill: Pick<Backfill, 'state' | 'streams'>): BackfillState {
   if (backfill.state === 'cancelled') return 'cancelled'
   return backfill.streams.some(({ state }) => state === 'queued') ? backfill.state : 'done'
+}
+
+/** What backfills ask of the streams. */
+export interface Requests {
+  /** Routes, by `zone/sink`, with streams that a backfill waits for. */
+  readonly routes: ReadonlySet<string>
+  /**
+   * Whether a backfill waits for the stream. How long the API keeps a day is only a setting, so these days are requested
+   * even when they look too old; the live priority would end them without a request.
+   */
+  awaits(stream: Stream): boolean
+  /** The queued streams of a route in running backfills. A stream in several has the read request of the oldest one. */
+  of(route: string): readonly Requested[]
+}
+
+export interface Requested {
+  readonly stream: Stream
+  readonly readRequest: ReadRequest
+}
+
+export function requestsOf(backfills: readonly Backfill[] = []): Requests {
+  const awaited = awaitedBy(backfills)
+  const requested = requestedBy(backfills)
+  const byRoute = Map.groupBy(requested.values(), ({ stream }) => routeOf(stream))
+  return {
+    routes: new Set([...awaited.values(), ...byRoute.keys()]),
+    awaits: (stream) => awaited.size > 0 && awaited.has(streamKey(stream)),
+    of: (route) => byRoute.get(route) ?? [],
+  }
+}
+
+/** By stream, the routes of streams that a backfill waits for. */
+function awaitedBy(backfills: readonly Backfill[]): ReadonlyMap<string, string> {
+  const awaited = new Map<string, string>()
+  for (const { state, streams } of backfills) {
+    if (state !== 'running' && state !== 'paused') continue
+    for (const { stream, state: own } of streams)
+      if (own === 'queued') awaited.set(streamKey(stream), routeOf(stream))
+  }
+  return awaited
+}
+
+function requestedBy(backfills: readonly Backfill[]): ReadonlyMap<string, Requested> {
+  const requested = new Map<string, Requested>()
+  for (const backfill of backfills) {
+    const { id } = backfill
+    if (backfill.state !== 'running') continue
+    for (const { stream, state: streamState } of backfill.streams) {
+      const key = streamKey(stream)
+      if (streamState === 'queued' && !requested.has(key)) requested.set(key, { stream, readRequest: { id } })
+    }
+  }
+  return requested
+}
+
+function routeOf({ zone, sink }: Stream): string {
+  return routeKey(zone, sink)
 }

@@ -1,5 +1,5 @@
 import { endOf, startOf } from '../day.ts'
-import type { PlannedStream } from './plan-route.ts'
+import type { PlannedStream } from './plan.ts'
 import { scanShare, type Policy } from '../policy.ts'
 import type { Scan } from '../scan/scan.ts'
 

@@ -1,5 +1,4 @@
-import type { ListingOrder } from './listing-order.ts'
-import type { Scan } from './scan.ts'
+import type { ListingOrder, Scan } from './scan.ts'
 
 /** The ordering is derived from where unseen events appear in a listing, not from timestamps. */
 export interface Ordering {

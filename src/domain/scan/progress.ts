@@ -1,18 +1,18 @@
-import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
 import { leftOutAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
-import { completeScan } from './complete-scan.ts'
 import type { CommittedPart } from '../event/delivery.ts'
-import type { PageFacts } from './page-facts.ts'
-import { overlapStart, polledSpan } from './overlap.ts'
-import type { Policy } from '../policy.ts'
-import { answerRequest } from '../answer-request.ts'
+import { mergeCommitted } from '../event/delivery.ts'
+import type { PageFacts } from './page.ts'
+import { overlapStart, polledSpan, cursorBefore, rememberCursor } from './overlap.ts'
+import { answerRequest } from '../read-request.ts'
 import type { ReadRequest } from '../read-request.ts'
-import { mergeCommitted } from '../event/committed-parts.ts'
-import { cursorBefore, rememberCursor } from './stored-cursors.ts'
 import type { Stream } from '../stream.ts'
 import { advanceScan, beginScan, findPart, type Scan, type ScanKind, type ScanStep } from './scan.ts'
-import { troubleAfterPage } from '../retry/trouble.ts'
+import { troubleAfterPage } from '../retry.ts'
 import type { Ordering } from './ordering.ts'
+import { endOf, startOf } from '../day.ts'
+import { maxSettleRepeats, type Policy } from '../policy.ts'
+import type { ScanRecord } from './scan.ts'
+import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
 
 /** The checkpoint of a stream that was never pumped. */
 export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering): Checkpoint {
@@ -212,4 +212,151 @@ function withTroubleAfterPage({ trouble, requestTrouble, ...rest }: Checkpoint):
     ...(left !== undefined && { trouble: left }),
     ...(ofRequest !== undefined && { requestTrouble: { ...ofRequest, request: requestTrouble!.request } }),
   }
+}
+
+/** When a scan was complete. */
+export interface Instant {
+  /** By the API's clock. */
+  readonly nowMs: number
+  /** By the clock by which a day becomes complete; undefined while it is in doubt. */
+  readonly sureMs: number | undefined
+}
+
+/** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
+export function completeScan(checkpoint: Checkpoint, scan: Scan, at: Instant, policy: Policy): Checkpoint {
+  return scan.kind === 'full'
+    ? completeFull(checkpoint, scan, at, policy)
+    : completeIncremental(checkpoint, scan, at)
+}
+
+function recordOf(scan: Scan, nowMs: number): ScanRecord {
+  const { beganAtMs, tookMs, pages, found, newestAtBeginMs, readRequest } = scan
+  const record = { beganAtMs, endedAtMs: nowMs, tookMs, pages, found, newestAtBeginMs }
+  return readRequest === undefined ? record : { ...record, readRequest }
+}
+
+function completeIncremental(checkpoint: Checkpoint, scan: Scan, { nowMs }: Instant): Checkpoint {
+  const { incremental: _, ...rest } = checkpoint
+  // While a full scan is unfinished, the cursor may name its frozen snapshot: unseen events there prove nothing.
+  const proves = scan.fromStoredCursor && scan.found > 0 && checkpoint.full === undefined
+  const ordering = { ...checkpoint.ordering, cursorProven: checkpoint.ordering.cursorProven || proves }
+  const counts = (!scan.fromStoredCursor || incrementalsCount(ordering)) && scan.beganAtMs <= nowMs
+  return {
+    ...rest,
+    ordering,
+    lastIncremental: recordOf(scan, nowMs),
+    mark: scan.fromStoredCursor ? checkpoint.mark : scan.head,
+    restarts: 0,
+    ...(counts && { caughtUpAtMs: caughtUpAfter(checkpoint, scan, nowMs) }),
+  }
+}
+
+function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: Policy): Checkpoint {
+  const { nowMs } = at
+  const scan = withBeginning(begun, checkpoint, nowMs)
+  const tested = testOrdering(checkpoint.ordering, scan, checkpoint.newSinceFull)
+  const isRevoked = tested.revocations > checkpoint.ordering.revocations
+  const isFirst = checkpoint.lastFull === undefined
+  const next: Checkpoint = {
+    ...(isRevoked ? withoutIncrementals(checkpoint) : checkpoint),
+    // The first full scan, or one that has just revoked the ordering, cannot confirm one.
+    ordering: isFirst || isRevoked ? tested : confirmOrdering(tested, scan),
+    lastFull: recordOf(scan, nowMs),
+    mark: scan.head,
+    newSinceFull: 0,
+    pollPagesSinceFull: 0,
+    restarts: 0,
+    needsFull: false,
+    caughtUpAtMs: isRevoked ? scan.beganAtMs : caughtUpAfter(checkpoint, scan, nowMs),
+  }
+  const { full: _, ...rest } = next
+  return settle(rest, scan, at, policy)
+}
+
+/** A start time in the future comes from a clock that ran ahead; the scan then keeps the start time of the last. */
+function withBeginning(scan: Scan, { lastFull, stream }: Checkpoint, nowMs: number): Scan {
+  if (scan.beganAtMs <= nowMs) return scan
+  const isUsable = lastFull !== undefined && lastFull.beganAtMs <= nowMs
+  return { ...scan, beganAtMs: isUsable ? lastFull.beganAtMs : startOf(stream.day) }
+}
+
+/** Incremental scans that relied on a revoked ordering no longer count as having read the listing. */
+function withoutIncrementals(checkpoint: Checkpoint): Checkpoint {
+  const { incremental: _incremental, lastIncremental: _last, ...rest } = checkpoint
+  return rest
+}
+
+/** A caught-up time in the future comes from a clock that ran ahead: it would hide unread events, so it is replaced. */
+function caughtUpAfter({ caughtUpAtMs }: Checkpoint, scan: Scan, nowMs: number): number {
+  return caughtUpAtMs === undefined || caughtUpAtMs > nowMs
+    ? scan.beganAtMs
+    : Math.max(caughtUpAtMs, scan.beganAtMs)
+}
+
+/** After the last settling scan: it is repeated while it finds unseen events; then the day is complete. */
+function settle(checkpoint: Checkpoint, scan: Scan, { nowMs, sureMs }: Instant, policy: Policy): Checkpoint {
+  if (checkpoint.ended !== undefined || sureMs === undefined) return checkpoint
+  const lastPointMs = endOf(checkpoint.stream.day) + (policy.settleAfterMs.at(-1) ?? 0)
+  // By both clocks: the one that is behind may be the right one.
+  if (scan.beganAtMs - Math.max(0, nowMs - sureMs) < lastPointMs) return checkpoint
+  if (scan.found > 0 && checkpoint.settleRepeats < maxSettleRepeats) {
+    return { ...checkpoint, settleRepeats: checkpoint.settleRepeats + 1 }
+  }
+  const { incremental: _, ...rest } = checkpoint
+  // Ended checkpoints are kept for weeks: drop what only polls need.
+  return { ...rest, storedCursors: [], mark: [], ended: { as: 'complete', atMs: nowMs } }
+}
+
+export function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Scan {
+  const start = { beganAtMs: nowMs, cursor: null, overlapStartMs: null, newestAtBeginMs: null }
+  return archives?.[request] ?? beginScan({ kind: 'archive', ...start, readRequest: request })
+}
+
+/** Stores the scan before its first page is read. */
+export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs: number): Checkpoint {
+  return keepArchiveScan(checkpoint, archiveScan(checkpoint, request, nowMs))
+}
+
+export function keepArchiveScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
+  return { ...checkpoint, archives: { ...checkpoint.archives, [scan.readRequest ?? '']: scan } }
+}
+
+export function endArchiveScan(checkpoint: Checkpoint, request: string): Checkpoint {
+  const { archives = {}, ...rest } = checkpoint
+  const { [request]: _, ...others } = archives
+  return Object.keys(others).length === 0 ? rest : { ...rest, archives: others }
+}
+
+export function afterArchivePage(
+  before: Checkpoint,
+  { end, scan }: ScanStep,
+  facts: PageFacts,
+  outcome: {
+    readonly delivered: number
+    readonly deadLetters: number
+    readonly filtered: number
+    readonly lost?: number
+    readonly skipped: number
+    readonly committed: readonly CommittedPart[]
+  },
+): Checkpoint {
+  const { counters } = before
+  const request = scan.readRequest ?? ''
+  const moved: Checkpoint = {
+    ...before,
+    committed: mergeCommitted(before.committed, outcome.committed),
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
+    counters: {
+      ...counters,
+      delivered: counters.delivered + outcome.delivered,
+      deadLetters: counters.deadLetters + outcome.deadLetters,
+      ...leftOutAfter(counters, outcome),
+      ...lostAfter(counters, outcome.lost),
+    },
+  }
+  if (end === 'none') return keepArchiveScan(moved, scan)
+  if (end !== 'complete') return endArchiveScan(moved, request)
+  // Scans of killed requests are dropped too. A request that still runs starts again and skips what is seen.
+  const { archives: _, ...rest } = moved
+  return answerRequest(rest, { id: request, outcome: 'done', found: scan.found })
 }

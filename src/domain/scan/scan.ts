@@ -1,14 +1,15 @@
-import type { Guard } from '../internal-event.ts'
-import type { Cursor } from '../event/page.ts'
-import { liesBefore, type PageFacts } from './page-facts.ts'
-import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
-import type { ListingOrder } from './listing-order.ts'
+import { guardOf, rememberedAt, type Guard } from './guards.ts'
+import type { Cursor } from './page.ts'
+import { liesBefore, type PageFacts } from './page.ts'
 
 /**
  * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files
  * of another sink in place of the API.
  */
 export type ScanKind = 'full' | 'incremental' | 'archive'
+
+/** Where a listing shows its new events, once evidence has confirmed it. */
+export type ListingOrder = 'unknown' | 'oldest-first' | 'newest-first'
 
 /** An unfinished scan. It outlives its pump: the next pump continues at `cursor`. */
 export interface Scan {
@@ -116,7 +117,7 @@ export function advanceScan(
     pages,
     emptyPages: facts.events === 0 ? scan.emptyPages + 1 : 0,
     tookMs: scan.tookMs + facts.tookMs,
-    remembered: isPowerOfTwo(pages) ? facts.cursor : scan.remembered,
+    remembered: rememberedAt(pages, facts.cursor, scan.remembered),
     found: scan.found + facts.unseen,
     foundAtTail: (isWhollyOld ? 0 : scan.foundAtTail) + facts.unseen,
     tailPages: (isWhollyOld ? 0 : scan.tailPages) + 1,
@@ -133,7 +134,8 @@ export function advanceScan(
   if (scan.kind === 'incremental' && test.order === 'newest-first' && next.pastHead) {
     return { end: 'complete', scan: next }
   }
-  return { end: guardOf(scan, next, facts) ?? 'none', scan: next }
+  const end = guardOf(facts, { ...next, remembered: scan.remembered })
+  return { end: end ?? 'none', scan: next }
 }
 
 function timesRead(
@@ -164,19 +166,7 @@ export function findPart(
   }
 }
 
-function guardOf(before: Scan, next: Scan, facts: PageFacts): Guard | undefined {
-  if (facts.next === null) return 'cursor_missing'
-  if (facts.next === facts.cursor) return 'cursor_repeated'
-  if (facts.next === before.remembered) return 'cursor_cycle'
-  if (next.emptyPages > maxEmptyPages) return 'empty_pages'
-  return next.pages >= maxPagesPerScan ? 'too_many_pages' : undefined
-}
-
 function countWithin(timesMs: readonly number[], span: PolledSpan | null): number {
   if (span === null) return 0
   return timesMs.filter((timeMs) => span.fromMs <= timeMs && timeMs < span.beforeMs).length
-}
-
-function isPowerOfTwo(value: number): boolean {
-  return (value & (value - 1)) === 0
 }

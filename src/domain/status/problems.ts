@@ -1,10 +1,10 @@
 import { gapReasonTexts } from '../gap.ts'
 import { earlyEndCode } from '../plan/route-state.ts'
 import { daysBetween, type Day } from '../day.ts'
-import { routeKey } from '../route.ts'
-import { durationText } from '../text/duration.ts'
-import { printable } from '../text/printable.ts'
-import { withoutSink } from '../text/without-sink.ts'
+import { routeKey } from '../stream.ts'
+import { durationText } from '../text/time.ts'
+import { printable } from '../text/terminal-text.ts'
+import { withoutSink } from '../failure.ts'
 import type { DayStatus, ErrorStatus, FleetStatus, GapStatus, RouteSummary, StatusProblem } from './status.ts'
 
 /** What is known of a route. */

@@ -1,7 +1,7 @@
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
-import type { Cursor } from '../../domain/event/page.ts'
-import type { PartEnd } from '../../domain/part-report.ts'
+import type { Cursor } from '../../domain/scan/page.ts'
+import type { PartEnd } from '../../domain/audit-report.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
 

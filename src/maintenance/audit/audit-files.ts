@@ -2,17 +2,17 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
-import type { PartEnd } from '../../domain/part-report.ts'
-import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/process.ts'
-import type { Store } from '../../ports/store.ts'
-import { seenAs } from '../../pump/last-copies.ts'
+import type { PartEnd } from '../../domain/audit-report.ts'
 import {
   foreignLinesOf,
   type FileAudit,
   type FileMinute,
   type ForeignLines,
 } from '../../domain/audit-report.ts'
+import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Store } from '../../ports/store.ts'
+import { seenAs } from '../../pump/last-copies.ts'
 import { differingParts, type AuditedSink, type PartsDeps } from './audited-sink.ts'
 import { proves } from './compare-ledger.ts'
 import { DoubtfulMinute, ProblemTally, MinuteTally } from './line-tally.ts'

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
-import type { PartEnd, PartReport } from '../../domain/part-report.ts'
+import type { PartEnd, PartReport } from '../../domain/audit-report.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'

@@ -1,6 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { routeKey } from '../../domain/route.ts'
-import { streamKey, type Stream } from '../../domain/stream.ts'
+import { routeKey, streamKey, type Stream } from '../../domain/stream.ts'
 
 /** How many pages a full scan of a stream is likely to have; undefined where nothing is known. */
 export type PageEstimate = (stream: Stream) => number | undefined

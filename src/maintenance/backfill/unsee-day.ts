@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { countRepair } from '../../domain/scan/progress.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'

@@ -5,7 +5,7 @@ import { settleDeadLetters } from '../../domain/scan/progress.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
-import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry.ts'
 import { keyOf } from './replay-page.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 

@@ -7,7 +7,7 @@ import type { AnySink } from '../../ports/delivery.ts'
 import { beginAnew } from '../begin-anew.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { takeStream } from '../../pump/take-stream.ts'
-import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry.ts'
 import { replayPage, type ReplayedPage } from './replay-page.ts'
 import type { PumpDeps, PumpJob } from '../../pump/session.ts'
 

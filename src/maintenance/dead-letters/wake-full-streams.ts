@@ -3,7 +3,7 @@ import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
-import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
 /** A process that holds a stream for longer retries it soon. */

@@ -5,7 +5,7 @@ import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry.ts'
 
 export interface RenameDeps {
   readonly store: Store

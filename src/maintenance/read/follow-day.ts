@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
-import type { Cursor, Page } from '../../domain/event/page.ts'
+import type { Cursor, Page } from '../../domain/scan/page.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { readDay, type ReadDeps } from './read-day.ts'

@@ -1,5 +1,5 @@
 import type { Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Priority, Stream } from '../../domain/stream.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import type { TraceCarrier } from '../../ports/process.ts'

@@ -1,6 +1,6 @@
 import { WaitingError, Worker, type Job, type Queue } from 'bullmq'
 import { cancelled, messageOf } from '../../domain/failure.ts'
-import { orAborted, within } from '../../domain/within.ts'
+import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { queuePrefix } from './queues.ts'

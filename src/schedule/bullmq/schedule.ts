@@ -1,7 +1,7 @@
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { onlyStream, type Priority } from '../../domain/stream.ts'
-import { within } from '../../domain/within.ts'
+import { within } from '../../domain/promises.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { connectRedis, type RedisClient } from '../../redis/connection.ts'
 import { promptly } from '../../redis/promptly.ts'

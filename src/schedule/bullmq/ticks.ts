@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { AccountGate, Clock, TraceCarrier } from '../../ports/process.ts'
 import { liveDue } from '../live-due.ts'

@@ -1,6 +1,6 @@
 import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
-import { shortRetryMs } from '../../domain/retry/short-retry.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { shortRetryMs } from '../../domain/retry.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'

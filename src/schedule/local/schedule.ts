@@ -1,6 +1,6 @@
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'

@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Pool } from './pool.ts'
 
 /** Removes the first stream from the queue that may start now; undefined when all places that it may use are taken. */

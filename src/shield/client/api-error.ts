@@ -1,4 +1,4 @@
-import { isObject } from '../../domain/text/is-object.ts'
+import { isObject } from '../../domain/text/json.ts'
 
 /** The error that the body of an answer describes. Every text may be empty. */
 export interface ApiError {

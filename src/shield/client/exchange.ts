@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import { withDeadline } from '../../domain/within.ts'
+import { withDeadline } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import { acceptedEncodings } from '../../transport/decode-body.ts'
 import { httpDateOf } from '../../transport/http-date.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Json, JsonObject } from '../../domain/text/json.ts'
+import { isObject } from '../../domain/text/json.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'
-import { isObject } from '../../domain/text/is-object.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { entryTimeOf } from './entry-time.ts'
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../domain/text/json.ts'
-import { isObject } from '../../domain/text/is-object.ts'
+import { isObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 
 const nothing: JsonObject = {}

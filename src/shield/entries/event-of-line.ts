@@ -1,7 +1,6 @@
-import type { Event } from '../../domain/event/event.ts'
+import type { Event, KeptEvent } from '../../domain/event/event.ts'
 import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'
-import type { KeptEvent } from '../../domain/event/kept-event.ts'
 import { type EntryIdentity, identityOf } from './entry-identity.ts'
 import { decodeLog } from './entry-log.ts'
 import type { Redactor } from '../redaction/redact.ts'

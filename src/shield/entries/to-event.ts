@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event } from '../../domain/event/event.ts'
 import type { Json, JsonObject } from '../../domain/text/json.ts'
-import { isObject } from '../../domain/text/is-object.ts'
+import { isObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import { type EntryIdentity, identityOf } from './entry-identity.ts'
 import { decodeLog, headersOf, logObjectOf, textOf } from './entry-log.ts'

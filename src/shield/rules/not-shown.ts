@@ -1,4 +1,4 @@
-import { isObject } from '../../domain/text/is-object.ts'
+import { isObject } from '../../domain/text/json.ts'
 
 /** A field that an update asked for and the answered rule does not have as asked. */
 export interface NotShown {

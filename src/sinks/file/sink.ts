@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { cancelled } from '../../domain/failure.ts'
 import { type Stream, streamKey } from '../../domain/stream.ts'
-import { orAborted } from '../../domain/within.ts'
+import { orAborted } from '../../domain/promises.ts'
 import type { OpenStream, Reconciliation, TransactionalSink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { StreamWriter } from './append.ts'

@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
-import { orAborted, within } from '../../domain/within.ts'
+import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'

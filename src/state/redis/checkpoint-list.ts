@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { createInTurn } from '../../domain/in-turn.ts'
+import { createInTurn } from '../../domain/promises.ts'
 import { listOf, textOf } from './server/answer.ts'
 import { listed } from '../listed.ts'
 import { streamOf, type Keys } from './keys.ts'

@@ -1,7 +1,6 @@
-import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
+import type { DeadLetter, RefusalReason, DeadLetterCount } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { DeadLetters } from '../../ports/store.ts'
 import { deadLetterBytes } from '../commit-checks.ts'
 import { numberOf } from './server/answer.ts'

@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
-import type { Route } from '../../domain/route.ts'
+import type { Route } from '../../domain/stream.ts'
 import type { Database } from './database/database.ts'
 
 interface GapRow {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { createInTurn } from '../../domain/in-turn.ts'
+import { createInTurn } from '../../domain/promises.ts'
 import { listed } from '../listed.ts'
 import type { Database } from './database/database.ts'
 import { checkpointOf, streamOfRow, type StreamColumns } from './streams.ts'

@@ -2,7 +2,7 @@ import { parseDay } from '../../domain/day.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import type { DayQuery, DeadLettersView } from '../../domain/status/status-views.ts'
 import type { DeadLetters } from '../../ports/store.ts'
-import { iso } from '../../domain/text/iso.ts'
+import { iso } from '../../domain/text/time.ts'
 
 const mostRead = 20
 const longestEvent = 8_000

@@ -1,7 +1,7 @@
 import { daysFrom, shiftDay, type Day } from '../../domain/day.ts'
-import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
+import type { DeadLetterCount } from '../../domain/event/delivery.ts'
 import type { Gap } from '../../domain/gap.ts'
-import { routeKey } from '../../domain/route.ts'
+import { routeKey } from '../../domain/stream.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { cellStates, type CellView, type MapView } from '../../domain/status/status-views.ts'
 import type { FleetStatus } from '../../domain/status/status.ts'
@@ -11,7 +11,7 @@ import { observeRoute, type ObservedRoute, type RouteTime } from '../observed-ro
 import { readStatus, type StatusDeps } from '../status.ts'
 import { StreamCounts } from '../stream-counts.ts'
 import { cellOn, cellStateOf, type RouteFacts } from './cell.ts'
-import { createTurns } from '../../domain/let-loop-turn.ts'
+import { createTurns } from '../../domain/promises.ts'
 
 export interface FleetDeps extends StatusDeps {
   readonly keepDays: number

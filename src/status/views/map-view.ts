@@ -5,7 +5,7 @@ import {
   type MapRoute,
   type MapView,
 } from '../../domain/status/status-views.ts'
-import { routeKey } from '../../domain/route.ts'
+import { routeKey } from '../../domain/stream.ts'
 import { firstUnfinished, lossOf, problemsOf, type ProblemRoute } from '../../domain/status/problems.ts'
 import { problemRoute, routeSummary } from '../route-status.ts'
 import type { Fleet, FleetRoute } from './fleet.ts'

@@ -1,7 +1,7 @@
 import type { Failure, FailureCode } from '../../domain/failure.ts'
+import { withoutSink } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { streamKey } from '../../domain/stream.ts'
-import { withoutSink } from '../../domain/text/without-sink.ts'
 import type { Definitions, Voice } from '../definition.ts'
 import type { Fields, LineLevel } from '../logger.ts'
 import { countPhrase, durationPhrase, instantPhrase, reasonPhrases } from '../phrases.ts'

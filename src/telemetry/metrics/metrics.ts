@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { createTurns } from '../../domain/let-loop-turn.ts'
+import { createTurns } from '../../domain/promises.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'

@@ -1,5 +1,5 @@
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import { within } from '../../domain/within.ts'
+import { within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 
 export interface Reading {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { columnLines, tableLines } from '../../../src/commands/terminal/table.ts'
-import { wrapPlain } from '../../../src/domain/text/wrap.ts'
-import { beginning, cut, pad, textWidth } from '../../../src/domain/text/text-width.ts'
+import { wrapPlain, beginning, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
 
 test('a wide character takes two columns, a combining mark none', () => {
   expect(['shop', '日本', 'ﾊﾝｶｸ', 'e\u0301', '한국', 'متجر', '🚀', '…→█'].map(textWidth)).toEqual([

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Backfill, Backfilled } from '../../../src/domain/plan/backfill.ts'
-import type { RequestAnswer } from '../../../src/domain/read-request.ts'
+import type { RequestAnswer } from '../../../src/domain/checkpoint.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { buildCheckpoint, buildCommit, buildHolder, buildStream, dayAt, nothingOld } from './builders.ts'

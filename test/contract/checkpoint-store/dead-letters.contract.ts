@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isFailure } from '../../../src/domain/failure.ts'
 import type { Commit, Store } from '../../../src/ports/store.ts'
-import { bySink } from '../../../src/domain/event/dead-letter-count.ts'
+import { bySink } from '../../../src/domain/event/delivery.ts'
 import {
   buildCheckpoint,
   buildCommit,

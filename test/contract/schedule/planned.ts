@@ -1,5 +1,5 @@
 import { startOf, type Day } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import type { Priority, Stream } from '../../../src/domain/stream.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 

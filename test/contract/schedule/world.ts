@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/clock.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { AccountGate, Clock } from '../../../src/ports/process.ts'
 import { createAccountGate } from '../../../src/shield/client/account-gate.ts'

@@ -1,4 +1,4 @@
-import { textWidth } from '../../../src/domain/text/text-width.ts'
+import { textWidth } from '../../../src/domain/text/terminal-text.ts'
 
 /** How a cell is shown: `green`, `red`, `yellow` and `dim` are what the program uses. */
 export interface Style {

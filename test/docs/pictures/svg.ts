@@ -1,4 +1,4 @@
-import { textWidth } from '../../../src/domain/text/text-width.ts'
+import { textWidth } from '../../../src/domain/text/terminal-text.ts'
 import type { Cell, Style } from './screen.ts'
 
 export interface Picture {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../../src/domain/day.ts'
-import type { Route } from '../../../src/domain/route.ts'
+import type { Route } from '../../../src/domain/stream.ts'
 import { at, buildCheckpoint, buildRecord, buildScan, today } from '../builders.ts'
 
 export const zones = [1, 2, 3].map((id) => ({ id, name: `zone${id}`, account: id === 3 ? 'b' : 'a' }))

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
-import type { PageFacts } from '../../../src/domain/scan/page-facts.ts'
+import { mergeCommitted } from '../../../src/domain/event/delivery.ts'
+import type { PageFacts } from '../../../src/domain/scan/page.ts'
 import {
   afterPage,
   dropStoredCursors,
@@ -10,7 +11,6 @@ import {
   stepOf,
   scanFor,
 } from '../../../src/domain/scan/progress.ts'
-import { mergeCommitted } from '../../../src/domain/event/committed-parts.ts'
 import type { Scan } from '../../../src/domain/scan/scan.ts'
 import type { Ordering } from '../../../src/domain/scan/ordering.ts'
 import {

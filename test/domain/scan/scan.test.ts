@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Cursor } from '../../../src/domain/event/page.ts'
+import type { Cursor } from '../../../src/domain/scan/page.ts'
 import { maxEmptyPages } from '../../../src/domain/policy.ts'
 import { advanceScan, type ScanStep } from '../../../src/domain/scan/scan.ts'
 import { at, buildFacts, buildScan, cursorAt, minuteMs } from '../builders.ts'

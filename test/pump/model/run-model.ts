@@ -1,5 +1,5 @@
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
 import type { Store } from '../../../src/ports/store.ts'

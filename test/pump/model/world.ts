@@ -1,7 +1,7 @@
 import type { Day } from '../../../src/domain/day.ts'
 import { dayOf, firstReadable } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Cursor, Page } from '../../../src/domain/event/page.ts'
+import type { Cursor, Page } from '../../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../../src/ports/delivery.ts'
 import { identitiesOf, type OwnIds } from '../../../src/shield/entries/page-identities.ts'
 import { eventOf, jsonOf, type Entry } from './entry.ts'

@@ -1,5 +1,5 @@
 import { cancelled, Failure } from '../../../src/domain/failure.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import type { Priority, Stream } from '../../../src/domain/stream.ts'
 import type { RedisClient } from '../../../src/redis/connection.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'

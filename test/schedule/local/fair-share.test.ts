@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { sharesOf } from '../../../src/schedule/fair-share.ts'
 import { createPool } from '../../../src/schedule/local/pool.ts'

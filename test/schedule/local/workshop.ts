@@ -1,7 +1,7 @@
 import type { Failure } from '../../../src/domain/failure.ts'
 import { cancelled } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority } from '../../../src/domain/stream.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
-import type { Cursor } from '../../../src/domain/event/page.ts'
+import type { Cursor } from '../../../src/domain/scan/page.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {

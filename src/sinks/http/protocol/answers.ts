@@ -1,4 +1,4 @@
-import { isObject } from '../../../domain/text/is-object.ts'
+import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
 import type { Answer, Ask, Checked, Retry, Stop, Verdict } from './preset.ts'
 

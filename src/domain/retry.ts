@@ -1,5 +1,7 @@
-import type { Trouble } from '../checkpoint.ts'
-import type { Failure } from '../failure.ts'
+import type { Trouble } from './checkpoint.ts'
+import type { Failure } from './failure.ts'
+import { isFailure } from './failure.ts'
+import type { Waits } from './promises.ts'
 
 interface Backoff {
   readonly firstMs: number
@@ -68,4 +70,51 @@ function underOf({
   sinceMs,
 }: NonNullable<Trouble['under']>): NonNullable<Trouble['under']> {
   return { kind, code, message, count, sinceMs }
+}
+
+const mostFailures = 4
+/** A destination that asks for a longer wait than this is tried by the next run. */
+const longestWaitMs = 60_000
+
+/**
+ * How long a caller waits before its next try, after this many failures in a row; undefined when it must give up: the
+ * failure is not transient, there were too many, or the wait would be too long.
+ */
+export function shortRetryMs(failure: unknown, failures: number, nowMs: number): number | undefined {
+  if (!isFailure(failure) || failures >= mostFailures) return undefined
+  const { kind, code, details } = failure
+  const isPassing = kind === 'retry' || kind === 'wait' || code === 'cursor_expired'
+  const waitMs = Math.max((details.retryAt ?? 0) - nowMs, 500 * 2 ** failures)
+  return isPassing && waitMs <= longestWaitMs ? waitMs : undefined
+}
+
+/** What says that another process has the stream, or took it over in between. */
+type HeldCode = 'held' | 'fence_lost'
+
+export interface RetryWhileHeld {
+  readonly clock: Waits & { monotonic(): number }
+  readonly patienceMs?: number
+  readonly everyMs?: number
+  readonly codes?: readonly HeldCode[]
+}
+
+/**
+ * Retries work that failed because another process holds the stream, or took it over in between. A pump releases a
+ * stream when its time slice ends; a command that died holds it for 20 s.
+ */
+export async function retryWhileHeld<Result>(
+  work: () => Promise<Result>,
+  { clock, patienceMs = 60_000, everyMs = 250, codes = ['held', 'fence_lost'] }: RetryWhileHeld,
+  signal: AbortSignal,
+): Promise<Result> {
+  const untilMs = clock.monotonic() + patienceMs
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const isHeld = codes.some((code) => isFailure(error, code))
+      if (!isHeld || clock.monotonic() >= untilMs) throw error
+      await clock.sleep(everyMs, signal)
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { orAborted, withDeadline, within } from '../../src/domain/within.ts'
+import { orAborted, withDeadline, within } from '../../src/domain/promises.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 const never = new AbortController().signal

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { iso } from '../../../src/domain/text/iso.ts'
+import { iso } from '../../../src/domain/text/time.ts'
 
 it('writes every instant as Date does, in and beyond the years of four digits', () => {
   const instants = fc.oneof(

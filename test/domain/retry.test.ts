@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Trouble } from '../../../src/domain/checkpoint.ts'
-import { Failure, type FailureKind } from '../../../src/domain/failure.ts'
-import { troubleAfter, troubleAfterPage } from '../../../src/domain/retry/trouble.ts'
-import { at } from '../builders.ts'
+import type { Trouble } from '../../src/domain/checkpoint.ts'
+import { Failure, type FailureKind } from '../../src/domain/failure.ts'
+import { troubleAfter, troubleAfterPage } from '../../src/domain/retry.ts'
+import { at } from './builders.ts'
 
 const kinds = fc.constantFrom<FailureKind>('retry', 'wait', 'refuse', 'stop')
 const longestMs = { retry: 60_000, wait: 60_000, refuse: 3_600_000, stop: 300_000 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withoutSink } from '../../src/domain/text/without-sink.ts'
+import { withoutSink } from '../../src/domain/failure.ts'
 
 test.each([
   ['sink siem (https://h:1) answered 503 (busy)', 'https://h:1 answered 503 (busy)'],

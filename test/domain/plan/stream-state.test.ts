@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../../src/domain/day.ts'
-import { believesWindowError, expire } from '../../../src/domain/plan/expiry.ts'
+import {
+  believesWindowError,
+  expire,
+  isBeyondAsking,
+  isReadable,
+} from '../../../src/domain/plan/stream-state.ts'
 import type { FailureCode } from '../../../src/domain/failure.ts'
-import { isBeyondAsking, isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { at, buildCheckpoint, buildRecord, buildScan, policy, stream, today } from '../builders.ts'
 
 const troubleOf = (code: FailureCode) =>

@@ -1,0 +1,111 @@
+/**
+ * Makes text from the wire or a file safe to print: on one line, without control characters, terminal escapes and
+ * characters that reorder or hide text. JSON escapes some of these, a terminal none.
+ */
+
+/** Controls, invisible format characters (bidi overrides, zero width), halves of surrogate pairs, line separators. */
+const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+const shortForms: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+const longestMessage = 2000
+
+function escapeOf(character: string): string {
+  const short = shortForms[character]
+  if (short !== undefined) return short
+  const code = character.codePointAt(0)!.toString(16)
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`
+}
+
+/** The text on one line, cut with `…` after `longest` characters. */
+export function printable(text: string, longest = longestMessage): string {
+  const cut = text.length > longest ? `${text.slice(0, longest)}…` : text
+  return cut.replace(unsafe, escapeOf)
+}
+
+/** Characters that take two columns; near enough to Unicode's East Asian Width, which JavaScript does not know. */
+const wide =
+  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u
+const halfWidth = /[\uFF61-\uFFDC]/u
+const mark = /[\p{Mn}\p{Me}]/u
+const plain = /^[\x20-\x7E]*$/
+
+/** How many columns a text takes on a terminal. Control characters must have been escaped. */
+export function textWidth(text: string): number {
+  if (plain.test(text)) return text.length
+  let width = 0
+  for (const character of text) width += characterWidth(character)
+  return width
+}
+
+function characterWidth(character: string): number {
+  if (mark.test(character)) return 0
+  return wide.test(character) && !halfWidth.test(character) ? 2 : 1
+}
+
+/** The longest beginning of a text that takes at most so many columns. */
+export function beginning(text: string, width: number): string {
+  let [taken, used] = ['', 0]
+  for (const character of text) {
+    used += characterWidth(character)
+    if (used > width) break
+    taken += character
+  }
+  return taken
+}
+
+/** The text without trailing spaces; cut with `…` where it takes more columns. */
+export function cut(line: string, width: number): string {
+  const trimmed = line.trimEnd()
+  return textWidth(trimmed) > width ? `${beginning(trimmed, Math.max(1, width - 1))}…` : trimmed
+}
+
+/** The text with spaces up to so many columns: after it, or before it. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const spaces = ' '.repeat(Math.max(0, width - textWidth(text)))
+  return align === 'right' ? spaces + text : text + spaces
+}
+
+/** Columns that the widest of the texts takes. */
+export function widestOf(texts: readonly string[]): number {
+  let widest = 0
+  for (const text of texts) widest = Math.max(widest, textWidth(text))
+  return widest
+}
+
+/** Wraps a text at spaces. A word that no line can hold is not split, and stays where it is. */
+export function wrap(text: string, indent: string, width: number): string[] {
+  const lines: string[] = []
+  let line = indent
+  for (const word of text.split(' ')) {
+    const isFirst = line.trim() === ''
+    const fits = textWidth(line) + 1 + textWidth(word) <= width
+    const wouldFit = indent.length + 2 + textWidth(word) <= width
+    if (!isFirst && !fits && wouldFit) {
+      lines.push(line)
+      line = `${indent}  ${word}`
+    } else line = isFirst ? `${line}${word}` : `${line} ${word}`
+  }
+  return [...lines, line]
+}
+
+/** Wraps a text at spaces, every line from the first column; only a word that no line can hold is split. */
+export function wrapPlain(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const next = line === '' ? word : `${line} ${word}`
+    if (textWidth(next) <= width) {
+      line = next
+      continue
+    }
+    if (line !== '') lines.push(line)
+    line = word
+    while (textWidth(line) > width) {
+      const part = beginning(line, Math.max(2, width))
+      lines.push(part)
+      line = line.slice(part.length)
+    }
+  }
+  return line === '' && lines.length > 0 ? lines : [...lines, line]
+}
