@@ -1,0 +1,103 @@
+--[[
+  Writes everything of one write, or nothing.
+
+  Input:
+    KEYS[1]  changes: "latest COLLECTION" and "sum COLLECTION" -> the latest change number, the sum of all numbers
+    KEYS[2]  and so on: collections (hashes), each tracked one followed by its list of changes: key -> change number
+    ARGV[1]  time, µs since the epoch; empty: by the clock of Redis
+    ARGV[2]  number of conditions; for each: collection, key, "-" for an absent record or "=" and its value
+             number of sums; for each: collection, key, what is added, most or ""
+             groups: kind, collection, list of changes or 0, number of values, values
+    A collection is its place in KEYS.
+  Output: "done", "changed" or "over", the time, and with "over" the sum that is too high
+]]
+local time = redis.call('TIME')
+local now = tonumber(ARGV[1]) or time[1] * 1000000 + time[2]
+-- A number as text, without the sign of a negative zero.
+local function whole(number) return string.format('%.0f', number + 0) end
+local function value_of(at) return redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]) end
+
+-- Everything that may refuse the write comes first: a script cannot undo what it wrote.
+local at = 3
+for _ = 1, tonumber(ARGV[2]) do
+  local value = value_of(at)
+  if (value and '=' .. value or '-') ~= ARGV[at + 2] then return {'changed', whole(now)} end
+  at = at + 3
+end
+local sums_at = at + 1
+at = sums_at + 4 * tonumber(ARGV[at])
+for sum_at = sums_at, at - 1, 4 do
+  local by, most = tonumber(ARGV[sum_at + 2]), tonumber(ARGV[sum_at + 3])
+  local sum = tonumber(value_of(sum_at) or '0') + by
+  if most and by > 0 and sum > most then return {'over', whole(now), whole(sum)} end
+end
+for sum_at = sums_at, at - 1, 4 do
+  redis.call('HINCRBY', KEYS[tonumber(ARGV[sum_at])], ARGV[sum_at + 1], ARGV[sum_at + 2])
+end
+
+-- All records of a collection that this write puts have one change number: at least the ms since 2026, so that a store
+-- that was restored from an older state does not give a number again.
+local numbers, growth = {}, {}
+local function number_in(collection)
+  if not numbers[collection] then
+    local latest = tonumber(redis.call('HGET', KEYS[1], 'latest ' .. collection) or '0')
+    numbers[collection] = math.max(latest + 1, math.floor(now / 1000) - 1767225600000)
+    redis.call('HSET', KEYS[1], 'latest ' .. collection, whole(numbers[collection]))
+  end
+  return numbers[collection]
+end
+local function count(collection, changes, key, number)
+  local before = tonumber(redis.call('ZSCORE', changes, key) or '0')
+  growth[collection] = (growth[collection] or 0) + number - before
+end
+-- Lua passes no more than some thousand values to one call.
+local function in_steps(command, key, from, to)
+  for first = from, to, 1000 do redis.call(command, key, unpack(ARGV, first, math.min(first + 999, to))) end
+end
+
+local apply = {}
+function apply.drop(collection, changes)
+  redis.call('UNLINK', collection)
+  if changes then
+    redis.call('UNLINK', changes)
+    redis.call('HDEL', KEYS[1], 'sum ' .. collection)
+  end
+end
+function apply.remove(collection, changes, from, to)
+  in_steps('HDEL', collection, from, to)
+  if not changes then return end
+  for index = from, to do count(collection, changes, ARGV[index], 0) end
+  in_steps('ZREM', changes, from, to)
+end
+function apply.put(collection, changes, from, to)
+  in_steps('HSET', collection, from, to)
+  if not changes then return end
+  local number = number_in(collection)
+  for index = from, to, 2 do
+    count(collection, changes, ARGV[index], number)
+    redis.call('ZADD', changes, whole(number), ARGV[index])
+  end
+end
+function apply.append(collection, _, from, to)
+  for index = from, to, 2 do
+    local value = redis.call('HGET', collection, ARGV[index]) or ''
+    redis.call('HSET', collection, ARGV[index], value .. ARGV[index + 1])
+  end
+end
+function apply.stamp(collection, _, from, to)
+  for index = from, to do redis.call('HSET', collection, ARGV[index], whole(now)) end
+end
+function apply.keep(collection, _, from)
+  if ARGV[from] == '' then
+    redis.call('PERSIST', collection)
+  else
+    redis.call('PEXPIRE', collection, ARGV[from])
+  end
+end
+while at <= #ARGV do
+  local collection, changes, values = KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 3])
+  apply[ARGV[at]](collection, changes, at + 4, at + 3 + values)
+  at = at + 4 + values
+end
+for collection, grown in pairs(growth) do redis.call('HINCRBY', KEYS[1], 'sum ' .. collection, whole(grown)) end
+return {'done', whole(now)}
