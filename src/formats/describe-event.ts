@@ -43,3 +43,117 @@ export function filled<T extends object>(members: T): T | undefined {
   for (const key in members) if (members[key] !== undefined) return members
   return undefined
 }
+
+export interface RequestUrl {
+  readonly scheme: string
+  /** Lower case; an IPv6 address without brackets. */
+  readonly host: string
+  readonly port?: number
+  readonly path?: string
+  /** Without the question mark. */
+  readonly query?: string
+}
+
+const pattern =
+  /^(https?):\/\/(?:[^/?#@]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
+
+/**
+ * The parts of an absolute URL, unchanged: a parser that normalises would remove the `/../` that a rule matched.
+ * Undefined for any other text.
+ */
+export function partsOf(url: string | undefined): RequestUrl | undefined {
+  const found = url === undefined ? null : pattern.exec(url)
+  if (found === null) return undefined
+  const [, scheme = '', host = '', port, path, query] = found
+  if (port !== undefined && Number(port) > 65_535) return undefined
+  return {
+    scheme: scheme.toLowerCase(),
+    host: host.toLowerCase().replace(/^\[(.*)\]$/, '$1'),
+    ...(port !== undefined && { port: Number(port) }),
+    ...(path !== undefined && { path }),
+    ...(query !== undefined && query !== '' && { query }),
+  }
+}
+
+/** A severity as the number or word of each schema. */
+export interface Severity {
+  /** ECS `event.severity`: the number that the API documents for the name; absent where it has none. */
+  readonly ecs?: number
+  /** OCSF `severity_id`. */
+  readonly ocsf: number
+  /** OpenTelemetry `severityNumber`. */
+  readonly otlp: number
+  /** CEF, 0 to 10 or Unknown. */
+  readonly cef: number | 'Unknown'
+}
+
+const notice: Severity = { ecs: 0, ocsf: 2, otlp: 10, cef: 3 }
+const warning: Severity = { ecs: 1, ocsf: 3, otlp: 13, cef: 6 }
+const error: Severity = { ocsf: 4, otlp: 17, cef: 8 }
+const critical: Severity = { ecs: 2, ocsf: 5, otlp: 18, cef: 10 }
+
+/** By name, or by the digit of that name in the API's documentation. */
+const byName = new Map<string, Severity>([
+  ['notice', notice],
+  ['0', notice],
+  ['warning', warning],
+  ['1', warning],
+  ['error', error],
+  ['critical', critical],
+  ['2', critical],
+])
+
+/** Most entries have no severity; OpenTelemetry's number then depends on whether the request was denied. */
+export function severityOf({ severity, action }: Pick<Event, 'severity' | 'action'>): Severity {
+  const named = severity === undefined ? undefined : byName.get(severity.trim())
+  if (named !== undefined) return named
+  const otlp = dispositionOf(action).isDenied ? 13 : 9
+  return { ocsf: severity === undefined ? 0 : 99, otlp, cef: 'Unknown' }
+}
+
+/** What was done with a request, in the terms of each schema. */
+export interface Disposition {
+  /** ECS `event.type`. */
+  readonly ecs: readonly string[]
+  /** OCSF `action_id` and `disposition_id`. */
+  readonly ocsf: { readonly action: number; readonly disposition: number }
+  readonly isDenied: boolean
+}
+
+const denied: Disposition = {
+  ecs: ['access', 'denied'],
+  ocsf: { action: 2, disposition: 2 },
+  isDenied: true,
+}
+const allowed: Disposition = {
+  ecs: ['access', 'allowed'],
+  ocsf: { action: 1, disposition: 1 },
+  isDenied: false,
+}
+const challenged: Disposition = {
+  ecs: ['access', 'info'],
+  ocsf: { action: 0, disposition: 23 },
+  isDenied: false,
+}
+const unknown: Disposition = { ecs: ['info'], ocsf: { action: 99, disposition: 99 }, isDenied: false }
+const absent: Disposition = { ecs: ['info'], ocsf: { action: 0, disposition: 0 }, isDenied: false }
+
+/** By the action in lower case, letters only. Only `Blocked` has been seen; the others are documented actions. */
+const known = new Map<string, Disposition>([
+  ...each(['blocked', 'block', 'ratelimited', 'ratelimit'], denied),
+  ...each(['logged', 'log'], { ...allowed, ocsf: { action: 3, disposition: 17 } }),
+  ...each(['detected', 'detect'], { ...allowed, ocsf: { action: 3, disposition: 15 } }),
+  ...each(['challenged', 'challenge'], challenged),
+  ...each(['captcha'], { ...challenged, ocsf: { action: 0, disposition: 22 } }),
+  ...each(['allowed', 'allow'], allowed),
+  ...each(['bypassed', 'bypass'], { ...allowed, ocsf: { action: 1, disposition: 16 } }),
+])
+
+export function dispositionOf(action: string | undefined): Disposition {
+  if (action === undefined) return absent
+  return known.get(action.toLowerCase().replaceAll(/[^a-z]/g, '')) ?? unknown
+}
+
+function each(names: readonly string[], disposition: Disposition): [string, Disposition][] {
+  return names.map((name) => [name, disposition])
+}

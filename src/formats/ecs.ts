@@ -1,12 +1,25 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
-import { categoryOf, filled, isoCountryOf, messageOf } from './describe-event.ts'
-import { dispositionOf } from './disposition.ts'
-import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'
-import { jsonLine, readObject } from './line.ts'
-import { partsOf } from './request-url.ts'
-import { severityOf } from './severity.ts'
+import {
+  categoryOf,
+  dispositionOf,
+  filled,
+  isoCountryOf,
+  messageOf,
+  partsOf,
+  severityOf,
+} from './describe-event.ts'
+import {
+  type Include,
+  included,
+  jsonLine,
+  rawOnly,
+  rawText,
+  readObject,
+  type Wanted,
+  withDefaults,
+} from './line.ts'
 
 const version = '9.4.0'
 const dataset = 'bunny_shield.event'

@@ -2,8 +2,7 @@ import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { JsonObject } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
-import { type Include, included, type Wanted, withDefaults } from './include.ts'
-import { jsonLine, readObject } from './line.ts'
+import { type Include, included, jsonLine, readObject, type Wanted, withDefaults } from './line.ts'
 
 const labelsAndLog: Include = { labels: true, log: true, raw: false }
 

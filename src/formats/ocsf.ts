@@ -1,12 +1,17 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
-import { filled, isoCountryOf, messageOf } from './describe-event.ts'
-import { dispositionOf } from './disposition.ts'
-import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'
-import { jsonLine, readObject } from './line.ts'
-import { partsOf } from './request-url.ts'
-import { severityOf } from './severity.ts'
+import { dispositionOf, filled, isoCountryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
+import {
+  type Include,
+  included,
+  jsonLine,
+  rawOnly,
+  rawText,
+  readObject,
+  type Wanted,
+  withDefaults,
+} from './line.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'

@@ -1,13 +1,19 @@
 import type { Event, Identity } from '../domain/event/event.ts'
+import { jsonText } from '../domain/text/json-text.ts'
 import type { Json } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
-import { jsonText } from '../domain/text/json-text.ts'
 import type { Format } from '../ports/delivery.ts'
-import { categoryOf, isoCountryOf, messageOf } from './describe-event.ts'
-import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'
-import { jsonLine, readObject } from './line.ts'
-import { partsOf } from './request-url.ts'
-import { severityOf } from './severity.ts'
+import { categoryOf, isoCountryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
+import {
+  type Include,
+  included,
+  jsonLine,
+  rawOnly,
+  rawText,
+  readObject,
+  type Wanted,
+  withDefaults,
+} from './line.ts'
 
 const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'

@@ -2,8 +2,7 @@ import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { Json, JsonObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
-import type { Include, Wanted } from './include.ts'
-import { jsonLine, readObject } from './line.ts'
+import { type Include, jsonLine, readObject, type Wanted } from './line.ts'
 
 /**
  * The entry as received, redacted, plus `shieldZoneId`. If the event's id and time cannot be derived from the entry by

@@ -1,7 +1,7 @@
 import type { Format } from '../ports/delivery.ts'
 import { createCefFormat } from './cef.ts'
 import { createEcsFormat } from './ecs.ts'
-import type { Wanted } from './include.ts'
+import type { Wanted } from './line.ts'
 import { createNativeFormat } from './native.ts'
 import { createOcsfFormat } from './ocsf.ts'
 import { createOtlpFormat } from './otlp.ts'

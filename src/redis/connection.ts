@@ -1,4 +1,4 @@
-import { Cluster, Redis, type ClusterOptions, type DNSLookupFunction, type RedisOptions } from 'ioredis'
+import { Cluster, type ClusterOptions, type DNSLookupFunction, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../domain/text/secret.ts'
 
 /** Address and credentials of a Redis. */
@@ -130,4 +130,12 @@ const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
 /** Doubling from 50 ms; the random part keeps many workers from reconnecting at the same instant. */
 function retryInMs(times: number): number {
   return Math.min(longestRetryMs, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
+}
+
+/** For people, without secrets. */
+export function nameOf({ topology, nodes, primary, db, tls }: RedisServers): string {
+  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ')
+  if (topology === 'cluster') return `Redis cluster at ${hosts}`
+  if (topology === 'sentinel') return `Redis ${primary} of the sentinels at ${hosts}`
+  return `${tls === undefined ? 'redis' : 'rediss'}://${hosts}/${db}`
 }

@@ -2,8 +2,7 @@ import { hostname } from 'node:os'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock } from '../ports/process.ts'
 import type { RedisClient } from './connection.ts'
-import { promptly } from './promptly.ts'
-import { loadScript, type Script } from './script.ts'
+import { loadScript, promptly, type Script } from './script.ts'
 
 export type Role = WorkerStatus['role']
 

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { Failure } from '../domain/failure.ts'
+import { within } from '../domain/promises.ts'
+import type { Clock } from '../ports/process.ts'
 import type { RedisClient } from './connection.ts'
 
 export type ScriptArgument = string | number | Buffer
@@ -36,4 +39,13 @@ export function callScript(
   if (command === undefined) throw new TypeError(`the script ${name} was not defined`)
   // As one list, which the client flattens: one call cannot take some hundred thousand arguments.
   return command.call(client, keys.length, [...keys, ...args])
+}
+
+const patienceMs = 3_000
+
+/** The answer of Redis, or Failure `store_unavailable` after 3 s: some clients keep a command while Redis is away. */
+export async function promptly<T>(asked: Promise<T>, clock: Clock): Promise<T> {
+  const answer = await within(patienceMs, asked, clock)
+  if (answer !== 'late') return answer.value
+  throw new Failure('retry', 'store_unavailable', `Redis has not answered for ${patienceMs / 1000} s`)
 }

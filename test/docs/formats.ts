@@ -1,5 +1,5 @@
 import type { Event } from '../../src/domain/event/event.ts'
-import { readExtension } from '../../src/formats/cef-text.ts'
+import { readExtension } from '../../src/formats/cef.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
 import { buildEvent, type EventParts } from '../formats/events.ts'
 import { markdownTable } from './table.ts'

@@ -1,7 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { expect, it } from 'vitest'
-import { createCefFormat } from '../../src/formats/cef.ts'
-import { readExtension } from '../../src/formats/cef-text.ts'
+import { createCefFormat, readExtension } from '../../src/formats/cef.ts'
 import { entry } from '../shield/samples.ts'
 import { table } from './authorities.ts'
 import { eventOf, long, shapes } from './shapes.ts'

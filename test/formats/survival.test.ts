@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
 import type { Json } from '../../src/domain/text/json.ts'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
-import { readExtension } from '../../src/formats/cef-text.ts'
+import { readExtension } from '../../src/formats/cef.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
 import { eventOf } from './shapes.ts'
 

@@ -2,7 +2,7 @@ import { type Dispatcher, request } from 'undici'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createDispatcher, type DispatcherOptions } from '../../src/transport/dispatcher.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'
-import { readBody } from '../../src/transport/read-body.ts'
+import { readBody } from '../../src/transport/body.ts'
 import { listen, type Listening, listenProxy, listenTls, pem } from './listening.ts'
 
 const proxyNames = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'https_proxy', 'http_proxy', 'no_proxy']

@@ -1,10 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
-import { backoffMs } from '../../src/transport/backoff.ts'
-import { httpDateOf } from '../../src/transport/http-date.ts'
+import { backoffMs, httpDateOf, retryAfterMsOf } from '../../src/transport/retry.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'
-import { retryAfterMsOf } from '../../src/transport/retry-after.ts'
 
 const hour = 3_600_000
 const instant = Date.parse('1994-11-06T08:49:37Z')

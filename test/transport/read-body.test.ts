@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDispatcher } from '../../src/transport/dispatcher.ts'
-import { type BodyLimits, readBody } from '../../src/transport/read-body.ts'
+import { type BodyLimits, readBody } from '../../src/transport/body.ts'
 import { listen, type Listening } from './listening.ts'
 
 const dispatcher = createDispatcher({ connections: 4 })

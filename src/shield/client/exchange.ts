@@ -2,11 +2,9 @@ import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import { acceptedEncodings } from '../../transport/decode-body.ts'
-import { httpDateOf } from '../../transport/http-date.ts'
+import { acceptedEncodings, readBody } from '../../transport/body.ts'
+import { httpDateOf, retryAfterMsOf } from '../../transport/retry.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
-import { readBody } from '../../transport/read-body.ts'
-import { retryAfterMsOf } from '../../transport/retry-after.ts'
 
 export interface ExchangeOptions {
   readonly dispatcher: Dispatcher

@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
-import { backoffMs } from '../../transport/backoff.ts'
+import { backoffMs } from '../../transport/retry.ts'
 
 export interface RetryDeps {
   readonly account: string

@@ -1,6 +1,6 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { Failure } from '../../domain/failure.ts'
-import { retryAfterMsOf } from '../../transport/retry-after.ts'
+import { retryAfterMsOf } from '../../transport/retry.ts'
 import type { Answer, Retry, Stop } from './protocol/preset.ts'
 
 /** The longest wait that a destination may ask for. */

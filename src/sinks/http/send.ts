@@ -1,7 +1,7 @@
 import type { Event } from '../../domain/event/event.ts'
 import { type Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-import { backoffMs } from '../../transport/backoff.ts'
+import { backoffMs } from '../../transport/retry.ts'
 import { type Asked, maskText, retryOf, stopOf, textOf, waitUntil } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import { readPage } from './protocol/answers.ts'

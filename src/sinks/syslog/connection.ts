@@ -3,7 +3,7 @@ import { connect as connectTls, TLSSocket } from 'node:tls'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import { backoffMs } from '../../transport/backoff.ts'
+import { backoffMs } from '../../transport/retry.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 

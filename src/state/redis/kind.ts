@@ -1,4 +1,4 @@
-import { nameOf } from '../../redis/server-name.ts'
+import { nameOf } from '../../redis/connection.ts'
 import type { StateKind } from '../state-kind.ts'
 import type { RedisState } from './store.ts'
 

@@ -1,9 +1,8 @@
 import { Failure } from '../../../domain/failure.ts'
 import type { Clock } from '../../../ports/process.ts'
-import { connectRedis, type RedisClient, type RedisServers } from '../../../redis/connection.ts'
+import { connectRedis, type RedisClient, type RedisServers, nameOf } from '../../../redis/connection.ts'
 import { isLost, isRefusal, redisFailure } from '../../../redis/redis-failure.ts'
 import { callScript, defineScript } from '../../../redis/script.ts'
-import { nameOf } from '../../../redis/server-name.ts'
 import { scripts, type ScriptName } from './scripts.ts'
 
 /** How long a call waits for a connection. */

@@ -1,0 +1,53 @@
+export interface BackoffLimits {
+  readonly baseMs: number
+  readonly maxMs: number
+}
+
+/**
+ * Delay before the next try, with full jitter: between 0 and `baseMs` doubled for each `attempt` (0 for the first
+ * delay), at most `maxMs`. `random` returns [0, 1).
+ */
+export function backoffMs(attempt: number, { baseMs, maxMs }: BackoffLimits, random: () => number): number {
+  const ceilingMs = Math.min(maxMs, baseMs * 2 ** Math.min(attempt, 52))
+  return Math.floor(random() * ceilingMs)
+}
+
+/**
+ * Delay requested by a Retry-After header (seconds or an HTTP date), in ms, at most `maxMs`, so that a server cannot
+ * stop a stream for ever. A date is compared with the answer's own Date header, or with the host's clock where there is
+ * none. Undefined for a header that is absent or invalid.
+ */
+export function retryAfterMsOf(
+  headers: { readonly retryAfter: string | undefined; readonly date: string | undefined },
+  hostMs: number,
+  maxMs: number,
+): number | undefined {
+  const text = headers.retryAfter?.trim()
+  if (text === undefined || text === '') return undefined
+  const waitMs = /^\d+(?:\.\d+)?$/.test(text)
+    ? Number(text) * 1000
+    : (httpDateOf(text) ?? Number.NaN) - (httpDateOf(headers.date) ?? hostMs)
+  if (Number.isNaN(waitMs)) return undefined
+  return Math.round(Math.min(Math.max(waitMs, 0), maxMs))
+}
+
+const months = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec'
+const time = String.raw`\d{2}:\d{2}:\d{2}`
+const preferred = new RegExp(String.raw`^[A-Z][a-z]{2}, \d{2} (?:${months}) \d{4} ${time} GMT$`)
+const rfc850 = new RegExp(String.raw`^[A-Z][a-z]+, \d{2}-(?:${months})-\d{2} ${time} GMT$`)
+const asctime = new RegExp(String.raw`^[A-Z][a-z]{2} (?:${months}) [ \d]\d ${time} \d{4}$`)
+
+/** Parses the three forms of an HTTP date to ms since the epoch; undefined for anything else. */
+export function httpDateOf(header: string | undefined): number | undefined {
+  const text = header?.trim()
+  if (text === undefined) return undefined
+  if (preferred.test(text) || rfc850.test(text)) return instantOf(text)
+  // This form has no zone; without the suffix it would be parsed in the host's zone.
+  if (asctime.test(text)) return instantOf(`${text} GMT`)
+  return undefined
+}
+
+function instantOf(text: string): number | undefined {
+  const atMs = Date.parse(text)
+  return Number.isNaN(atMs) ? undefined : atMs
+}
