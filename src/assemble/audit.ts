@@ -13,17 +13,18 @@ import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
 import { auditDay, type ComparedSides } from '../maintenance/audit/audit-day.ts'
-import { auditDays } from '../maintenance/audit/audit-days.ts'
-import { auditFiles, type ReadableSink } from '../maintenance/audit/audit-files.ts'
 import {
+  auditDays,
   auditTargets,
   type AuditChoice,
   type AuditTarget,
   type TargetAudit,
-} from '../maintenance/audit/audit-target.ts'
-import type { AuditedSink, PartLines } from '../maintenance/audit/audited-sink.ts'
-import { DetailBudget } from '../maintenance/audit/detail-budget.ts'
-import { lookAndRepair, type LookDeps } from '../maintenance/audit/look-and-repair.ts'
+  DetailBudget,
+  lookAndRepair,
+  type LookDeps,
+} from '../maintenance/audit/audit.ts'
+import { auditFiles, type ReadableSink } from '../maintenance/audit/audit-files.ts'
+import type { AuditedSink, PartLines } from '../maintenance/audit/audit-files.ts'
 import { repairFiles, type FilesRepair } from '../maintenance/audit/repair-files.ts'
 import { serveRequest } from '../maintenance/serve-request.ts'
 import type { Clock } from '../ports/process.ts'

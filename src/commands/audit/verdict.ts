@@ -3,7 +3,7 @@ import { foreignLinesOf, isRepairable, type FileAudit, type StreamAudit } from '
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { countText, countOf } from '../terminal/text.ts'
-import type { TargetAudit } from '../../maintenance/audit/audit-target.ts'
+import type { TargetAudit } from '../../maintenance/audit/audit.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 
 /** What the map says of a zone, day and sink. */

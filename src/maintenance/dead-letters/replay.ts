@@ -1,5 +1,5 @@
 import type { Event, Identity } from '../../domain/event/event.ts'
-import { cancelled } from '../../domain/failure.ts'
+import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
@@ -8,8 +8,13 @@ import { beginAnew } from '../begin-anew.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { takeStream } from '../../pump/take-stream.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import { replayPage, type ReplayedPage } from './replay-page.ts'
-import type { PumpDeps, PumpJob } from '../../pump/session.ts'
+import type { PumpDeps, PumpJob, Session } from '../../pump/session.ts'
+import type { DeadLetter, Refusal, Skip } from '../../domain/event/delivery.ts'
+import { mergeCommitted } from '../../domain/event/delivery.ts'
+import { settleDeadLetters } from '../../domain/scan/progress.ts'
+import { restoreEvent } from '../../domain/event/stored-event.ts'
+import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../../pump/commit-delivery.ts'
+import type { SinkTarget } from '../../pump/open-sink.ts'
 
 export interface ReplayJob {
   readonly stream: Stream
@@ -67,4 +72,107 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
 function byTime(left: Identity, right: Identity): number {
   const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
   return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** The result for one page of dead letters. */
+export interface ReplayedPage {
+  /** How many of the keys were tried, from the first on. */
+  readonly tried: number
+  readonly delivered: number
+  /** Those that were refused again, as they are kept now. */
+  readonly kept: readonly DeadLetter[]
+  /** Why the other events of these keys were not delivered. */
+  readonly failure?: Failure
+}
+
+const mostDeadLetters = 100
+const deadLettersAtOnce = 10
+const mostBytes = 1_048_576
+
+/**
+ * Delivers the first of these dead letters again, as a page of its own, and commits in one step which of them the sink
+ * has taken. Skips dead letters that no longer exist (dropped, or replayed by another process).
+ */
+export async function replayPage(
+  session: Session,
+  target: SinkTarget,
+  { keys, redo }: { readonly keys: readonly Identity[]; readonly redo: (event: Event) => Event },
+  signal: AbortSignal,
+): Promise<ReplayedPage> {
+  const { deadLetters, tried } = await loadDeadLetters(session, keys)
+  if (deadLetters.length === 0) return { tried, delivered: 0, kept: [] }
+  const damaged: DeadLetter[] = []
+  const events = new Map<Event, DeadLetter>()
+  for (const deadLetter of deadLetters) {
+    const event = eventOf(deadLetter, redo)
+    if (typeof event === 'string') damaged.push({ ...deadLetter, reason: 'unmappable', answer: event })
+    else events.set(event, deadLetter)
+  }
+  const delivery = await deliver(session, target.open, [...events.keys()], signal)
+  const at = session.now()
+  // A person decides about an event that has become too old meanwhile: it stays, with its reason and the new answer.
+  const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[]) =>
+    [...damaged, ...[...refusals, ...skipped].map((each) => refusedAgain(each, events))].map(
+      (deadLetter) => ({
+        ...deadLetter,
+        at,
+      }),
+    )
+  const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
+    const before = session.checkpoint()
+    const committed = mergeCommitted(before.committed, delivery.committed)
+    return {
+      next: settleDeadLetters({ ...before, committed }, { delivered: taken.length, lost }),
+      extras: { removedDeadLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
+    }
+  }
+  const { failure, ...outcome } = await commitDelivery(session, {
+    events: [...events.keys()],
+    delivery,
+    whole: (all) => change(all, keptOf(all.refusals, all.skipped)),
+    part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals, some.skipped)),
+  })
+  const kept = keptOf(delivery.refusals, delivery.skipped ?? [])
+  const page = { tried, delivered: outcome.taken.length, kept }
+  // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
+  return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
+}
+
+async function loadDeadLetters(
+  { deps, job }: Session,
+  keys: readonly Identity[],
+): Promise<{ deadLetters: DeadLetter[]; tried: number }> {
+  const deadLetters: DeadLetter[] = []
+  let [tried, bytes] = [0, 0]
+  while (tried < keys.length && tried < mostDeadLetters && bytes < mostBytes) {
+    const some = keys.slice(tried, tried + deadLettersAtOnce)
+    for (const deadLetter of await deps.store.deadLetters.read(job.stream, some)) {
+      deadLetters.push(deadLetter)
+      bytes += deadLetter.event.length
+    }
+    tried += some.length
+  }
+  return { deadLetters, tried }
+}
+
+/** A dead letter that cannot be read is kept, with the reason. */
+function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | string {
+  try {
+    return redo(restoreEvent(event))
+  } catch (error) {
+    return messageOf(error).slice(0, 1024)
+  }
+}
+
+function refusedAgain(
+  { event, reason, answer }: Refusal | Skip,
+  deadLetters: ReadonlyMap<Event, DeadLetter>,
+): DeadLetter {
+  const deadLetter = deadLetters.get(event)
+  if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
+  return { ...deadLetter, ...(reason !== 'too_old' && { reason }), answer }
+}
+
+export function keyOf({ id, time }: Identity): Identity {
+  return { id, ...(time !== undefined && { time }) }
 }

@@ -4,7 +4,7 @@ import { isFailure, type Failure, type FailureCode } from '../../domain/failure.
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
-import { orderOf } from './follow-day.ts'
+import { orderOf } from './follow.ts'
 
 export interface CheckDeps {
   readonly source: Source

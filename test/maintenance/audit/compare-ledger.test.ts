@@ -2,8 +2,11 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { countMinute, packFingerprints, type MinuteCount } from '../../../src/domain/event/seen.ts'
-import { compareMinutes, differingMinutes } from '../../../src/maintenance/audit/compare-ledger.ts'
-import { DayListing } from '../../../src/maintenance/audit/day-listing.ts'
+import {
+  compareMinutes,
+  differingMinutes,
+  DayListing,
+} from '../../../src/maintenance/audit/compare-ledger.ts'
 
 // Few of each, so that minutes and events meet; 0 is a fingerprint like any other.
 const fingerprint = fc.nat({ max: 12 }).map((id) => (id === 0 ? 0n : fingerprintOf({ id: String(id) })))

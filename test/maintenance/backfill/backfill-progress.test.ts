@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Backfilled } from '../../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { createPageEstimate } from '../../../src/maintenance/backfill/page-estimate.ts'
-import { byDay, createProgressReading, summed } from '../../../src/maintenance/backfill/backfill-progress.ts'
+import {
+  createPageEstimate,
+  byDay,
+  createProgressReading,
+  summed,
+} from '../../../src/maintenance/backfill/backfill-progress.ts'
 import { checkpointOf, recordOf, streamOf, scanOf } from './backfill-checkpoints.ts'
 
 const own = streamOf(1, '2026-11-18')

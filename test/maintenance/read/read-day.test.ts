@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Page } from '../../../src/domain/scan/page.ts'
-import { fetchDay } from '../../../src/maintenance/read/fetch-day.ts'
-import { readDay } from '../../../src/maintenance/read/read-day.ts'
+import { fetchDay, readDay } from '../../../src/maintenance/read/read-day.ts'
 import { day, listing, never, zone } from '../audit/listing.ts'
 
 async function idsOf(pages: AsyncIterable<Page>): Promise<string[]> {

@@ -3,9 +3,11 @@ import type { Stream, Zone } from '../../domain/stream.ts'
 import type { FilesLooked } from './audit-files.ts'
 import type { DayAudit } from './audit-day.ts'
 import { isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
-import type { AuditTarget, TargetAudit } from './audit-target.ts'
-import type { DayListing } from './day-listing.ts'
+import type { DayListing } from './compare-ledger.ts'
 import type { FilesRepair, FilesRepaired } from './repair-files.ts'
+import type { Day } from '../../domain/day.ts'
+import type { Store } from '../../ports/store.ts'
+import { concernsAccount } from '../read/check.ts'
 
 export interface LookDeps {
   /** Throws a Failure when it could not compare. */
@@ -137,4 +139,141 @@ async function repairOne(
 function failureOf(error: unknown): Failure {
   if (!isFailure(error) || error.code === 'cancelled') throw error
   return error
+}
+
+/** A zone's day, which is read once and compared for all of these sinks. */
+export interface AuditTarget {
+  readonly zone: Zone
+  readonly day: Day
+  /** Names. */
+  readonly sinks: readonly string[]
+}
+
+export interface TargetAudit {
+  readonly target: AuditTarget
+  readonly streams: readonly StreamAudit[]
+  readonly files: readonly FileAudit[]
+  /** Why it could not be compared, or not compared again after a repair. */
+  readonly failure?: Failure
+  /** Sinks whose repair failed, with the reason. */
+  readonly unrepaired: readonly { readonly sink: string; readonly why: string }[]
+}
+
+export interface AuditChoice {
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+  readonly days: readonly Day[]
+  /** False: a day before the first one of a route was never to be shipped there, and is left out. */
+  readonly areDaysNamed: boolean
+}
+
+/** What there is to compare, zone by zone. Throws the Failures of a store. */
+export async function auditTargets(
+  { zones, sinks, days, areDaysNamed }: AuditChoice,
+  store: Pick<Store, 'catalogue' | 'ledger'>,
+): Promise<AuditTarget[]> {
+  const routes = areDaysNamed ? [] : await store.catalogue.routes()
+  const firstDays = new Map(routes.map(({ zone, sink, firstDay }) => [`${zone} ${sink}`, firstDay]))
+
+  async function isChosen(stream: Stream): Promise<boolean> {
+    const firstDay = firstDays.get(`${stream.zone} ${stream.sink}`)
+    if (firstDay === undefined || stream.day >= firstDay) return true
+    // A backfill may have shipped it.
+    return (await store.ledger.read(stream)) !== undefined
+  }
+
+  const targets: AuditTarget[] = []
+  for (const zone of zones) {
+    for (const day of days) {
+      const chosen: string[] = []
+      for (const sink of sinks) if (await isChosen({ zone: zone.id, day, sink })) chosen.push(sink)
+      if (chosen.length > 0) targets.push({ zone, day, sinks: chosen })
+    }
+  }
+  return targets
+}
+
+export interface AuditDaysDeps {
+  /** Throws only `cancelled`, and bugs. */
+  audit(target: AuditTarget): Promise<TargetAudit>
+  /** How many are compared at once. */
+  readonly atOnce: number
+  done(audited: TargetAudit): void
+}
+
+/** After this many failures of an account, and no answer, its other days are not read. */
+const enoughFailures = 3
+
+/**
+ * Audits a few at once; one that cannot be compared does not stop the others. After `cancelled` it returns, and what
+ * was not done by then is not reported.
+ */
+export async function auditDays(targets: readonly AuditTarget[], deps: AuditDaysDeps): Promise<void> {
+  const waiting = [...targets]
+  const accounts = new Map<string, { answers: number; failures: Failure[] }>()
+  let isStopped = false
+
+  async function auditNext(target: AuditTarget): Promise<void> {
+    const account = accounts.get(target.zone.account) ?? { answers: 0, failures: [] }
+    accounts.set(target.zone.account, account)
+    const [failure] = account.failures
+    if (account.answers === 0 && failure !== undefined && account.failures.length >= enoughFailures) {
+      deps.done({ target, streams: [], files: [], unrepaired: [], failure })
+      return
+    }
+    const audited = await deps.audit(target)
+    if (audited.failure === undefined) account.answers++
+    else if (concernsAccount(audited.failure)) account.failures.push(audited.failure)
+    deps.done(audited)
+  }
+
+  async function work(): Promise<void> {
+    for (let target = waiting.shift(); target !== undefined && !isStopped; target = waiting.shift()) {
+      try {
+        await auditNext(target)
+      } catch (error) {
+        isStopped = true
+        if (!isFailure(error, 'cancelled')) throw error
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: Math.min(deps.atOnce, targets.length) }, work))
+}
+
+/** Minutes, events and lines that all reports of one audit name together. */
+const mostDetails = 200_000
+/** So many of each a report names in any case. */
+const least = 20
+
+/**
+ * Bounds the memory of an audit of many streams that differ in all minutes: once the budget is used up, a report
+ * keeps its counts and the first details only, and says so.
+ */
+export class DetailBudget {
+  #left: number
+
+  constructor(details = mostDetails) {
+    this.#left = details
+  }
+
+  ofStream(stream: StreamAudit): StreamAudit {
+    const minutes = this.#some(stream.minutes)
+    const missingEvents = this.#some(stream.missingEvents)
+    if (minutes === stream.minutes && missingEvents === stream.missingEvents) return stream
+    return { ...stream, minutes, missingEvents, isShortened: true }
+  }
+
+  ofFile(file: FileAudit): FileAudit {
+    const minutes = this.#some(file.minutes)
+    const badLines = this.#some(file.badLines)
+    if (minutes === file.minutes && badLines === file.badLines) return file
+    return { ...file, minutes, badLines, isShortened: true }
+  }
+
+  #some<Detail>(details: readonly Detail[]): readonly Detail[] {
+    const most = Math.max(least, this.#left)
+    this.#left -= Math.min(details.length, most)
+    return details.length <= most ? details : details.slice(0, most)
+  }
 }

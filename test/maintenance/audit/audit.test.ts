@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DetailBudget } from '../../../src/maintenance/audit/detail-budget.ts'
+import { DetailBudget } from '../../../src/maintenance/audit/audit.ts'
 import type { StreamAudit } from '../../../src/domain/audit-report.ts'
 import { day } from './listing.ts'
 
