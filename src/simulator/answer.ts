@@ -1,9 +1,9 @@
+import { STATUS_CODES, type ServerResponse } from 'node:http'
+import { UTCDateMini } from '@date-fns/utc/date/mini'
+import type { Clock } from '../ports/process.ts'
 import { hashOf, hex4 } from './entries/hash.ts'
-import { STATUS_CODES } from 'node:http'
 import type { Route } from './route.ts'
 import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'
-import type { Clock } from '../ports/process.ts'
-import type { ServerResponse } from 'node:http'
 
 /** An answer before it is sent. */
 export interface Answer {
@@ -17,11 +17,30 @@ export interface Answer {
 }
 
 /** Sends an answer in its own way. All of its waits end when the signal aborts. */
-export type Send = (response: ServerResponse, answer: Answer, tools: SendTools) => Promise<void>
+export type Send = (
+  response: ServerResponse,
+  answer: Answer,
+  tools: { readonly clock: Clock; readonly signal: AbortSignal },
+) => Promise<void>
 
-export interface SendTools {
-  readonly clock: Clock
-  readonly signal: AbortSignal
+export const sendWhole: Send = async (response, { status, headers, body }) => {
+  response.writeHead(
+    status,
+    body === undefined ? headers : { ...headers, 'content-length': String(body.length) },
+  )
+  response.end(body)
+}
+
+/** Writes a part of a body. A client that disconnects ends it, too. */
+export function flushed(response: ServerResponse, part: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    response.write(part, () => resolve())
+  })
+}
+
+/** A time as the `Date` header has it. */
+export function httpDate(atMs: number): string {
+  return new UTCDateMini(atMs).toUTCString()
 }
 
 export function textAnswer(status: number, text: string, contentType: string): Answer {
@@ -32,8 +51,8 @@ export function jsonAnswer(status: number, value: unknown, contentType = 'applic
   return textAnswer(status, JSON.stringify(value), `${contentType}; charset=utf-8`)
 }
 
-export function emptyAnswer(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status, headers: { ...headers, 'content-length': '0' } }
+export function emptyAnswer(status: number): Answer {
+  return { status, headers: { 'content-length': '0' } }
 }
 
 export function problem(status: number, detail: string, route: Route): Answer {

@@ -1,15 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Day } from '../domain/day.ts'
-import { problem, type Answer } from './answer.ts'
+import { httpDate, jsonAnswer, problem, sendWhole, type Answer } from './answer.ts'
+import { EventLogs, failedPage } from './api/event-logs.ts'
+import { failedUpdate, negotiated, RateLimits } from './api/rate-limit.ts'
+import { failedZoneList, shieldZonesAnswer } from './api/shield-zones.ts'
+import { failedMetrics, uploadScanningAnswer } from './api/upload-scanning.ts'
+import { volumesAnswer } from './api/volumes.ts'
 import { hex4, mix } from './entries/hash.ts'
 import { createTraffic, type Traffic } from './entries/traffic.ts'
-import type { FaultKind } from './faults/fault.ts'
-import { createFaultQueue, type TakenFault } from './faults/fault-queue.ts'
-import { faultyAnswer, httpDate } from './faults/faults.ts'
-import { createOperations, type Operations } from './operations.ts'
+import { FaultRules } from './faults.ts'
 import { settingsOf, type Settings, type SimulatorOptions } from './options.ts'
 import { routeOf, type Operation, type Route } from './route.ts'
-import { accepts, encoded, sendWhole } from './sending.ts'
 
 export interface SimulatorRequest {
   readonly operation: Operation
@@ -26,7 +27,8 @@ export interface SimulatorRequest {
   readonly at: number
   /** 0 while no answer was decided, and where a fault sends none. */
   readonly status: number
-  readonly fault?: FaultKind
+  /** The kind of the fault that it got. */
+  readonly fault?: string
 }
 
 type Recorded = { -readonly [Key in keyof SimulatorRequest]: SimulatorRequest[Key] }
@@ -41,15 +43,17 @@ export class Responder {
   #settings: Settings
   #requestNumber = 0
   readonly traffic: Traffic
-  readonly operations: Operations
-  readonly faults = createFaultQueue()
+  readonly eventLogs: EventLogs
+  readonly rateLimits: RateLimits
+  readonly faults = new FaultRules()
 
   /** Throws RangeError when an option is out of range. */
   constructor(options: SimulatorOptions) {
     this.#given = options
     this.#settings = settingsOf(options)
     this.traffic = createTraffic(() => this.#settings)
-    this.operations = createOperations(() => this.#settings, this.traffic)
+    this.eventLogs = new EventLogs(() => this.#settings, this.traffic)
+    this.rateLimits = new RateLimits(this.#settings.zones)
   }
 
   get settings(): Settings {
@@ -61,12 +65,11 @@ export class Responder {
   }
 
   set(changes: Partial<SimulatorOptions>): void {
-    for (const name of ['port', 'clock', 'seed', 'days'] as const) {
+    for (const name of ['port', 'seed', 'days', 'entryBytes'] as const) {
       if (changes[name] !== undefined)
         throw new RangeError(`simulator option ${name} cannot change while the simulator runs`)
     }
-    const { clock } = this.#settings
-    this.#given = { ...this.#given, ...changes, clock, entry: { ...this.#given.entry, ...changes.entry } }
+    this.#given = { ...this.#given, ...changes }
     this.#settings = settingsOf(this.#given)
     this.traffic.adjust()
   }
@@ -92,13 +95,22 @@ export class Responder {
     const route = routeOf(request.method ?? '', request.url ?? '')
     const body = await bodyOf(request)
     const recorded = this.#record(route, request, body)
-    const { clock, latencyMs } = this.#settings
+    const { clock, latencyMs, firstPage } = this.#settings
     if (latencyMs > 0) await clock.sleep(latencyMs, signal)
-    const taken = this.faults.take(route, this.#settings.firstPage)
-    const plain = this.#answerTo(route, request, body, taken)
-    recorded.status = plain.status
-    if (taken !== undefined) recorded.fault = taken.fault.kind
-    const answer = compressed(plain, this.#settings.compress, request.headers['accept-encoding'] ?? '')
+    const regular = () => this.#regular(route, request.headers, body)
+    const faulty = this.faults.answer(
+      {
+        route,
+        nowMs: clock.now(),
+        regular,
+        tokenAgain: () => this.eventLogs.tokenAgain(route),
+        failed: (status, errorKey, message) => failed[route.operation](status, errorKey, message, route),
+      },
+      firstPage,
+    )
+    if (faulty !== undefined) recorded.fault = faulty.kind
+    const answer = this.#labelled(faulty?.answer ?? regular())
+    recorded.status = answer.status
     await (answer.send ?? sendWhole)(response, answer, { clock, signal })
   }
 
@@ -121,24 +133,66 @@ export class Responder {
     return entry
   }
 
-  #answerTo(route: Route, request: IncomingMessage, body: Buffer, taken: TakenFault | undefined): Answer {
-    const { clock, clockSkewMs } = this.#settings
-    const nowMs = clock.now() + clockSkewMs
-    const regular = (): Answer =>
-      body.length > maxBodyBytes
-        ? problem(413, `The body is larger than ${maxBodyBytes} bytes.`, route)
-        : this.operations.answer({ route, headers: request.headers, body })
-    const tokenAgain = (): string => this.operations.eventLogs.tokenAgain(route)
-    const answer =
-      taken === undefined
-        ? regular()
-        : faultyAnswer({ route, nowMs, memory: taken.memory, regular, tokenAgain }, taken.fault)
+  #labelled(answer: Answer): Answer {
     const id = mix(++this.#requestNumber)
     const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
-    const date = answer.date === undefined ? httpDate(nowMs) : answer.date
-    const headers = { ...answer.headers, 'cdn-requestid': requestId }
-    return { ...answer, headers: date === null ? headers : { ...headers, date } }
+    const { date = httpDate(this.#settings.clock.now()) } = answer
+    return {
+      ...answer,
+      headers: { ...answer.headers, 'cdn-requestid': requestId, ...(date !== null && { date }) },
+    }
   }
+
+  /** The answer without any fault. */
+  #regular(route: Route, headers: IncomingHttpHeaders, body: Buffer): Answer {
+    const { accept = '', 'content-type': contentType = '' } = headers
+    if (body.length > maxBodyBytes)
+      return problem(413, `The body is larger than ${maxBodyBytes} bytes.`, route)
+    if (route.allowed === '') return problem(404, 'There is nothing at this path.', route)
+    if (route.method !== route.allowed) {
+      const refusal = problem(405, `The path takes ${route.allowed} only.`, route)
+      return { ...refusal, headers: { ...refusal.headers, allow: route.allowed } }
+    }
+    if (!this.#isAuthorised(route, headers['accesskey'])) return unauthorised(route, accept)
+    switch (route.operation) {
+      case 'eventLogs':
+        return this.eventLogs.answer(route)
+      case 'updateRateLimit':
+        return this.rateLimits.answer(route, { contentType, accept, body })
+      case 'uploadScanning':
+        return uploadScanningAnswer(route, this.#settings)
+      case 'volumes':
+        return volumesAnswer(route, this.#settings)
+      case 'shieldZones':
+        return shieldZonesAnswer(route, this.#settings)
+      case 'unknown':
+        return problem(400, route.malformed ?? '', route)
+    }
+  }
+
+  #isAuthorised({ operation }: Route, key: string | string[] | undefined): boolean {
+    const { accessKey } = this.#settings
+    if (accessKey !== null) return key === accessKey
+    return operation !== 'volumes' || (typeof key === 'string' && key !== '')
+  }
+}
+
+function unauthorised(route: Route, accept: string): Answer {
+  if (route.operation === 'updateRateLimit') return negotiated(401, { statusCode: 401 }, accept)
+  if (route.operation === 'uploadScanning') return jsonAnswer(401, { statusCode: 401 })
+  return problem(401, 'The access key is missing or not valid.', route)
+}
+
+type Envelope = (status: number, errorKey: string, message: string, route: Route) => Answer
+
+/** An error in the operation's own envelope. */
+const failed: Readonly<Record<Operation, Envelope>> = {
+  eventLogs: failedPage,
+  updateRateLimit: (status, errorKey, message) => failedUpdate(status, errorKey, message),
+  uploadScanning: failedMetrics,
+  volumes: (status, errorKey, message, route) => problem(status, `${errorKey}: ${message}`, route),
+  shieldZones: failedZoneList,
+  unknown: (status, errorKey, message, route) => problem(status, `${errorKey}: ${message}`, route),
 }
 
 // One byte above the limit is kept to detect it; the rest is read and dropped, so that the client can finish.
@@ -150,10 +204,4 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
     size += chunk.length
   }
   return Buffer.concat(chunks)
-}
-
-function compressed(answer: Answer, encoding: SimulatorOptions['compress'], acceptEncoding: string): Answer {
-  if (encoding === null || encoding === undefined || answer.headers['content-encoding'] !== undefined)
-    return answer
-  return accepts(acceptEncoding, encoding) ? encoded(answer, encoding) : answer
 }

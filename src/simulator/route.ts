@@ -44,6 +44,14 @@ export function routeOf(method: string, target: string): Route {
   return { ...base, ...unknown }
 }
 
+/** Whether the request asks for the first page, and in the configured form. */
+export function formOf({ segment }: Route, firstPage: string): 'first' | 'token' | 'wrong' {
+  const wanted = (form: string): boolean => firstPage === form || firstPage === 'any'
+  if (segment === undefined) return wanted('omit') ? 'first' : 'wrong'
+  if (segment === '') return wanted('empty') ? 'first' : 'wrong'
+  return segment === firstPage && !['omit', 'empty', 'any'].includes(firstPage) ? 'first' : 'token'
+}
+
 type Found = Omit<Route, 'method' | 'path' | 'query'>
 
 const unknown = { operation: 'unknown', allowed: '' } satisfies Found

@@ -1,13 +1,12 @@
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { parseDay, type Day } from '../domain/day.ts'
 import type { AppendOptions } from './entries/traffic.ts'
-import type { FaultRule } from './faults/fault.ts'
-import { listen } from './listen.ts'
+import type { FaultRule } from './faults.ts'
 import type { SimulatorOptions } from './options.ts'
 import { Responder, type SimulatorRequest } from './responder.ts'
-import type { RateLimitRule, VolumeTemplate, WireEntry } from './wire.ts'
+import type { RateLimitRule, WireEntry } from './wire.ts'
 
-export type { Fault, FaultMatch, FaultRule } from './faults/fault.ts'
+export type { Fault, FaultRule } from './faults.ts'
 export type { SimulatorOptions } from './options.ts'
 export type { SimulatorRequest } from './responder.ts'
 export type { WireEntry } from './wire.ts'
@@ -32,14 +31,11 @@ export interface Simulator {
   fail(rule: FaultRule): void
   /** Removes all fault rules. */
   heal(): void
-  /** Changes options of a running simulator, all but port, clock, seed and days. Existing entries stay as they are. */
+  /** Changes options of a running simulator, all but port, seed, days and the size of entries. Existing entries stay as they are. */
   set(options: Partial<SimulatorOptions>): void
   /** Refuses every token issued so far. */
   expireTokens(): void
   rateLimitRule(id: number): RateLimitRule | undefined
-  setRateLimitRule(rule: RateLimitRule): void
-  /** Null: the app becomes unknown. */
-  setVolumes(appId: string, templates: readonly VolumeTemplate[] | null): void
   /** Closes open connections, too. Idempotent. */
   close(): Promise<void>
 }
@@ -47,7 +43,7 @@ export interface Simulator {
 /** Rejects when the port is in use or an option is out of range. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const responder = new Responder(options)
-  const { traffic, operations, faults } = responder
+  const { traffic, eventLogs, rateLimits, faults } = responder
   const open = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
 
@@ -65,8 +61,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 
   const listing = (zone: number, day: string) => traffic.listing(zone, checkedDay(day))
   const entriesBetween = (zone: number, day: string, from: number, to: number): readonly WireEntry[] => {
-    const { json } = listing(zone, day)
-    return Array.from({ length: to - from }, (_, index) => JSON.parse(json(from + index)) as WireEntry)
+    const found = listing(zone, day)
+    return Array.from({ length: to - from }, (_, index) => JSON.parse(found.json(from + index)) as WireEntry)
   }
   const shutDown = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => {
@@ -93,10 +89,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     fail: (rule) => faults.add(rule),
     heal: () => faults.clear(),
     set: (changes) => responder.set(changes),
-    expireTokens: () => operations.eventLogs.expireTokens(),
-    rateLimitRule: (id) => operations.rateLimits.rule(id),
-    setRateLimitRule: (rule) => operations.rateLimits.setRule(rule),
-    setVolumes: (appId, templates) => operations.volumes.setTemplates(appId, templates),
+    expireTokens: () => eventLogs.expireTokens(),
+    rateLimitRule: (id) => rateLimits.rule(id),
     close: () => (closing ??= shutDown()),
   }
 }
@@ -105,4 +99,27 @@ function checkedDay(text: string): Day {
   const day = parseDay(text)
   if (day === undefined) throw new RangeError(`simulator: day is ${text}; it takes a day written YYYY-MM-DD`)
   return day
+}
+
+const everywhere: readonly string[] = ['', '0.0.0.0', '::']
+
+/** Starts to listen; resolves with address and port. A server on every interface returns an address of this host. */
+async function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<{ readonly url: string; readonly port: number }> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'EADDRINUSE'
+      const what = isTaken
+        ? `port ${port} is in use; choose another, or 0 for a free one`
+        : `cannot listen on ${host}: ${error.message}; choose an address of this host, 127.0.0.1 or 0.0.0.0`
+      reject(new Error(what, { cause: error }))
+    })
+    server.listen(port, host, () => resolve())
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
+  const named = everywhere.includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return { url: `http://${named}:${address.port}`, port: address.port }
 }

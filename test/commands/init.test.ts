@@ -17,6 +17,7 @@ import { sinks } from '../../src/sinks/registry.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { executeWith } from './workshop.ts'
+import * as faults from '../simulator/faults.ts'
 
 const accessKey = 'the-key-of-the-account'
 
@@ -112,7 +113,7 @@ describe('init from options', () => {
 
   test('accepts ids without a check if the zones cannot be listed, and reports that', async () => {
     const { init, file, simulator } = await newcomer()
-    simulator.fail({ fault: { kind: 'errorKey', errorKey: 'limit_reached.x' } })
+    simulator.fail({ fault: faults.errorKey({ errorKey: 'limit_reached.x' }) })
     const { code, stderr } = await init('--zones', '101,900', '--destination', 'file')
     expect([code, stderr]).toEqual([
       0,

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { startProcess } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { accessKey, executeWith, openWorkshopWithApi } from './workshop.ts'
+import * as faults from '../simulator/faults.ts'
 
 /** A folder with a file that changes rule 1 of the simulator. */
 async function withRule(
@@ -93,15 +94,12 @@ describe('rate-limit update', () => {
   })
 
   test.each([
-    [{ kind: 'errorKey', errorKey: 'some.key', message: 'In words.' }, /some\.key: In words\./],
-    [{ kind: 'errorKey', errorKey: 'k\u001b[31m', message: 'a\nb' }, /k \[31m: a b/],
-    [{ kind: 'problemDetails', status: 403, detail: 'Not yours.' }, /Not yours\./],
-    [
-      { kind: 'status', status: 500 },
-      /the API failed \(status 500\); it is not known whether rule 1 changed/,
-    ],
-    [{ kind: 'reset' }, /it is not known whether rule 1 changed: look at it in the dashboard/],
-    [{ kind: 'throttle' }, /too many requests/],
+    [faults.errorKey({ errorKey: 'some.key', message: 'In words.' }), /some\.key: In words\./],
+    [faults.errorKey({ errorKey: 'k\u001b[31m', message: 'a\nb' }), /k \[31m: a b/],
+    [faults.problemDetails({ status: 403, detail: 'Not yours.' }), /Not yours\./],
+    [faults.status({ status: 500 }), /the API failed \(status 500\); it is not known whether rule 1 changed/],
+    [faults.reset(), /it is not known whether rule 1 changed: look at it in the dashboard/],
+    [faults.throttle(), /too many requests/],
   ] as const)(
     'fails with 1 and the message of the API after %j, and sends one request',
     async (fault, told) => {
@@ -116,7 +114,7 @@ describe('rate-limit update', () => {
 
   test('reports that the API accepted the update without returning the rule', async () => {
     const { update, simulator } = await withRule()
-    simulator.fail({ fault: { kind: 'acceptedResult' } })
+    simulator.fail({ fault: faults.acceptedResult() })
     const { code, stdout, stderr } = await update()
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^answer +accepted\n/)])
     expect(stderr).toContain('what became of it is not known')
@@ -124,7 +122,7 @@ describe('rate-limit update', () => {
 
   test('reports an unknown outcome if it is stopped while the API answers', async () => {
     const { folder, file, simulator } = await withRule()
-    simulator.fail({ fault: { kind: 'hang' } })
+    simulator.fail({ fault: faults.hang() })
     const stop = new AbortController()
     const ended = executeWith(join(folder, 'shieldlog.yaml'), ['rate-limit', 'update', '1', '--file', file], {
       signal: stop.signal,
@@ -173,7 +171,7 @@ describe('upload-scanning', () => {
 
   test('a zone that fails does not hide the others', async () => {
     const { execute, simulator } = await openWorkshopWithApi()
-    simulator.fail({ match: { zone: 101 }, fault: { kind: 'errorKey', errorKey: 'invalid_plan_type.x' } })
+    simulator.fail({ match: { zone: 101 }, fault: faults.errorKey({ errorKey: 'invalid_plan_type.x' }) })
     const { code, stdout, stderr } = await execute('upload-scanning', '--zone', '101,102')
     expect([code, stdout.includes('\n102 ')]).toEqual([1, true])
     expect(stderr).toMatch(/^zone 101 \(shop\): .*invalid_plan_type\.x/)
@@ -198,8 +196,8 @@ describe('volumes', () => {
   })
 
   test('reports a list that does not end, and fails', async () => {
-    const { execute, simulator } = await openWorkshopWithApi({ volumesPageSize: 1 })
-    simulator.fail({ fault: { kind: 'repeatCursor' }, times: Infinity })
+    const { execute, simulator } = await openWorkshopWithApi({ pageSize: 1 })
+    simulator.fail({ fault: faults.repeatCursor(), times: Infinity })
     const { code, stderr } = await execute('volumes', '--app', 'shop')
     expect([code, stderr]).toEqual([1, expect.stringContaining('there may be more volumes')])
   })
@@ -221,9 +219,8 @@ test('each command uses the key of the chosen account', async () => {
   const wrong = await execute('volumes', '--app', 'shop', '--account', 'wrong')
   expect(wrong).toMatchObject({ code: 1, stdout: '' })
   expect(wrong.stderr).toMatch(/^volumes of account wrong: the API refuses the access key/)
-  simulator.setVolumes('shop', [])
   const right = await execute('volumes', '--app', 'shop', '--account', 'right', '--json')
-  expect([right.code, JSON.parse(right.stdout)]).toMatchObject([0, { items: [] }])
+  expect([right.code, JSON.parse(right.stdout)]).toMatchObject([0, { items: { length: 3 } }])
   expect((await execute('upload-scanning', '--zone', 'blog')).code).toBe(0)
   expect((await execute('upload-scanning', '--zone', '101')).code).toBe(1)
 })

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openWorkshopWithApi } from './workshop.ts'
+import * as faults from '../simulator/faults.ts'
 
 const listing = { operation: 'shieldZones' } as const
 
@@ -18,13 +19,13 @@ test('run --once, status, fetch and audit use the zones that the API lists', asy
 
 test('run --once reads the zones of the last list if listing fails, and fails if no list is stored', async () => {
   const { execute, run, simulator } = await openWorkshopWithApi({ days: 2 }, { zones: 'all' })
-  simulator.fail({ match: listing, times: Infinity, fault: { kind: 'status', status: 403 } })
+  simulator.fail({ match: listing, times: Infinity, fault: faults.status({ status: 403 }) })
   const none = await run('run', '--once')
   expect(none.stderr).toContain('nothing of account default was read: its zones cannot be listed')
   expect(none.code).toBe(1)
   simulator.heal()
   expect(await run('run', '--once')).toMatchObject({ code: 0 })
-  simulator.fail({ match: listing, times: Infinity, fault: { kind: 'status', status: 403 } })
+  simulator.fail({ match: listing, times: Infinity, fault: faults.status({ status: 403 }) })
   expect(await run('run', '--once')).toMatchObject({ code: 0 })
   const fetched = await execute('fetch', '--zone', '102', '--day', 'today')
   expect([fetched.code, fetched.stderr]).toEqual([
@@ -42,7 +43,7 @@ test('backfill takes the zones that the API lists, before and after a run has st
   const planned = await execute(...past, '--dry-run')
   expect([planned.code, planned.stderr]).toEqual([0, expect.stringContaining('1 day × 2 zones × 1 sink')])
   expect(await execute('run', '--once')).toMatchObject({ code: 0 })
-  simulator.fail({ match: listing, times: Infinity, fault: { kind: 'status', status: 403 } })
+  simulator.fail({ match: listing, times: Infinity, fault: faults.status({ status: 403 }) })
   expect(await execute(...past)).toMatchObject({ code: 0 })
   const days = ['zone=101', 'zone=102'].map((zone) => readdirSync(join(folder, 'events', zone)).length)
   expect(days).toEqual([2, 2])
@@ -74,7 +75,7 @@ test('check asks for a few zones of a long list', async () => {
 
 test('check fails if the zones cannot be listed, or there are none', async () => {
   const { execute, simulator } = await openWorkshopWithApi({}, { zones: 'all' })
-  simulator.fail({ match: listing, fault: { kind: 'status', status: 403 } })
+  simulator.fail({ match: listing, fault: faults.status({ status: 403 }) })
   const failed = await execute('check')
   expect(failed.stdout).toMatch(
     /^zones +FAIL +the zones of account default cannot be listed: the API refuses the access key \(40\d\); check api.accessKey\b.*$/m,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { zonesOf } from '../../src/config/planned.ts'
 import { startOf } from '../../src/domain/day.ts'
 import { found, never, refuse, world } from './world.ts'
+import * as faults from '../simulator/faults.ts'
 
 const dayMs = 86_400_000
 
@@ -51,7 +52,7 @@ describe('a process that schedules', () => {
     const { simulator, list, ids, told } = await world()
     await list()
     told()
-    simulator.set({ unlistedZones: [102] })
+    simulator.fail({ times: Infinity, fault: faults.unlisted(102) })
     await list()
     expect(told()[0]).toEqual(['ZonesLeft', found(102)])
     await list()
@@ -100,7 +101,7 @@ describe('a process that schedules', () => {
   test('retires an unlisted zone without a gap once all of its days have expired, although the API still answers for it', async () => {
     const { simulator, store, runtime, list, ids, pass } = await world()
     await list()
-    simulator.set({ unlistedZones: [102] })
+    simulator.fail({ times: Infinity, fault: faults.unlisted(102) })
     await list()
     pass(4 * dayMs)
     await list()
@@ -134,7 +135,7 @@ describe('a process that schedules', () => {
     simulator.fail({
       match: { operation: 'shieldZones' },
       times: 100,
-      fault: { kind: 'status', status: 403 },
+      fault: faults.status({ status: 403 }),
     })
     await list()
     const restarted = directory()
@@ -156,7 +157,7 @@ describe('a process that schedules', () => {
       match: { operation: 'shieldZones' },
       times: 100,
       every: 2,
-      fault: { kind: 'status', status: 403 },
+      fault: faults.status({ status: 403 }),
     })
     await list()
     expect(ids()).toEqual(zones)
@@ -251,7 +252,7 @@ describe('a process that schedules', () => {
     const body = JSON.stringify({ data: [...data, zone(104, 'x'.repeat(5_000))], page: null })
     simulator.fail({
       match: { operation: 'shieldZones' },
-      fault: { kind: 'status', status: 200, body, contentType: 'application/json' },
+      fault: faults.status({ status: 200, body, contentType: 'application/json' }),
     })
     const one = directory()
     await list(one)

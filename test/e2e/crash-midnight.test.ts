@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/day.ts'
-import { clockArguments } from '../entry/shifted-clock.ts'
+import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { isLong } from './crash-matrix.ts'
 import { stores, zone, type CrashWorld } from './crash-world.ts'
@@ -32,13 +32,13 @@ describe.for(tried)('around midnight over $store', ({ makeWorld }) => {
     // So long before that the slowest machine is through with the first two runs by then.
     const begunMs = Date.now()
     const earlyMs = endOfDay(today) - 1_800_000 - begunMs
-    simulator.set({ clockSkewMs: earlyMs })
+    simulator.set({ clock: createShiftedClock({ offsetMs: earlyMs }) })
     await ship(world, earlyMs)
     world.expectWhole('the day before')
     simulator.append(zone, today, 7, { timestampMs: Date.now() + earlyMs })
     await ship(world, earlyMs, '--kill', 'after:deliver@archive:1')
     const beforeMs = endOfDay(today) - 8_000 - Date.now()
-    simulator.set({ clockSkewMs: beforeMs })
+    simulator.set({ clock: createShiftedClock({ offsetMs: beforeMs }) })
     const appendLate = () => simulator.append(zone, today, 7, { timestampMs: endOfDay(today) - 1 })
     appendLate()
     const frozen = world.start([
@@ -59,7 +59,7 @@ describe.for(tried)('around midnight over $store', ({ makeWorld }) => {
     })
     await world.bury()
     const afterMs = startOf(tomorrow) + 2_000 - begunMs
-    simulator.set({ clockSkewMs: afterMs })
+    simulator.set({ clock: createShiftedClock({ offsetMs: afterMs }) })
     for (const moment of ['before:rotation:1', 'before:commit@archive:1', 'amid:commit@siem:1']) {
       world.append([tomorrow, today])
       await ship(world, afterMs, '--kill', moment)

@@ -8,6 +8,7 @@ import { caughtUp } from './caught-up.ts'
 import { receiver } from './receiver.ts'
 import { compareFiles, exactly, keysOf, linesBelow, type Line } from './shipped.ts'
 import { logged, readableDays, workplace, zones } from './workplace.ts'
+import * as faults from '../simulator/faults.ts'
 
 /** Daemons of other tests run beside these. */
 const server = { port: 0 }
@@ -52,7 +53,7 @@ test('SIGTERM ends it while a sink hangs', async () => {
 
 test('SIGTERM ends it while the API hangs', async () => {
   const place = await workplace({ days: 50 }, { server })
-  place.simulator.fail({ times: Infinity, fault: { kind: 'hang' } })
+  place.simulator.fail({ times: Infinity, fault: faults.hang() })
   const child = place.start(['run'])
   await waitFor(() => place.simulator.requests.length > 0, { what: () => `a request: ${child.stderr()}` })
   await stopped(child)

@@ -3,6 +3,7 @@ import type { SimulatorRequest } from '../../src/simulator/simulator.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { askedBy, expectWhole, fleet, said, stopAll, streamOf, untilWhole, type Fleet } from './fleet.ts'
+import * as faults from '../simulator/faults.ts'
 
 const isOne = (request: SimulatorRequest) => askedBy(request)!.endsWith('-one')
 const isTwo = (request: SimulatorRequest) => askedBy(request)!.endsWith('-two')
@@ -50,7 +51,7 @@ describe.skipIf(!redisServerAvailable())('a pause that the API requests for an a
       what: () => `several workers on account one${said(all)}`,
     })
 
-    simulator.fail({ match: { zone: 101 }, fault: { kind: 'throttle', retryAfter: 12 } })
+    simulator.fail({ match: { zone: 101 }, fault: faults.throttle({ retryAfter: 12 }) })
     const refused = await waitFor(() => requests.find(isRefused), { what: 'the refusal' })
     const endMs = refused.at + 12_000
     await untilAllAskedSince(all, endMs)
@@ -63,7 +64,7 @@ describe.skipIf(!redisServerAvailable())('a pause that the API requests for an a
     // Pause after pause, until each stream has heard of many.
     const before = requests.length
     for (const zone of [101, 102])
-      simulator.fail({ match: { zone }, times: Infinity, fault: { kind: 'throttle', retryAfter: 3 } })
+      simulator.fail({ match: { zone }, times: Infinity, fault: faults.throttle({ retryAfter: 3 }) })
     const refusals = () => requests.slice(before).filter(isRefused)
     await waitFor(() => refusals().at(-1)!.at - refusals()[0]!.at > 10_000, {
       what: 'refusals for long',

@@ -4,6 +4,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import { fleet, fleetZones } from './fleet.ts'
 import { receiver } from './receiver.ts'
 import { linesBelow } from './shipped.ts'
+import * as faults from '../simulator/faults.ts'
 
 const eventsPerDay = 20
 const whole = fleetZones.length * 3 * eventsPerDay
@@ -77,7 +78,7 @@ describe.skipIf(!redisServerAvailable())('a zone that fails over Redis', () => {
     place.simulator.fail({
       match: { zone: failing },
       times: Infinity,
-      fault: { kind: 'status', status: 500 },
+      fault: faults.status({ status: 500 }),
     })
     const process = start('all', 'one')
     const probe = await process.probe()

@@ -50,7 +50,7 @@ if (mayMount) {
 
 test('a file that cannot grow further stops the run, which continues when the limit is raised', async () => {
   const days = { [today]: 1500 }
-  const place = await workplace({ days, pageSize: 100, zones: [zone], entry: { bytes: 20_000 } })
+  const place = await workplace({ days, pageSize: 100, zones: [zone], entryBytes: 20_000 })
   place.configure({ zones: [zone] })
   // The signal would end any program; ignored, the write fails instead. 6 or 12 MB, as the shell counts in blocks of
   // 512 or 1024 bytes: more than the store needs.

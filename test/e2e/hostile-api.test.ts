@@ -11,6 +11,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import { absurdWaits, anyFault } from './hostile-faults.ts'
 import { compare, keysOf, linesBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
+import * as faults from '../simulator/faults.ts'
 
 const zones = [101, 102, 103]
 /** Rounds of trouble; `npm run test:long` asks for more. */
@@ -41,8 +42,6 @@ const doings: readonly ((simulator: Simulator, random: Random, days: readonly Da
   (simulator, random) => simulator.set({ tokens: random.pick(['position', 'snapshot', 'anchor']) }),
   (simulator, random) => simulator.set({ lastToken: random.pick(['empty', 'null', 'repeated', 'real']) }),
   (simulator, random) => simulator.set({ pageSize: random.between(3, 60) }),
-  (simulator, random) => simulator.set({ tokenLifetimeMs: random.pick([null, 2_000, 60_000]) }),
-  (simulator, random) => simulator.set({ emptyError: random.pick(['absent', 'null', 'success-false']) }),
   (simulator, random, days) => {
     const day = random.pick(days)
     const timestampMs = () => startOf(day) + random.between(0, 86_399_999)
@@ -73,7 +72,7 @@ async function attacked(hour: number, clockRate: number): Promise<Attacked> {
   const clock = createShiftedClock(fast)
   const live = { ratePerSecond: 0.05 }
   const place = await workplace(
-    { zones, days: 60, pageSize: 20, clock, live, tokenStyle: 'hostile' },
+    { zones, days: 60, pageSize: 20, clock, live },
     { zones, poll: { everySeconds: 1 }, server: { port: 0 } },
     // About a second of this host.
     { requestTimeoutSeconds: Math.min(clockRate, 3_600), maxPageBytes: 1_000_000 },
@@ -133,7 +132,7 @@ describe('a hostile API', () => {
         }
       }
       peak = Math.max(peak, peakMegabytes(child))
-      simulator.set({ live: { ratePerSecond: 0 }, tokenLifetimeMs: null })
+      simulator.set({ live: { ratePerSecond: 0 } })
       await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight' })
       expect(await child.kill('SIGTERM'), child.stderr().slice(-3000)).toEqual({ code: 0, signal: null })
       const last = await endOf(place.entry(['--once', ...args]))
@@ -166,7 +165,7 @@ describe('a hostile API', () => {
     })
     for (const retryAfter of absurdWaits) {
       const from = simulator.requests.length
-      simulator.fail({ fault: { kind: 'throttle', retryAfter } })
+      simulator.fail({ fault: faults.throttle({ retryAfter }) })
       const throttled = () => simulator.requests.slice(from).find(({ fault }) => fault === 'throttle')
       const { at } = await waitFor(throttled, { what: () => `a 429: ${child.stderr().slice(-2000)}` })
       // Those that were on their way come in meanwhile.

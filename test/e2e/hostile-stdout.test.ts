@@ -27,7 +27,7 @@ test('a full standard output ends the process with one line, and nothing counts 
 })
 
 test('a reader that stops reading delays neither other sinks nor a stop', async () => {
-  const place = await workplace({ days: 500, entry: { bytes: 2_000 } })
+  const place = await workplace({ days: 500, entryBytes: 2_000 })
   const { simulator, events } = place
   place.configure({
     server: { port: 0 },

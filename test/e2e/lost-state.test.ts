@@ -2,7 +2,7 @@ import { copyFileSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayMs, dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/day.ts'
-import { clockArguments } from '../entry/shifted-clock.ts'
+import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { compareFiles, exactly, linesBelow } from './shipped.ts'
 import { endOf, logged, readableDays, workplace, zones, type Ended, type Workplace } from './workplace.ts'
 
@@ -90,7 +90,7 @@ test('an older copy of the store keeps lines of a day that can no longer be read
   const before = textsBelow(events)
   putBack()
   // A day later for everybody: the API gives the oldest day no more.
-  simulator.set({ clockSkewMs: dayMs })
+  simulator.set({ clock: createShiftedClock({ offsetMs: dayMs }) })
   const tomorrow = shiftDay(dayOf(Date.now()), 1)
   simulator.append(101, tomorrow, 5, { timestampMs: startOf(tomorrow) + 1 })
   const later = ['--once', ...clockArguments({ offsetMs: dayMs })]

@@ -5,6 +5,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { probeAt, type Probe } from './metrics.ts'
 import { readableDays, workplace, zones } from './workplace.ts'
+import * as faults from '../simulator/faults.ts'
 
 async function probeOf(child: TestProcess): Promise<Probe> {
   const [, address] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
@@ -61,7 +62,7 @@ test('lag grows while the API fails, makes the process not ready, and falls agai
   const isReady = async () => (await probe.get('/readyz')).status === 200
   await waitFor(async () => (await isReady()) && (await lag()) < 20, { what: 'readiness without lag' })
 
-  simulator.fail({ times: Infinity, fault: { kind: 'status', status: 503 } })
+  simulator.fail({ times: Infinity, fault: faults.status({ status: 503 }) })
   await waitFor(async () => (await lag()) > 30, { what: 'lag' })
   const { status, text } = await probe.get('/readyz')
   expect(status).toBe(503)

@@ -16,7 +16,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
     const receiver = await otlpReceiver()
     const redis = await startRedis({ appendOnly: true })
     const place = await workplace(
-      { days: 60, pageSize: 25, tokenStyle: 'hostile' },
+      { days: 60, pageSize: 25 },
       {
         state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } },
         // Nothing is under way any more once the first scans are done.

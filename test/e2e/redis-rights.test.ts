@@ -9,6 +9,7 @@ import { probeAt } from './metrics.ts'
 import { receiver } from './receiver.ts'
 import { compareFiles, exactly } from './shipped.ts'
 import { readableDays, workplace, zones } from './workplace.ts'
+import * as faults from '../simulator/faults.ts'
 
 const password = 'the-right-password'
 const rights = rightsIn('docs/scaling-redis.md', password)
@@ -80,7 +81,7 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
         { name: 'siem', type: 'http', preset: 'ndjson', url: siem.url },
       ],
     })
-    place.simulator.fail({ fault: { kind: 'throttle', retryAfter: 1 } })
+    place.simulator.fail({ fault: faults.throttle({ retryAfter: 1 }) })
     const scheduler = place.start(['run', '--role', 'scheduler'])
     const worker = place.start(['run', '--role', 'worker'])
     const output = () => `${scheduler.stderr()}\n${worker.stderr()}`

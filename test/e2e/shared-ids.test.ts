@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { linesBelow, type Line } from './shipped.ts'
 import { logged, readableDays, workplace, zones } from './workplace.ts'
+import * as faults from '../simulator/faults.ts'
 
 test('entries with the same id and time and other content are all in files once, and an audit agrees', async () => {
   const place = await workplace({ days: 40, pageSize: 20 })
   const { simulator, events } = place
-  simulator.fail({ times: Infinity, fault: { kind: 'sharedIds', every: 5 } })
+  simulator.fail({ times: Infinity, fault: faults.sharedIds({ every: 5 }) })
   const first = await place.once()
   expect(first.code, first.stderr).toBe(0)
   // Pages that end elsewhere, with the same entries.

@@ -36,10 +36,7 @@ function deliveredIn(spans: readonly RecordedSpan[]): number {
 
 test('one trace goes from the tick to the commit', async () => {
   const file = join(temporaryFolder(), 'spans')
-  const { start, events, simulator } = await workplace(
-    { days: 120, pageSize: 50, tokenStyle: 'hostile' },
-    { server: { port: 0 } },
-  )
+  const { start, events, simulator } = await workplace({ days: 120, pageSize: 50 }, { server: { port: 0 } })
   const child = start(['run'], { env: recording(file) })
   await waitFor(() => deliveredIn(spansIn(file)) >= 2 * 3 * 120, {
     what: () => child.stderr(),

@@ -8,6 +8,7 @@ import { readableDays, workplace, type Ended } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { parseExposition } from '../telemetry/metrics/exposition.ts'
 import { echo } from './echo.ts'
+import * as faults from '../simulator/faults.ts'
 
 /** Ends lines, forges a log line, a header and a label, moves and renames a terminal, reverses and hides text. */
 const hostile =
@@ -66,12 +67,12 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
   simulator.fail({
     match: { zone: 102 },
     times: Infinity,
-    fault: { kind: 'errorKey', errorKey: hostile, message: hostile },
+    fault: faults.errorKey({ errorKey: hostile, message: hostile }),
   })
   simulator.fail({
     match: { zone: 103 },
     times: Infinity,
-    fault: { kind: 'status', status: 400, body: JSON.stringify(saying), contentType: 'application/json' },
+    fault: faults.status({ status: 400, body: JSON.stringify(saying), contentType: 'application/json' }),
   })
   const refusing = await echo((text) => (text.includes('Forged') ? 400 : 200), { said: hostile })
   const broken = await echo(() => 403, { said: hostile })

@@ -9,6 +9,7 @@ import { tracedTo } from '../telemetry/real-sdk.ts'
 import { pem } from '../transport/listening.ts'
 import { createCanaries, type Canaries } from './canaries.ts'
 import { echo, type Echo } from './echo.ts'
+import * as faults from '../simulator/faults.ts'
 
 /** A shipper whose every destination fails in another way and repeats all that it was sent. */
 export interface LeakWorld {
@@ -55,7 +56,7 @@ export async function leakWorld(): Promise<LeakWorld> {
     errorKey: key,
     message: `AccessKey: ${key}`,
   })
-  const fault = { kind: 'status', status: 400, body: repeating, contentType: 'application/json' } as const
+  const fault = faults.status({ status: 400, body: repeating, contentType: 'application/json' })
   simulator.fail({ match: { zone: 103 }, times: Infinity, fault })
   const refused = simulator.entries(zone, readableDays()[1])[3]?.logId ?? 'none'
   const taking = await echo((text) => (text.includes(refused) ? 400 : 200))

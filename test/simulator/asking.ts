@@ -1,5 +1,4 @@
 import { Agent } from 'undici'
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { onTestFinished } from 'vitest'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
@@ -84,10 +83,3 @@ export function pathOf(
 export function idsOf(pages: readonly EventLogPage[]): string[] {
   return pages.flatMap((page) => (page.logs ?? []).map((entry) => entry.logId))
 }
-
-export const decoders = {
-  gzip: gunzipSync,
-  br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
-  deflate: inflateSync,
-} as const

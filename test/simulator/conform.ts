@@ -4,10 +4,6 @@ import type { Reply } from './asking.ts'
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
 
-export function isValid(schema: object, value: unknown): boolean {
-  return ajv.validate(schema, value)
-}
-
 /** The reply has this status, and a JSON body of this content type and schema. */
 export function expectReply(reply: Reply, status: number, schema: object, type = 'application/json'): void {
   expect(reply.status, reply.text).toBe(status)

@@ -91,18 +91,6 @@ export const validationProblem = strict({
 
 export const unauthorisedResult = strict({ statusCode: { const: 401 } })
 
-/** The same with any status, as the metrics may have it. */
-export const statusCodeResult = strict({ statusCode: { type: 'integer' } })
-
-export const acceptedResult = strict({
-  location: nullableText,
-  value: {},
-  formatters: nullable(listOf(strict({}))),
-  contentTypes: nullable(listOf(text)),
-  declaredType: nullableText,
-  statusCode: nullable(int32),
-})
-
 const variableNames =
   `REQUEST_URI, REQUEST_URI_RAW, ARGS, ARGS_COMBINED_SIZE, ARGS_GET, ARGS_GET_NAMES, ARGS_POST,
   ARGS_POST_NAMES, FILES_NAMES, GEO, REMOTE_ADDR, QUERY_STRING, REQUEST_BASENAME, REQUEST_BODY, REQUEST_COOKIES_NAMES,
@@ -133,16 +121,6 @@ const configuration = {
   blockTime: { enum: [30, 60, 300, 900, 1800, 3600] },
   chainedRuleConditions: nullable(listOf(strict(condition, Object.keys(condition)))),
 }
-
-/** A request body that the rate-limit update takes. */
-export const updateRequest = strict(
-  {
-    ruleName: nullableText,
-    ruleDescription: nullableText,
-    ruleConfiguration: strict(configuration, Object.keys(configuration)),
-  },
-  ['ruleName', 'ruleDescription', 'ruleConfiguration'],
-)
 
 // The values of HttpStatusCode: the listed ones, with gaps.
 const statusCodes = [

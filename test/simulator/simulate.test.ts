@@ -5,8 +5,7 @@ import { loadConfig } from '../../src/config/load/load.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { createFakeClock } from '../fakes/fake-clock.ts'
-import { pathOf, startAsking, today, type Reply } from './asking.ts'
-import { scenarios } from '../../src/simulator/faults/scenarios.ts'
+import { pathOf } from './asking.ts'
 import { simulate, type SimulateOptions } from '../../src/commands/simulate.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 
@@ -164,46 +163,6 @@ test('can be stopped before it started', async () => {
   stop.abort()
   expect(await simulate(simulateDefaults, { write: () => {} }, createFakeClock(), stop.signal)).toBe(0)
 })
-
-const ofEventLogs = Object.keys(scenarios).filter((name) =>
-  scenarios[name]!.every(({ match }) => match?.operation === 'eventLogs'),
-)
-
-test.each(ofEventLogs)('under %s every entry can still be read', async (name) => {
-  const { simulator, ask, clock } = await startAsking({ days: 60, pageSize: 2 })
-  clock.autoAdvance(true)
-  for (const rule of scenarios[name] ?? []) simulator.fail(rule)
-  const wanted = new Set(simulator.entries(101, today).map((entry) => entry.logId))
-  let token: string | null = null
-  // A reader that asks for a page again until it makes sense.
-  for (let turn = 0; turn < 200 && wanted.size > 0; turn++) {
-    const page: ReadPage | undefined = await ask(pathOf(token), { signal: AbortSignal.timeout(500) }).then(
-      pageOf,
-      () => undefined,
-    )
-    if (page === undefined || page.continuationToken === token || page.continuationToken === null) continue
-    for (const entry of page.logs) {
-      const id = (entry as { logId?: string } | null)?.logId
-      if (id !== undefined) wanted.delete(id)
-    }
-    token = page.hasMoreData ? page.continuationToken : null
-  }
-  // The ids of some entries never come.
-  expect(wanted.size).toBe(name === 'missing-ids' ? 10 : 0)
-  expect(simulator.requests.filter((request) => request.fault !== undefined)).not.toEqual([])
-})
-
-interface ReadPage {
-  readonly logs: readonly unknown[]
-  readonly hasMoreData: boolean
-  readonly continuationToken: string | null
-}
-
-function pageOf(reply: Reply): ReadPage | undefined {
-  if (reply.status !== 200 || !reply.text.startsWith('{')) return undefined
-  const page = reply.json() as ReadPage
-  return Array.isArray(page.logs) && typeof page.hasMoreData === 'boolean' ? page : undefined
-}
 
 test('listens at the configured address, and prints one that works from this host', async () => {
   const { lines } = await run({ host: '0.0.0.0', entries: 1 })

@@ -21,17 +21,6 @@ describe('event logs', () => {
   })
 
   test.each([
-    ['absent', undefined],
-    ['null', null],
-    ['success-false', { success: false, message: null, errorKey: null }],
-  ] as const)('the error of a good page: %s', async (emptyError, expected) => {
-    const { ask } = await startAsking({ days: 1, emptyError })
-    const reply = await ask(pathOf(null))
-    expectReply(reply, 200, schemas.eventLogPage)
-    expect((reply.json() as { errorResponse?: unknown }).errorResponse).toEqual(expected)
-  })
-
-  test.each([
     ['empty', ''],
     ['null', null],
     ['repeated', ''],
@@ -47,11 +36,11 @@ describe('event logs', () => {
     expect(reply.text).toContain('"errorKey":"not_found_or_unauthorised_access.shieldzone"')
   })
 
-  test.each([401, 400] as const)('a day outside the window, as %i', async (windowErrorStatus) => {
-    const { ask } = await startAsking({ windowErrorStatus })
+  test('a day outside the window', async () => {
+    const { ask } = await startAsking()
     for (const day of ['2026-11-17', '2026-11-21']) {
       const reply = await ask(pathOf(null, { day }))
-      expectReply(reply, windowErrorStatus, schemas.failedEventLogPage)
+      expectReply(reply, 401, schemas.failedEventLogPage)
       expect(reply.text).toContain('"errorKey":"invalid_datetime_window.event_logs"')
     }
     for (const day of ['2026-11-18', yesterday, today]) {
@@ -59,16 +48,14 @@ describe('event logs', () => {
     }
   })
 
-  test('the window follows the clock and its skew', async () => {
-    const { ask, clock, simulator } = await startAsking({ clockSkewMs: -12 * 3_600_000 - 1 })
-    expect((await ask(pathOf(null))).status).toBe(401)
-    expect((await ask(pathOf(null, { day: '2026-11-17' }))).headers['date']).toBe(
-      'Thu, 19 Nov 2026 23:59:59 GMT',
-    )
+  test('the window follows the clock', async () => {
+    const { ask, clock } = await startAsking()
+    const tomorrow = pathOf(null, { day: '2026-11-21' })
+    await clock.advance(12 * 3_600_000 - 1)
+    expect((await ask(tomorrow)).status).toBe(401)
     await clock.advance(1)
-    expect((await ask(pathOf(null))).status).toBe(200)
-    simulator.set({ readableDays: 1 })
-    expect((await ask(pathOf(null, { day: yesterday }))).status).toBe(401)
+    expect((await ask(tomorrow)).status).toBe(200)
+    expect((await ask(pathOf(null, { day: '2026-11-18' }))).status).toBe(401)
   })
 
   test('a wrong key, a wrong path, a wrong method', async () => {
@@ -96,15 +83,6 @@ describe('event logs', () => {
     expectReply(post, 405, schemas.problemDetails, problemType)
     expect(post.headers['allow']).toBe('GET')
   })
-
-  test('more requests than the rate allows', async () => {
-    const { ask, clock } = await startAsking({ requestsPerSecond: 2 })
-    const replies = [await ask(pathOf(null)), await ask(pathOf(null)), await ask(pathOf(null))]
-    expect(replies.map((reply) => reply.status)).toEqual([200, 200, 429])
-    expect(replies[2]?.headers['retry-after']).toBe('1')
-    await clock.advance(1000)
-    expect((await ask(pathOf(null))).status).toBe(200)
-  })
 })
 
 describe('upload scanning', () => {
@@ -125,11 +103,9 @@ describe('upload scanning', () => {
   })
 
   test('errors', async () => {
-    const { ask, simulator } = await startAsking({ accessKey: 'secret' })
+    const { ask } = await startAsking({ accessKey: 'secret' })
     expectReply(await ask(upload), 401, schemas.unauthorisedResult)
     expectReply(await ask(upload.replace('101', '9'), key), 202, schemas.failedUploadScanning)
-    simulator.fail({ fault: { kind: 'errorKey', errorKey: 'invalid_plan_type.upload_scanning' } })
-    expectReply(await ask(upload, key), 202, schemas.failedUploadScanning)
   })
 })
 
@@ -141,7 +117,7 @@ describe('volumes', () => {
     const all = whole.json() as { items: { id: string }[]; cursor: unknown }
     expect(all.cursor).toBeNull()
 
-    simulator.set({ volumesPageSize: 2 })
+    simulator.set({ pageSize: 2 })
     const ids: string[] = []
     let cursor: string | null = null
     do {
@@ -161,15 +137,9 @@ describe('volumes', () => {
   })
 
   test('errors', async () => {
-    const { ask, simulator } = await startAsking({})
+    const { ask } = await startAsking({})
     expectReply(await ask(volumes), 401, schemas.problemDetails, problemType)
-    for (const query of ['?nextCursor=nope', '?limit=0', '?limit=1001', '?limit=x']) {
-      expectReply(await ask(volumes + query, key), 400, schemas.validationProblem, problemType)
-    }
+    expectReply(await ask(`${volumes}?nextCursor=nope`, key), 400, schemas.validationProblem, problemType)
     expectReply(await ask('/mc/apps/other/volumes', key), 404, schemas.problemDetails, problemType)
-    simulator.setVolumes('shop', null)
-    expectReply(await ask(volumes, key), 404, schemas.problemDetails, problemType)
-    simulator.setVolumes('shop', [])
-    expectReply(await ask(volumes, key), 200, schemas.volumeList)
   })
 })

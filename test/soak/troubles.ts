@@ -1,12 +1,24 @@
-import { scenarios } from '../../src/simulator/faults/scenarios.ts'
+import type { FaultRule } from '../../src/simulator/simulator.ts'
 import { createRandom, type Random } from '../pump/model/random.ts'
+import * as faults from '../simulator/faults.ts'
 import { moods } from './receiver.ts'
 import type { World } from './world.ts'
 
-/** Those after which every event can still be read as it is, and under the id that the verdict counts. */
-const apiFaults = Object.keys(scenarios).filter(
-  (name) => !['missing-ids', 'bad-entries', 'bad-text', 'shared-ids'].includes(name),
-)
+/** Faults after which every event can still be read as it is, and under the id that the verdict counts. */
+const damages = [
+  faults.cut(),
+  faults.redirect(),
+  faults.wrongTypes(),
+  faults.repeatedEntries(),
+  faults.emptyPageWithMore(),
+  faults.repeatToken(),
+  faults.moreWithoutToken(),
+  faults.errorKey({ errorKey: 'invalid_datetime_window.event_logs', status: 401 }),
+]
+const apiFaults: Readonly<Record<string, readonly FaultRule[]>> = {
+  ...faults.scenarios,
+  ...Object.fromEntries(damages.map((fault) => [fault.kind, [{ times: Infinity, every: 5, fault }]])),
+}
 
 export interface Troubles {
   /** How often each kind came. */
@@ -19,8 +31,8 @@ type Wait = (seconds: number) => Promise<void>
 type Trouble = (world: World, random: Random, wait: Wait) => Promise<string>
 
 async function apiTrouble({ place }: World, random: Random, wait: Wait): Promise<string> {
-  const names = [random.pick(apiFaults), random.pick(apiFaults)]
-  for (const rule of names.flatMap((name) => scenarios[name] ?? [])) place.simulator.fail(rule)
+  const names = [random.pick(Object.keys(apiFaults)), random.pick(Object.keys(apiFaults))]
+  for (const rule of names.flatMap((name) => apiFaults[name] ?? [])) place.simulator.fail(rule)
   await wait(random.between(3, 12))
   place.simulator.heal()
   return `API: ${names.join(' and ')}`

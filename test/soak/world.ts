@@ -37,7 +37,6 @@ export async function createWorld({ zones, events, rate }: SoakOptions): Promise
     days: events,
     pageSize: 200,
     live: { ratePerSecond: rate },
-    tokenStyle: 'hostile',
   })
   const place = workplaceAt(simulator, {
     api: { baseUrl: simulator.url, accessKey: 'soak', requestTimeoutSeconds: 3 },

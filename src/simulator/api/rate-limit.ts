@@ -1,15 +1,9 @@
-import { errorsOfUpdate } from './rate-limit-body.ts'
+import * as z from 'zod'
 import { problem, textAnswer, validationProblem, type Answer } from '../answer.ts'
-import type { Json, RateLimitRule } from '../wire.ts'
+import type { FieldFault, Json, RateLimitRule } from '../wire.ts'
 import type { Route } from '../route.ts'
 
-export interface RateLimits {
-  answer(route: Route, request: UpdateRequest): Answer
-  rule(id: number): RateLimitRule | undefined
-  setRule(rule: RateLimitRule): void
-}
-
-export interface UpdateRequest {
+interface UpdateRequest {
   readonly contentType: string
   readonly accept: string
   readonly body: Buffer
@@ -17,13 +11,19 @@ export interface UpdateRequest {
 
 const answerTypes = ['application/json', 'text/plain', 'text/json'] as const
 
-export function createRateLimits(zones: readonly number[]): RateLimits {
-  const rules = new Map<number, RateLimitRule>()
-  for (const [index, shieldZoneId] of zones.entries()) {
-    rules.set(index + 1, ruleOf(index + 1, shieldZoneId))
+/** The rules of the account: one for each zone at the start, numbered from 1. */
+export class RateLimits {
+  readonly #rules: Map<number, RateLimitRule>
+
+  constructor(zones: readonly number[]) {
+    this.#rules = new Map(zones.map((zone, index) => [index + 1, ruleOf(index + 1, zone)]))
   }
 
-  const answer = (route: Route, request: UpdateRequest): Answer => {
+  rule(id: number): RateLimitRule | undefined {
+    return this.#rules.get(id)
+  }
+
+  answer(route: Route, request: UpdateRequest): Answer {
     const id = route.ruleId
     if (id === undefined) return problem(400, route.malformed ?? '', route)
     if (!isJsonType(request.contentType)) {
@@ -33,22 +33,14 @@ export function createRateLimits(zones: readonly number[]): RateLimits {
     if (body === undefined) return problem(400, 'The request body is not valid JSON.', route)
     const faults = errorsOfUpdate(body)
     if (faults.length > 0) return validationProblem(400, faults, route)
-    const rule = rules.get(id)
+    const rule = this.#rules.get(id)
     if (rule === undefined) {
       const key = 'not_found_or_unauthorised_access.waf_rule'
       return failedUpdate(202, key, 'Rate limit rule was not found.', request.accept)
     }
     const updated = updatedRule(rule, body as Update)
-    rules.set(id, updated)
+    this.#rules.set(id, updated)
     return negotiated(200, updated, request.accept)
-  }
-
-  return {
-    answer,
-    rule: (id) => rules.get(id),
-    setRule: (rule) => {
-      rules.set(rule.id, rule)
-    },
   }
 }
 
@@ -83,14 +75,7 @@ interface Update {
 // Fields that the request leaves out keep their values.
 function updatedRule(rule: RateLimitRule, update: Update): RateLimitRule {
   const ruleConfiguration = { ...rule.ruleConfiguration, ...update.ruleConfiguration }
-  return {
-    ...rule,
-    ruleName: update.ruleName === undefined ? rule.ruleName : update.ruleName,
-    ruleDescription: update.ruleDescription === undefined ? rule.ruleDescription : update.ruleDescription,
-    ruleConfiguration,
-    ruleJson: JSON.stringify(ruleConfiguration),
-    errorResponse: { statusCode: 200, success: true, message: null, errorKey: null },
-  }
+  return { ...rule, ...update, ruleConfiguration, ruleJson: JSON.stringify(ruleConfiguration) }
 }
 
 function ruleOf(id: number, shieldZoneId: number): RateLimitRule {
@@ -132,4 +117,53 @@ function parse(body: Buffer): unknown {
   } catch {
     return undefined
   }
+}
+
+const variableNames = [
+  'REQUEST_URI REQUEST_URI_RAW ARGS ARGS_COMBINED_SIZE ARGS_GET ARGS_GET_NAMES ARGS_POST ARGS_POST_NAMES',
+  'FILES_NAMES GEO REMOTE_ADDR QUERY_STRING REQUEST_BASENAME REQUEST_BODY REQUEST_COOKIES_NAMES',
+  'REQUEST_COOKIES REQUEST_FILENAME REQUEST_HEADERS_NAMES REQUEST_HEADERS REQUEST_LINE REQUEST_METHOD',
+  'REQUEST_PROTOCOL RESPONSE_BODY RESPONSE_HEADERS RESPONSE_STATUS FINGERPRINT VERIFIED_BOT_CATEGORY',
+].flatMap((line) => line.split(' '))
+
+const condition = {
+  variableTypes: z
+    .strictObject(Object.fromEntries(variableNames.map((name) => [name, z.string().optional()])))
+    .nullish(),
+  operatorType: z.literal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 14, 15, 17, 18]).optional(),
+  value: z.string().nullish(),
+  isNegated: z.boolean().nullish(),
+  isRegexVariable: z.boolean().nullish(),
+}
+
+/** No field is required. */
+const UpdateRequest = z.strictObject({
+  ruleName: z.string().nullish(),
+  ruleDescription: z.string().nullish(),
+  ruleConfiguration: z
+    .strictObject({
+      ...condition,
+      actionType: z.literal([1, 2, 3]).optional(),
+      severityType: z.literal([0, 1, 2]).optional(),
+      transformationTypes: z.array(z.int().min(1).max(21)).nullish(),
+      requestCount: z.int32().optional(),
+      counterKeyType: z.int().min(0).max(7).optional(),
+      timeframe: z.literal([1, 10, 60, 300, 900, 3600]).optional(),
+      blockTime: z.literal([30, 60, 300, 900, 1800, 3600]).optional(),
+      chainedRuleConditions: z.array(z.strictObject(condition)).nullish(),
+    })
+    .optional(),
+})
+
+/** Every error in the body of an update request; empty when the service accepts it. */
+export function errorsOfUpdate(body: unknown): FieldFault[] {
+  const issues = UpdateRequest.safeParse(body).error?.issues ?? []
+  return issues.flatMap((issue) => {
+    const at = issue.path.join('.')
+    if (issue.code !== 'unrecognized_keys') return [{ field: at === '' ? '$' : at, message: issue.message }]
+    return issue.keys.map((key) => ({
+      field: at === '' ? key : `${at}.${key}`,
+      message: 'is not a known property',
+    }))
+  })
 }

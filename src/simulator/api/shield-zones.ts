@@ -1,51 +1,33 @@
-import { goodError } from './event-logs.ts'
 import { jsonAnswer, validationProblem, type Answer } from '../answer.ts'
 import type { Route } from '../route.ts'
 import type { Settings } from '../options.ts'
 import type { FieldFault, ShieldZone, WireError } from '../wire.ts'
 
-export interface ShieldZones {
-  answer(route: Route): Answer
-}
-
 const usualPerPage = 10
 const mostPerPage = 1000
 
 /** Lists the zones of the account. Outside the interface that the user described: what is publicly known of it. */
-export function createShieldZones(settings: () => Settings): ShieldZones {
-  return {
-    answer: (route) => {
-      const page = numberOf(route, 'page', 1)
-      const perPage = numberOf(route, 'perPage', usualPerPage)
-      const faults: FieldFault[] = []
-      if (!isBetween(page, 1, 2 ** 31 - 1)) faults.push({ field: 'page', message: 'must be greater than 0' })
-      if (!isBetween(perPage, 1, mostPerPage))
-        faults.push({ field: 'perPage', message: `must be between 1 and ${mostPerPage}` })
-      if (faults.length > 0) return validationProblem(400, faults, route)
-      return list(settings(), page, perPage)
-    },
+export function shieldZonesAnswer(route: Route, { zones }: Settings): Answer {
+  const page = numberOf(route, 'page', 1)
+  const perPage = numberOf(route, 'perPage', usualPerPage)
+  const faults: FieldFault[] = []
+  if (!isBetween(page, 1, 2 ** 31 - 1)) faults.push({ field: 'page', message: 'must be greater than 0' })
+  if (!isBetween(perPage, 1, mostPerPage))
+    faults.push({ field: 'perPage', message: `must be between 1 and ${mostPerPage}` })
+  if (faults.length > 0) return validationProblem(400, faults, route)
+  const totalPages = Math.ceil(zones.length / perPage)
+  const place = {
+    totalCount: zones.length,
+    totalPages,
+    currentPage: page,
+    // Beyond the last page the service still counts up.
+    nextPage: page === totalPages ? null : page + 1,
+    pageSize: perPage,
   }
-}
-
-function list(settings: Settings, page: number, perPage: number): Answer {
-  const { zones, unlistedZones } = settings
-  const listed = zones.filter((zone) => !unlistedZones.includes(zone))
-  const totalPages = Math.ceil(listed.length / perPage)
-  const { errorResponse } = goodError(settings.emptyError)
   return jsonAnswer(200, {
-    data: listed.slice((page - 1) * perPage, page * perPage).map(zoneOf),
-    page:
-      listed.length === 0
-        ? null
-        : {
-            totalCount: listed.length,
-            totalPages,
-            currentPage: page,
-            // Beyond the last page the service still counts up.
-            nextPage: page === totalPages ? null : page + 1,
-            pageSize: perPage,
-          },
-    ...(errorResponse === undefined ? {} : { error: errorResponse }),
+    data: zones.slice((page - 1) * perPage, page * perPage).map(zoneOf),
+    page: zones.length === 0 ? null : place,
+    error: null,
   })
 }
 

@@ -2,53 +2,28 @@ import { createDice, hashOf, hex4 } from '../entries/hash.ts'
 import { jsonAnswer, problem, validationProblem, type Answer } from '../answer.ts'
 import type { Route } from '../route.ts'
 import type { Settings } from '../options.ts'
-import type { FieldFault, VolumeInstance, VolumeTemplate } from '../wire.ts'
+import type { VolumeInstance, VolumeTemplate } from '../wire.ts'
 
-export interface Volumes {
-  answer(route: Route): Answer
-  /** Null: the service does not know the app. */
-  setTemplates(appId: string, templates: readonly VolumeTemplate[] | null): void
-}
+/** The only application of the account; its templates are derived from its name. */
+const ownApp = 'shop'
 
-const maxLimit = 1000
-
-/** The apps of the account have templates derived from their names, until a caller sets others. */
-export function createVolumes(settings: () => Settings): Volumes {
-  const own = new Map<string, readonly VolumeTemplate[] | null>()
-
-  const answer = (route: Route): Answer => {
-    const appId = route.appId ?? ''
-    const known = own.get(appId)
-    const isOwn = settings().apps.includes(appId)
-    const templates = known === undefined && isOwn ? generated(appId, settings().seed) : (known ?? null)
-    if (templates === null) return problem(404, `Application '${appId}' was not found.`, route)
-    const cursor = route.query.get('nextCursor')
-    const limitText = route.query.get('limit')
-    const limit = limitText === null ? Math.min(settings().volumesPageSize, maxLimit) : Number(limitText)
-    const start = cursor === null ? 0 : offsetOf(cursor, appId)
-    const faults: FieldFault[] = []
-    if (start === undefined) faults.push({ field: 'nextCursor', message: 'is not a valid cursor' })
-    if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
-      faults.push({ field: 'limit', message: `must be between 1 and ${maxLimit}` })
-    }
-    if (start === undefined || faults.length > 0) return validationProblem(400, faults, route)
-    const items = templates.slice(start, start + limit)
-    const more = start + items.length < templates.length
-    return jsonAnswer(200, {
-      items,
-      // On a later page the service counts only the remaining items.
-      meta: { totalItems: templates.length - start },
-      cursor: more ? cursorOf(start + items.length, appId) : null,
-      summary: summaryOf(templates),
-    })
-  }
-
-  return {
-    answer,
-    setTemplates: (appId, templates) => {
-      own.set(appId, templates)
-    },
-  }
+export function volumesAnswer(route: Route, { seed, pageSize }: Settings): Answer {
+  const appId = route.appId ?? ''
+  if (appId !== ownApp) return problem(404, `Application '${appId}' was not found.`, route)
+  const templates = generated(appId, seed)
+  const cursor = route.query.get('nextCursor')
+  const start = cursor === null ? 0 : offsetOf(cursor, appId)
+  if (start === undefined)
+    return validationProblem(400, [{ field: 'nextCursor', message: 'is not a valid cursor' }], route)
+  const items = templates.slice(start, start + pageSize)
+  const more = start + items.length < templates.length
+  return jsonAnswer(200, {
+    items,
+    // On a later page the service counts only the remaining items.
+    meta: { totalItems: templates.length - start },
+    cursor: more ? cursorOf(start + items.length, appId) : null,
+    summary: summaryOf(templates),
+  })
 }
 
 function cursorOf(offset: number, appId: string): string {

@@ -10,16 +10,11 @@ import {
   userAgents,
 } from './entry-samples.ts'
 
-export type LogAs = 'text' | 'object' | 'plain' | 'null' | 'mixed'
-export type TimestampUnit = 's' | 'ms' | 'us' | 'ns' | 'mixed'
-
-/** Shape of generated entries; an entry keeps the shape that was set when it arrived. */
+/** Shape of generated entries. */
 export interface EntryShape {
   readonly seed: number
-  readonly logAs: LogAs
-  readonly timestampUnit: TimestampUnit
   /** Approximate size of an entry's JSON: the mean over many entries. */
-  readonly bytes: number
+  readonly entryBytes: number
 }
 
 /** Identifies an entry; together with the shape it determines the entry except for its time. */
@@ -41,9 +36,6 @@ interface Template {
 
 /** Entries are assembled as text from a pool of templates: the bench requests millions of them. */
 const poolSize = 256
-const maxPools = 32
-const units = ['ms', 's', 'us', 'ns'] as const
-const mixedForms = ['text', 'object', 'plain', 'text', 'null', 'text', 'object', 'text'] as const
 const addressSlot = '@ADDRESS@'
 const requestSlot = '@REQUEST@'
 
@@ -52,13 +44,9 @@ const pools = new Map<string, readonly Template[]>()
 /** One entry's JSON. The same place and shape always give the same text. */
 export function entryJson(shape: EntryShape, place: EntryPlace, timestampMs: number): string {
   const [first, second, third] = wordsOf(shape, place)
-  const form = shape.logAs === 'mixed' ? (mixedForms[place.seq % mixedForms.length] ?? 'text') : shape.logAs
-  const pool = poolOf(shape, form)
-  const template = pool[third % poolSize]
+  const template = poolOf(shape)[third % poolSize]
   if (template === undefined) throw new Error('the pool of entry templates is empty')
-  const time = timestampText(shape.timestampUnit, timestampMs, place.seq)
-  const head = `{"logId":"${uuidOf(first, second, third)}","timestamp":${time},"log":`
-  if (form === 'null') return `${head}null,"labels":${template.labels}}`
+  const head = `{"logId":"${uuidOf(first, second, third)}","timestamp":${Math.floor(timestampMs)},"log":`
   const [start = '', middle = '', end] = template.log
   const request = end === undefined ? '' : requestIdOf(second, third) + end
   return `${head}${start}${addressOf(template, first)}${middle}${request},"labels":${template.labels}}`
@@ -94,70 +82,53 @@ function addressOf(template: Template, word: number): string {
   return template.masked ? `${network}.*` : `${network}.${word & 255}`
 }
 
-function timestampText(unit: TimestampUnit, timestampMs: number, seq: number): string {
-  const ms = Math.floor(timestampMs)
-  switch (unit === 'mixed' ? units[seq % units.length] : unit) {
-    case 's':
-      return String(Math.floor(ms / 1000))
-    case 'us':
-      return `${ms}000`
-    case 'ns':
-      return `${ms}000000`
-    default:
-      return String(ms)
-  }
-}
-
-function poolOf(shape: EntryShape, form: Exclude<LogAs, 'mixed'>): readonly Template[] {
-  const key = `${shape.seed}/${form}/${shape.bytes}`
+function poolOf(shape: EntryShape): readonly Template[] {
+  const key = `${shape.seed}/${shape.entryBytes}`
   let pool = pools.get(key)
   if (pool === undefined) {
-    pool = createPool(shape, form)
-    for (const oldest of pools.keys()) {
-      if (pools.size >= maxPools) pools.delete(oldest)
-    }
+    pool = createPool(shape)
     pools.set(key, pool)
   }
   return pool
 }
 
 // The excess of one template is taken from the next ones, so that the mean has the configured size.
-function createPool(shape: EntryShape, form: Exclude<LogAs, 'mixed'>): readonly Template[] {
+function createPool(shape: EntryShape): readonly Template[] {
   let carriedBytes = 0
   return Array.from({ length: poolSize }, (_, index) => {
     const dice = createDice(shape.seed * poolSize + index)
-    const targetBytes = shape.bytes * (0.75 + dice.upTo(6) / 10)
-    const template = createTemplate(dice, form, targetBytes + carriedBytes)
-    carriedBytes += shape.bytes - sizeOf(template.log, template.labels)
+    const targetBytes = shape.entryBytes * (0.75 + dice.upTo(6) / 10)
+    const template = createTemplate(dice, targetBytes + carriedBytes)
+    carriedBytes += shape.entryBytes - sizeOf(template.log, template.labels)
     return template
   })
 }
 
 type Dice = ReturnType<typeof createDice>
 
-function createTemplate(dice: Dice, form: Exclude<LogAs, 'mixed'>, targetBytes: number): Template {
-  const rule = dice.oneOf(ruleSamples)
+function createTemplate(dice: Dice, targetBytes: number): Template {
+  const [ruleId, group, message, operator, path, match, method = 'GET', body = null] = dice.oneOf(ruleSamples)
   const [asn, country] = dice.oneOf(networks)
   const severity = dice.oneOf(severities)
   const labels = JSON.stringify({
     asn,
     country,
-    ruleId: rule.id,
+    ruleId,
     severity,
-    method: rule.method ?? 'GET',
-    ruleGroup: severity === '' || rule.group === '' ? '' : `REQUEST-${rule.id.slice(0, 3)}-${rule.group}`,
+    method,
+    ruleGroup: severity === '' || group === '' ? '' : `REQUEST-${ruleId.slice(0, 3)}-${group}`,
     status: dice.oneOf(actions),
     serverZone: dice.oneOf(pops),
   })
   const headers: { Name: string; Value: string }[] = []
   const log = {
     ServerZoneId: 1000 + dice.upTo(9000),
-    Message: rule.message,
-    Url: `https://${dice.oneOf(hosts)}${rule.path}`,
+    Message: message,
+    Url: `https://${dice.oneOf(hosts)}${path}`,
     RemoteIp: addressSlot,
-    UrlEncodedBody: rule.body ?? null,
+    UrlEncodedBody: body,
     Headers: headers,
-    TriggerMatch: { Key: rule.operator, Value: rule.match },
+    TriggerMatch: { Key: operator, Value: match },
   }
   const offered = [
     ['CDN-RequestId', requestSlot],
@@ -168,14 +139,14 @@ function createTemplate(dice: Dice, form: Exclude<LogAs, 'mixed'>, targetBytes: 
   for (const [Name, Value] of offered) {
     if (headers.some((header) => header.Name === Name)) continue
     headers.push({ Name, Value })
-    if (sizeOf(slotted(encodeLog(log, form)), labels) > targetBytes) headers.pop()
+    if (sizeOf(slotted(encodeLog(log)), labels) > targetBytes) headers.pop()
   }
-  const missing = Math.floor(targetBytes) - sizeOf(slotted(encodeLog(log, form)), labels)
+  const missing = Math.floor(targetBytes) - sizeOf(slotted(encodeLog(log)), labels)
   if (missing > 0) log.TriggerMatch.Value += filler(missing)
   return {
     masked: dice.upTo(3) === 0,
     ipv6: dice.upTo(12) === 0,
-    log: slotted(encodeLog(log, form)),
+    log: slotted(encodeLog(log)),
     labels,
   }
 }
@@ -193,16 +164,9 @@ function filler(length: number): string {
   return ' the quick request jumps over the lazy firewall and'.repeat(Math.ceil(length / 51)).slice(0, length)
 }
 
-// Like the service, the text form escapes HTML characters inside the JSON; a reader must decode twice.
-function encodeLog(
-  log: { readonly Message: string; readonly TriggerMatch: { readonly Value: string } },
-  form: Exclude<LogAs, 'mixed'>,
-): string {
-  if (form === 'plain') {
-    return JSON.stringify(`${log.Message} from ${addressSlot} in ${requestSlot}: ${log.TriggerMatch.Value}`)
-  }
-  const json = JSON.stringify(log).replaceAll(/[<>&']/g, (sign) => `\\u00${hexOf(sign)}`)
-  return form === 'text' ? JSON.stringify(json) : json
+// Like the service, this escapes HTML characters inside the JSON; a reader must decode twice.
+function encodeLog(log: object): string {
+  return JSON.stringify(JSON.stringify(log).replaceAll(/[<>&']/g, (sign) => `\\u00${hexOf(sign)}`))
 }
 
 function hexOf(sign: string): string {

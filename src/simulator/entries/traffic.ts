@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import { createListing, type Era, type Listing } from './listing.ts'
+import { Listing, type Era } from './listing.ts'
 import { endOf, firstReadable, dayOf, daysFrom, startOf, type Day } from '../../domain/day.ts'
 import type { Settings } from '../options.ts'
 import type { WireEntry } from '../wire.ts'
@@ -24,10 +23,9 @@ export interface Traffic {
 }
 
 export function createTraffic(settings: () => Settings): Traffic {
-  const now = (): number => settings().clock.now() + settings().clockSkewMs
+  const now = (): number => settings().clock.now()
   const startedAt = settings().startedAtMs ?? now()
   const filled = filledDays(settings(), dayOf(startedAt))
-  const initial = settings().entry
   const listings = new Map<string, Listing>()
   let current = eraFrom(settings(), startedAt)
   const eras: Era[] = current === undefined ? [] : [current]
@@ -36,13 +34,13 @@ export function createTraffic(settings: () => Settings): Traffic {
     const key = `${zone}/${day}`
     let found = listings.get(key)
     if (found === undefined) {
-      found = createListing(zone, day)
+      found = new Listing(zone, day, settings())
       listings.set(key, found)
       const count = filled.get(day) ?? 0
       const startMs = startOf(day)
       const endMs = startMs > startedAt ? endOf(day) : Math.min(endOf(day), startedAt)
       const stepMs = (endMs - startMs) / Math.max(1, count)
-      found.addGenerated(count, initial, (index) => startMs + index * stepMs)
+      found.addGenerated(count, (index) => startMs + index * stepMs)
     }
     found.settle(eras, now())
     return found
@@ -55,8 +53,7 @@ export function createTraffic(settings: () => Settings): Traffic {
       const arrivedMs = Math.min(Math.max(now(), startOf(day)), endOf(day) - 1)
       const first = target.count
       if (typeof entries === 'number') {
-        const times = timestampsOf(entries, options.timestampMs ?? arrivedMs)
-        target.addGenerated(entries, settings().entry, times)
+        target.addGenerated(entries, timestampsOf(entries, options.timestampMs ?? arrivedMs))
       } else {
         const ownTime = (index: number): number => happenedAt(entries[index]) ?? arrivedMs
         target.addGiven(entries, timestampsOf(entries.length, options.timestampMs ?? ownTime))
@@ -65,8 +62,7 @@ export function createTraffic(settings: () => Settings): Traffic {
     },
     adjust: () => {
       const next = eraFrom(settings(), now())
-      if (next?.ratePerSecond === current?.ratePerSecond && isDeepStrictEqual(next?.shape, current?.shape))
-        return
+      if (next?.ratePerSecond === current?.ratePerSecond) return
       if (current !== undefined) current.toMs = now()
       if (next !== undefined) eras.push(next)
       current = next
@@ -77,7 +73,7 @@ export function createTraffic(settings: () => Settings): Traffic {
 function eraFrom(settings: Settings, fromMs: number): Era | undefined {
   const { ratePerSecond } = settings.live
   if (ratePerSecond === 0) return undefined
-  return { fromMs, toMs: Number.POSITIVE_INFINITY, ratePerSecond, shape: settings.entry }
+  return { fromMs, toMs: Number.POSITIVE_INFINITY, ratePerSecond }
 }
 
 function filledDays(settings: Settings, today: Day): ReadonlyMap<string, number> {
@@ -93,12 +89,8 @@ function timestampsOf(count: number, given: number | ((index: number) => number)
   return (index) => times[index] ?? 0
 }
 
-/** The time of a caller's own entry, in any unit. */
+/** The time of a caller's own entry, where it is one. */
 function happenedAt(entry: unknown): number | undefined {
   if (typeof entry !== 'object' || entry === null || !('timestamp' in entry)) return undefined
-  const { timestamp } = entry
-  if (typeof timestamp !== 'number' || !Number.isFinite(timestamp)) return undefined
-  if (timestamp < 1e11) return timestamp * 1000
-  if (timestamp < 1e14) return timestamp
-  return timestamp < 1e17 ? timestamp / 1000 : timestamp / 1e6
+  return Number.isFinite(entry.timestamp) ? (entry.timestamp as number) : undefined
 }

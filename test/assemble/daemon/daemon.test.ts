@@ -7,6 +7,7 @@ import { load } from '../../config/loading.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { parseExposition } from '../../telemetry/metrics/exposition.ts'
+import * as faults from '../../simulator/faults.ts'
 
 /** A daemon over a store of its own and an API where nobody listens. */
 function daemonIn(
@@ -121,7 +122,7 @@ test('configured figures are exported as metrics, which keep their last values w
   await expect.poll(async () => (await families()).get('volume_usage_bytes')!.length).toBeGreaterThan(0)
   const before = await families()
   expect(before.get('upload_scanning_requests')).toHaveLength(2)
-  simulator.fail({ fault: { kind: 'status', status: 503 }, times: Infinity })
+  simulator.fail({ fault: faults.status({ status: 503 }), times: Infinity })
   await expect.poll(() => names().filter((name) => name === 'FiguresFailed').length).toBeGreaterThan(1)
   expect(await families()).toEqual(before)
   await daemon.stop()

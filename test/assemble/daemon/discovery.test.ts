@@ -13,6 +13,7 @@ import { probeAt, type Probe } from '../../e2e/metrics.ts'
 import { startRedis, redisServerAvailable } from '../../setup/redis.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import * as faults from '../../simulator/faults.ts'
 
 const never = new AbortController().signal
 const everyMinutes = 0.01
@@ -96,7 +97,7 @@ test('a new zone is shipped without a restart, and a deleted zone is retired wit
 
 test('without a zone list the daemon is not ready, and ships as soon as the API lists the zones', async () => {
   const simulator = await apiOf()
-  const fault = { kind: 'status', status: 500 } as const
+  const fault = faults.status({ status: 500 })
   simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
   const { shipped, probe } = await daemonFor(simulator.url, { zones: 'all' })
   const { status, text } = await probe.get('/readyz')
@@ -113,7 +114,7 @@ test('after a restart the last zone list is used while the API cannot list the z
   const first = await daemonFor(simulator.url, { zones: 'all' }, { folder })
   await waitFor(() => first.shipped().length === 2, { what: 'both zones' })
   await first.stop()
-  const fault = { kind: 'status', status: 403 } as const
+  const fault = faults.status({ status: 403 })
   simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
   simulator.append(102, dayOf(Date.now()), 1)
   const second = await daemonFor(simulator.url, { zones: 'all' }, { folder })
@@ -126,7 +127,7 @@ test('after a restart the last zone list is used while the API cannot list the z
 test('a reload changes from listed zones to all zones and back, and is refused while the zones cannot be listed', async () => {
   const simulator = await apiOf()
   const { told, reload, zones } = await daemonFor(simulator.url, { zones: [102] })
-  const fault = { kind: 'status', status: 403 } as const
+  const fault = faults.status({ status: 403 })
   simulator.fail({ match: { operation: 'shieldZones' }, times: 3, fault })
   await reload('all')
   expect(told('ConfigRefused')).toMatchObject([{ errors: [expect.stringContaining('cannot be listed')] }])

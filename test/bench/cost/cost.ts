@@ -24,7 +24,7 @@ export type PresetName = (typeof presets)[number]['name']
 /** The simulator's events of one zone, ten a minute, of 525 bytes each on the wire. The same at each call. */
 export function sampleEvents(): Event[] {
   const redactor = createRedactor('off')
-  const shape = { seed: 1, logAs: 'text', timestampUnit: 'ms', bytes: 525 } as const
+  const shape = { seed: 1, entryBytes: 525 }
   const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
   return Array.from({ length: 3_000 }, (_, seq) => {
     const text = entryJson(shape, { zone: 101, dayNumber: 1, seq }, beganMs + seq * 6_000)

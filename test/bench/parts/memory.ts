@@ -62,7 +62,7 @@ async function ship(listing: {
   const zones = Array.from({ length: listing.zones }, (_, index) => 101 + index)
   // Of two days only the one that is over holds events: today grows denser the earlier it is.
   const days = listing.days === 2 ? { [yesterday()]: eventsPerDay } : eventsPerDay
-  return withSimulator({ zones, days, pageSize, entry: { bytes: entryBytes } }, async (url) => {
+  return withSimulator({ zones, days, pageSize, entryBytes }, async (url) => {
     const run = await runShip({ url, zones, days: listing.days, sink: toFiles })
     assertWhole(run, listing.zones * (listing.days === 2 ? 1 : 3) * eventsPerDay, `${listing.zones} zones`)
     return run

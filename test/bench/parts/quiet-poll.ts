@@ -175,7 +175,7 @@ const job: PumpJob = {
 /** A listing of one page, of the day's last minutes. */
 function createTail(): Source {
   const redactor = createRedactor('off')
-  const shape = { seed: 1, logAs: 'text', timestampUnit: 'ms', bytes: 525 } as const
+  const shape = { seed: 1, entryBytes: 525 }
   const beganMs = startOf(day) + 1430 * 60_000
   // Read once, since reading takes longer than all that is to be compared.
   const events = Array.from({ length: tailEvents }, (_, seq) => {

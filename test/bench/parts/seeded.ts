@@ -80,7 +80,7 @@ function nowhere(name: string): Sink {
 /** A listing of one page for any day. The events of all zones are the same. */
 function createListing(): Source {
   const redactor = createRedactor('off')
-  const shape = { seed: 1, logAs: 'text', timestampUnit: 'ms', bytes: 525 } as const
+  const shape = { seed: 1, entryBytes: 525 }
   const made = new Map<string, Event[]>()
   const eventsOf = (day: Parameters<typeof startOf>[0]) => {
     const beganMs = startOf(day)

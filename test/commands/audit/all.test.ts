@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
+import * as faults from '../../simulator/faults.ts'
 
 const today = dayOf(Date.now())
 const days = [shiftDay(today, -2), shiftDay(today, -1), today] as const
@@ -130,7 +131,7 @@ describe('a stop', () => {
     const workshop = await openWorkshopWithApi({ zones, days: 2 }, { zones })
     await workshop.execute('run', '--once')
     const file = `${workshop.folder}/shieldlog.yaml`
-    workshop.simulator.fail({ match: { zone: 105 }, times: Infinity, fault: { kind: 'hang' } })
+    workshop.simulator.fail({ match: { zone: 105 }, times: Infinity, fault: faults.hang() })
     const stop = new AbortController()
     const ending = executeWith(file, ['audit', '--json'], { signal: stop.signal })
     const before = workshop.simulator.requests.length
@@ -147,7 +148,7 @@ describe('a stop', () => {
 
   test('is no success before the zones are known either: nothing was compared', async () => {
     const workshop = await openWorkshopWithApi({}, { zones: 'all' })
-    workshop.simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault: { kind: 'hang' } })
+    workshop.simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault: faults.hang() })
     const stop = new AbortController()
     const file = `${workshop.folder}/shieldlog.yaml`
     const ending = executeWith(file, ['audit'], { signal: stop.signal })

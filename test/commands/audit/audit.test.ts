@@ -8,6 +8,7 @@ import { readParts } from '../../sinks/file/read-parts.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
 import type { StreamAudit } from '../../../src/domain/audit-report.ts'
+import * as faults from '../../simulator/faults.ts'
 
 const today = dayOf(Date.now())
 const yesterday = shiftDay(today, -1)
@@ -141,7 +142,7 @@ test('reports that the API could not be read', async () => {
     /^zone 101 on 2020-01-01 and 1 more like it could not be audited: .*does not answer for this day/,
   )
   expect(unreadable.stdout).toMatch(/^101 shop {2}not readable\n102 {7}not readable\n$/m)
-  workshop.simulator.fail({ match: { zone: 101 }, times: Infinity, fault: { kind: 'status', status: 500 } })
+  workshop.simulator.fail({ match: { zone: 101 }, times: Infinity, fault: faults.status({ status: 500 }) })
   const half = await audit(yesterday)
   expect(half.code).toBe(3)
   expect(half.stderr).toMatch(/^zone 101 on .*: .*the API failed \(status 500\)\n$/)

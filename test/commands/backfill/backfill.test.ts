@@ -6,6 +6,7 @@ import { endOf as outcomeOf, readableDays, workplace, zones, type Workplace } fr
 import { waitFor } from '../../setup/wait-for.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 import { allDone, backfillsOf, inStore, told } from '../backfilling.ts'
+import * as faults from '../../simulator/faults.ts'
 
 /** Daemons of other tests run beside these. */
 const server = { port: 0 }
@@ -201,12 +202,7 @@ test('reports streams that fail permanently, and leaves them to a later try', as
   simulator.fail({
     match: { zone: 102 },
     times: Infinity,
-    fault: {
-      kind: 'status',
-      status: 400,
-      body: '{"title":"no\\u001b[31m"}',
-      contentType: 'application/json',
-    },
+    fault: faults.status({ status: 400, body: '{"title":"no\\u001b[31m"}', contentType: 'application/json' }),
   })
   const failed = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
   expect(failed.code).toBe(1)

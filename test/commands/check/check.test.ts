@@ -7,6 +7,8 @@ import type { Finding } from '../../../src/commands/check/findings.ts'
 import { startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from '../workshop.ts'
+import { createShiftedClock } from '../../entry/shifted-clock.ts'
+import * as faults from '../../simulator/faults.ts'
 
 test('reports successful steps, and leaves no files', async () => {
   const { folder, run, simulator } = await openWorkshopWithApi({ days: 5 })
@@ -113,7 +115,7 @@ test('distinguishes a key without access to some zones from a wrong key', async 
   const body = JSON.stringify({ errorResponse: { success: false, message: 'no', errorKey: 'forbidden' } })
   simulator.fail({
     match: { zone: 102 },
-    fault: { kind: 'status', status: 403, body, contentType: 'application/json' },
+    fault: faults.status({ status: 403, body, contentType: 'application/json' }),
   })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(
@@ -124,7 +126,7 @@ test('distinguishes a key without access to some zones from a wrong key', async 
 })
 
 test('warns of a wrong clock', async () => {
-  const { execute } = await openWorkshopWithApi({ clockSkewMs: -90_000 })
+  const { execute } = await openWorkshopWithApi({ clock: createShiftedClock({ offsetMs: -90_000 }) })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(/^ +note {2}this host's clock is 1 min \d+ s ahead of the API's/m)
   expect(code).toBe(0)

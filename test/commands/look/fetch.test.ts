@@ -5,6 +5,7 @@ import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { startProcess } from '../../setup/processes.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
+import * as faults from '../../simulator/faults.ts'
 
 const today = () => dayOf(Date.now())
 
@@ -80,7 +81,7 @@ test('reports once and immediately why it cannot read', async () => {
 test('stops at a listing that does not end', async () => {
   const { run, simulator } = await openWorkshopWithApi({ pageSize: 10 })
   simulator.fill(101, today(), 100)
-  simulator.fail({ times: Infinity, fault: { kind: 'repeatToken' } })
+  simulator.fail({ times: Infinity, fault: faults.repeatToken() })
   const { code, stderr } = await run('fetch', '--zone', '101', '--day', 'today')
   expect(code).toBe(1)
   expect(stderr).toMatch(/the listing of zone 101 on .* does not end: cursor_repeated after \d+ pages/)

@@ -5,6 +5,7 @@ import type { Status } from '../../../src/domain/status/status.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'
+import * as faults from '../../simulator/faults.ts'
 
 test('shows without a store what a first run would begin with, and creates none', async () => {
   const { folder, execute } = openWorkshop()
@@ -26,12 +27,11 @@ test('reads while a process runs, names it, and works after it has ended', async
   simulator.fail({
     match: { zone: 102 },
     times: Infinity,
-    fault: {
-      kind: 'status',
+    fault: faults.status({
       status: 400,
       body: '{"title":"no\\u001b[31m \\u202ered"}',
       contentType: 'application/json',
-    },
+    }),
   })
   await using running = start(['run'])
   const read = async () => JSON.parse((await execute('status', '--json')).stdout) as Status

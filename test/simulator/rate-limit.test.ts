@@ -1,9 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expectReply, isValid, problemType } from '../conform.ts'
-import { errorsOfUpdate } from '../../../src/simulator/api/rate-limit-body.ts'
-import { startAsking } from '../asking.ts'
-import * as schemas from '../schemas.ts'
+import { expectReply, problemType } from './conform.ts'
+import { startAsking } from './asking.ts'
+import * as schemas from './schemas.ts'
 
 const path = '/shield/rate-limit/1'
 const json = { 'content-type': 'application/json' }
@@ -57,56 +55,18 @@ test('refuses what is not in the interface', async () => {
   expectReply(reply, 400, schemas.validationProblem, problemType)
   const { errors } = reply.json() as { errors: { field: string }[] }
   expect(errors.map((error) => error.field)).toEqual([
-    'extra',
     'ruleConfiguration.operatorType',
     'ruleConfiguration.timeframe',
+    'extra',
   ])
   expect(simulator.rateLimitRule(1)).toEqual(before)
 })
 
 test('errors have the shapes of this operation', async () => {
-  const { ask, simulator } = await startAsking({ accessKey: 'secret' })
+  const { ask } = await startAsking({ accessKey: 'secret' })
   expectReply(await ask(path, patch('{}')), 401, schemas.unauthorisedResult)
   const authorised = patch('{}', { ...json, AccessKey: 'secret' })
   expectReply(await ask('/shield/rate-limit/77', authorised), 202, schemas.failedRateLimitRule)
-  simulator.fail({ fault: { kind: 'acceptedResult' } })
-  expectReply(await ask(path, authorised), 202, schemas.acceptedResult)
-  simulator.fail({ fault: { kind: 'status', status: 500 } })
-  const broken = await ask(path, authorised)
-  expect([broken.status, broken.text, broken.headers['content-type']]).toEqual([500, '', undefined])
   expect((await ask('/shield/rate-limit/2147483648', authorised)).status).toBe(400)
   expect((await ask(path, { headers: { AccessKey: 'secret' } })).status).toBe(405)
-})
-
-test('accepts exactly the bodies that the interface describes', () => {
-  const part = fc.oneof(
-    fc.constantFrom(0, 1, 10, 16, 30, 2 ** 31, 0.5, null, true, 'x'),
-    fc.constant({ ARGS: '' }),
-  )
-  const names = [
-    'operatorType',
-    'timeframe',
-    'blockTime',
-    'requestCount',
-    'isNegated',
-    'variableTypes',
-    'other',
-  ]
-  const object = fc.dictionary(fc.constantFrom(...names, 'value', 'counterKeyType', '__proto__'), part)
-  const configuration = fc.oneof(
-    object,
-    fc.record({ chainedRuleConditions: fc.array(object), transformationTypes: fc.array(part) }),
-  )
-  const body = fc.oneof(
-    fc.record({ ruleName: part, ruleConfiguration: configuration }, { requiredKeys: [] }),
-    fc.record({ ruleConfiguration: configuration }),
-    fc.jsonValue(),
-  )
-  fc.assert(
-    fc.property(body, (value) => {
-      const received = JSON.parse(JSON.stringify(value)) as unknown
-      expect(errorsOfUpdate(received).length === 0).toBe(isValid(schemas.updateRequest, received))
-    }),
-    { numRuns: 2000 },
-  )
 })

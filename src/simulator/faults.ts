@@ -1,0 +1,249 @@
+import {
+  emptyAnswer,
+  flushed,
+  httpDate,
+  jsonAnswer,
+  problem,
+  textAnswer,
+  type Answer,
+  type Send,
+} from './answer.ts'
+import { formOf, type Operation, type Route } from './route.ts'
+
+/** A way to answer that differs from the regular one. */
+export interface Fault {
+  readonly kind: string
+  /** Undefined: it does not concern this request, and is not used up by it. */
+  answer(context: FaultContext): Answer | undefined
+}
+
+export interface FaultContext {
+  readonly route: Route
+  /** The service's clock, ms since the epoch. */
+  readonly nowMs: number
+  /** The answer without the fault. */
+  regular(): Answer
+  /** A new token for the requested page: another text for the same place. */
+  tokenAgain(): string
+  /** An error in the operation's own envelope; ProblemDetails where it has none. */
+  failed(status: number, errorKey: string, message: string): Answer
+}
+
+export interface FaultRule {
+  /** Default: every request. */
+  readonly match?: {
+    readonly operation?: Operation
+    readonly zone?: number
+    /** `YYYY-MM-DD`. */
+    readonly day?: string
+    readonly firstPage?: boolean
+  }
+  /** How many requests get the fault; default 1, Infinity allowed. */
+  readonly times?: number
+  /** Only each n-th matching request gets it; default each. */
+  readonly every?: number
+  readonly fault: Fault
+}
+
+/** Fault rules in the order they were added: the first one that applies to a request answers it. */
+export class FaultRules {
+  #rules: { readonly rule: FaultRule; left: number; met: number }[] = []
+
+  add(rule: FaultRule): void {
+    const { times = 1, every = 1 } = rule
+    if (!(times > 0) || !(every > 0))
+      throw new RangeError(`fault rule: times is ${times}, every is ${every}; both take a number above 0`)
+    this.#rules.push({ rule, left: times, met: 0 })
+  }
+
+  clear(): void {
+    this.#rules = []
+  }
+
+  /** Undefined where no rule applies. */
+  answer(
+    context: FaultContext,
+    firstPage: string,
+  ): { readonly kind: string; readonly answer: Answer } | undefined {
+    for (const pending of this.#rules) {
+      const { match, every = 1, fault } = pending.rule
+      if (!matches(match, context.route, firstPage)) continue
+      if (++pending.met % every !== 0) continue
+      const answer = fault.answer(context)
+      if (answer === undefined) continue
+      if (--pending.left <= 0) this.#rules = this.#rules.filter((other) => other !== pending)
+      return { kind: fault.kind, answer }
+    }
+    return undefined
+  }
+}
+
+function matches(match: FaultRule['match'] = {}, route: Route, firstPage: string): boolean {
+  const { operation = route.operation, zone = route.zone, day = route.day } = match
+  if (operation !== route.operation || zone !== route.zone || day !== route.day) return false
+  return match.firstPage === undefined || match.firstPage === (formOf(route, firstPage) === 'first')
+}
+
+/** An answer without a body, and without a content type, unless they are given. */
+export function status(given: {
+  readonly status: number
+  readonly body?: string
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+}): Fault {
+  const { body, contentType = 'text/html; charset=utf-8', headers = {} } = given
+  const answer = body === undefined ? emptyAnswer(given.status) : textAnswer(given.status, body, contentType)
+  return { kind: 'status', answer: () => ({ ...answer, headers: { ...answer.headers, ...headers } }) }
+}
+
+/** `retryAfter`: seconds, any text, a date so many ms ahead, or (left out) no header. */
+export function throttle({
+  status = 429,
+  retryAfter,
+}: {
+  readonly status?: number
+  readonly retryAfter?: number | string | { readonly inMs: number }
+} = {}): Fault {
+  return {
+    kind: 'throttle',
+    answer: ({ route, nowMs }) => {
+      const answer = problem(status, 'Too many requests.', route)
+      if (retryAfter === undefined) return answer
+      const value = typeof retryAfter === 'object' ? httpDate(nowMs + retryAfter.inMs) : String(retryAfter)
+      return { ...answer, headers: { ...answer.headers, 'retry-after': value } }
+    },
+  }
+}
+
+/** Default status 202. */
+export function errorKey(given: {
+  readonly errorKey: string
+  readonly status?: number
+  readonly message?: string
+}): Fault {
+  const { status = 202, message = 'The request failed.' } = given
+  return { kind: 'errorKey', answer: ({ failed }) => failed(status, given.errorKey, message) }
+}
+
+export function problemDetails({
+  status,
+  detail = 'The request failed.',
+}: {
+  status: number
+  detail?: string
+}): Fault {
+  return { kind: 'problemDetails', answer: ({ route }) => problem(status, detail, route) }
+}
+
+/** A body that holds nothing but `statusCode`, with that status. */
+export function statusCode({ status }: { status: number }): Fault {
+  return { kind: 'statusCode', answer: () => jsonAnswer(status, { statusCode: status }) }
+}
+
+/** Success with a body that is not JSON. */
+export function notJson({ body = '<!doctype html><title>Sign in</title>' } = {}): Fault {
+  return { kind: 'notJson', answer: () => textAnswer(200, body, 'application/json; charset=utf-8') }
+}
+
+/** Requests with a token. */
+export function expiredToken(): Fault {
+  return {
+    kind: 'expiredToken',
+    answer: ({ route }) =>
+      (route.segment ?? '') === '' ? undefined : problem(400, 'The continuation token has expired.', route),
+  }
+}
+
+/** The `Date` header: shifted, or left out. */
+export function date({ offsetMs }: { readonly offsetMs: number | null }): Fault {
+  return {
+    kind: 'date',
+    answer: ({ regular, nowMs }) => ({
+      ...regular(),
+      date: offsetMs === null ? null : httpDate(nowMs + offsetMs),
+    }),
+  }
+}
+
+type When = { readonly when?: 'before' | 'mid' }
+
+/** The connection is reset: before the answer, or after half of its body. */
+export function reset({ when = 'before' }: When = {}): Fault {
+  return sentPartly('reset', when, async (response) => {
+    response.socket?.resetAndDestroy()
+  })
+}
+
+/** The answer stops: before the headers, or after half of the body. */
+export function hang({ when = 'before' }: When = {}): Fault {
+  return sentPartly('hang', when, async (_response, _answer, { signal }) => {
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve()
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  })
+}
+
+function sentPartly(kind: string, when: 'before' | 'mid', then: Send): Fault {
+  const send: Send = async (response, answer, tools) => {
+    if (when === 'mid') {
+      const body = answer.body ?? Buffer.alloc(0)
+      response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
+      await flushed(response, body.subarray(0, Math.ceil(body.length / 2)))
+    }
+    await then(response, answer, tools)
+  }
+  // With `before` the service did its work, but the client receives no status.
+  return { kind, answer: ({ regular }) => ({ ...regular(), ...(when === 'before' && { status: 0 }), send }) }
+}
+
+/** The answer in small pieces. */
+export function drip({ everyMs, chunkBytes = 64 }: { everyMs: number; chunkBytes?: number }): Fault {
+  const send: Send = async (response, { status, headers, body = Buffer.alloc(0) }, { clock, signal }) => {
+    response.writeHead(status, { ...headers, 'content-length': String(body.length) })
+    for (let start = 0; start < body.length; start += chunkBytes) {
+      await flushed(response, body.subarray(start, start + chunkBytes))
+      await clock.sleep(everyMs, signal)
+    }
+    response.end()
+  }
+  return { kind: 'drip', answer: ({ regular }) => ({ ...regular(), send }) }
+}
+
+/** Named faults, to rehearse with. Under those of event logs every entry stays readable. */
+export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
+  throttled: often(5, throttle({ retryAfter: 2 })),
+  'server-error': often(7, status({ status: 500 })),
+  gateway: [
+    ...often(7, status({ status: 502, body: '<html><h1>502 Bad Gateway</h1></html>' })),
+    ...often(11, status({ status: 503 })),
+  ],
+  reset: [...often(7, reset()), ...often(11, reset({ when: 'mid' }))],
+  slow: often(3, drip({ everyMs: 5, chunkBytes: 16_384 })),
+  hang: often(13, hang()),
+  'not-json': often(7, notJson()),
+  'expired-tokens': often(5, expiredToken()),
+  'refused-key': often(9, problemDetails({ status: 401 })),
+  'wrong-clock': often(5, date({ offsetMs: 3_600_000 })),
+  // The other operations
+  'refused-updates': always(
+    'updateRateLimit',
+    errorKey({
+      errorKey: 'invalid_plan_type.rate_limit',
+      message: 'The plan has no more rate limit rules.',
+    }),
+  ),
+  'lost-updates': always('updateRateLimit', reset({ when: 'mid' })),
+  'no-figures': [
+    ...always('uploadScanning', statusCode({ status: 503 })),
+    ...always('volumes', problemDetails({ status: 503, detail: 'Volumes are being moved.' })),
+  ],
+}
+
+function always(operation: Operation, fault: Fault): readonly FaultRule[] {
+  return [{ match: { operation }, times: Number.POSITIVE_INFINITY, fault }]
+}
+
+function often(every: number, fault: Fault): readonly FaultRule[] {
+  return [{ match: { operation: 'eventLogs' }, every, times: Number.POSITIVE_INFINITY, fault }]
+}

@@ -1,0 +1,261 @@
+import { Readable, type Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import * as zlib from 'node:zlib'
+import { emptyAnswer, flushed, jsonAnswer, sendWhole, type Send } from '../../src/simulator/answer.ts'
+import type { Fault, FaultContext } from '../../src/simulator/faults.ts'
+import type { WireEntry } from '../../src/simulator/simulator.ts'
+
+// Every fault of the service that tests need: those of the simulator itself, and damage of which only tests speak.
+export * from '../../src/simulator/faults.ts'
+
+export type Encoding = 'gzip' | 'br' | 'zstd' | 'deflate'
+
+export function redirect({ status = 302, location = '/elsewhere' } = {}): Fault {
+  return { kind: 'redirect', answer: () => ({ ...emptyAnswer(status), headers: { location } }) }
+}
+
+/** 202 with the framework's AcceptedResult, as the rate-limit update may answer. */
+export function acceptedResult(): Fault {
+  const result = {
+    location: null,
+    value: null,
+    formatters: [],
+    contentTypes: [],
+    declaredType: null,
+    statusCode: 202,
+  }
+  return { kind: 'acceptedResult', answer: () => jsonAnswer(202, result) }
+}
+
+// The same answer, sent badly
+
+function sent(kind: string, send: Send): Fault {
+  return { kind, answer: ({ regular }) => ({ ...regular(), send }) }
+}
+
+export function delay({ ms }: { ms: number }): Fault {
+  return sent('delay', async (response, answer, tools) => {
+    await tools.clock.sleep(ms, tools.signal)
+    await sendWhole(response, answer, tools)
+  })
+}
+
+/** The connection closes normally, before content-length bytes were sent. */
+export function cut({ missingBytes = 10 } = {}): Fault {
+  return sent('cut', async (response, { status, headers, body = Buffer.from('{}') }) => {
+    response.writeHead(status, { ...headers, 'content-length': String(body.length) })
+    await flushed(response, body.subarray(0, Math.max(0, body.length - missingBytes)))
+    response.socket?.end()
+  })
+}
+
+/** The page with so many bytes of white space inside; `declared` sends its content-length. */
+export function oversized({ bytes, declared = false }: { bytes: number; declared?: boolean }): Fault {
+  return sent('oversized', async (response, { status, headers, body = Buffer.from('{}') }, { signal }) => {
+    const length = { 'content-length': String(Math.max(bytes, body.length)) }
+    response.writeHead(status, declared ? { ...headers, ...length } : headers)
+    await pipeline(Readable.from(padded(body, bytes)), response, { signal })
+  })
+}
+
+/** A small body that decodes to so many bytes, whether the request accepts the encoding or not. */
+export function bomb({ bytes, encoding = 'gzip' }: { bytes: number; encoding?: Encoding }): Fault {
+  return sent('bomb', async (response, { status, headers, body = Buffer.from('{}') }, { signal }) => {
+    response.writeHead(status, { ...headers, 'content-encoding': encoding })
+    await pipeline(Readable.from(padded(body, bytes)), encoders[encoding](), response, { signal })
+  })
+}
+
+const encoders: Record<Encoding, () => Transform> = {
+  gzip: () => zlib.createGzip({ level: 1 }),
+  deflate: () => zlib.createDeflate({ level: 1 }),
+  br: () => zlib.createBrotliCompress({ params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  zstd: () => zlib.createZstdCompress(),
+}
+
+/** White space before the last bracket: still JSON, and only one piece of it is in memory. */
+function* padded(body: Buffer, bytes: number): Generator<Buffer> {
+  const piece = Buffer.alloc(65_536, ' ')
+  yield body.subarray(0, -1)
+  for (let left = bytes - body.length; left > 0; left -= piece.length)
+    yield left < piece.length ? piece.subarray(0, left) : piece
+  yield body.subarray(-1)
+}
+
+/** Encoded whether the request accepts it or not; `label` names another encoding than the body's. */
+export function encode({ encoding, label = encoding }: { encoding: Encoding; label?: string }): Fault {
+  const encoded = {
+    gzip: zlib.gzipSync,
+    deflate: zlib.deflateSync,
+    br: zlib.brotliCompressSync,
+    zstd: zlib.zstdCompressSync,
+  }[encoding]
+  return {
+    kind: 'encode',
+    answer: ({ regular }) => {
+      const answer = regular()
+      const headers = { ...answer.headers, 'content-encoding': label }
+      return { ...answer, headers, ...(answer.body !== undefined && { body: encoded(answer.body) }) }
+    },
+  }
+}
+
+// Changes of a successful answer
+
+type Body = Readonly<Record<string, unknown>>
+
+/** Changes a successful answer of one operation; other requests do not use it up. */
+export function edited<Whole extends object = Body>(
+  kind: string,
+  change: (body: Whole, context: FaultContext) => object,
+  operation: FaultContext['route']['operation'] = 'eventLogs',
+): Fault {
+  return {
+    kind,
+    answer: (context) => {
+      if (context.route.operation !== operation) return undefined
+      const answer = context.regular()
+      if (answer.status !== 200 || answer.body === undefined) return answer
+      return jsonAnswer(200, change(JSON.parse(answer.body.toString('utf8')) as Whole, context))
+    },
+  }
+}
+
+interface LoosePage extends Body {
+  readonly logs: readonly unknown[]
+}
+
+/** A page of volumes whose cursor is the one that asked for it. */
+export function repeatCursor(): Fault {
+  const again = (list: Body, { route }: FaultContext) => ({
+    ...list,
+    cursor: route.query.get('nextCursor') ?? list['cursor'],
+  })
+  return edited('repeatCursor', again, 'volumes')
+}
+
+/** The list of zones leaves these out, although their event logs are answered. */
+export function unlisted(...zones: readonly number[]): Fault {
+  return edited<{ data: readonly { shieldZoneId: number }[] }>(
+    'unlisted',
+    (list) => ({ ...list, data: list.data.filter(({ shieldZoneId }) => !zones.includes(shieldZoneId)) }),
+    'shieldZones',
+  )
+}
+
+/** Replaces fields of the page; default: every field by one of a wrong type. */
+export function wrongTypes({ fields }: { readonly fields?: Readonly<Record<string, unknown>> } = {}): Fault {
+  return edited<LoosePage>('wrongTypes', (page) => ({
+    ...page,
+    ...(fields ?? {
+      logs: { first: page.logs[0] ?? null },
+      hasMoreData: 'yes',
+      continuationToken: 42,
+      startToken: [],
+      errorResponse: 'none',
+    }),
+  }))
+}
+
+export function emptyPageWithMore(): Fault {
+  return edited('emptyPageWithMore', (page, { tokenAgain }) => ({
+    ...page,
+    logs: [],
+    hasMoreData: true,
+    continuationToken: tokenAgain(),
+  }))
+}
+
+export function repeatToken(): Fault {
+  return edited('repeatToken', (page, { route, tokenAgain }) => ({
+    ...page,
+    hasMoreData: true,
+    continuationToken: (route.segment ?? '') === '' ? tokenAgain() : route.segment,
+  }))
+}
+
+/** After so many pages the tokens repeat without end. */
+export function cycleTokens({ length = 3 } = {}): Fault {
+  const streams = new Map<string, { readonly tokens: string[]; served: number }>()
+  return edited('cycleTokens', (page, { route, tokenAgain }) => {
+    const stream = streams.get(streamOf(route)) ?? { tokens: [], served: 0 }
+    streams.set(streamOf(route), stream)
+    const { continuationToken: next } = page
+    if (stream.tokens.length < length)
+      stream.tokens.push(page['hasMoreData'] === true && typeof next === 'string' ? next : tokenAgain())
+    return { ...page, hasMoreData: true, continuationToken: stream.tokens[stream.served++ % length] }
+  })
+}
+
+export function moreWithoutToken(): Fault {
+  return edited('moreWithoutToken', (page) => ({ ...page, hasMoreData: true, continuationToken: null }))
+}
+
+/** Each entry of a page as `change` makes it. */
+export function reshaped(kind: string, change: (entry: WireEntry, index: number) => unknown): Fault {
+  return edited<{ logs: readonly WireEntry[] }>(kind, (page) => ({ ...page, logs: page.logs.map(change) }))
+}
+
+/** Every n-th entry has no id, an empty one or null. */
+export function missingIds({ every = 1 } = {}): Fault {
+  return reshaped('missingIds', (entry, index) => {
+    if (index % every !== 0) return entry
+    const { logId: _, ...rest } = entry
+    return [rest, { ...rest, logId: '' }, { ...rest, logId: null }][(index / every) % 3]
+  })
+}
+
+/** The page ends with its own first entries and begins with the last ones of the page before. */
+export function repeatedEntries({ count = 3 } = {}): Fault {
+  const before = new Map<string, readonly unknown[]>()
+  return edited<LoosePage>('repeatedEntries', (page, { route }) => {
+    const last = before.get(streamOf(route)) ?? []
+    before.set(streamOf(route), page.logs.slice(-count))
+    return { ...page, logs: [...last, ...page.logs, ...page.logs.slice(0, count)] }
+  })
+}
+
+/** After every n-th entry stands another one with its id and time: what a second rule says of the same request. */
+export function sharedIds({ every = 1 } = {}): Fault {
+  const other = (entry: WireEntry) => ({ ...entry, labels: { ...entry.labels, ruleId: '999001' } })
+  return edited<{ logs: readonly WireEntry[] }>('sharedIds', (page) => ({
+    ...page,
+    logs: page.logs.flatMap((entry, index) => (index % every === 0 ? [entry, other(entry)] : [entry])),
+  }))
+}
+
+const strayEntries: readonly unknown[] = [
+  42,
+  null,
+  'no entry at all',
+  [],
+  {},
+  { logId: 7, timestamp: 'yesterday', log: 12, labels: ['Blocked'] },
+  { logId: '__proto__', timestamp: -1, log: '{"Url":', labels: { status: null, ruleId: 930130 } },
+  { timestamp: 1e300, log: null, labels: null },
+]
+
+/** Among the entries stand some that are none. */
+export function badEntries(): Fault {
+  return edited<LoosePage>('badEntries', (page) => {
+    const middle = Math.ceil(page.logs.length / 2)
+    return { ...page, logs: [...page.logs.slice(0, middle), ...strayEntries, ...page.logs.slice(middle)] }
+  })
+}
+
+/** Parsers differ here: most take the last value. */
+export function duplicateKeys(): Fault {
+  return {
+    kind: 'duplicateKeys',
+    answer: ({ route, regular }) => {
+      const answer = regular()
+      if (route.operation !== 'eventLogs' || answer.status !== 200) return answer
+      const first = '{"logs":[],"hasMoreData":false,"continuationToken":"x","errorResponse":null,'
+      return { ...answer, body: Buffer.concat([Buffer.from(first), answer.body!.subarray(1)]) }
+    },
+  }
+}
+
+function streamOf({ zone, day }: FaultContext['route']): string {
+  return `${zone}/${day}`
+}
