@@ -34,9 +34,9 @@ const homes: readonly { readonly package: string; readonly home: RegExp; readonl
   },
   {
     package: 'zod',
-    home: /^src\/(?:config\/|shield\/|sinks\/http\/(?:presets|protocol)\/|(?:.*\/)?config\.ts$)/,
+    home: /^src\/(?:config\/|shield\/|simulator\/|sinks\/http\/(?:presets|protocol)\/|(?:.*\/)?config\.ts$)/,
     remedy:
-      'check foreign input where it comes in: config/, a config.ts beside its adapter, a preset, or shield/',
+      'check foreign input where it comes in: config/, a config.ts beside its adapter, a preset, shield/ or simulator/',
   },
   {
     package: 'commander',
