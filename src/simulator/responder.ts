@@ -165,7 +165,7 @@ export class Responder {
         return volumesAnswer(route, this.#settings)
       case 'shieldZones':
         return shieldZonesAnswer(route, this.#settings)
-      case 'unknown':
+      default:
         return problem(400, route.malformed ?? '', route)
     }
   }

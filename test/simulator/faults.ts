@@ -102,12 +102,17 @@ export function encode({ encoding, label = encoding }: { encoding: Encoding; lab
 
 // Changes of a successful answer
 
-type Body = Readonly<Record<string, unknown>>
+/** A page of event logs, of zones or of volumes. */
+interface Body {
+  readonly [field: string]: unknown
+  readonly logs: readonly WireEntry[]
+  readonly data: readonly { readonly shieldZoneId: number }[]
+}
 
 /** Changes a successful answer of one operation; other requests do not use it up. */
-export function edited<Whole extends object = Body>(
+export function edited(
   kind: string,
-  change: (body: Whole, context: FaultContext) => object,
+  change: (body: Body, context: FaultContext) => object,
   operation: FaultContext['route']['operation'] = 'eventLogs',
 ): Fault {
   return {
@@ -116,13 +121,9 @@ export function edited<Whole extends object = Body>(
       if (context.route.operation !== operation) return undefined
       const answer = context.regular()
       if (answer.status !== 200 || answer.body === undefined) return answer
-      return jsonAnswer(200, change(JSON.parse(answer.body.toString('utf8')) as Whole, context))
+      return jsonAnswer(200, change(JSON.parse(answer.body.toString('utf8')) as Body, context))
     },
   }
-}
-
-interface LoosePage extends Body {
-  readonly logs: readonly unknown[]
 }
 
 /** A page of volumes whose cursor is the one that asked for it. */
@@ -136,7 +137,7 @@ export function repeatCursor(): Fault {
 
 /** The list of zones leaves these out, although their event logs are answered. */
 export function unlisted(...zones: readonly number[]): Fault {
-  return edited<{ data: readonly { shieldZoneId: number }[] }>(
+  return edited(
     'unlisted',
     (list) => ({ ...list, data: list.data.filter(({ shieldZoneId }) => !zones.includes(shieldZoneId)) }),
     'shieldZones',
@@ -145,7 +146,7 @@ export function unlisted(...zones: readonly number[]): Fault {
 
 /** Replaces fields of the page; default: every field by one of a wrong type. */
 export function wrongTypes({ fields }: { readonly fields?: Readonly<Record<string, unknown>> } = {}): Fault {
-  return edited<LoosePage>('wrongTypes', (page) => ({
+  return edited('wrongTypes', (page) => ({
     ...page,
     ...(fields ?? {
       logs: { first: page.logs[0] ?? null },
@@ -193,7 +194,7 @@ export function moreWithoutToken(): Fault {
 
 /** Each entry of a page as `change` makes it. */
 export function reshaped(kind: string, change: (entry: WireEntry, index: number) => unknown): Fault {
-  return edited<{ logs: readonly WireEntry[] }>(kind, (page) => ({ ...page, logs: page.logs.map(change) }))
+  return edited(kind, (page) => ({ ...page, logs: page.logs.map(change) }))
 }
 
 /** Every n-th entry has no id, an empty one or null. */
@@ -208,7 +209,7 @@ export function missingIds({ every = 1 } = {}): Fault {
 /** The page ends with its own first entries and begins with the last ones of the page before. */
 export function repeatedEntries({ count = 3 } = {}): Fault {
   const before = new Map<string, readonly unknown[]>()
-  return edited<LoosePage>('repeatedEntries', (page, { route }) => {
+  return edited('repeatedEntries', (page, { route }) => {
     const last = before.get(streamOf(route)) ?? []
     before.set(streamOf(route), page.logs.slice(-count))
     return { ...page, logs: [...last, ...page.logs, ...page.logs.slice(0, count)] }
@@ -218,7 +219,7 @@ export function repeatedEntries({ count = 3 } = {}): Fault {
 /** After every n-th entry stands another one with its id and time: what a second rule says of the same request. */
 export function sharedIds({ every = 1 } = {}): Fault {
   const other = (entry: WireEntry) => ({ ...entry, labels: { ...entry.labels, ruleId: '999001' } })
-  return edited<{ logs: readonly WireEntry[] }>('sharedIds', (page) => ({
+  return edited('sharedIds', (page) => ({
     ...page,
     logs: page.logs.flatMap((entry, index) => (index % every === 0 ? [entry, other(entry)] : [entry])),
   }))
@@ -237,7 +238,7 @@ const strayEntries: readonly unknown[] = [
 
 /** Among the entries stand some that are none. */
 export function badEntries(): Fault {
-  return edited<LoosePage>('badEntries', (page) => {
+  return edited('badEntries', (page) => {
     const middle = Math.ceil(page.logs.length / 2)
     return { ...page, logs: [...page.logs.slice(0, middle), ...strayEntries, ...page.logs.slice(middle)] }
   })
