@@ -1,0 +1,136 @@
+import type { Day } from '../../domain/day.ts'
+import { createInTurn } from '../../domain/in-turn.ts'
+import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
+import type { Backfills } from '../../ports/store.ts'
+import { freeze } from './checkpoints.ts'
+import type { LedgerDeps } from './holders.ts'
+import { createMirror } from './mirror.ts'
+import { keyOf, streamOf } from './root.ts'
+import { again, untilDecided } from './until-decided.ts'
+import { jsonOf, textOf } from './values.ts'
+
+export interface PrunedBackfills extends Backfills {
+  /** Drops those that were made before that instant and have ended. */
+  prune(madeBefore: number): Promise<void>
+}
+
+/** What the store keeps of a backfill beside its streams. */
+interface BackfillHead {
+  readonly state: BackfillState
+  readonly createdAtMs: number
+  readonly from: Day
+  readonly to: Day
+}
+
+export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBackfills {
+  const inTurn = createInTurn()
+  let { names } = root
+  const heads = createMirror(records, 'backfills', (_, value) => jsonOf<BackfillHead>(value))
+  const streams = createMirror(records, 'backfilled', (key, value): Backfilled | undefined => {
+    const stream = streamOf(partsOf(key).stream, names)
+    const [state, ...reason] = textOf(value).split(' ')
+    const settled = stream && { stream, state: state as Backfilled['state'] }
+    return settled && (reason.length === 0 ? settled : { ...settled, reason: reason.join(' ') })
+  })
+  /** Keys of the streams of each backfill. */
+  const keysOf = new Map<string, Set<string>>()
+  const listed = new Map<string, Backfill>()
+
+  async function update(): Promise<void> {
+    await root.refresh()
+    if (names !== root.names) {
+      ;({ names } = root)
+      heads.clear()
+      streams.clear()
+      keysOf.clear()
+      listed.clear()
+    }
+    const touched = new Set(await heads.update())
+    for (const key of await streams.update()) {
+      const { id } = partsOf(key)
+      touched.add(id)
+      if (!keysOf.has(id)) keysOf.set(id, new Set())
+      if (streams.get(key) === undefined) keysOf.get(id)!.delete(key)
+      else keysOf.get(id)!.add(key)
+    }
+    for (const id of touched) {
+      const head = heads.get(id)
+      if (head !== undefined) listed.set(id, freeze(backfillOf(id, head)))
+      else listed.delete(id)
+    }
+  }
+
+  function backfillOf(id: string, { state, createdAtMs, from, to }: BackfillHead): Backfill {
+    const own = [...(keysOf.get(id) ?? [])].map((key) => streams.get(key)!)
+    own.sort(
+      ({ stream: a }, { stream: b }) => compare(a.day, b.day) || a.zone - b.zone || compare(a.sink, b.sink),
+    )
+    return { id, createdAtMs, from, to, state: stateAfter({ state, streams: own }), streams: own }
+  }
+
+  const list = (): Promise<Backfill[]> =>
+    inTurn(async () => {
+      await update()
+      return [...listed.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || compare(a.id, b.id))
+    })
+
+  return {
+    async add({ id, createdAtMs, from, to, state, streams: own }) {
+      const head: BackfillHead = { state, createdAtMs, from, to }
+      await untilDecided(clock, async () => {
+        const { names } = root
+        const put = own.map(
+          ({ stream, state, reason }) =>
+            ['backfilled', `${id}/${keyOf(stream, names)}`, outcomeText(state, reason)] as const,
+        )
+        const { outcome } = await records.write({
+          when: [names.condition],
+          put: [['backfills', id, JSON.stringify(head)], ...put],
+        })
+        if (outcome === 'done') return undefined
+        await root.refresh()
+        return again
+      })
+    },
+    list,
+    setState: (id, state) =>
+      untilDecided(clock, async () => {
+        const backfill = (await list()).find((each) => each.id === id)
+        const head = heads.get(id)
+        const queued = [...(keysOf.get(id) ?? [])].find((key) => streams.get(key)?.state === 'queued')
+        if (backfill === undefined || head === undefined || queued === undefined) return false
+        if (backfill.state === 'cancelled') return false
+        const { outcome } = await records.write({
+          when: [
+            { collection: 'backfills', key: id, is: JSON.stringify(head) },
+            // Else it may have got done meanwhile.
+            { collection: 'backfilled', key: queued, is: 'queued' },
+          ],
+          put: [['backfills', id, JSON.stringify({ ...head, state })]],
+        })
+        return outcome === 'done' ? true : again
+      }),
+    async prune(madeBefore) {
+      for (const { id, createdAtMs, state } of await list()) {
+        if (createdAtMs >= madeBefore || state === 'running' || state === 'paused') continue
+        const own = [...(keysOf.get(id) ?? [])].map((key) => ['backfilled', key] as const)
+        await records.write({ when: [], remove: [['backfills', id], ...own] })
+      }
+    },
+  }
+}
+
+/** What the store keeps of one stream of a backfill. */
+export function outcomeText(state: Backfilled['state'], reason: string | undefined): string {
+  return reason === undefined ? state : `${state} ${reason}`
+}
+
+/** A key is `id/zone/day/sink`. */
+function partsOf(key: string): { readonly id: string; readonly stream: string } {
+  const parts = key.split('/')
+  return { id: parts.slice(0, -3).join('/'), stream: parts.slice(-3).join('/') }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

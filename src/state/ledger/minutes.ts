@@ -1,0 +1,109 @@
+import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
+import type { Stream } from '../../domain/stream.ts'
+import type { Ledger } from '../../ports/store.ts'
+import type { Upkeep } from '../../ports/store.ts'
+import { lives, type LedgerDeps } from './holders.ts'
+import { headOf, headText, whenHead, type Head } from './own-streams.ts'
+import { keyOf } from './root.ts'
+import { fingerprintsIn, seenOf } from './seen.ts'
+import { again, untilDecided } from './until-decided.ts'
+import { readAll } from './values.ts'
+
+/** Minute, count, hash. */
+const entryBytes = 16
+
+type Counts = Map<number, MinuteCount>
+
+export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
+  readonly forget: Upkeep['forgetFingerprints']
+}
+
+/**
+ * While a stream has its fingerprints its counts are taken from them: stored beside them, they would take more than they
+ * do where events are few. The counts are written when the fingerprints are dropped, in the same step.
+ */
+export function createMinutes({ records, clock, root, own }: LedgerDeps): Minutes {
+  /** By minute: of the fingerprints, and of those that were dropped before. `size`: records that seen has. */
+  async function count(
+    stream: Stream,
+    key: string,
+  ): Promise<{ readonly counts: Counts; readonly size: number }> {
+    const seen = await readAll(records, seenOf(key), (record, value) =>
+      fingerprintsIn(stream.day, record, value).map(([minute, bytes]) => countMinute(minute, bytes)),
+    )
+    const [dropped] = (await records.read({ counted: [key] })).found.counted
+    const counts: Counts = new Map()
+    for (const each of [...seen.values()].flat()) addCount(counts, each)
+    for (const each of dropped === undefined ? [] : readCounts(dropped)) addCount(counts, each)
+    return { counts, size: seen.size }
+  }
+
+  async function readHead(key: string): Promise<Head | undefined> {
+    const [value] = (await records.read({ heads: [key] })).found.heads
+    return value && headOf(value)
+  }
+
+  return {
+    minutes: (stream) =>
+      root.under(stream, (key) =>
+        untilDecided(clock, async () => {
+          const before = await readHead(key)
+          const { counts } = await count(stream, key)
+          // A commit that comes meanwhile may be counted in part; what was removed meanwhile would be missing.
+          if ((await readHead(key))?.removals !== before?.removals) return again
+          return [...counts.values()].sort((a, b) => a.minute - b.minute)
+        }),
+      ),
+    isIndexDropped: (stream) => root.under(stream, async (key) => (await readHead(key))?.isDropped ?? false),
+    async forget(stream) {
+      const isForgotten = await untilDecided(clock, async () => {
+        await root.refresh()
+        const { names } = root
+        const key = keyOf(stream, names)
+        const head = await readHead(key)
+        if (head === undefined) return true
+        const { leftUs, conditions } = await lives(records, [head.holder])
+        if (leftUs > 0) return false
+        const { counts, size } = await count(stream, key)
+        if (size === 0) return true
+        own.forget(stream)
+        const next = { ...head, isDropped: true, removals: head.removals + 1 }
+        const { outcome } = await records.write({
+          when: [names.condition, whenHead(key, head), ...conditions],
+          drop: [seenOf(key)],
+          put: [
+            ['heads', key, headText(next)],
+            ['counted', key, writeCounts(counts)],
+          ],
+        })
+        return outcome === 'done' ? true : again
+      })
+      await records.reclaim()
+      return isForgotten
+    },
+  }
+}
+
+function addCount(counts: Counts, { minute, count, hash }: MinuteCount): void {
+  const known = counts.get(minute) ?? { count: 0, hash: 0n }
+  counts.set(minute, { minute, count: known.count + count, hash: BigInt.asUintN(64, known.hash + hash) })
+}
+
+function writeCounts(counts: Counts): Uint8Array {
+  const bytes = new Uint8Array(counts.size * entryBytes)
+  const view = new DataView(bytes.buffer)
+  let at = 0
+  for (const { minute, count, hash } of counts.values()) {
+    view.setInt32(at, minute)
+    view.setUint32(at + 4, count)
+    view.setBigUint64(at + 8, hash)
+    at += entryBytes
+  }
+  return bytes
+}
+
+function* readCounts(bytes: Uint8Array): Generator<MinuteCount> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  for (let at = 0; at < bytes.byteLength; at += entryBytes)
+    yield { minute: view.getInt32(at), count: view.getUint32(at + 4), hash: view.getBigUint64(at + 8) }
+}

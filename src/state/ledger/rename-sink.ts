@@ -1,0 +1,131 @@
+import { Failure } from '../../domain/failure.ts'
+import type { Upkeep } from '../../ports/store.ts'
+import { sinkOf } from './catalogue.ts'
+import { held, lives, type LedgerDeps } from './holders.ts'
+import { headOf } from './own-streams.ts'
+import {
+  madeMark,
+  namesOf,
+  refuseRenaming,
+  renamingForUs,
+  streamOf,
+  type Names,
+  type NamesRecord,
+} from './root.ts'
+import { again, untilDecided } from './until-decided.ts'
+import { keysAtOnce, readAll, textOf } from './values.ts'
+
+/** What the store has of a sink that is to be renamed. */
+interface Found {
+  readonly streams: number
+  /** The highest one of its streams, and of those that it replaces. */
+  readonly fence: number
+}
+
+/**
+ * Gives a sink's stored name to its new name; no record moves. Whoever begins something of a sink does so on condition
+ * that the names are as they were read, and does not while they have a mark. So one write sets the mark; then this looks
+ * whether the new name is free and no live holder has a stream; and one more write replaces the names.
+ */
+export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['renameSink'] {
+  async function hasAny(collection: string, stored: string): Promise<boolean> {
+    for await (const page of records.scan(collection, keysAtOnce))
+      if (page.some(([key]) => storedIn(key) === stored)) return true
+    return false
+  }
+
+  /** Throws where the rename is refused. */
+  async function look(from: string, to: string, replace: boolean, names: Names): Promise<Found> {
+    const [before, after] = [names.storedOf(from), names.storedOf(to)]
+    const heads = await readAll(records, 'heads', (key, value) =>
+      storedIn(key) === before || storedIn(key) === after ? headOf(value) : undefined,
+    )
+    const streamsOf = (stored: string) => [...heads.keys()].filter((key) => storedIn(key) === stored).length
+    const taken: string[] = []
+    if (!replace && streamsOf(after) > 0) taken.push('streams')
+    if (await hasAny('gaps', after)) taken.push('gaps')
+    if (await hasAny('deadLetterTotals', after)) taken.push('dead letters')
+    if (!replace && (await hasAny('routes', after))) taken.push('planned zones')
+    if (taken.length > 0) throw nameTaken(to, taken)
+    const holders = new Map([...heads].map(([key, { holder }]) => [holder, key]))
+    for (const [holder, key] of holders) {
+      const { leftUs } = await lives(records, [holder])
+      if (leftUs > 0) throw held(streamOf(key, names)!, clock.now() + Math.ceil(leftUs / 1_000))
+    }
+    return {
+      streams: streamsOf(before),
+      fence: Math.max(0, ...[...heads.values()].map(({ fence }) => fence)),
+    }
+  }
+
+  async function replaceNames(before: Names, after: Names): Promise<boolean> {
+    const put = [['store', 'names', after.condition.is!]] as const
+    return (await records.write({ when: [before.condition], put })).outcome === 'done'
+  }
+
+  /** False where others changed something meanwhile. */
+  async function replaceStored(from: string, to: string, marked: Names, fence: number): Promise<boolean> {
+    const nowUs = await root.refresh()
+    const { store, whenStore } = root
+    if (store === undefined) return false
+    // The mark must hold until the write is done.
+    if (nowUs - marked.record.renaming!.sinceUs > renamingForUs / 2)
+      throw new Failure('retry', 'store_unavailable', 'the rename took too long: try again')
+    const [before, after] = [marked.storedOf(from), marked.storedOf(to)]
+    const [is] = (await records.read({ sinks: [before] })).found.sinks
+    const sink = sinkOf(is && textOf(is))
+    const renamed = namesOf(JSON.stringify(renamedIn(marked.record, from, to, before)))
+    const { outcome } = await records.write({
+      when: [marked.condition, whenStore, { collection: 'sinks', key: before, is }],
+      remove: [['sinks', after]],
+      put: [
+        ['store', 'names', renamed.condition.is!],
+        // A new stream under the old name must not accept a commit of a pump that held the renamed one.
+        ['store', 'store', JSON.stringify({ ...store, floor: Math.max(store.floor, fence) })],
+        ['sinks', before, JSON.stringify({ ...sink, formerly: [...sink.formerly, from] })],
+      ],
+    })
+    await root.refresh()
+    // A write that was carried out twice finds its own names.
+    return outcome === 'done' || root.names.condition.is === renamed.condition.is
+  }
+
+  return (from, to, replace = false) =>
+    untilDecided(clock, async () => {
+      const nowUs = await root.refresh()
+      const { names } = root
+      refuseRenaming(names, names.record.renaming?.from ?? from, nowUs)
+      const { renaming: _, ...record } = names.record
+      const marked = namesOf(JSON.stringify({ ...record, renaming: { from, to, sinceUs: nowUs } }))
+      if (!(await replaceNames(names, marked))) return again
+      let isRenamed = false
+      try {
+        const { streams, fence } = await look(from, to, replace && from !== to, marked)
+        if (from === to) return 0
+        isRenamed = await replaceStored(from, to, marked, fence)
+        return isRenamed ? streams : again
+      } finally {
+        if (!isRenamed) await replaceNames(marked, namesOf(JSON.stringify(record)))
+      }
+    })
+}
+
+/** The old name gets a stored name that was never used. */
+function renamedIn({ stored, made }: NamesRecord, from: string, to: string, before: string): NamesRecord {
+  const { [to]: _, ...others } = stored
+  return {
+    stored: { ...others, ...(to !== before && { [to]: before }), [from]: `${from}${madeMark}${made + 1}` },
+    made: made + 1,
+  }
+}
+
+/** Keys of records that belong to a sink end with its stored name. */
+function storedIn(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1)
+}
+
+/** Failure for a sink name that is in use. `what`: what the store has under that name. */
+function nameTaken(to: string, what: readonly string[]): Failure {
+  const text = `the sink name ${to} is taken (the store has ${what.join(', ')} of it): choose a name that was never used`
+  return new Failure('refuse', 'store_refuses', text)
+}

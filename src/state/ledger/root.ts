@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import type { Day } from '../../domain/day.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Stream } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Records } from '../../ports/records.ts'
+import { again, untilDecided } from './until-decided.ts'
+import { jsonOf, textOf, type Condition } from './values.ts'
+
+/** The layout of records that this version reads and writes. */
+export const layoutNumber = 1
+
+/** The record of the store itself. */
+export interface StoreRecord {
+  readonly id: string
+  readonly layout: number
+  /** New streams get a higher fence, so that none is given twice although the stream that had it is gone. */
+  readonly floor: number
+}
+
+export interface NamesRecord {
+  /** Stored name by name of a sink, for sinks where they differ. */
+  readonly stored: Readonly<Record<string, string>>
+  /** How many stored names were made. */
+  readonly made: number
+  readonly renaming?: { readonly from: string; readonly to: string; readonly sinceUs: number }
+}
+
+/**
+ * Records name a sink by its stored name, so that a rename moves none of them: it gives the new name the stored name of
+ * the old one. A stored name that belongs to no sink any more is that of a replaced one.
+ */
+export interface Names {
+  readonly record: NamesRecord
+  /** That the store has this record. */
+  readonly condition: { readonly collection: string; readonly key: string; readonly is: string | undefined }
+  storedOf(sink: string): string
+  /** Undefined for a replaced one. */
+  sinkOf(stored: string): string | undefined
+}
+
+/** In stored names that were made by a rename; no sink has it in its name. */
+export const madeMark = '~'
+
+/** A rename is given up after this time, so that a process that died in it blocks nobody. */
+export const renamingForUs = 20_000_000
+
+/**
+ * The two records that all others depend on, as this process knows them: the store itself, and the names of sinks. A
+ * write that used one of them names it in its conditions.
+ */
+export interface Root {
+  readonly names: Names
+  readonly store: StoreRecord | undefined
+  /** Of the store when it was last read: another one once the store was emptied. */
+  id(): string
+  /** Makes the store if there is none. Throws `no_store` without `create`, and `store_refuses`. */
+  open(create: boolean): Promise<void>
+  /** Takes over what a read of `rootKeys` in the collection `store` found. */
+  learn(found: readonly (Uint8Array | undefined)[]): void
+  /** Reads both again, and returns the store's time. */
+  refresh(): Promise<number>
+  /** Work on the records of a stream by their key; again if its sink was renamed meanwhile. */
+  under<T>(stream: Stream, work: (key: string) => Promise<T>): Promise<T>
+  readonly whenStore: Condition
+}
+
+export const rootKeys = ['store', 'names']
+
+export interface RootOptions {
+  readonly records: Records
+  readonly clock: Clock
+  /** Where the store is, for messages. */
+  readonly place: string
+}
+
+export function createRoot({ records, clock, place }: RootOptions): Root {
+  let known: readonly [store: string | undefined, names: string | undefined] = [undefined, undefined]
+  let store: StoreRecord | undefined
+  let names = namesOf(undefined)
+  let id = ''
+
+  function learn([storeValue, namesValue]: readonly (Uint8Array | undefined)[]): void {
+    const [before] = known
+    known = [storeValue && textOf(storeValue), keepIfSame(namesValue && textOf(namesValue))]
+    if (known[0] === before) return
+    store = storeValue && jsonOf<StoreRecord>(storeValue)
+    id = store?.id ?? id
+  }
+
+  /** The same object as long as the record is the same: what depends on names compares objects. */
+  function keepIfSame(text: string | undefined): string | undefined {
+    if (text !== known[1]) names = namesOf(text)
+    return text
+  }
+
+  async function refresh(): Promise<number> {
+    const { nowUs, found } = await records.read({ store: rootKeys })
+    learn(found.store)
+    return nowUs
+  }
+
+  return {
+    get names() {
+      return names
+    },
+    get store() {
+      return store
+    },
+    id: () => id,
+    learn,
+    refresh,
+    get whenStore() {
+      return { collection: 'store', key: 'store', is: known[0] }
+    },
+    open: (create) =>
+      untilDecided(clock, async () => {
+        await refresh()
+        if (store?.layout === layoutNumber) return undefined
+        if (store !== undefined) throw foreign(place, store.layout)
+        if (!create) throw noStore(place)
+        const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
+        const put = [['store', 'store', JSON.stringify(made)]] as const
+        await records.write({ when: [{ collection: 'store', key: 'store', is: undefined }], put })
+        return again
+      }),
+    under: (stream, work) =>
+      untilDecided(clock, async () => {
+        const before = names
+        const [result] = await Promise.all([work(keyOf(stream, names)), refresh()])
+        return names === before ? result : again
+      }),
+  }
+}
+
+function noStore(place: string): Failure {
+  const remedy = 'start `run` once, or set `state` to the right store'
+  return new Failure('stop', 'no_store', `there is no store in ${place}: ${remedy}`)
+}
+
+function foreign(place: string, layout: number): Failure {
+  const text = `the store (${place}) has schema ${layout}, and this version supports only schema ${layoutNumber}`
+  const remedy = 'run the version that made it, or set `state` to another place'
+  return new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
+}
+
+export function namesOf(text: string | undefined): Names {
+  const record = text === undefined ? { stored: {}, made: 0 } : (JSON.parse(text) as NamesRecord)
+  const stored = new Map(Object.entries(record.stored))
+  const sinks = new Map([...stored].map(([sink, own]) => [own, sink]))
+  return {
+    record,
+    condition: { collection: 'store', key: 'names', is: text },
+    storedOf: (sink) => stored.get(sink) ?? sink,
+    sinkOf: (own) => sinks.get(own) ?? (stored.has(own) || own.includes(madeMark) ? undefined : own),
+  }
+}
+
+/** Throws `store_unavailable` while the sink is being renamed: nothing of it may begin meanwhile. */
+export function refuseRenaming({ record }: Names, sink: string, nowUs: number): void {
+  const { renaming } = record
+  if (renaming === undefined || (renaming.from !== sink && renaming.to !== sink)) return
+  if (Math.abs(nowUs - renaming.sinceUs) >= renamingForUs) return
+  const text = `the sink ${renaming.from} is being renamed to ${renaming.to}: the next try will find it done`
+  throw new Failure('retry', 'store_unavailable', text)
+}
+
+/** The key of a stream's records. */
+export function keyOf({ zone, day, sink }: Stream, names: Names): string {
+  return `${zone}/${day}/${names.storedOf(sink)}`
+}
+
+/** Undefined for a stream of a replaced sink. */
+export function streamOf(key: string, names: Names): Stream | undefined {
+  const [zone = '', day = '', stored = ''] = key.split('/')
+  const sink = names.sinkOf(stored)
+  return sink === undefined ? undefined : { zone: Number(zone), day: day as Day, sink }
+}

@@ -1,0 +1,81 @@
+import type { AuditRecord } from '../../domain/audit-report.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Ledger } from '../../ports/store.ts'
+import type { Records } from '../../ports/records.ts'
+import type { Store } from '../../ports/store.ts'
+import { withLaterReleases } from '../later-releases.ts'
+import { createBackfills } from './backfills.ts'
+import { createLists } from './catalogue.ts'
+import { createCheckpoints } from './checkpoints.ts'
+import { createCommits } from './commits.ts'
+import { createDeadLetters } from './dead-letters.ts'
+import { createHolders, type LedgerDeps } from './holders.ts'
+import { createMinutes } from './minutes.ts'
+import { createOwnStreams } from './own-streams.ts'
+import { createRoot } from './root.ts'
+import { createLoadSeen } from './seen.ts'
+import { createRenameSink } from './rename-sink.ts'
+import { createPrune } from './upkeep.ts'
+import { jsonOf } from './values.ts'
+
+export interface LedgerOptions {
+  readonly records: Records
+  readonly clock: Clock
+  /** Of each sink. */
+  readonly deadLetterMaxBytes: number
+  /** False refuses records without a store instead of making one there. */
+  readonly create?: boolean
+  /** Where the records are, for messages. */
+  readonly place: string
+}
+
+/** A store over records; makes it if there is none. Throws `no_store` and `store_refuses`; the records stay open then. */
+export async function openLedger(options: LedgerOptions): Promise<Store> {
+  const { records, clock, deadLetterMaxBytes, create = true, place } = options
+  const root = createRoot({ records, clock, place })
+  await root.open(create)
+  const deps: LedgerDeps = { records, clock, root, own: createOwnStreams() }
+  const { forget, ...minutes } = createMinutes(deps)
+  const backfills = createBackfills(deps)
+  return {
+    get id() {
+      return root.id()
+    },
+    ledger: {
+      ...withLaterReleases(createHolders(deps)),
+      commit: createCommits(deps, deadLetterMaxBytes),
+      loadSeen: createLoadSeen(deps),
+      ...minutes,
+      ...createAudits(deps),
+    },
+    catalogue: {
+      checkpoints: createCheckpoints(deps),
+      ...createLists(deps),
+    },
+    deadLetters: createDeadLetters(deps),
+    backfills,
+    upkeep: {
+      forgetFingerprints: forget,
+      renameSink: createRenameSink(deps),
+      prune: createPrune({ ...deps, backfills }),
+    },
+    close: () => records.close(),
+  }
+}
+
+/** Nothing is decided by an audit, so it depends on nothing but that the stream was once pumped. */
+function createAudits({ records, root }: LedgerDeps): Pick<Ledger, 'noteAudit' | 'auditOf'> {
+  return {
+    noteAudit: (stream, record) =>
+      root.under(stream, async (key) => {
+        const [head] = (await records.read({ heads: [key] })).found.heads
+        if (head === undefined) return
+        await records.write({ when: [], put: [['audits', key, JSON.stringify(record)]], loosely: true })
+      }),
+    auditOf: (stream) =>
+      root.under(stream, async (key) => {
+        const { heads, audits } = (await records.read({ heads: [key], audits: [key] })).found
+        return heads[0] && audits[0] && jsonOf<AuditRecord>(audits[0])
+      }),
+  }
+}

@@ -1,0 +1,97 @@
+import { setImmediate } from 'node:timers/promises'
+import { streamKey } from '../../domain/stream.ts'
+import type { RecordKey } from '../../ports/records.ts'
+import type { Upkeep } from '../../ports/store.ts'
+import type { PrunedBackfills } from './backfills.ts'
+import { gapOf, routeOf } from './catalogue.ts'
+import { lives, type LedgerDeps } from './holders.ts'
+import { headOf, whenHead, type Head } from './own-streams.ts'
+import { streamOf } from './root.ts'
+import { seenOf } from './seen.ts'
+import { again, untilDecided } from './until-decided.ts'
+import { keysAtOnce, textOf } from './values.ts'
+
+const streamsAtOnce = 100
+/** A holder without a heartbeat for this long is removed. */
+const holderKeptUs = 3_600_000_000
+
+interface PruneDeps extends LedgerDeps {
+  readonly backfills: PrunedBackfills
+}
+
+export function createPrune({ records, clock, root, backfills }: PruneDeps): Upkeep['prune'] {
+  /** Drops those of these streams that are old and that no live holder has. */
+  async function dropStreams(
+    keys: readonly string[],
+    isOld: (key: string, head: Head) => boolean,
+  ): Promise<void> {
+    await untilDecided(clock, async () => {
+      await root.refresh()
+      const { names, store, whenStore } = root
+      const values = (await records.read({ heads: keys })).found.heads
+      const old = keys.flatMap((key, index) => {
+        const head = values[index] && headOf(values[index])
+        return head !== undefined && isOld(key, head) ? [{ key, head }] : []
+      })
+      const when = []
+      const dropped: typeof old = []
+      for (const each of old) {
+        const { leftUs, conditions } = await lives(records, [each.head.holder])
+        if (leftUs > 0) continue
+        dropped.push(each)
+        when.push(whenHead(each.key, each.head), ...conditions)
+      }
+      if (dropped.length === 0 || store === undefined) return undefined
+      const floor = Math.max(store.floor, ...dropped.map(({ head }) => head.fence))
+      const { outcome } = await records.write({
+        when: [whenStore, names.condition, ...when],
+        drop: dropped.map(({ key }) => seenOf(key)),
+        remove: dropped.flatMap(({ key }) =>
+          ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
+        ),
+        put: [['store', 'store', JSON.stringify({ ...store, floor })]],
+      })
+      return outcome === 'done' ? undefined : again
+    })
+    await setImmediate()
+  }
+
+  /** Each condition is checked again with the removal. */
+  async function dropWhere(
+    collection: string,
+    isOld: (key: string, value: Uint8Array) => boolean,
+  ): Promise<void> {
+    for await (const page of records.scan(collection, keysAtOnce)) {
+      const old = page.filter(([key, value]) => isOld(key, value))
+      if (old.length === 0) continue
+      await records.write({
+        when: old.map(([key, is]) => ({ collection, key, is })),
+        remove: old.map(([key]) => [collection, key] as const),
+      })
+    }
+  }
+
+  return async (streams, { uncommittedBefore, gapsBefore }) => {
+    const nowUs = await root.refresh()
+    const unneeded = new Set(streams.map(streamKey))
+    const isOld = (key: string, { commit }: Head): boolean => {
+      const stream = streamOf(key, root.names)
+      if (stream === undefined) return true
+      return unneeded.has(streamKey(stream)) || (commit === 0 && stream.day < uncommittedBefore)
+    }
+    for await (const page of records.scan('heads', streamsAtOnce)) {
+      const old = new Map(page.filter(([key, value]) => isOld(key, headOf(value))))
+      const keys = [...old.keys()]
+      for (let from = 0; from < keys.length; from += streamsAtOnce)
+        await dropStreams(keys.slice(from, from + streamsAtOnce), isOld)
+    }
+    await dropWhere('gaps', (key, value) => {
+      const gap = gapOf(key, value, root.names)
+      return gap === undefined || gap.recordedAt < gapsBefore
+    })
+    await backfills.prune(gapsBefore)
+    await dropWhere('routes', (key, value) => routeOf(key, value, root.names) === undefined)
+    await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
+    await records.reclaim()
+  }
+}

@@ -1,0 +1,60 @@
+import type { Records, Write } from '../../ports/records.ts'
+
+export type Condition = Write['when'][number]
+
+/** Keys that one read may ask for, and records that one write outside of a commit changes. */
+export const keysAtOnce = 500
+
+export function textOf(value: Uint8Array): string {
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+}
+
+export function jsonOf<T>(value: Uint8Array): T {
+  return JSON.parse(textOf(value)) as T
+}
+
+export function* inParts<T>(list: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size)
+}
+
+/** The values of a whole collection by key, without those that `valueOf` knows nothing of. */
+export async function readAll<Value>(
+  records: Records,
+  collection: string,
+  valueOf: (key: string, value: Uint8Array) => Value | undefined,
+): Promise<Map<string, Value>> {
+  const all = new Map<string, Value>()
+  for await (const page of records.scan(collection, keysAtOnce))
+    for (const [key, bytes] of page) {
+      const value = valueOf(key, bytes)
+      if (value !== undefined) all.set(key, value)
+    }
+  return all
+}
+
+/** Parts of a write. */
+export interface Part extends Omit<Write, 'when' | 'loosely'> {
+  readonly when?: Write['when']
+}
+
+/** Replaces records by what `change` makes of each: a text, or undefined to leave it as it is. */
+export async function changed(
+  records: Records,
+  collection: string,
+  keys: readonly string[],
+  change: (before: string | undefined, index: number) => string | undefined,
+): Promise<Required<Pick<Part, 'when' | 'put'>>> {
+  const [when, put]: [Condition[], [string, string, string][]] = [[], []]
+  const seen = new Set<string>()
+  for (const part of inParts([...keys.entries()], keysAtOnce)) {
+    const values = (await records.read({ [collection]: part.map(([, key]) => key) })).found[collection]!
+    for (const [at, [index, key]] of part.entries()) {
+      const text = change(values[at] && textOf(values[at]), index)
+      if (text === undefined || seen.has(key)) continue
+      seen.add(key)
+      when.push({ collection, key, is: values[at] })
+      put.push([collection, key, text])
+    }
+  }
+  return { when, put }
+}
