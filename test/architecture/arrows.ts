@@ -7,7 +7,7 @@ const httpAdapter = [...adapter, 'transport']
 // prettier-ignore
 const adapters = [
   'shield', 'formats', 'sinks', 'sinks/registry.ts', 'sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog',
-  'state', 'state/registry.ts', 'state/redis', 'state/sqlite', 'state/*',
+  'state', 'state/registry.ts', 'state/ledger', 'state/redis', 'state/sqlite', 'state/*',
   'schedule', 'schedule/registry.ts', 'schedule/local', 'schedule/bullmq',
   'server', 'telemetry', 'config', 'transport', 'redis', 'sqlite',
 ]
@@ -33,11 +33,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/http': [...httpAdapter, 'sinks'],
   'sinks/syslog': [...httpAdapter, 'sinks'],
   state: adapter,
-  'state/sqlite': [...adapter, 'state', 'sqlite'],
+  'state/ledger': [...adapter, 'state'],
+  'state/sqlite': [...adapter, 'state', 'state/ledger', 'sqlite'],
   'state/registry.ts': [...adapter, 'state', 'state/redis', 'state/sqlite', 'state/*'],
-  'state/redis': [...adapter, 'state', 'redis'],
+  'state/redis': [...adapter, 'state', 'state/ledger', 'redis'],
   // Every other store.
-  'state/*': [...adapter, 'state'],
+  'state/*': [...adapter, 'state', 'state/ledger'],
   schedule: adapter,
   'schedule/registry.ts': [...adapter, 'schedule', 'schedule/local', 'schedule/bullmq'],
   'schedule/local': [...adapter, 'schedule'],

@@ -5,7 +5,7 @@ import type { Backfills } from '../../ports/store.ts'
 import { freeze } from './checkpoints.ts'
 import type { LedgerDeps } from './holders.ts'
 import { createMirror } from './mirror.ts'
-import { keyOf, streamOf } from './root.ts'
+import { keyOf, refuseRenaming, streamOf } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
 import { jsonOf, textOf } from './values.ts'
 
@@ -78,7 +78,9 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
     async add({ id, createdAtMs, from, to, state, streams: own }) {
       const head: BackfillHead = { state, createdAtMs, from, to }
       await untilDecided(clock, async () => {
+        const nowUs = await root.refresh()
         const { names } = root
+        for (const { stream } of own) refuseRenaming(names, stream.sink, nowUs)
         const put = own.map(
           ({ stream, state, reason }) =>
             ['backfilled', `${id}/${keyOf(stream, names)}`, outcomeText(state, reason)] as const,
@@ -87,9 +89,7 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
           when: [names.condition],
           put: [['backfills', id, JSON.stringify(head)], ...put],
         })
-        if (outcome === 'done') return undefined
-        await root.refresh()
-        return again
+        return outcome === 'done' ? undefined : again
       })
     },
     list,

@@ -103,7 +103,8 @@ export function checkpointOf(stream: Stream, value: Uint8Array): Checkpoint {
   return { stream: onlyStream(stream), ...jsonOf<Omit<Checkpoint, 'stream'>>(value) }
 }
 
-export function checkpointText({ stream: _, ...body }: Checkpoint): string {
+export function checkpointText(checkpoint: Checkpoint): string {
+  const { stream: _, ...body } = checkpoint
   return JSON.stringify(body)
 }
 

@@ -9,6 +9,7 @@ export function textOf(value: Uint8Array): string {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what it wrote
 export function jsonOf<T>(value: Uint8Array): T {
   return JSON.parse(textOf(value)) as T
 }

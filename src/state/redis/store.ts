@@ -1,7 +1,7 @@
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 import type { RedisServers } from '../../redis/connection.ts'
-import { withLaterReleases } from '../later-releases.ts'
+import { withLaterReleases } from '../ledger/later-releases.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
 import { createCommits } from './commits.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
-import { withLaterReleases } from '../later-releases.ts'
+import { withLaterReleases } from '../ledger/later-releases.ts'
 import { createBackfills } from './backfills.ts'
 import { createCommits } from './commits.ts'
 import { openDatabase, type Database } from './database/database.ts'

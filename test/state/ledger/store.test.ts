@@ -10,7 +10,12 @@ async function open(): Promise<OpenedStore> {
   const state: MemoryState = new Map()
   const opened: Store[] = []
   const reopen = async (deadLetterMaxBytes = contractDeadLetterMaxBytes): Promise<Store> => {
-    const store = await openLedger({ records: createMemoryRecords(clock, state), clock, deadLetterMaxBytes, place: 'memory' })
+    const store = await openLedger({
+      records: createMemoryRecords(clock, state),
+      clock,
+      deadLetterMaxBytes,
+      place: 'memory',
+    })
     opened.push(store)
     return store
   }

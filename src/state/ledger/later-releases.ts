@@ -1,5 +1,5 @@
-import { streamKey, type Stream } from '../domain/stream.ts'
-import type { Ledger } from '../ports/store.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
+import type { Ledger } from '../../ports/store.ts'
 
 type Releasing = Pick<Ledger, 'heartbeat' | 'release'>
 
