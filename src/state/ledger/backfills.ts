@@ -1,5 +1,5 @@
 import type { Day } from '../../domain/day.ts'
-import { createInTurn } from '../../domain/in-turn.ts'
+import { createInTurn } from '../../domain/promises.ts'
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Backfills } from '../../ports/store.ts'
 import { freeze } from './checkpoints.ts'

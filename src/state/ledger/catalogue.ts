@@ -1,7 +1,7 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
 import type { KnownSink } from '../../domain/known-sink.ts'
-import type { Route } from '../../domain/route.ts'
+import type { Route } from '../../domain/stream.ts'
 import type { FoundZone, ZoneList } from '../../domain/zone-list.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { createInTurn } from '../../domain/in-turn.ts'
+import { createInTurn } from '../../domain/promises.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import { checkpointOf, type LedgerDeps } from './holders.ts'
 import { createMirror } from './mirror.ts'

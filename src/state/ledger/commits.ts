@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { RequestAnswer } from '../../domain/read-request.ts'
+import type { RequestAnswer } from '../../domain/checkpoint.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { Commit, Ledger } from '../../ports/store.ts'
 import type { Write } from '../../ports/records.ts'

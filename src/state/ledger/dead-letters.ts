@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
-import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
+import type { DeadLetter, DeadLetterCount, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
