@@ -13,7 +13,6 @@ import type { Clock, Telemetry } from '../ports/process.ts'
 import type { AnySink, Sink, SinkCheck, Source } from '../ports/delivery.ts'
 import { probePort } from '../server/listen.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { connectSteps, type ConnectStep } from '../transport/connect-steps.ts'
 import { type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
@@ -35,8 +34,6 @@ export interface ApiTried extends ApiChecked {
   readonly config: Config
   /** What the API lists for accounts that discover their zones, and for those with a zone that it does not know. */
   readonly listed: readonly AccountZones[]
-  /** Present where no connection was possible. */
-  readonly steps?: readonly ConnectStep[]
 }
 
 /** All tries, begun together; each settles within its bound. None rejects but for `cancelled` and bugs. */
@@ -54,7 +51,6 @@ export interface Checks {
 
 const stateMs = 15_000
 const portMs = 5_000
-const unconnected = ['network', 'tls', 'timeout']
 
 /** Tries what a run will do. Leaves nothing behind but a test event, where that is asked for. */
 export function startChecks(config: Config, sendTest: boolean, signal: AbortSignal): Checks {
@@ -110,12 +106,7 @@ async function tryApi(
     checked.problems.flatMap(({ account, failure }) => (failure.code === 'zone_gone' ? [account] : [])),
   )
   const named = config.accounts.filter(({ name, discovery }) => discovery === undefined && lost.has(name))
-  const all = [...listed, ...(await list(named))]
-  const failures = [...checked.problems, ...all.flatMap((each) => ('failure' in each ? [each] : []))]
-  const isUnconnected = failures.some(({ failure }) => unconnected.includes(failure.code))
-  const tried = { ...checked, config: filled, listed: all }
-  if (checked.read.length > 0 || !isUnconnected) return tried
-  return { ...tried, steps: await connectSteps(new URL(config.api.baseUrl), config.api.tls, clock) }
+  return { ...checked, config: filled, listed: [...listed, ...(await list(named))] }
 }
 
 async function heldIn(config: Config, clock: Clock): Promise<HeldSinks> {
@@ -162,8 +153,6 @@ export interface SinkTried {
   readonly address: string
   /** What the check found, or why the sink would take nothing. */
   readonly check: SinkCheck | { readonly why: string }
-  /** Present where the check of a destination behind a network failed. */
-  readonly steps?: readonly ConnectStep[]
   /** Present where a test event was asked for. */
   readonly sent?: { readonly id: string; readonly isWell: boolean; readonly text: string }
 }
@@ -188,14 +177,7 @@ async function checkSink(
   const { address } = sink
   try {
     const check = await bounded(clock, signal, (limited) => sink.check(limited))
-    const url = /^(?:https?|tcp|tls):/.test(address) ? URL.parse(address) : null
-    const tls = 'tls' in config ? config.tls : undefined
-    if (check instanceof Failure)
-      return {
-        address,
-        check: { why: messageOf(check) },
-        ...(url !== null && { steps: await connectSteps(url, tls, clock) }),
-      }
+    if (check instanceof Failure) return { address, check: { why: messageOf(check) } }
     if (!sendTest || !isSendable(config, sink)) return { address, check: check ?? {} }
     return { address, check: check ?? {}, sent: await sendOne(sink, { clock, zones }, signal) }
   } finally {

@@ -22,10 +22,11 @@ export interface Reading {
   close(): Promise<void>
 }
 
+/** `gateOf` returns the request budget of an account that processes share. */
 export function createReading(
   config: Config,
   { clock, telemetry }: QuietRuntime,
-  limitsOf?: Backend['limitsOf'],
+  gateOf?: Backend['gateOf'],
 ): Reading {
   const { api, workers } = config
   const budget = createPageBudget(api.maxBytesInFlight)
@@ -33,7 +34,7 @@ export function createReading(
   const gates = new Map(
     config.accounts.map(({ name }) => [
       name,
-      createAccountGate({ account: name, maxRequestsPerSecond }, clock, limitsOf?.(name, config)),
+      gateOf?.(name, config) ?? createAccountGate({ account: name, maxRequestsPerSecond }, clock),
     ]),
   )
   const clients = new Map(
@@ -70,25 +71,27 @@ export function createReading(
   }
 }
 
-interface SharedBudgets {
-  readonly limitsOf?: Backend['limitsOf']
+interface SharedGates {
+  readonly gateOf?: Backend['gateOf']
   close(): void
 }
 
 /** For a command that runs next to a fleet: the request budgets that its processes share. SQLite has none. */
-export async function sharedBudgets(config: Config, clock: Clock): Promise<SharedBudgets> {
+export async function sharedGates(config: Config, clock: Clock): Promise<SharedGates> {
   const fleet = fleetState(config)
   if (fleet === undefined) return { close: () => undefined }
-  const [{ connectRedis }, { createAccountLimits }] = await Promise.all([
+  const [{ connectRedis }, { createSharedAccountGate }] = await Promise.all([
     import('../redis/connection.ts'),
-    import('../redis/account-limits.ts'),
+    import('../redis/account-gate.ts'),
   ])
   const { keyPrefix } = fleet
   // Without an answer of Redis the gate uses a budget of this process.
   const client = connectRedis(fleet, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
   return {
-    limitsOf: (account, { api: { maxRequestsPerSecond } }) =>
-      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock),
+    gateOf(account, { api: { maxRequestsPerSecond } }) {
+      const local = createAccountGate({ account, maxRequestsPerSecond }, clock)
+      return createSharedAccountGate({ keyPrefix, account, maxRequestsPerSecond }, { clock, client, local })
+    },
     close: () => client.disconnect(),
   }
 }
@@ -111,16 +114,16 @@ interface ListingOptions {
   readonly runtime?: QuietRuntime
   /** Default: all of the configuration. */
   readonly accounts?: Config['accounts']
-  readonly limitsOf?: Backend['limitsOf'] | undefined
+  readonly gateOf?: Backend['gateOf'] | undefined
 }
 
 /** Lists the shield zones of accounts. Throws only `cancelled`, and bugs. */
 export async function listAccounts(
   config: Config,
   signal: AbortSignal,
-  { runtime = createQuietRuntime(), accounts = config.accounts, limitsOf }: ListingOptions = {},
+  { runtime = createQuietRuntime(), accounts = config.accounts, gateOf }: ListingOptions = {},
 ): Promise<AccountZones[]> {
-  const reading = createReading(config, runtime, limitsOf)
+  const reading = createReading(config, runtime, gateOf)
   try {
     return await listZones(reading.clientOf)(accounts, signal)
   } finally {

@@ -47,7 +47,7 @@ type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest
 interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
-  readonly limitsOf?: Backend['limitsOf']
+  readonly gateOf?: Backend['gateOf']
   /** Default: the zones of the configuration. */
   readonly zones?: () => readonly Zone[]
   /** Sinks to which nothing may be shipped now. */
@@ -62,7 +62,7 @@ export function createShipping(
   {
     store,
     holder,
-    limitsOf,
+    gateOf,
     zones = () => zonesOf(config),
     held = () => new Map(),
     delivers = true,
@@ -71,7 +71,7 @@ export function createShipping(
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
-  const reading = createReading(config, runtime, limitsOf)
+  const reading = createReading(config, runtime, gateOf)
   const opened = delivers ? config.sinks : []
   const sinks = new Map(opened.map((sink) => [sink.name, openSink(sink, runtime)]))
   const { clock, apiClock, telemetry, tracer } = runtime

@@ -72,7 +72,7 @@ export async function withDeadline<T>(
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
   clock.sleep(ms, done.signal).then(
-    () => stop.abort(new DOMException('the time limit has passed', 'TimeoutError')),
+    () => stop.abort(new DOMException(`no answer within ${ms / 1000} s`, 'TimeoutError')),
     () => undefined,
   )
   try {

@@ -13,24 +13,20 @@ export interface DispatcherOptions {
   readonly tls?: TlsOptions | undefined
   /** Connections to one origin. */
   readonly connections: number
-  readonly connectTimeoutMs?: number
 }
 
 /** An idle stream polls every 30 s; undici's default of 4 s would open a connection for each poll. */
 const keepAliveTimeoutMs = 60_000
 /** Connections are replaced after this time, so that a DNS change takes effect. */
 const connectionLifeMs = 300_000
+export const connectTimeoutMs = 10_000
 
 /**
  * Creates the connection pool of one destination. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
  * NODE_EXTRA_CA_CERTS (read by Node, where no `ca` is set). Speaks HTTP/1.1 only and follows no redirect. Throws
  * Failure (stop) for unusable certificates or an invalid proxy address.
  */
-export function createDispatcher({
-  tls = {},
-  connections,
-  connectTimeoutMs = 10_000,
-}: DispatcherOptions): Dispatcher {
+export function createDispatcher({ tls = {}, connections }: DispatcherOptions): Dispatcher {
   const secure = secureOptions(tls)
   try {
     return new EnvHttpProxyAgent({

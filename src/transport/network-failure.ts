@@ -1,84 +1,90 @@
 import { cancelled, Failure } from '../domain/failure.ts'
+import { connectTimeoutMs } from './dispatcher.ts'
 
 const connectTimeout = 'UND_ERR_CONNECT_TIMEOUT'
-const timeoutCodes = new Set([connectTimeout, 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
 const tlsCodes =
   /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|EPROTO$|UND_ERR_PRX_TLS$)/
 const networkCodes =
   /^(?:E(?!RR_)[A-Z\d_]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|ERR_SOCKET_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP[A-Z\d_]*)$/
-/** No connection was made. */
-const unconnectedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 const closedCodes = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 
-const words: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the connection was reset',
-  EPIPE: 'the connection was reset',
-  ENOTFOUND: 'the host name is unknown',
-  EAI_AGAIN: 'the host name could not be looked up',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
+const reset = 'the connection was reset'
+const unreachable = 'check the network and the firewalls of this host'
+/** What failed, by the code. */
+const words: Readonly<Record<string, string>> = {
+  ECONNRESET: reset,
+  EPIPE: reset,
   UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
   UND_ERR_PRX_CONN: 'the proxy closed the connection',
 }
+/** Codes of connections that were never made: what failed, and what to do. */
+const unconnected: Readonly<Record<string, readonly [why: string, remedy: string]>> = {
+  ECONNREFUSED: ['connection refused', 'check host and port, and whether it runs'],
+  ENOTFOUND: ['the host name is unknown', 'check the host name, and DNS on this host'],
+  EAI_AGAIN: ['the host name could not be looked up', 'check DNS on this host'],
+  EHOSTUNREACH: ['the host cannot be reached', unreachable],
+  ENETUNREACH: ['the network cannot be reached', unreachable],
+}
+const checkProxy = 'check HTTPS_PROXY and HTTP_PROXY'
+/** What to do about a connection that is not trusted: the first that matches the code. */
+const tlsRemedies: readonly (readonly [RegExp, string])[] = [
+  [/ALERT|_REQUIRED$/, 'it refuses the certificate of this side: check tls.certFile and tls.keyFile'],
+  [/EXPIRED/, 'its certificate, or that of its authority, has expired'],
+  [/ALTNAME|HOSTNAME/, 'its certificate is for another name: check the host name'],
+  [/SELF_SIGNED|UNABLE_TO_|INVALID_CA/, 'if its authority is your own, name the CA file in tls.caFile'],
+  [/EPROTO|WRONG_VERSION|PACKET_LENGTH/, 'check that this port speaks TLS'],
+]
 
 /**
  * Converts what a request threw to a Failure: `cancelled`, or kind retry with `timeout`, `tls` or `network`. The
- * message consists of `what` (which must hold no secret), our text and the error code; never the error's own text,
- * which may hold a URL. It names `origin` where that is given and `what` does not. An error that is not of the network
- * is a bug and is rethrown.
+ * message consists of `what` (which must hold no secret), the step that failed, the error code and what to do; never
+ * the error's own text, which may hold a URL. It names `origin` where that is given and `what` does not. An error that
+ * is not of the network is a bug and is rethrown.
  */
 export function networkFailure(error: unknown, what: string, signal?: AbortSignal, origin?: string): Failure {
   if (error instanceof Failure) return error
-  const aborted = signal?.aborted === true
+  const reason: unknown = signal?.aborted === true ? signal.reason : error
   const code = codeOf(error)
   const from = origin === undefined ? '' : ` from ${origin}`
-  const to = isProxyError(error) ? ' to the proxy' : origin === undefined ? '' : ` to ${origin}`
-  if (isTimeout(aborted ? signal.reason : error))
-    return failure('timeout', `${what}: no answer in time${from}`, code, error)
-  if (aborted || isAbort(error, code)) return cancelled(error)
+  const failed = (kind: 'timeout' | 'tls' | 'network', text: string, remedy = '') =>
+    new Failure('retry', kind, `${what}: ${text}${remedy === '' ? '' : `; ${remedy}`}`, { cause: error })
+  // The reason of a deadline names its time.
+  if (reason instanceof Error && reason.name === 'TimeoutError')
+    return failed('timeout', `${reason.message}${from}`)
+  if (signal?.aborted === true || isAbort(error, code)) return cancelled(error)
+  if (code === connectTimeout)
+    return failed('timeout', `no connection within ${connectTimeoutMs / 1000} s${from} (${code})`)
+  if (code === 'ETIMEDOUT')
+    return failed('timeout', `no answer within the time that the system allows${from} (${code})`)
   const proxyStatus = proxyStatusOf(error, code)
-  if (proxyStatus !== undefined)
-    return failure('network', `${what}: the proxy answered ${proxyStatus}`, '', error)
-  if (tlsCodes.test(code))
-    return failure('tls', `${what}: cannot make a trusted connection${to}`, tlsReasonOf(error, code), error)
+  if (proxyStatus !== undefined) return failed('network', `the proxy answered ${proxyStatus}`, checkProxy)
+  const isProxy = isProxyError(error)
+  const to = isProxy ? ' to the proxy' : origin === undefined ? '' : ` to ${origin}`
+  if (tlsCodes.test(code)) {
+    const detail = tlsCodeOf(error, code)
+    const remedy = tlsRemedies.find(([codes]) => codes.test(detail))?.[1]
+    return failed('tls', `cannot make a trusted connection${to} (${detail})`, remedy ?? 'check tls')
+  }
   if (code === 'UND_ERR_ABORTED') return cancelled(error)
   if (code === 'UND_ERR_INVALID_ARG')
-    return new Failure(
-      'stop',
-      'rejected',
-      `${what}: the request cannot be sent, a header or the address is invalid`,
-    )
-  if (networkCodes.test(code)) return failure('network', `${what}: ${whyOf(code, to)}`, code, error)
-  throw error
+    return new Failure('stop', 'rejected', `${what}: a header or the address cannot be sent; check them`)
+  // undici has no code for this one.
+  if (error instanceof Error && error.name === 'HTTPParserError')
+    return failed('network', `the answer${from} is not HTTP`, 'check the address')
+  const [why, remedy] = unconnected[code] ?? []
+  if (why !== undefined)
+    return failed('network', `cannot connect${to}: ${why} (${code})`, isProxy ? checkProxy : remedy)
+  if (!networkCodes.test(code)) throw error
+  const word = words[code]
+  if (to === '') return failed('network', `${word ?? 'the connection failed'} (${code})`)
+  return failed('network', `the connection${to} failed${word === undefined ? '' : `: ${word}`} (${code})`)
 }
 
 /** True where no connection was made, so that the request cannot have arrived. False where that is not known. */
 export function isUnsent({ code, details: { cause } }: Failure): boolean {
   const reason = codeOf(cause)
   const isRefused = isProxyError(cause) || proxyStatusOf(cause, reason) !== undefined
-  return code === 'tls' || isRefused || unconnectedCodes.has(reason) || reason === connectTimeout
-}
-
-function whyOf(code: string, to: string): string {
-  const why = words[code]
-  if (unconnectedCodes.has(code)) return `cannot connect${to}: ${why}`
-  return to === ''
-    ? (why ?? 'the connection failed')
-    : `the connection${to} failed${why === undefined ? '' : `: ${why}`}`
-}
-
-function failure(
-  code: 'timeout' | 'tls' | 'network',
-  message: string,
-  detail: string,
-  cause: unknown,
-): Failure {
-  return new Failure('retry', code, `${message}${detail === '' ? '' : ` (${detail})`}`, { cause })
-}
-
-function isTimeout(error: unknown): boolean {
-  return (error instanceof Error && error.name === 'TimeoutError') || timeoutCodes.has(codeOf(error))
+  return code === 'tls' || isRefused || reason in unconnected || reason === connectTimeout
 }
 
 /** Without UND_ERR_ABORTED: undici also uses it for tunnels that a proxy refused. */
@@ -108,7 +114,7 @@ function proxyStatusOf(error: unknown, code: string): string | undefined {
   return /^Proxy [^(]*\((\d{3})\)/.exec(error.message)?.[1]
 }
 
-function tlsReasonOf(error: unknown, code: string): string {
+function tlsCodeOf(error: unknown, code: string): string {
   const inner = error instanceof Error ? codeOf(error.cause) : ''
   return code === 'UND_ERR_PRX_TLS' && inner !== '' ? inner : code
 }

@@ -31,8 +31,7 @@ function dispatching(options: Partial<DispatcherOptions> = {}): Dispatcher {
 async function get(dispatcher: Dispatcher, url: string): Promise<string> {
   const signal = AbortSignal.timeout(10_000)
   const { body, headers } = await request(url, { dispatcher, signal })
-  const limits = { maxBytes: 1000, maxCompressedBytes: 1000, signal }
-  return (await readBody(body, { ...limits, encoding: String(headers['content-encoding'] ?? '') })).toString()
+  return (await readBody(body, { maxBytes: 1000, encoding: headers['content-encoding'], signal })).toString()
 }
 
 async function failureOf(dispatcher: Dispatcher, url: string) {

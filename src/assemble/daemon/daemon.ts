@@ -64,12 +64,12 @@ export class Daemon {
     this.#backend = await this.#openBackend(signal)
     this.#trouble = undefined
     await this.#backend.acquire(signal)
-    const { limitsOf } = this.#backend
+    const { gateOf } = this.#backend
     const zones = new ZoneDirectory({
       ...this.#runtime,
       ...this.#backend,
       list: (config, accounts, abort) =>
-        listAccounts(config, abort, { runtime: this.#runtime, accounts, limitsOf }),
+        listAccounts(config, abort, { runtime: this.#runtime, accounts, gateOf }),
       changed: () => this.#prepare(),
     })
     this.#zones = zones

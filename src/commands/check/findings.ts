@@ -8,7 +8,6 @@ import { withoutSink } from '../../domain/failure.ts'
 import type { FailureCode } from '../../domain/failure.ts'
 import { commandLine } from '../program-name.ts'
 import { counted, countOf, countText, zoneText } from '../terminal/text.ts'
-import type { ConnectStep } from '../../transport/connect-steps.ts'
 import { meantZone, type AccountZones } from '../../discovery/list-zones.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
 import { unknownZoneWarnings } from '../../config/load/warnings.ts'
@@ -62,13 +61,9 @@ export function portFindings({ server }: Config, tried: Tried, worker: WorkerSta
   return [{ step: 'port', mark: 'fail', text: printable(tried.why) }]
 }
 
-export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sent }: SinkTried): Finding[] {
+export function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTried): Finding[] {
   const step = sinkStep(sink)
-  if ('why' in check)
-    return [
-      { step, mark: 'fail', text: printable(withoutSink(check.why, sink.name)) },
-      ...stepFindings(steps),
-    ]
+  if ('why' in check) return [{ step, mark: 'fail', text: printable(withoutSink(check.why, sink.name)) }]
   const found = check.found === undefined ? '' : `, ${check.found}`
   const well: Finding[] = [
     { step, mark: 'ok', text: `${printable(address)}${found}` },
@@ -92,17 +87,6 @@ export function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
   return `sink ${printable(name)}`
 }
 
-/** Step by step, where a connection or an answer failed: the failure itself is counted once. */
-export function stepFindings(steps: readonly ConnectStep[]): Finding[] {
-  return steps.map(({ step, isWell, text }) => ({
-    step,
-    mark: isWell ? 'ok' : 'fail',
-    text: printable(text),
-    isPart: true,
-    isCounted: false,
-  }))
-}
-
 /** `note`: worth knowing, and no problem. */
 export type Mark = 'ok' | 'note' | 'fail'
 
@@ -114,26 +98,17 @@ export interface Finding {
   readonly text: string
   /** Indented below the step above. */
   readonly isPart?: boolean
-  /** Explains a problem that the step above counts already. */
-  readonly isCounted?: false
 }
 
 export function problemsIn(findings: readonly Finding[]): number {
-  return findings.filter(({ mark, isCounted }) => mark === 'fail' && isCounted !== false).length
+  return findings.filter(({ mark }) => mark === 'fail').length
 }
 
 const mostZones = 20
 const toleratedOffsetMs = 30_000
 
 /** Per account whether the key is taken, then per zone what the first page of today holds. */
-export function apiFindings({
-  config,
-  listed,
-  read,
-  problems,
-  clockOffsets,
-  steps = [],
-}: ApiTried): Finding[] {
+export function apiFindings({ config, listed, read, problems, clockOffsets }: ApiTried): Finding[] {
   const accounts = config.accounts.flatMap(({ name }) => accountFindings(config, name, read))
   const shown = read.slice(0, mostZones).map(zoneFinding)
   const more = read.length - shown.length
@@ -143,7 +118,6 @@ export function apiFindings({
     ...shown,
     ...(more > 0 ? [{ step: '', mark: 'ok', text: `and ${counted(more, 'more zone')}` } as const] : []),
     ...problems.map((problem) => problemFinding(config, problem, listed)),
-    ...stepFindings(steps),
     ...clockFindings(clockOffsets),
   ]
 }

@@ -54,6 +54,8 @@ export interface Call<T> {
   readonly sink?: string | undefined
   /** Default: `live`. */
   readonly priority?: Priority
+  /** The live stream (`streamKey`) that the answer is for. */
+  readonly stream?: string
   /** A successful answer is kept as raw bytes until this resolves. */
   readonly whenWanted?: (() => Promise<void>) | undefined
 }
@@ -136,12 +138,12 @@ export class ShieldClient {
   }
 
   async #tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
-    const { priority = 'live' } = call
+    const { priority = 'live', stream } = call
     // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
     if (priority === 'backfill') await this.#gate.enter(signal, priority)
     const reservation = await this.#options.budget.reserve(this.#sizes.next, signal, call.sink)
     try {
-      if (priority === 'live') await this.#gate.enter(signal, priority)
+      if (priority === 'live') await this.#gate.enter(signal, priority, stream)
       return await this.#measured(call.operation, (answered) =>
         this.#ask(call, key, { reservation, answered }, signal),
       )

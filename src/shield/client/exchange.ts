@@ -90,9 +90,9 @@ async function bodyOf(
 ): Promise<Buffer> {
   const isSuccess = statusCode >= 200 && statusCode < 300
   const maxBytes = isSuccess ? maxPageBytes : Math.min(maxPageBytes, mostErrorBytes)
-  const encoding = firstOf(headers['content-encoding'])
+  const encoding = headers['content-encoding']
   try {
-    return await readBody(body, { encoding, maxBytes, maxCompressedBytes: maxBytes, signal })
+    return await readBody(body, { encoding, maxBytes, signal })
   } catch (error) {
     // An error whose body cannot be read is still an error: its status is enough.
     if (!isSuccess && (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')))

@@ -73,7 +73,7 @@ function needsPerson(failure: Failure): boolean {
 }
 
 function refusesOf(cause: Failure): Failure {
-  return new Failure('stop', 'sink_refuses', `${cause.message}: check url, headers and tls`, { cause })
+  return new Failure('stop', 'sink_refuses', cause.message, { cause })
 }
 
 /** `ok` only if the destination accepted every event of the request, whatever the status. */
@@ -142,7 +142,7 @@ export async function post(sent: Request, deps: PostDeps, signal: AbortSignal): 
       const read = await readAnswer(body, headers['content-encoding'], limited)
       return { status: statusCode, headers, ...read }
     } catch (error) {
-      throw failureOf(error, deps.what, limited)
+      throw networkFailure(error, deps.what, limited)
     }
   })
 }
@@ -153,27 +153,13 @@ async function readAnswer(
   signal: AbortSignal,
 ): Promise<Pick<Answer, 'body' | 'whole'>> {
   try {
-    const limits = { maxCompressedBytes: maxAnswerBytes, maxBytes: maxAnswerBytes, signal }
-    const read = await readBody(body, {
-      ...limits,
-      encoding: Array.isArray(encoding) ? encoding.join() : encoding,
-    })
-    return { body: read, whole: true }
+    return { body: await readBody(body, { encoding, maxBytes: maxAnswerBytes, signal }), whole: true }
   } catch (error) {
     // The status counts even if the body cannot be used.
     if (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body'))
       return { body: Buffer.alloc(0), whole: false }
     throw error
   }
-}
-
-function failureOf(error: unknown, what: string, signal: AbortSignal): Failure {
-  // undici has no error code for an answer that is not HTTP.
-  if (error instanceof Error && error.name === 'HTTPParserError' && !signal.aborted)
-    return new Failure('retry', 'network', `${what}: the answer is not HTTP`, { cause: error })
-  const failure = networkFailure(error, what, signal)
-  if (failure.kind === 'cancelled' || failure.message.startsWith(what)) return failure
-  return new Failure(failure.kind, failure.code, `${what}: ${failure.message}`, failure.details)
 }
 
 /** A request without method and body, with all secrets in plain text: never print it. */

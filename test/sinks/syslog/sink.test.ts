@@ -213,7 +213,7 @@ describe('a connection', () => {
     const failure = await failureOf(deliver(sink))
     expect(failure.kind).toBe('retry')
     expect(failure.message).toBe(
-      `sink siem (tcp://127.0.0.1:${server.port}): cannot connect: connection refused (ECONNREFUSED)`,
+      `sink siem (tcp://127.0.0.1:${server.port}): cannot connect: connection refused (ECONNREFUSED); check host and port, and whether it runs`,
     )
   })
 })

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type BodyLimits, readBody } from '../../src/transport/body.ts'
+import { createDispatcher } from '../../src/transport/dispatcher.ts'
+import { networkFailure } from '../../src/transport/network-failure.ts'
+import { listen, type Listening } from './listening.ts'
+
+const dispatcher = createDispatcher({ connections: 4 })
+const text = Buffer.from(JSON.stringify({ logs: Array.from({ length: 500 }, (_, n) => ({ n })) }))
+let listener: RequestListener
+let server: Listening
+
+beforeAll(async () => {
+  server = await listen((incoming, response) => listener(incoming, response))
+})
+afterAll(async () => {
+  await dispatcher.destroy()
+  await server.close()
+})
+
+async function read(limits: Partial<BodyLimits> = {}): Promise<Buffer> {
+  const { signal = AbortSignal.timeout(10_000) } = limits
+  try {
+    const { body, headers } = await request(server.url, { dispatcher, signal })
+    return await readBody(body, { encoding: headers['content-encoding'], maxBytes: 1e6, signal, ...limits })
+  } catch (error) {
+    throw networkFailure(error, 'GET', signal)
+  }
+}
+
+function answerWith(body: Buffer, encoding?: string): void {
+  listener = (_, response) => {
+    if (encoding !== undefined) response.setHeader('content-encoding', encoding)
+    response.end(body)
+  }
+}
+
+it.each([
+  ['gzip', gzipSync(text)],
+  ['x-gzip', gzipSync(text)],
+  ['GZIP', gzipSync(text)],
+  ['br', brotliCompressSync(text)],
+  ['zstd', zstdCompressSync(text)],
+  ['deflate', deflateSync(text)],
+  ['identity', text],
+  ['', text],
+  ['gzip, br', brotliCompressSync(gzipSync(text))],
+])('decompresses %s', async (encoding, body) => {
+  answerWith(body, encoding)
+  expect(await read()).toEqual(text)
+})
+
+it('decompresses a large body outside the main thread', async () => {
+  const large = randomBytes(3_000_000)
+  answerWith(gzipSync(large, { level: 1 }), 'gzip')
+  expect((await read({ maxBytes: 4e6 })).equals(large)).toBe(true)
+})
+
+it.each(['gzip', 'br', 'zstd', 'deflate'])('treats an empty body labelled %s as empty', async (encoding) => {
+  answerWith(Buffer.alloc(0), encoding)
+  expect((await read()).length).toBe(0)
+})
+
+const bomb = Buffer.alloc(50_000_000)
+it.each([
+  ['gzip', gzipSync(bomb)],
+  ['br', brotliCompressSync(bomb, { params: { 1: 1 } })],
+  ['zstd', zstdCompressSync(bomb)],
+  ['deflate', deflateSync(bomb)],
+])('stops a %s bomb at its limit', async (encoding, body) => {
+  answerWith(body, encoding)
+  await expect(read()).rejects.toMatchObject({ code: 'page_too_large', kind: 'refuse' })
+})
+
+it('stops reading at the limit', async () => {
+  let closed: Promise<unknown> | undefined
+  listener = (_, response) => {
+    closed = once(response, 'close')
+    const push = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+      if (!response.destroyed) response.once('drain', push)
+    }
+    push()
+  }
+  await expect(read()).rejects.toMatchObject({ code: 'page_too_large' })
+  await closed
+})
+
+it('accepts a body of exactly the limit', async () => {
+  answerWith(text)
+  expect((await read({ maxBytes: text.length })).length).toBe(text.length)
+  answerWith(gzipSync(text), 'gzip')
+  expect((await read({ maxBytes: text.length })).length).toBe(text.length)
+  await expect(read({ maxBytes: text.length - 1 })).rejects.toMatchObject({ code: 'page_too_large' })
+})
+
+it.each([
+  ['gzip', gzipSync(text).subarray(0, 100)],
+  ['br', brotliCompressSync(text).subarray(0, 60)],
+  ['zstd', zstdCompressSync(text).subarray(0, 100)],
+  ['deflate', deflateSync(text).subarray(0, 100)],
+  ['gzip', text],
+  ['snappy', text],
+  ['gzip, gzip, gzip, gzip', text],
+])('refuses a body that is not valid %s', async (encoding, body) => {
+  answerWith(body, encoding)
+  await expect(read()).rejects.toMatchObject({ code: 'bad_body', kind: 'retry' })
+})
+
+it.each([
+  ['with a length', { 'content-length': '1000' }],
+  ['in chunks', {}],
+])('reports a body that was cut short %s as an error of the network', async (_, headers) => {
+  listener = (_incoming, response) => {
+    response.writeHead(200, headers)
+    response.write('begun', () => response.destroy())
+  }
+  await expect(read()).rejects.toMatchObject({ code: 'network', kind: 'retry' })
+})
+
+it('ends a slow body at the total time limit', async () => {
+  listener = (_, response) => {
+    const timer = setInterval(() => response.write('.'), 20)
+    response.once('close', () => clearInterval(timer))
+  }
+  await expect(read({ signal: AbortSignal.timeout(200) })).rejects.toMatchObject({ code: 'timeout' })
+})
+
+it('ends at once on a stop', async () => {
+  const stop = new AbortController()
+  listener = (_, response) => response.write('begun', () => stop.abort())
+  await expect(read({ signal: stop.signal })).rejects.toMatchObject({ kind: 'cancelled' })
+})
+
+it('leaves connections usable after a whole body', async () => {
+  answerWith(gzipSync(text), 'gzip')
+  const own = await listen((incoming, response) => listener(incoming, response))
+  const signal = AbortSignal.timeout(10_000)
+  for (let index = 0; index < 20; index++) {
+    const { body } = await request(own.url, { dispatcher, signal })
+    await readBody(body, { encoding: 'gzip', maxBytes: 1e6, signal })
+  }
+  expect(own.connections()).toBeLessThanOrEqual(4)
+  await own.close()
+})
