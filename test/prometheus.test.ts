@@ -53,7 +53,7 @@ const alertsSchema = closed({
 const alerts = parse(readFileSync(join(folder, 'alerts.yml'), 'utf8')) as { groups: { rules: Rule[] }[] }
 const rules = alerts.groups.flatMap((group) => group.rules)
 
-const shared = new Set<string>(Object.values(stateMetrics).map(({ name }) => `shieldlog_${name}`))
+const shared = new Set<string>(Object.keys(stateMetrics).map((name) => `shieldlog_${name}`))
 /** What tells the worst of several processes. */
 const worst = (metric: string) => (metric === 'shieldlog_time_to_loss_seconds' ? 'min' : 'max')
 /** What Prometheus itself puts on every series. */

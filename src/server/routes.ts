@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
-import { createTurns, within } from '../domain/promises.ts'
+import { createTurns, keepLatest, within } from '../domain/promises.ts'
 import type { StatusViews } from '../domain/status/status-views.ts'
 import type { Clock } from '../ports/process.ts'
 import { jsonReply, longJsonReply, type Reply } from './reply.ts'
@@ -37,29 +37,11 @@ export interface Route {
 const readinessPatienceMs = 4000
 const patienceMs = 15_000
 
-/** Throws when the store takes longer than `ms`. */
+/** Throws when the store takes longer than `ms`. Callers share one reading: one that hangs gets no others beside it. */
 async function soon<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T> {
   const answer = await within(ms, work, clock)
   if (answer === 'late') throw new Error(`no answer from the store within ${ms / 1000} s`)
   return answer.value
-}
-
-/**
- * Returns the result of `make`, or rejects when that takes longer than `ms`. Concurrent callers share one call, so a
- * store that hangs gets at most one call per time-out.
- */
-function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => Promise<T> {
-  let pending: Promise<T> | undefined
-
-  async function ask(): Promise<T> {
-    try {
-      return await soon(ms, Promise.resolve().then(make), clock)
-    } finally {
-      pending = undefined
-    }
-  }
-
-  return () => (pending ??= ask())
 }
 
 function viewOf(views: StatusViews, asked: Exclude<StatusQuery, { view: 'all' }>): Promise<unknown> {
@@ -76,15 +58,17 @@ function notFoundText(view: StatusQuery['view']): string {
 
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const { metrics, health, clock } = deps
-  const readiness = shared(clock, readinessPatienceMs, deps.readiness)
-  const status = shared(clock, patienceMs, deps.status)
+  const readiness = keepLatest(async () => deps.readiness(), 0, clock)
+  const status = keepLatest(deps.status, 0, clock)
 
   /** The reasons name zones, sinks and accounts: only clients with the token get them. */
   async function readinessReply(trusted: boolean): Promise<Reply> {
-    const { ready, reasons } = await readiness().catch((error: unknown) => ({
-      ready: false,
-      reasons: [messageOf(error)],
-    }))
+    const { ready, reasons } = await soon(readinessPatienceMs, readiness.read(), clock).catch(
+      (error: unknown) => ({
+        ready: false,
+        reasons: [messageOf(error)],
+      }),
+    )
     return jsonReply(ready ? 200 : 503, trusted ? { ready, reasons } : { ready })
   }
 
@@ -92,7 +76,11 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     try {
       const asked = readStatusQuery(parameters)
       if (asked.view === 'all')
-        return longJsonReply(200, await status(), createTurns({ clock, turn: setImmediate }))
+        return longJsonReply(
+          200,
+          await soon(patienceMs, status.read(), clock),
+          createTurns({ clock, turn: setImmediate }),
+        )
       const views = deps.views()
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
       const work = viewOf(views, asked)

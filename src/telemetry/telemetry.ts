@@ -35,7 +35,7 @@ function voiceOf(event: InternalEvent['name'], deps: TelemetryDeps, conditions: 
     accountOf: (zone) => metrics.zone(zone)?.account ?? 'unknown',
     isConfigured: (zone, sink) =>
       (zone === undefined || metrics.zone(zone) !== undefined) &&
-      (sink === undefined || metrics.isKnown('sinks', sink)),
+      (sink === undefined || metrics.hasSink(sink)),
     get nowMs() {
       return clock.now()
     },

@@ -1,11 +1,10 @@
 import { internalEvents } from '../../src/telemetry/internal-events.ts'
-import { metricDefinitions } from '../../src/telemetry/metrics/metric-definitions.ts'
-import { metricPrefix } from '../../src/telemetry/metrics/metrics.ts'
+import { metricDefinitions, metricPrefix } from '../../src/telemetry/metrics/metric-definitions.ts'
 import { markdownTable } from './table.ts'
 
 /** A label with its closed set, where it has one. */
 function labelText([name, set]: [string, string | readonly string[]]): string {
-  return typeof set === 'string' || set.length === 0 ? `\`${name}\`` : `\`${name}\` (${set.join(', ')})`
+  return typeof set === 'string' ? `\`${name}\`` : `\`${name}\` (${set.join(', ')})`
 }
 
 /** Markdown table of all metrics of this program's own. */

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import type { MetricDefinition } from '../../src/telemetry/metrics/metric-definition.ts'
-import { metricDefinitions } from '../../src/telemetry/metrics/metric-definitions.ts'
+import { metricDefinitions, type MetricDefinition } from '../../src/telemetry/metrics/metric-definitions.ts'
 import type { Asked } from './expressions.ts'
 
 /** By the name that Prometheus sees. */

@@ -1,3 +1,4 @@
+import { operations } from '../../domain/internal-event.ts'
 import type { Definitions } from '../definition.ts'
 import { durationPhrase, instantPhrase } from '../phrases.ts'
 
@@ -9,9 +10,10 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
   ApiAnswered: {
     level: 'debug',
     meaning: 'One request to the API ended. Each retry counts as a request.',
-    count({ account, operation, outcome, seconds }, metrics) {
-      metrics.count('apiRequests', { account, operation, outcome })
-      metrics.count('apiRequestDuration', { operation }, seconds)
+    count({ account, operation: given, outcome, seconds }, metrics) {
+      const operation = operations.find((each) => each === given) ?? 'other'
+      metrics.count('api_requests_total', { account, operation, outcome })
+      metrics.count('api_request_duration_seconds', { operation }, seconds)
     },
     tell({ account, operation, outcome, seconds }, voice) {
       if (outcome === 'ok') voice.conditions.end('ApiThrottled', account)
@@ -26,7 +28,7 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
     meaning:
       'The API asked for a pause (429). All streams of the account wait as long as it asked. If it happens often, set api.maxRequestsPerSecond.',
     count({ account }, metrics) {
-      metrics.count('apiThrottled', { account })
+      metrics.count('api_throttled_total', { account })
     },
     tell({ account, untilMs }, voice) {
       const askedMs = Math.max(0, untilMs - voice.nowMs)
@@ -49,7 +51,7 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
     meaning:
       "The clock of this host differs from the API's by more than 30 s. shieldlog uses the API's clock for days; correct the clock of this host.",
     count({ account, offsetMs }, metrics) {
-      metrics.measure('clockSkew', { account }, offsetMs / 1000)
+      metrics.measure('clock_skew_seconds', { account }, [{ labels: { account }, value: offsetMs / 1000 }])
     },
     tell({ account, offsetMs }, voice) {
       // Written so that NaN neither ends nor begins a condition.

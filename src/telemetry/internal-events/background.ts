@@ -47,7 +47,7 @@ export const backgroundInternalEvents: Definitions<
     meaning:
       'The scheduler could not read which streams are due. It tries again after a second. A line with a stack is a bug: please report it.',
     count(_internal_event, metrics) {
-      metrics.count('tickFailures', {})
+      metrics.count('tick_failures_total', {})
     },
     tell({ error }, voice) {
       tellError(voice, error, 'cannot look for streams that are due')

@@ -87,7 +87,7 @@ export const failureInternalEvents: Definitions<'StreamFailed' | 'StreamRecovere
     meaning:
       'A pump failed. The checkpoint keeps its position, and the stream is tried again. Level warn: it may recover without help; level error: a person must act. Streams that fail for the same reason share one line.',
     count({ stream: { sink }, failure }, metrics) {
-      metrics.count('streamFailures', { sink, code: failure.code })
+      metrics.count('stream_failures_total', { sink, code: failure.code })
     },
     tell({ stream, priority, failure, retryAtMs, count }, voice) {
       const { code, kind, details } = failure

@@ -1,7 +1,7 @@
 import type { FiguresOf } from '../../domain/figures.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Definitions, Voice } from '../definition.ts'
-import type { Labels } from '../metrics/metric-definition.ts'
+import type { Labels } from '../metrics/exposition.ts'
 import { countPhrase, reasonPhrases } from '../phrases.ts'
 
 /** Whoever fails is tried again within ten minutes. */
@@ -27,12 +27,12 @@ export const figureInternalEvents: Definitions<
     meaning: 'The upload scanning figures of a zone were read for the metrics.',
     count({ zone, figures: { filesScanned, loggedRequests, blockedRequests }, atMs }, metrics) {
       const of = { zone: String(zone) }
-      metrics.replace('uploadFilesScanned', of, row(of, filesScanned))
-      metrics.replace('uploadRequests', of, [
+      metrics.measure('upload_scanning_files_scanned', of, row(of, filesScanned))
+      metrics.measure('upload_scanning_requests', of, [
         ...row({ ...of, result: 'logged' }, loggedRequests),
         ...row({ ...of, result: 'blocked' }, blockedRequests),
       ])
-      metrics.replace('uploadScanningRead', of, row(of, atMs / 1000))
+      metrics.measure('upload_scanning_read_timestamp_seconds', of, row(of, atMs / 1000))
     },
     tell({ zone }, voice) {
       voice.conditions.leave('FiguresFailed', memberOf({ zone }))
@@ -46,10 +46,10 @@ export const figureInternalEvents: Definitions<
       const labelsOf = ({ volume, region }: (typeof figures)[number]) => ({ app, volume, region })
       const rowsOf = (name: 'sizeBytes' | 'usageBytes' | 'fullestRatio') =>
         figures.flatMap((each) => row(labelsOf(each), each[name]))
-      metrics.replace('volumeSize', { app }, rowsOf('sizeBytes'))
-      metrics.replace('volumeUsage', { app }, rowsOf('usageBytes'))
-      metrics.replace('volumeFullest', { app }, rowsOf('fullestRatio'))
-      metrics.replace('volumesRead', { app }, row({ app }, atMs / 1000))
+      metrics.measure('volume_size_bytes', { app }, rowsOf('sizeBytes'))
+      metrics.measure('volume_usage_bytes', { app }, rowsOf('usageBytes'))
+      metrics.measure('volume_fullest_ratio', { app }, rowsOf('fullestRatio'))
+      metrics.measure('volumes_read_timestamp_seconds', { app }, row({ app }, atMs / 1000))
     },
     tell({ app, figures }, voice) {
       voice.conditions.leave('FiguresFailed', memberOf({ app }))
@@ -83,7 +83,7 @@ export const figureInternalEvents: Definitions<
     level: 'info',
     meaning: 'Another process of the fleet now reads the figures; this one no longer exports them.',
     count(_internal_event, metrics) {
-      for (const metric of figureMetrics) metrics.replace(metric, {}, [])
+      for (const metric of figureMetrics) metrics.measure(metric, {}, [])
     },
     tell(_internal_event, voice) {
       voice.line('info', 'another process reads the figures of upload scanning and volumes')
@@ -92,11 +92,11 @@ export const figureInternalEvents: Definitions<
 }
 
 const figureMetrics = [
-  'uploadFilesScanned',
-  'uploadRequests',
-  'uploadScanningRead',
-  'volumeSize',
-  'volumeUsage',
-  'volumeFullest',
-  'volumesRead',
+  'upload_scanning_files_scanned',
+  'upload_scanning_requests',
+  'upload_scanning_read_timestamp_seconds',
+  'volume_size_bytes',
+  'volume_usage_bytes',
+  'volume_fullest_ratio',
+  'volumes_read_timestamp_seconds',
 ] as const

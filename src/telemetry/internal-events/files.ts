@@ -9,7 +9,7 @@ export const fileInternalEvents: Definitions<
     meaning:
       'shieldlog cut a part back to its committed length. The events after that length are read again, or are in another part. Normal after a crash. A copy of what was cut is kept for two weeks.',
     count({ sink }, metrics) {
-      metrics.count('partRepairs', { sink, repair: 'cut' })
+      metrics.count('part_repairs_total', { sink, repair: 'cut' })
     },
     tell({ sink, part, bytes, keptAside }, voice) {
       const copy = keptAside ? '; a copy is kept under .shieldlog/aside/' : ''
@@ -29,7 +29,7 @@ export const fileInternalEvents: Definitions<
     meaning:
       'A part is shorter than its committed length: another program or the disk lost data. Later events go to a new part. `audit --deep` finds what is missing; `audit --deep --repair` writes it again.',
     count({ sink }, metrics) {
-      metrics.count('partRepairs', { sink, repair: 'short' })
+      metrics.count('part_repairs_total', { sink, repair: 'short' })
     },
     tell({ sink, part, expected, found }, voice) {
       voice.report({
@@ -47,7 +47,7 @@ export const fileInternalEvents: Definitions<
     level: 'warn',
     meaning: 'Another program moved, removed or changed a part. Later events go to a new part.',
     count({ sink }, metrics) {
-      metrics.count('partRepairs', { sink, repair: 'replaced' })
+      metrics.count('part_repairs_total', { sink, repair: 'replaced' })
     },
     tell({ sink, part, why }, voice) {
       voice.report({

@@ -41,7 +41,7 @@ export const processInternalEvents: Definitions<
     level: 'warn',
     meaning: 'The new configuration is in force. Level warn: a change needs a restart.',
     count(_internal_event, metrics) {
-      metrics.count('configReloads', { result: 'taken' })
+      metrics.count('config_reloads_total', { result: 'taken' })
     },
     tell({ changed, needsRestart }, voice) {
       voice.conditions.retain((zone, sink) => voice.isConfigured(zone, sink))
@@ -55,7 +55,7 @@ export const processInternalEvents: Definitions<
     level: 'error',
     meaning: 'The new configuration has errors, which the line lists. The old one stays in force.',
     count(_internal_event, metrics) {
-      metrics.count('configReloads', { result: 'refused' })
+      metrics.count('config_reloads_total', { result: 'refused' })
     },
     tell({ errors }, voice) {
       voice.line(

@@ -21,8 +21,8 @@ export const pumpInternalEvents: Definitions<
     meaning: 'A page of a stream was read.',
     count({ stream, events }, metrics) {
       const zone = String(stream.zone)
-      metrics.count('eventsFetched', { zone }, events)
-      metrics.count('pagesFetched', { zone, sink: stream.sink })
+      metrics.count('events_fetched_total', { zone }, events)
+      metrics.count('pages_fetched_total', { zone, sink: stream.sink })
     },
     tell({ stream, priority, events, bytes }, voice) {
       voice.detail(() => [
@@ -38,13 +38,13 @@ export const pumpInternalEvents: Definitions<
       const { stream, priority } = internalEvent
       const { sink } = stream
       const route = { zone: String(stream.zone), sink }
-      metrics.count('eventsDelivered', route, internalEvent.delivered)
-      metrics.count('eventsDuplicate', route, internalEvent.duplicates)
-      metrics.count('eventsFiltered', route, internalEvent.filtered)
-      metrics.count('eventsLate', route, internalEvent.late)
+      metrics.count('events_delivered_total', route, internalEvent.delivered)
+      metrics.count('events_duplicate_total', route, internalEvent.duplicates)
+      metrics.count('events_filtered_total', route, internalEvent.filtered)
+      metrics.count('events_late_total', route, internalEvent.late)
       if (internalEvent.commitSeconds !== undefined)
-        metrics.count('commitDuration', {}, internalEvent.commitSeconds)
-      metrics.countEach('eventDelay', { sink, priority }, internalEvent.delaysSeconds)
+        metrics.count('checkpoint_commit_duration_seconds', {}, internalEvent.commitSeconds)
+      metrics.count('event_delay_seconds', { sink, priority }, internalEvent.delaysSeconds)
     },
     tell({ stream, priority, delivered, duplicates, late, filtered, deadLettered, commitSeconds }, voice) {
       voice.detail(() => [
@@ -58,7 +58,7 @@ export const pumpInternalEvents: Definitions<
     meaning:
       'The sink never accepts this event, so it became a dead letter. `dead-letters show` prints it; `dead-letters replay` or `drop` removes it.',
     count({ stream, reason }, metrics) {
-      metrics.count('eventsDeadLettered', { sink: stream.sink, reason })
+      metrics.count('events_dead_lettered_total', { sink: stream.sink, reason })
     },
     tell({ stream, id, reason, answer }, voice) {
       voice.report({
@@ -78,7 +78,7 @@ export const pumpInternalEvents: Definitions<
     meaning:
       'The destination takes no events of that age. They are counted as skipped (`status --json`, `audit`), and are no dead letters, since a replay would not help. With a first start, `poll.firstRunDays` says how many days are read.',
     count({ stream, reason, count }, metrics) {
-      metrics.count('eventsSkipped', { zone: String(stream.zone), sink: stream.sink, reason }, count)
+      metrics.count('events_skipped_total', { zone: String(stream.zone), sink: stream.sink, reason }, count)
     },
     tell({ stream, reason, count, answer }, voice) {
       voice.report({
@@ -108,7 +108,7 @@ export const pumpInternalEvents: Definitions<
     meaning:
       'The API no longer answers for events of this zone: this sink has lost them. `gaps list` shows every gap, and `gaps acknowledge` ends the alarm.',
     count({ gap }, metrics) {
-      metrics.count('gapsRecorded', { zone: String(gap.zone), sink: gap.sink, reason: gap.reason })
+      metrics.count('gaps_recorded_total', { zone: String(gap.zone), sink: gap.sink, reason: gap.reason })
     },
     tell({ gap }, voice) {
       const { zone, sink, day, reason } = gap

@@ -22,7 +22,7 @@ export const scanInternalEvents: Definitions<
     meaning:
       'The listing of the API did not end (cursors in a circle, empty pages without end, ...), so shieldlog stopped the scan. The stream waits and begins a new scan.',
     count({ guard }, metrics) {
-      metrics.count('scansGuarded', { guard })
+      metrics.count('scans_guarded_total', { guard })
     },
     tell({ stream, guard, pages }, voice) {
       const account = voice.accountOf(stream.zone)

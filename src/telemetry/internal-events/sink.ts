@@ -6,9 +6,9 @@ export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost' | 'Si
     level: 'debug',
     meaning: 'One request or write to a sink ended. Each retry counts.',
     count({ sink, outcome, seconds, bytes }, metrics) {
-      metrics.count('sinkRequests', { sink, outcome })
-      metrics.count('sinkRequestDuration', { sink }, seconds)
-      if (outcome === 'ok') metrics.count('sinkBytes', { sink }, bytes)
+      metrics.count('sink_requests_total', { sink, outcome })
+      metrics.count('sink_request_duration_seconds', { sink }, seconds)
+      if (outcome === 'ok') metrics.count('sink_bytes_total', { sink }, bytes)
     },
     tell({ sink, outcome, seconds, bytes }, voice) {
       voice.detail(() => [
@@ -37,7 +37,7 @@ export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost' | 'Si
     meaning:
       'A destination acknowledged a body but answered that it dropped some of its events, without saying which: they are neither stored there nor dead letters. `backfill --resend` ships the day again, with duplicates.',
     count({ sink, count }, metrics) {
-      metrics.count('eventsLost', { sink }, count)
+      metrics.count('events_lost_total', { sink }, count)
     },
     tell({ sink, count, answer }, voice) {
       voice.report({

@@ -1,48 +1,38 @@
-import type { Labels } from './metric-definition.ts'
+/**
+ * The text format of Prometheus. The library takes twenty times as long for the 170,000 series of 5,000 zones with two
+ * sinks, and holds the event loop meanwhile: only the metrics of the process itself are its own.
+ */
 
-interface Head {
-  readonly name: string
-  readonly help: string
-  readonly type: string
+/** A suffix of the metric's name with the labels as text, and the value. */
+export type Series = readonly [series: string, value: number]
+
+/** Names and values. */
+export type Labels = Readonly<Record<string, string>>
+
+/** Lines that are written before the event loop may turn. */
+const linesAtOnce = 500
+
+/** One metric in parts of whole lines. `help`: one line without a backslash. */
+export async function metricText(
+  { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
+  series: Iterable<Series>,
+  letTurn: () => Promise<void>,
+): Promise<string[]> {
+  const parts = [`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`]
+  let lines: string[] = []
+  for (const [labels, value] of series) {
+    lines.push(`${name}${labels} ${valueText(value)}\n`)
+    if (lines.length < linesAtOnce) continue
+    parts.push(lines.join(''))
+    lines = []
+    await letTurn()
+  }
+  return [...parts, lines.join('')]
 }
 
-/** Pieces of text that are joined at a time: small ones that live on until the end cost the garbage collector more. */
-const piecesAtOnce = 3_000
-
-/** One metric with its series, in the text format of Prometheus. */
-export class FamilyText {
-  readonly #name: string
-  readonly #parts: string[] = []
-  #pieces: string[]
-
-  constructor({ name, help, type }: Head) {
-    this.#name = name
-    const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
-    this.#pieces = [`# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`]
-  }
-
-  /** `labels` as `labelText` gives them. */
-  add(labels: string, value: number, suffix = ''): void {
-    this.#pieces.push(this.#name, suffix, labels, ' ', valueText(value), '\n')
-    if (this.#pieces.length >= piecesAtOnce) this.#join()
-  }
-
-  /** The text in parts of some 50 kB, each of whole lines. */
-  text(): readonly string[] {
-    this.#join()
-    return this.#parts
-  }
-
-  #join(): void {
-    if (this.#pieces.length === 0) return
-    this.#parts.push(this.#pieces.join(''))
-    this.#pieces = []
-  }
-}
-
-/** Such as `{zone="101",sink="siem"}`; empty without labels. */
-export function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapedValue(value)}"`)
+/** Such as `{zone="101",sink="siem"}`; empty without labels. `names`: in the order of the metric's definition. */
+export function labelText(labels: Labels, names: readonly string[] = Object.keys(labels)): string {
+  const pairs = names.map((name) => `${name}="${escapedValue(labels[name] ?? '')}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 

@@ -5,7 +5,24 @@ import { operations, requestOutcomes } from '../../domain/internal-event.ts'
 import { guards } from '../../domain/scan/guards.ts'
 import { queueStates } from '../../domain/plan/snapshot.ts'
 import { streamStates } from '../../domain/plan/stream-state.ts'
-import { commitBuckets, delayBuckets, type MetricDefinition, requestBuckets } from './metric-definition.ts'
+
+/**
+ * Allowed values of a label: a closed set, or names of the configuration. `any` is for names that
+ * the configuration or the API gives, which are bounded in length and number where they are read.
+ */
+export type LabelSet = 'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'any' | readonly string[]
+
+/** By its name without the prefix. One that ends with `_total` is a counter, one with buckets a histogram, else a gauge. */
+export interface MetricDefinition {
+  readonly labels: Readonly<Record<string, LabelSet>>
+  readonly help: string
+  /** Upper bounds in seconds, ascending. A histogram has no zone label: the limit is 25 series per zone and sink. */
+  readonly buckets?: readonly number[]
+}
+
+const requestBuckets = [0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+const delayBuckets = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400]
 
 const priority = { priority: ['live', 'backfill'] } as const
 const zone = { zone: 'zones' } as const
@@ -18,145 +35,99 @@ const volume = { ...app, volume: 'any', region: 'any' } as const
 
 /** Counted by the internal events of this process. Each series starts at 0. */
 export const countedMetrics = {
-  eventsFetched: {
-    name: 'events_fetched_total',
-    type: 'counter',
+  events_fetched_total: {
     labels: zone,
     help: 'Events on pages read from the API, re-reads included, once for each sink.',
   },
-  eventsDelivered: {
-    name: 'events_delivered_total',
-    type: 'counter',
+  events_delivered_total: {
     labels: route,
     help: 'Events that the sink accepted, counted at the commit.',
   },
-  eventsDuplicate: {
-    name: 'events_duplicate_total',
-    type: 'counter',
+  events_duplicate_total: {
     labels: route,
     help: 'Events not delivered again because the stream had delivered them before. Re-reads cause them; they are not errors.',
   },
-  eventsFiltered: {
-    name: 'events_filtered_total',
-    type: 'counter',
+  events_filtered_total: {
     labels: route,
     help: 'Events that `where` and `sample` of the sink leave out; the ledger records them.',
   },
-  eventsLate: {
-    name: 'events_late_total',
-    type: 'counter',
+  events_late_total: {
     labels: route,
     help: 'Delivered events that the API listed later than poll.overlapMinutes; the lag does not include them.',
   },
-  eventsDeadLettered: {
-    name: 'events_dead_lettered_total',
-    type: 'counter',
+  events_dead_lettered_total: {
     labels: { ...sink, reason: refusalReasons },
     help: 'Events that the sink will never accept, kept as dead letters.',
   },
-  eventsSkipped: {
-    name: 'events_skipped_total',
-    type: 'counter',
+  events_skipped_total: {
     labels: { ...route, reason: skipReasons },
     help: 'Events that the destination takes no more, since they are too old. The ledger records them; they are no dead letters.',
   },
-  eventsLost: {
-    name: 'events_lost_total',
-    type: 'counter',
+  events_lost_total: {
     labels: sink,
     help: 'Events of acknowledged bodies that the destination said it dropped, without saying which.',
   },
-  pagesFetched: {
-    name: 'pages_fetched_total',
-    type: 'counter',
+  pages_fetched_total: {
     labels: route,
     help: 'Pages read from the API.',
   },
-  apiRequests: {
-    name: 'api_requests_total',
-    type: 'counter',
+  api_requests_total: {
     labels: { ...account, operation: operations, outcome: requestOutcomes },
     help: 'Requests to the API by outcome; each try counts.',
   },
-  apiRequestDuration: {
-    name: 'api_request_duration_seconds',
-    type: 'histogram',
+  api_request_duration_seconds: {
     labels: { operation: operations },
     buckets: requestBuckets,
     help: 'Time from sending a request to the API until its answer was read.',
   },
-  apiThrottled: {
-    name: 'api_throttled_total',
-    type: 'counter',
+  api_throttled_total: {
     labels: account,
     help: 'Answers of the API that asked for a pause (429).',
   },
-  gapsRecorded: {
-    name: 'gaps_recorded_total',
-    type: 'counter',
+  gaps_recorded_total: {
     labels: { ...route, reason: gapReasons },
     help: 'Gaps recorded by this process: events that the API no longer lists. Any increase is a loss.',
   },
-  eventDelay: {
-    name: 'event_delay_seconds',
-    type: 'histogram',
+  event_delay_seconds: {
     labels: { ...sink, ...priority },
     buckets: delayBuckets,
     help: 'Time from the event to its delivery; event times in the future count as 0.',
   },
-  sinkRequests: {
-    name: 'sink_requests_total',
-    type: 'counter',
+  sink_requests_total: {
     labels: { ...sink, outcome: requestOutcomes },
     help: 'Requests or writes to the sink by outcome; each try counts.',
   },
-  sinkRequestDuration: {
-    name: 'sink_request_duration_seconds',
-    type: 'histogram',
+  sink_request_duration_seconds: {
     labels: sink,
     buckets: requestBuckets,
     help: 'Time until the sink answered a request or finished a write.',
   },
-  sinkBytes: {
-    name: 'sink_bytes_total',
-    type: 'counter',
+  sink_bytes_total: {
     labels: sink,
     help: 'Bytes that the sink accepted.',
   },
-  commitDuration: {
-    name: 'checkpoint_commit_duration_seconds',
-    type: 'histogram',
+  checkpoint_commit_duration_seconds: {
     labels: {},
     buckets: commitBuckets,
     help: 'Time that the store needed for a commit.',
   },
-  scansGuarded: {
-    name: 'scans_guarded_total',
-    type: 'counter',
+  scans_guarded_total: {
     labels: { guard: guards },
     help: 'Scans that shieldlog stopped because the listing did not end.',
   },
-  streamFailures: {
-    name: 'stream_failures_total',
-    type: 'counter',
+  stream_failures_total: {
     labels: { ...sink, code: failureCodes },
     help: 'Failed pumps of streams of the sink, by code.',
   },
-  partRepairs: {
-    name: 'part_repairs_total',
-    type: 'counter',
+  part_repairs_total: {
     labels: { ...sink, repair: ['cut', 'short', 'replaced'] },
     help: 'Parts cut back to their committed length, found shorter than it, or replaced by a new part.',
   },
-  tickFailures: {
-    name: 'tick_failures_total',
-    type: 'counter',
+  tick_failures_total: {
     labels: {},
     help: 'Failed attempts of the scheduler to read which streams are due.',
   },
-  configReloads: {
-    name: 'config_reloads_total',
-    type: 'counter',
+  config_reloads_total: {
     labels: { result: ['taken', 'refused'] },
     help: 'Configurations read again on SIGHUP, taken or refused.',
   },
@@ -164,121 +135,83 @@ export const countedMetrics = {
 
 /** Set when a value is measured; absent before. */
 export const measuredMetrics = {
-  clockSkew: {
-    name: 'clock_skew_seconds',
-    type: 'gauge',
+  clock_skew_seconds: {
     labels: account,
     help: "The API's clock minus this host's clock at the latest answer.",
   },
-  zoneInfo: {
-    name: 'zone_info',
-    type: 'gauge',
-    labels: { ...zone, name: [], ...account },
+  zone_info: {
+    labels: { ...zone, name: 'any', ...account },
     help: 'Always 1, for each configured zone; its labels join the name and account to metrics with the zone id.',
   },
-  uploadFilesScanned: {
-    name: 'upload_scanning_files_scanned',
-    type: 'gauge',
+  upload_scanning_files_scanned: {
     labels: scannedZone,
     help: 'Files that upload scanning looked at in the past 28 days. Keeps the last value while the API fails.',
   },
-  uploadRequests: {
-    name: 'upload_scanning_requests',
-    type: 'gauge',
+  upload_scanning_requests: {
     labels: { ...scannedZone, result: ['logged', 'blocked'] },
     help: 'Requests that upload scanning logged or blocked in the past 28 days.',
   },
-  uploadScanningRead: {
-    name: 'upload_scanning_read_timestamp_seconds',
-    type: 'gauge',
+  upload_scanning_read_timestamp_seconds: {
     labels: scannedZone,
     help: 'When the upload scanning figures of the zone were last read; time() minus this is their age.',
   },
-  volumeSize: {
-    name: 'volume_size_bytes',
-    type: 'gauge',
+  volume_size_bytes: {
     labels: volume,
     help: 'Size of the volume in that region, all its instances together. Keeps the last value while the API fails.',
   },
-  volumeUsage: {
-    name: 'volume_usage_bytes',
-    type: 'gauge',
+  volume_usage_bytes: {
     labels: volume,
     help: 'Used bytes of the volume in that region, all its instances together.',
   },
-  volumeFullest: {
-    name: 'volume_fullest_ratio',
-    type: 'gauge',
+  volume_fullest_ratio: {
     labels: volume,
     help: 'Used share of the fullest instance of the volume in that region: 1 is full.',
   },
-  volumesRead: {
-    name: 'volumes_read_timestamp_seconds',
-    type: 'gauge',
+  volumes_read_timestamp_seconds: {
     labels: app,
     help: 'When the volumes of the application were last read; time() minus this is the age of their figures.',
   },
-  buildInfo: {
-    name: 'build_info',
-    type: 'gauge',
-    labels: { version: [] },
+  build_info: {
+    labels: { version: 'any' },
     help: 'Always 1; the label is the version.',
   },
 } as const satisfies Record<string, MetricDefinition>
 
 /** Read from the store at scrape time. */
 export const stateMetrics = {
-  lag: {
-    name: 'zone_lag_seconds',
-    type: 'gauge',
+  zone_lag_seconds: {
     labels: route,
     help: 'Seconds since the time up to which all listed events were delivered. Grows while anything fails, also while the store does not answer.',
   },
-  caughtUp: {
-    name: 'zone_caught_up_timestamp_seconds',
-    type: 'gauge',
+  zone_caught_up_timestamp_seconds: {
     labels: route,
     help: 'The time up to which all listed events were delivered; time() minus this is the lag.',
   },
-  newestEvent: {
-    name: 'zone_newest_event_timestamp_seconds',
-    type: 'gauge',
+  zone_newest_event_timestamp_seconds: {
     labels: route,
     help: 'Time of the newest delivered event; absent until there is one. It is old on a quiet zone, so it does not measure lag.',
   },
-  timeToLoss: {
-    name: 'time_to_loss_seconds',
-    type: 'gauge',
+  time_to_loss_seconds: {
     labels: route,
     help: 'Time until the oldest unfinished day becomes unreadable, the one deadline that `status` and the page show too; +Inf where none is unfinished. Decreases also while the store does not answer.',
   },
   streams: {
-    name: 'streams',
-    type: 'gauge',
     labels: { state: streamStates },
     help: 'Streams (one zone, one day, one sink) by state.',
   },
   gaps: {
-    name: 'gaps',
-    type: 'gauge',
     labels: route,
     help: 'Gaps that nobody has acknowledged: events that the API no longer lists. Also of routes that left the configuration. `gaps acknowledge` sets it to 0.',
   },
-  deadLetters: {
-    name: 'dead_letters',
-    type: 'gauge',
+  dead_letters: {
     labels: sink,
     help: 'Events that the sink refused and that wait to be replayed or dropped.',
   },
-  queueJobs: {
-    name: 'queue_jobs',
-    type: 'gauge',
+  queue_jobs: {
     labels: { ...priority, state: queueStates },
     help: 'Streams in the schedule by priority and state. waiting: due and not begun; active: in work; delayed: waiting after a failure.',
   },
-  stateUp: {
-    name: 'state_up',
-    type: 'gauge',
+  state_up: {
     labels: {},
     help: '1 when the store answered at this scrape, else 0; at 0 the gauges that are read from the store are absent.',
   },
@@ -286,10 +219,18 @@ export const stateMetrics = {
 
 export type CountedMetric = keyof typeof countedMetrics
 export type MeasuredMetric = keyof typeof measuredMetrics
+export type StateMetric = keyof typeof stateMetrics
+
+export const metricPrefix = 'shieldlog_'
 
 /** Every metric of shieldlog itself, in the order of the reference. */
-export const metricDefinitions: readonly MetricDefinition[] = [
-  ...Object.values(countedMetrics),
-  ...Object.values(stateMetrics),
-  ...Object.values(measuredMetrics),
-]
+export const metricDefinitions = Object.entries<MetricDefinition>({
+  ...countedMetrics,
+  ...stateMetrics,
+  ...measuredMetrics,
+}).map(([name, definition]) => ({ name, type: typeOf(name, definition), ...definition }))
+
+function typeOf(name: string, { buckets }: MetricDefinition): 'counter' | 'gauge' | 'histogram' {
+  if (name.endsWith('_total')) return 'counter'
+  return buckets === undefined ? 'gauge' : 'histogram'
+}

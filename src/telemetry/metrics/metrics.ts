@@ -4,28 +4,43 @@ import { createTurns } from '../../domain/promises.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
-import { labelText } from './exposition.ts'
-import { Histogram } from './histogram.ts'
-import { createLabelSets } from './label-sets.ts'
-import type { Known } from './label-sets.ts'
-import { countedMetrics, measuredMetrics } from './metric-definitions.ts'
-import type { Labels, MetricDefinition } from './metric-definition.ts'
-import type { CountedMetric, MeasuredMetric } from './metric-definitions.ts'
-import { Series } from './series.ts'
-import { createStateGauges } from './state-gauges.ts'
-import type { StateGauges } from './state-gauges.ts'
+import { labelText, metricText, type Labels, type Series } from './exposition.ts'
+import {
+  countedMetrics,
+  measuredMetrics,
+  metricDefinitions,
+  metricPrefix,
+  type CountedMetric,
+  type LabelSet,
+  type MeasuredMetric,
+  type MetricDefinition,
+  type StateMetric,
+} from './metric-definitions.ts'
+import { createStateGauges, type StateSeries } from './state-gauges.ts'
 
-export const metricPrefix = 'shieldlog_'
+/** A value of a gauge. */
+export interface Measured {
+  readonly labels: Labels
+  readonly value: number
+}
 
 /** The metrics that definitions of internal events may change. */
 export interface Counting {
-  /** Adds to a counter, or observes a value (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
-  count(metric: CountedMetric, labels: Labels, value?: number): void
-  /** The same for many values. */
-  countEach(metric: CountedMetric, labels: Labels, values: readonly number[]): void
-  measure(metric: MeasuredMetric, labels: Labels, value: number): void
+  /** Adds to a counter, or observes values (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
+  count(metric: CountedMetric, labels: Labels, value?: number | readonly number[]): void
   /** Sets the series of a gauge that have all of these labels; those that are not given any more are removed. */
-  replace(metric: MeasuredMetric, of: Labels, rows: readonly { labels: Labels; value: number }[]): void
+  measure(metric: MeasuredMetric, of: Labels, rows: readonly Measured[]): void
+}
+
+/** The names in the configuration: the only values of the labels `zone`, `sink`, `account` and `app`. */
+export interface Known {
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+  readonly accounts: readonly string[]
+  /** Ids of the zones whose upload scanning is read. */
+  readonly scannedZones?: readonly number[]
+  /** Applications whose volumes are read. */
+  readonly apps?: readonly string[]
 }
 
 export interface Metrics extends Counting {
@@ -36,7 +51,7 @@ export interface Metrics extends Counting {
   prepare(known: Known): void
   /** The configured zone of that id. */
   zone(id: number): Zone | undefined
-  isKnown(set: 'sinks' | 'accounts', name: string): boolean
+  hasSink(name: string): boolean
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<StateSnapshot>): void
   /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
@@ -47,108 +62,102 @@ export interface Metrics extends Counting {
 /** Gauges of the library with names that end like counters, which `promtool check metrics` refuses. */
 const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
 
-function createInstrument({ type, help, name, buckets = [] }: MetricDefinition): Series | Histogram {
-  const head = { name: metricPrefix + name, help }
-  return type === 'histogram' ? new Histogram({ ...head, bounds: buckets }) : new Series({ ...head, type })
-}
-
-/** An undeclared operation counts as `other`. */
-function fallback(definition: MetricDefinition, labels: Labels): Labels {
-  const operations = definition.labels['operation']
-  const operation = labels['operation']
-  if (!Array.isArray(operations) || operation === undefined || operations.includes(operation)) return labels
-  return { ...labels, operation: 'other' }
-}
-
-export function createMetrics(options: { version: string; clock: Clock }): Metrics {
-  const counters = new Map<CountedMetric, { definition: MetricDefinition; instrument: Series | Histogram }>()
-  for (const [key, definition] of Object.entries(countedMetrics))
-    counters.set(key as CountedMetric, { definition, instrument: createInstrument(definition) })
-
-  const gauges = new Map<MeasuredMetric, Series>()
-  for (const [key, { name, help, type }] of Object.entries(measuredMetrics))
-    gauges.set(key as MeasuredMetric, new Series({ name: metricPrefix + name, help, type }))
-  gauges.get('buildInfo')!.set(labelText({ version: options.version }), 1)
-
+export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
   /** Metrics of the process itself. */
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of misnamedMetrics) registry.removeSingleMetric(name)
 
-  /** The series that each measured gauge has. */
-  const measured = new Map<MeasuredMetric, Map<string, Labels>>(
-    [...gauges.keys()].map((metric) => [metric, new Map()]),
-  )
-
-  let sets = createLabelSets({ zones: [], sinks: [], accounts: [] })
-  let state: StateGauges | undefined
+  const counted = new Map<CountedMetric, Counted>()
+  const measured = new Map<MeasuredMetric, readonly Measured[]>()
+  let zones = new Map<number, Zone>()
+  let names = namesOf(nothing)
+  let readStateSeries: ReturnType<typeof createStateGauges> | undefined
   let scrape: Promise<readonly string[]> | undefined
 
-  for (const { definition, instrument } of counters.values())
-    for (const labels of sets.combinations(definition)) instrument.startAtZero(labels)
-
-  function measure(metric: MeasuredMetric, labels: Labels, value: number): void {
-    const text = sets.textOf(measuredMetrics[metric], labels)
-    if (!Number.isFinite(value) || text === undefined) return
-    gauges.get(metric)!.set(text, value)
-    measured.get(metric)!.set(text, labels)
+  function count(metric: CountedMetric, given: Labels, value: number | readonly number[] = 1): void {
+    const own = counted.get(metric)!
+    const { names, buckets, series } = own
+    for (const [key, addend] of additions(labelText(given, names), buckets, value)) {
+      const before = series.get(key)
+      if (before === undefined || addend === 0) continue
+      series.set(key, before + addend)
+      own.isChanged = true
+    }
   }
 
-  function removeSeries(metric: MeasuredMetric, isGone: (labels: Labels) => boolean): void {
-    for (const [text, labels] of measured.get(metric)!)
-      if (isGone(labels)) {
-        gauges.get(metric)!.remove(text)
-        measured.get(metric)!.delete(text)
-      }
+  function measure(metric: MeasuredMetric, of: Labels, rows: readonly Measured[]): void {
+    const isOther = ({ labels }: Measured) =>
+      Object.entries(of).some(([name, value]) => labels[name] !== value)
+    const others = (measured.get(metric) ?? []).filter(isOther)
+    measured.set(metric, [...others, ...rows.filter((row) => isAllowed(metric, row))])
   }
 
-  function countEach(metric: CountedMetric, given: Labels, values: readonly number[]): void {
-    const { definition, instrument } = counters.get(metric)!
-    const labels = sets.textOf(definition, fallback(definition, given))
-    if (labels === undefined) return
-    const valid = values.filter((value) => Number.isFinite(value)).map((value) => Math.max(0, value))
-    instrument.add(labels, valid)
+  function isAllowed(metric: MeasuredMetric, { labels, value }: Measured): boolean {
+    const isKnown = ([label, set]: [string, LabelSet]) =>
+      typeof set === 'string' ? set === 'any' || names[set].has(labels[label]!) : set.includes(labels[label]!)
+    return Number.isFinite(value) && Object.entries(measuredMetrics[metric].labels).every(isKnown)
+  }
+
+  function prepare(known: Known): void {
+    names = namesOf(known)
+    zones = new Map(known.zones.map((zone) => [zone.id, zone]))
+    const combinations = combinationsOf(names)
+    for (const [metric, definition] of Object.entries(countedMetrics) as [
+      CountedMetric,
+      MetricDefinition,
+    ][]) {
+      const { labels, buckets } = definition
+      const before = counted.get(metric)?.series
+      const keys = combinations(labels).flatMap((text) => additions(text, buckets, 0).map(([key]) => key))
+      const series = new Map(keys.map((key) => [key, before?.get(key) ?? 0]))
+      counted.set(metric, { names: Object.keys(labels), buckets, series, isChanged: true, text: [] })
+    }
+    const infos = known.zones.map(({ id, name, account }) => ({ zone: String(id), name, account }))
+    for (const metric of measured.keys()) measure(metric, {}, measured.get(metric)!)
+    measure(
+      'zone_info',
+      {},
+      infos.map((labels) => ({ labels, value: 1 })),
+    )
+  }
+
+  function measuredSeries(metric: MeasuredMetric): Series[] {
+    return (measured.get(metric) ?? []).map(({ labels, value }) => [labelText(labels), value])
   }
 
   async function expose(): Promise<readonly string[]> {
-    const letTurn = createTurns({ clock: options.clock, turn: setImmediate })
-    const parts = (await state?.text(sets, letTurn)) ?? []
-    for (const { instrument } of counters.values()) parts.push(...(await instrument.text(letTurn)))
-    for (const gauge of gauges.values()) parts.push(...(await gauge.text(letTurn)))
-    parts.push(await registry.metrics())
-    return parts
+    const letTurn = createTurns({ clock, turn: setImmediate })
+    const isConfigured = (zone: string, sink: string) => names.zones.has(zone) && names.sinks.has(sink)
+    const ofState: Partial<StateSeries> = (await readStateSeries?.(isConfigured)) ?? {}
+    const parts: string[] = []
+    for (const { name, type, help } of metricDefinitions) {
+      const write = (series: Iterable<Series>) =>
+        metricText({ name: metricPrefix + name, type, help }, series, letTurn)
+      const own = counted.get(name as CountedMetric)
+      if (own?.isChanged === true) {
+        own.isChanged = false
+        own.text = await write(own.series)
+      }
+      const gauge = ofState[name as StateMetric] ?? measuredSeries(name as MeasuredMetric)
+      parts.push(...(own?.text ?? (await write(gauge))))
+    }
+    return [...parts, await registry.metrics()]
   }
 
+  prepare(nothing)
+  measure('build_info', {}, [{ labels: { version }, value: 1 }])
   return {
     contentType: registry.contentType,
-    count: (metric, labels, value = 1) => countEach(metric, labels, [value]),
-    countEach,
+    count,
     measure,
-    replace(metric, of, rows) {
-      removeSeries(metric, (labels) => Object.entries(of).every(([name, value]) => labels[name] === value))
-      for (const { labels, value } of rows) measure(metric, labels, value)
-    },
-    prepare(known) {
-      const next = createLabelSets(known)
-      for (const { definition, instrument } of counters.values()) {
-        const labels = next.combinations(definition)
-        for (const old of sets.combinations(definition)) if (!labels.has(old)) instrument.remove(old)
-        for (const each of labels) instrument.startAtZero(each)
-      }
-      for (const metric of measured.keys())
-        removeSeries(metric, (labels) => next.textOf(measuredMetrics[metric], labels) === undefined)
-      const zoneInfo = gauges.get('zoneInfo')!
-      zoneInfo.clear()
-      for (const { id, name, account } of known.zones)
-        zoneInfo.set(labelText({ zone: String(id), name, account }), 1)
-      sets = next
-      state?.outdate()
-    },
-    zone: (id) => sets.zone(id),
-    isKnown: (set, name) => sets.has(set, name),
+    prepare,
+    zone: (id) => zones.get(id),
+    hasSink: (name) => names.sinks.has(name),
     readState(read) {
-      if (state !== undefined) throw new Error('the state of the streams is read from one place only')
-      state = createStateGauges(metricPrefix, read, options.clock)
+      if (readStateSeries !== undefined)
+        throw new Error('the state of the streams is read from one place only')
+      readStateSeries = createStateGauges(read, clock)
     },
     text() {
       scrape ??= expose().finally(() => {
@@ -157,4 +166,72 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
       return scrape
     },
   }
+}
+
+/** A counter or histogram. */
+interface Counted {
+  readonly names: readonly string[]
+  readonly buckets: readonly number[] | undefined
+  readonly series: Map<string, number>
+  /** Since its text was begun: most counters of a large fleet do not change from one scrape to the next. */
+  isChanged: boolean
+  text: readonly string[]
+}
+
+const nothing: Known = { zones: [], sinks: [], accounts: [] }
+
+type Names = Readonly<Record<Exclude<LabelSet, 'any' | readonly string[]>, ReadonlySet<string>>>
+
+function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [] }: Known): Names {
+  return {
+    zones: new Set(zones.map(({ id }) => String(id))),
+    sinks: new Set(sinks),
+    accounts: new Set(accounts),
+    scannedZones: new Set(scannedZones.map(String)),
+    apps: new Set(apps),
+  }
+}
+
+/**
+ * Every combination of label values, as `labelText` gives them. Metrics with the same labels share the texts: with
+ * thousands of zones they take more memory than the values.
+ */
+function combinationsOf(names: Names): (labels: MetricDefinition['labels']) => readonly string[] {
+  const made = new Map<string, readonly string[]>()
+  const make = (labels: MetricDefinition['labels']) => {
+    let all: Labels[] = [{}]
+    for (const [label, set] of Object.entries(labels)) {
+      const values = typeof set !== 'string' ? set : set === 'any' ? [] : [...names[set]]
+      all = all.flatMap((one) => values.map((value) => ({ ...one, [label]: value })))
+    }
+    return all.map((one) => labelText(one))
+  }
+  return (labels) => {
+    const key = JSON.stringify(labels)
+    const known = made.get(key) ?? make(labels)
+    made.set(key, known)
+    return known
+  }
+}
+
+/** What values add to the series of one combination of labels: of a histogram to its buckets, sum and count. */
+function additions(
+  labels: string,
+  buckets: readonly number[] | undefined,
+  given: number | readonly number[],
+): Series[] {
+  const finite = (typeof given === 'number' ? [given] : given).filter(Number.isFinite)
+  const values = finite.map((value) => Math.max(0, value))
+  const sum = values.reduce((left, right) => left + right, 0)
+  if (buckets === undefined) return [[labels, sum]]
+  const bucket = (bound: number | string, count: number): Series => [
+    labels === '' ? `_bucket{le="${bound}"}` : `_bucket{le="${bound}",${labels.slice(1)}`,
+    count,
+  ]
+  return [
+    ...buckets.map((bound) => bucket(bound, values.filter((value) => value <= bound).length)),
+    bucket('+Inf', values.length),
+    [`_sum${labels}`, sum],
+    [`_count${labels}`, values.length],
+  ]
 }

@@ -1,111 +1,84 @@
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import { keepLatest, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import { FamilyText, labelText } from './exposition.ts'
-import type { LabelSets } from './label-sets.ts'
-import { stateMetrics } from './metric-definitions.ts'
-import type { Labels, MetricDefinition } from './metric-definition.ts'
-import { createStateReading, type Reading } from './state-reading.ts'
+import { labelText, type Series } from './exposition.ts'
+import type { StateMetric } from './metric-definitions.ts'
 
-export interface StateGauges {
-  /** Reads the store and writes the gauges, in bounded time even when the store hangs. As `FamilyText` gives it. */
-  text(sets: LabelSets, letTurn: () => Promise<void>): Promise<string[]>
-  outdate(): void
-}
+export type StateSeries = Readonly<Record<StateMetric, Iterable<Series>>>
 
-type StateMetric = keyof typeof stateMetrics
-type Families = Readonly<Record<StateMetric, FamilyText>>
+const freshMs = 3000
+/** Below the usual scrape timeout of 10 s. */
+const patienceMs = 4000
 
-/** How many routes are written before the event loop may turn. */
-const routesAtOnce = 250
-
+/** Reads the gauges of shared state from the store, in bounded time even when the store hangs. */
 export function createStateGauges(
-  prefix: string,
   read: () => Promise<StateSnapshot>,
   clock: Clock,
-): StateGauges {
-  const reading = createStateReading(read, clock)
+): (isConfigured: (zone: string, sink: string) => boolean) => Promise<StateSeries> {
+  let latest:
+    { readonly snapshot: StateSnapshot; readonly beganMs: number; readonly endedMs: number } | undefined
 
-  /** The gauges are many: they are written straight away, without a value for each series in memory. */
-  async function write({ snapshot, atMs }: Reading, isUp: boolean, to: Writing): Promise<void> {
-    const ageSeconds = (clock.monotonic() - atMs) / 1000
-    for (const [index, route] of snapshot.routes.entries()) {
-      if (index % routesAtOnce === routesAtOnce - 1) await to.letTurn()
-      const [zone, sink] = [String(route.zone), route.sink]
-      if (!to.sets.has('zones', zone) || !to.sets.has('sinks', sink)) continue
-      writeRoute(route, labelText({ zone, sink }), { ...to, isUp, ageSeconds })
-    }
-    if (!isUp) return
-    for (const { zone, sink, gaps } of snapshot.leftGaps)
-      to.families.gaps.add(labelText({ zone: String(zone), sink }), gaps)
-    writeTotals(snapshot, to)
+  async function readNow(): Promise<void> {
+    const beganMs = clock.monotonic()
+    const snapshot = await read()
+    // A reading that nobody waits for any more may end after a later one.
+    if (latest === undefined || latest.beganMs <= beganMs)
+      latest = { snapshot, beganMs, endedMs: clock.monotonic() }
   }
 
-  return {
-    async text(sets, letTurn) {
-      const isUp = await reading.refresh()
-      const families = familiesOf(prefix)
-      families.stateUp.add('', isUp ? 1 : 0)
-      const latest = reading.latest()
-      if (latest !== undefined) await write(latest, isUp, { families, sets, letTurn })
-      return Object.values(families).flatMap((family) => family.text())
-    },
-    outdate: () => reading.outdate(),
+  const reading = keepLatest(readNow, freshMs, clock)
+  return async (isConfigured) => {
+    const isUp = (await within(patienceMs, reading.read(), clock).catch(() => 'late')) !== 'late'
+    const ageSeconds = (clock.monotonic() - (latest?.endedMs ?? 0)) / 1000
+    return seriesOf(latest?.snapshot ?? nothing, { isUp, ageSeconds, isConfigured })
   }
 }
 
-interface Writing {
-  readonly families: Families
-  readonly sets: LabelSets
-  readonly letTurn: () => Promise<void>
+const nothing: StateSnapshot = {
+  routes: [],
+  leftGaps: [],
+  streams: { open: 0, settling: 0, complete: 0, expired: 0 },
+  refusedAccounts: [],
+  deadLetters: [],
+  queues: [],
 }
 
-function familiesOf(prefix: string): Families {
-  const families = Object.entries(stateMetrics).map(([metric, definition]) => [
-    metric,
-    new FamilyText({ ...definition, name: prefix + definition.name }),
-  ])
-  return Object.fromEntries(families) as Families
+interface Standing {
+  readonly isUp: boolean
+  readonly ageSeconds: number
+  readonly isConfigured: (zone: string, sink: string) => boolean
 }
 
 /**
  * Lag is always present once it was known: while the store does not answer, nothing is committed, so lag grows in real
- * time and an alert on it continues.
+ * time and an alert on it continues. Everything else is absent then.
  */
-function writeRoute(
-  route: StateSnapshot['routes'][number],
-  labels: string,
-  { families, isUp, ageSeconds }: Writing & { readonly isUp: boolean; readonly ageSeconds: number },
-): void {
-  families.lag.add(labels, route.lagSeconds + ageSeconds)
-  families.timeToLoss.add(labels, route.timeToLossSeconds - ageSeconds)
-  if (!isUp) return
-  families.caughtUp.add(labels, route.caughtUpAtMs / 1000)
-  if (route.newestMs !== undefined) families.newestEvent.add(labels, route.newestMs / 1000)
-  families.gaps.add(labels, route.gaps)
-}
-
-/** Every series of the configured names, with 0 where nothing is known. */
-function writeTotals(snapshot: StateSnapshot, { families, sets }: Writing): void {
-  const writeAll = (metric: 'deadLetters' | 'queueJobs' | 'streams', rows: readonly Row[]) => {
-    const definition: MetricDefinition = stateMetrics[metric]
-    const values = new Map(rows.map(({ labels, value }) => [sets.textOf(definition, labels), value]))
-    for (const labels of sets.combinations(definition)) families[metric].add(labels, values.get(labels) ?? 0)
+function seriesOf(
+  { routes, leftGaps, streams, deadLetters, queues }: StateSnapshot,
+  { isUp, ageSeconds, isConfigured }: Standing,
+): StateSeries {
+  const known = routes
+    .filter(({ zone, sink }) => isConfigured(String(zone), sink))
+    .map((route) => ({ route, labels: labelText({ zone: String(route.zone), sink: route.sink }) }))
+  const present = isUp ? known : []
+  const ifUp = <Row>(rows: readonly Row[]) => (isUp ? rows : [])
+  return {
+    state_up: [['', Number(isUp)]],
+    zone_lag_seconds: known.map(({ labels, route }) => [labels, route.lagSeconds + ageSeconds]),
+    time_to_loss_seconds: known.map(({ labels, route }) => [labels, route.timeToLossSeconds - ageSeconds]),
+    zone_caught_up_timestamp_seconds: present.map(({ labels, route }) => [labels, route.caughtUpAtMs / 1000]),
+    zone_newest_event_timestamp_seconds: present.flatMap(({ labels, route: { newestMs } }) =>
+      newestMs === undefined ? [] : [[labels, newestMs / 1000]],
+    ),
+    gaps: [
+      ...present.map(({ labels, route }): Series => [labels, route.gaps]),
+      ...ifUp(leftGaps).map(({ zone, sink, gaps }): Series => [
+        labelText({ zone: String(zone), sink }),
+        gaps,
+      ]),
+    ],
+    streams: ifUp(Object.entries(streams)).map(([state, count]) => [labelText({ state }), count]),
+    dead_letters: ifUp(deadLetters).map(({ sink, count }) => [labelText({ sink }), count]),
+    queue_jobs: ifUp(queues).map(({ priority, state, jobs }) => [labelText({ priority, state }), jobs]),
   }
-  writeAll(
-    'streams',
-    Object.entries(snapshot.streams).map(([state, value]) => ({ labels: { state }, value })),
-  )
-  writeAll(
-    'deadLetters',
-    snapshot.deadLetters.map(({ sink, count }) => ({ labels: { sink }, value: count })),
-  )
-  writeAll(
-    'queueJobs',
-    snapshot.queues.map(({ priority, state, jobs }) => ({ labels: { priority, state }, value: jobs })),
-  )
-}
-
-interface Row {
-  readonly labels: Labels
-  readonly value: number
 }

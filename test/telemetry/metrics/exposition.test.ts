@@ -1,60 +1,47 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { labelText } from '../../../src/telemetry/metrics/exposition.ts'
-import { Histogram } from '../../../src/telemetry/metrics/histogram.ts'
-import { Series } from '../../../src/telemetry/metrics/series.ts'
+import { labelText, metricText } from '../../../src/telemetry/metrics/exposition.ts'
+import { known, setUpMetrics } from '../known.ts'
 import { parseExposition, valueOf } from './exposition.ts'
-
-const read = async (family: Series | Histogram) => parseExposition(await family.text(async () => undefined))
 
 it('has each series with its labels and value', async () => {
   const hostile = { x: 'quote " back \\ line\n', y: '' }
-  const gauge = new Series({ name: 'a', help: 'with \\ and\na line', type: 'gauge' })
-  gauge.set(labelText({ x: 'plain', y: 'ü' }), Infinity)
-  gauge.set(labelText(hostile), 1e-7)
-  gauge.set('', -1)
-  const families = await read(gauge)
+  const gauge = { name: 'a', help: 'a', type: 'gauge' }
+  const series = [
+    [labelText({ y: 'ü', x: 'plain' }, ['x', 'y']), Infinity],
+    [labelText(hostile), 1e-7],
+    ['', -1],
+  ] as const
+  const families = parseExposition(await metricText(gauge, series, () => Promise.resolve()))
   expect(valueOf(families, 'a', { x: 'plain', y: 'ü' })).toBe(Infinity)
   expect(valueOf(families, 'a', hostile)).toBe(1e-7)
   expect(valueOf(families, 'a')).toBe(-1)
 })
 
-it('adds to series that were started, until they are removed', async () => {
-  const counter = new Series({ name: 'b_total', help: 'b', type: 'counter' })
-  const value = async () => valueOf(await read(counter), 'b_total')
-  counter.add('', [1])
-  expect(await value()).toBeUndefined()
-  counter.startAtZero('')
-  counter.add('', [1, 2])
-  counter.startAtZero('')
-  expect(await value()).toBe(3)
-  counter.remove('')
-  expect(await value()).toBeUndefined()
-})
-
 it('writes a metric anew once it has changed, also while it was being written', async () => {
-  const counter = new Series({ name: 'c_total', help: 'c', type: 'counter' })
+  const { metrics, clock } = setUpMetrics()
+  const zones = Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, name: '', account: 'default' }))
+  metrics.prepare({ ...known, zones })
+  const value = (text: readonly string[]) =>
+    valueOf(parseExposition(text), 'shieldlog_events_fetched_total', { zone: '1' })
+  const meanwhile = metrics.text()
   // So many that the event loop turns while they are written.
-  for (let zone = 1; zone <= 1000; zone++) counter.startAtZero(labelText({ zone: String(zone) }))
-  const first = { zone: '1' }
-  const meanwhile = counter.text(async () => {
-    await setImmediate()
-  })
-  counter.add(labelText(first), [4])
-  expect(valueOf(parseExposition(await meanwhile), 'c_total', first)).toBe(0)
-  expect(valueOf(await read(counter), 'c_total', first)).toBe(4)
+  await clock.advance(1000)
+  await setImmediate()
+  metrics.count('events_fetched_total', { zone: '1' }, 4)
+  expect(value(await meanwhile)).toBe(0)
+  expect(value(await metrics.text())).toBe(4)
 })
 
 it('writes a histogram with the sums of its buckets', async () => {
-  const histogram = new Histogram({ name: 'd', help: 'd', bounds: [1, 5] })
-  const sink = { sink: 'siem' }
-  histogram.startAtZero(labelText(sink))
-  histogram.add(labelText(sink), [0.5, 3, 3, 70])
-  histogram.add(labelText({ sink: 'unknown' }), [1])
-  const families = await read(histogram)
-  const buckets = ['1', '5', '+Inf'].map((le) => valueOf(families, 'd_bucket', { le, ...sink }))
-  expect(buckets).toEqual([1, 3, 4])
-  expect(valueOf(families, 'd_sum', sink)).toBe(76.5)
-  expect(valueOf(families, 'd_count', sink)).toBe(4)
-  expect(families.get('d')!.samples).toHaveLength(5)
+  const { metrics } = setUpMetrics()
+  metrics.prepare(known)
+  const labels = { sink: 'siem', priority: 'live' }
+  metrics.count('event_delay_seconds', labels, [0.5, 3, 3, 70])
+  metrics.count('event_delay_seconds', { ...labels, sink: 'unknown' }, 1)
+  const families = parseExposition(await metrics.text())
+  const value = (part: string, more = {}) =>
+    valueOf(families, `shieldlog_event_delay_seconds${part}`, { ...more, ...labels })
+  const buckets = ['1', '5', '60', '+Inf'].map((le) => value('_bucket', { le }))
+  expect([...buckets, value('_sum'), value('_count')]).toEqual([1, 3, 3, 4, 76.5, 4])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { keepLatest } from '../../../src/assemble/daemon/daemon-server.ts'
-import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { keepLatest } from '../../src/domain/promises.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 
 function slow() {
   const clock = createFakeClock()
@@ -24,7 +24,7 @@ test('one reading serves all who ask while the store is slow, and for a while af
   asked.push(latest.read())
   answers[0]!.resolve(1)
   expect(await Promise.all(asked)).toEqual([1, 1])
-  await clock.advance(2_000)
+  await clock.advance(1_999)
   latest.dropOld()
   expect(await latest.read()).toBe(1)
   await clock.advance(1)
