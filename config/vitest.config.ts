@@ -6,8 +6,8 @@ import { SlowestFirst } from '../test/setup/slowest-first.ts'
 import { patienceMs } from '../test/setup/wait-for.ts'
 import { rareDates } from './rare-dates.ts'
 
-/** Suites that end test workers, or need much memory. */
-const apart = ['test/setup/*.test.ts', 'test/server/page/*.test.ts']
+/** Suites that need much memory. */
+const apart = ['test/server/page/*.test.ts']
 
 /** Suites without child processes or global changes: they need no bundled programs. */
 const together = [

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../setup/temp.ts'
 import { blockNames, fillBlocks, generatedBlocks } from './blocks.ts'
 import { problemsInShell } from './command-lines.ts'
 import { plainProgram } from './commands.ts'
-import { anchorsOf, fencesOf, linksOf } from './fences.ts'
+import { anchorsOf, linksOf } from './fences.ts'
 import { allBlocks, pages, readPage, shellBlocks, type Page } from './pages.ts'
 
 test('the README has at most 250 lines', () => {
@@ -25,12 +25,6 @@ describe('generated parts of the pages', async () => {
       expect(fillBlocks(text, { [name]: blocks[name]! }) === text, `${path} is old: run npm run docs`).toBe(
         true,
       )
-  })
-
-  test('an outdated block is replaced, and the others are not changed', () => {
-    const text = '<!-- BEGIN a -->\nold\n<!-- END a -->\n<!-- BEGIN b -->\nfigures\n<!-- END b -->\n'
-    expect(fillBlocks(text, { a: 'new $1' })).toBe(text.replace('old', () => 'new $1'))
-    expect(fillBlocks(text, { c: 'new' })).toBe(text)
   })
 })
 
@@ -70,26 +64,6 @@ describe('commands', async () => {
   test.for(shellBlocks())('$title exists, with its options, and has no comment', ({ fence }) => {
     expect(problemsInShell(fence.text, program)).toEqual([])
   })
-
-  test('an unknown command or option is found', () => {
-    const wrong = [
-      'shieldlog statsu',
-      'shieldlog -c x.yaml status --jsno | jq .',
-      'A=b npm run -s shieldlog -- backfill lsit',
-      'npm -s start -- --onec > x',
-      'npm run nothing',
-      'shieldlog status # of all',
-      'shieldlog state rename-sink a b c',
-    ]
-    for (const command of wrong) expect(problemsInShell(command, program), command).not.toEqual([])
-    const right = [
-      'shieldlog -c x.yaml backfill --from yesterday \\\n  --to today &',
-      'A="b c" npm -s start -- --once 2> log',
-      'docker compose --profile demo exec x node /app/src/cli.ts status',
-      'shieldlog state rename-sink a b; npm test',
-    ]
-    for (const command of right) expect(problemsInShell(command, program), command).toEqual([])
-  })
 })
 
 describe('links', () => {
@@ -113,14 +87,6 @@ describe('links', () => {
     const paths = [...(map?.fence.text ?? '').matchAll(/^(\S+)\s/gm)].map(([, path = '']) => path)
     expect(paths.length).toBeGreaterThan(8)
     for (const path of paths) expect(existsSync(join(projectFolder, path)), path).toBe(true)
-  })
-
-  test('a heading, a link and a fence are found as GitHub finds them', () => {
-    const text = '# What `x` does, and why\n```sh run\n[no](link)\n```\n[a](#b) `[c](d)` [e](f.md)\n'
-    expect(anchorsOf(text)).toEqual(['what-x-does-and-why'])
-    expect(linksOf(text)).toEqual(['#b', 'f.md'])
-    expect(fencesOf(text)).toEqual([{ language: 'sh', marks: ['run'], text: '[no](link)\n', line: 3 }])
-    expect(() => fencesOf('```sh\nopen')).toThrow(/no end/)
   })
 })
 

@@ -29,7 +29,6 @@ const slowest = [
   'sinks/file/crash',
   'e2e/redis-rights',
   'server/page/page',
-  'setup/setup',
   'e2e/backfill-archive',
   'assemble/daemon/discovery',
   'e2e/hostile-http',
