@@ -64,6 +64,8 @@ async function runIn(folder: string, text: string): Promise<void> {
     cwd: folder,
     env: {
       ...withoutSettings(),
+      // Another shieldlog may run on this machine.
+      SHIELDLOG_SERVER_PORT: '0',
       ...compiledPrograms(),
       PATH: [...path, process.env['PATH']].join(delimiter),
       TMPDIR: folder,
