@@ -1,110 +1,118 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
-import { arrows } from './architecture/arrows.ts'
-import { files as fileRules } from './architecture/files.ts'
-import { language } from './architecture/language.ts'
-import { packages } from './architecture/packages.ts'
-import { explain, type Rule, type Snippet } from './architecture/rule.ts'
-import { readSourceFile, type SourceFile } from './architecture/source-file.ts'
-import { treeRules, type Tree } from './architecture/tree.ts'
+import { posix } from 'node:path'
+import { expect, test } from 'vitest'
 import { projectFolder } from './setup/project-folder.ts'
 
-const rules: readonly Rule[] = [...arrows, ...packages, ...language, ...fileRules]
-const tree = readTree()
+// Who may import whom, where packages and time may be used, and file names are rules of the linter, in
+// config/oxlint.config.ts. Here stands what it cannot see.
 
-describe.each(rules)('$name', (rule) => {
-  test('holds', () => {
-    const problems = tree.files
-      .filter(({ path }) => rule.covers(path))
-      .flatMap((file) => rule.problemsOf(file).map((problem) => explain(rule, file.path, problem)))
-    expect(problems, problems.join('\n')).toEqual([])
-  })
-
-  test('can fail, and does not fail for nothing', () => {
-    expect(rule.refuses.filter((snippet) => problemsIn(rule, snippet) === 0)).toEqual([])
-    expect(rule.accepts.filter((snippet) => problemsIn(rule, snippet) > 0)).toEqual([])
-    expect(rule.refuses.length * rule.accepts.length).toBeGreaterThan(0)
-  })
-})
-
-describe.each(treeRules)('$name', (rule) => {
-  test('holds', () => {
-    const problems = rule.problemsOf(tree).map((problem) => explain(rule, 'project', problem))
-    expect(problems, problems.join('\n')).toEqual([])
-  })
-
-  test('can fail, and does not fail for nothing', () => {
-    expect(rule.problemsOf(soundTree)).toEqual([])
-    expect(rule.refuses.filter((change) => rule.problemsOf(change(soundTree)).length === 0)).toEqual([])
-    expect(rule.refuses.length).toBeGreaterThan(0)
-  })
-})
-
-test('looks at real files', () => {
-  expect(tree.files.map(({ path }) => path)).toEqual(
-    expect.arrayContaining(['src/ports/store.ts', 'src/domain/day.ts', 'test/architecture.test.ts']),
-  )
-  expect(tree.topLevel).not.toContain('node_modules')
-})
-
-const soundTree: Tree = {
-  topLevel: ['package.json', 'src', '.gitignore'],
-  sinkFolders: ['file'],
-  stateFolders: ['sqlite'],
-  dependencies: ['zod', '@date-fns/utc'],
-  devDependencies: ['vitest'],
-  files: [
-    readSourceFile('src/sinks/registry.ts', `import { x } from './file/sink.ts'\nimport 'node:fs'`),
-    readSourceFile('src/state/registry.ts', `import { x } from './sqlite/kind.ts'`),
-    readSourceFile('src/config/schema/schema.ts', `import { z } from 'zod'\nimport '@date-fns/utc/date'`),
-    readSourceFile('src/cli.ts', ''),
-    readSourceFile('test/x.test.ts', `import { test } from 'vitest'`),
-  ],
+interface SourceFile {
+  readonly path: string
+  readonly text: string
+  /** As written. */
+  readonly imports: readonly string[]
 }
 
-function problemsIn(rule: Rule, { path, text }: Snippet): number {
-  return rule.covers(path) ? rule.problemsOf(readSourceFile(path, text)).length : 0
-}
+const source = filesIn('src')
+const tests = filesIn('test')
+const manifest = JSON.parse(read('package.json')) as Record<
+  'dependencies' | 'devDependencies',
+  Record<string, string>
+>
 
-function readTree(): Tree {
-  const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string> | undefined>
-  return {
-    topLevel: topLevelNames(),
-    sinkFolders: foldersIn('src/sinks'),
-    stateFolders: foldersIn('src/state'),
-    dependencies: Object.keys(manifest['dependencies'] ?? {}),
-    devDependencies: Object.keys(manifest['devDependencies'] ?? {}),
-    files: ['src', 'test'].flatMap(sourceFilesIn),
+test('no folders of src/ import in a circle, types included: what both need belongs into a folder below them', () => {
+  const importsOf = new Map<string, Set<string>>()
+  for (const { path, imports } of source) {
+    const folder = posix.dirname(path)
+    const others = imports
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => posix.dirname(posix.join(folder, specifier)))
+      // A folder and the folders inside of it are one part.
+      .filter((other) => !`${other}/`.startsWith(`${folder}/`) && !`${folder}/`.startsWith(`${other}/`))
+    importsOf.set(folder, new Set([...(importsOf.get(folder) ?? []), ...others]))
   }
+  expect(circlesIn(importsOf)).toEqual([])
+})
+
+test('the time of the host is never read by a date without arguments: take it from the Clock', () => {
+  const readers = source.filter(({ path, text }) => {
+    const isClock = path === 'src/clock.ts' || path.startsWith('src/schedule/local/')
+    return !isClock && /\bnew (?:Date|UTCDate(?:Mini)?)\(\)|(?<!new )\bDate\(\)/.test(text)
+  })
+  expect(readers.map(({ path }) => path)).toEqual([])
+})
+
+test('src/ imports every dependency of package.json and nothing else, and tests only what package.json names', () => {
+  const dependencies = Object.keys(manifest.dependencies)
+  const known = [...dependencies, ...Object.keys(manifest.devDependencies)]
+  const imported = packagesOf(source)
+  expect([...imported].toSorted()).toEqual(dependencies.toSorted())
+  expect([...packagesOf(tests)].filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('the top level holds nothing new: tool configuration belongs into package.json, config/ or test/', () => {
+  const ignored = read('.gitignore').split('\n').filter(Boolean)
+  const isIgnored = (name: string): boolean =>
+    name.startsWith('.') ||
+    ignored.some((each) =>
+      each.startsWith('*') ? name.endsWith(each.slice(1)) : each.replace(/\/$/, '') === name,
+    )
+  expect(
+    readdirSync(projectFolder)
+      .filter((name) => !isIgnored(name))
+      .toSorted(),
+  ).toEqual(
+    [
+      'Dockerfile',
+      'LICENSE',
+      'README.md',
+      'config',
+      'docker-compose.yml',
+      'docs',
+      'package-lock.json',
+      'package.json',
+      'src',
+      'test',
+      'tsconfig.json',
+    ].toSorted(),
+  )
+})
+
+/** Paths that lead from a folder over its imports back to it; of each circle the first one that is found. */
+function circlesIn(importsOf: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const done = new Set<string>()
+  const circles: string[] = []
+  function follow(folder: string, way: readonly string[]): void {
+    if (way.includes(folder)) circles.push([...way.slice(way.indexOf(folder)), folder].join(' → '))
+    else if (!done.has(folder))
+      for (const other of importsOf.get(folder) ?? []) follow(other, [...way, folder])
+    done.add(folder)
+  }
+  for (const folder of importsOf.keys()) follow(folder, [])
+  return circles
+}
+
+function packagesOf(files: readonly SourceFile[]): ReadonlySet<string> {
+  const specifiers = files.flatMap(({ imports }) => imports).filter((each) => !/^(?:\.|node:)/.test(each))
+  return new Set(specifiers.map((each) => each.split('/', each.startsWith('@') ? 2 : 1).join('/')))
+}
+
+function filesIn(folder: string): SourceFile[] {
+  return readdirSync(projectFolder + folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => {
+      const text = read(`${folder}/${path}`)
+      const found = text.matchAll(
+        /^(?:(?:import|export) (?:type )?(?:[\w$*]+,? ?(?:as \w+)?)?(?:\{[^}]*\})? ?from |import )'([^']+)'|\bimport\('([^']+)'\)/gm,
+      )
+      return {
+        path: `${folder}/${path}`,
+        text,
+        imports: [...found].map(([, stated, dynamic]) => stated ?? dynamic ?? ''),
+      }
+    })
 }
 
 function read(path: string): string {
   return readFileSync(projectFolder + path, 'utf8')
-}
-
-/** Without the names that .gitignore leaves out; it holds plain names and `*.ending` only. */
-function topLevelNames(): string[] {
-  const ignored = read('.gitignore').split('\n').filter(Boolean)
-  const isIgnored = (name: string): boolean =>
-    ignored.some((each) =>
-      each.startsWith('*') ? name.endsWith(each.slice(1)) : each === name || each === `${name}/`,
-    )
-  return readdirSync(projectFolder).filter((name) => !isIgnored(name))
-}
-
-function foldersIn(path: string): string[] {
-  try {
-    const entries = readdirSync(projectFolder + path, { withFileTypes: true })
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
-  } catch {
-    return []
-  }
-}
-
-function sourceFilesIn(folder: string): SourceFile[] {
-  return readdirSync(projectFolder + folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => `${folder}/${path}`)
-    .toSorted()
-    .map((path) => readSourceFile(path, read(path)))
 }

@@ -35,7 +35,7 @@ import { compareParts } from '../sinks/file/compare-parts.ts'
 import { refuseHeld } from './held-sinks.ts'
 import { policyOf } from '../config/planned.ts'
 import { createQuietRuntime, createHolder, type QuietRuntime } from './quiet-runtime.ts'
-import { sharedGates } from './reading.ts'
+import { sharedBudgets } from './reading.ts'
 import { createShipping, type Shipping } from './shipping.ts'
 import { openExistingStore, stateName, workersOn } from './state.ts'
 import { auditedDays, ComparedDays, detailsOf, type Details } from './audited-days.ts'
@@ -109,9 +109,9 @@ async function auditOver(
   const targets = await auditTargets({ ...request, sinks: sinks.map(({ name }) => name) }, store)
   const gaps = await store.catalogue.gaps()
   const runtime = createQuietRuntime()
-  const gates = await sharedGates(config, runtime.clock)
+  const budgets = await sharedBudgets(config, runtime.clock)
   const holder = createHolder(false)
-  const shipping = createShipping(config, runtime, { store, holder, ...gates, delivers: request.repair })
+  const shipping = createShipping(config, runtime, { store, holder, ...budgets, delivers: request.repair })
   const compared = new ComparedDays()
   const workers = () => workersOn(config, runtime.clock)
   const look = lookDeps({ store, config, runtime, holder, shipping, compared, workers }, request, signal)
@@ -139,7 +139,7 @@ async function auditOver(
     if (request.report) details = await detailsOf(auditedDays(targets, compared, parts))
   } finally {
     await shipping.close()
-    gates.close()
+    budgets.close()
   }
   return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, ...details }
 }

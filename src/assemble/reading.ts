@@ -22,11 +22,10 @@ export interface Reading {
   close(): Promise<void>
 }
 
-/** `gateOf` returns the request budget of an account that processes share. */
 export function createReading(
   config: Config,
   { clock, telemetry }: QuietRuntime,
-  gateOf?: Backend['gateOf'],
+  limitsOf?: Backend['limitsOf'],
 ): Reading {
   const { api, workers } = config
   const budget = createPageBudget(api.maxBytesInFlight)
@@ -34,7 +33,7 @@ export function createReading(
   const gates = new Map(
     config.accounts.map(({ name }) => [
       name,
-      gateOf?.(name, config) ?? createAccountGate({ account: name, maxRequestsPerSecond }, clock),
+      createAccountGate({ account: name, maxRequestsPerSecond }, clock, limitsOf?.(name, config)),
     ]),
   )
   const clients = new Map(
@@ -71,27 +70,25 @@ export function createReading(
   }
 }
 
-interface SharedGates {
-  readonly gateOf?: Backend['gateOf']
+interface SharedBudgets {
+  readonly limitsOf?: Backend['limitsOf']
   close(): void
 }
 
 /** For a command that runs next to a fleet: the request budgets that its processes share. SQLite has none. */
-export async function sharedGates(config: Config, clock: Clock): Promise<SharedGates> {
+export async function sharedBudgets(config: Config, clock: Clock): Promise<SharedBudgets> {
   const fleet = fleetState(config)
   if (fleet === undefined) return { close: () => undefined }
-  const [{ connectRedis }, { createSharedAccountGate }] = await Promise.all([
+  const [{ connectRedis }, { createAccountLimits }] = await Promise.all([
     import('../redis/connection.ts'),
-    import('../redis/account-gate.ts'),
+    import('../redis/account-limits.ts'),
   ])
   const { keyPrefix } = fleet
   // Without an answer of Redis the gate uses a budget of this process.
   const client = connectRedis(fleet, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
   return {
-    gateOf(account, { api: { maxRequestsPerSecond } }) {
-      const local = createAccountGate({ account, maxRequestsPerSecond }, clock)
-      return createSharedAccountGate({ keyPrefix, account, maxRequestsPerSecond }, { clock, client, local })
-    },
+    limitsOf: (account, { api: { maxRequestsPerSecond } }) =>
+      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock),
     close: () => client.disconnect(),
   }
 }
@@ -114,16 +111,16 @@ interface ListingOptions {
   readonly runtime?: QuietRuntime
   /** Default: all of the configuration. */
   readonly accounts?: Config['accounts']
-  readonly gateOf?: Backend['gateOf'] | undefined
+  readonly limitsOf?: Backend['limitsOf'] | undefined
 }
 
 /** Lists the shield zones of accounts. Throws only `cancelled`, and bugs. */
 export async function listAccounts(
   config: Config,
   signal: AbortSignal,
-  { runtime = createQuietRuntime(), accounts = config.accounts, gateOf }: ListingOptions = {},
+  { runtime = createQuietRuntime(), accounts = config.accounts, limitsOf }: ListingOptions = {},
 ): Promise<AccountZones[]> {
-  const reading = createReading(config, runtime, gateOf)
+  const reading = createReading(config, runtime, limitsOf)
   try {
     return await listZones(reading.clientOf)(accounts, signal)
   } finally {

@@ -47,7 +47,7 @@ type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest
 interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
-  readonly gateOf?: Backend['gateOf']
+  readonly limitsOf?: Backend['limitsOf']
   /** Default: the zones of the configuration. */
   readonly zones?: () => readonly Zone[]
   /** Sinks to which nothing may be shipped now. */
@@ -62,7 +62,7 @@ export function createShipping(
   {
     store,
     holder,
-    gateOf,
+    limitsOf,
     zones = () => zonesOf(config),
     held = () => new Map(),
     delivers = true,
@@ -71,7 +71,7 @@ export function createShipping(
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
-  const reading = createReading(config, runtime, gateOf)
+  const reading = createReading(config, runtime, limitsOf)
   const opened = delivers ? config.sinks : []
   const sinks = new Map(opened.map((sink) => [sink.name, openSink(sink, runtime)]))
   const { clock, apiClock, telemetry, tracer } = runtime

@@ -34,33 +34,47 @@ export interface Schedule {
 }
 
 /**
- * What all requests of one account share: a rate, pauses that the API asked for, and the order: live before backfill.
- * Once a live stream of the account is due, at most one backfill request precedes it: the one that has entered already,
- * or the turn of a backfill that was held for 5 s (20 places of a rate, if that is longer).
+ * What all requests of one account share: a rate and pauses that the API asked for, with other processes too, and in
+ * this process the order: live before backfill. A backfill's request passes when no live request of the account waits
+ * and no live stream is being read; while one is, at most every fourth request is a backfill's.
  */
 export interface AccountGate {
   /**
    * Resolves when a request may be sent. Waits at most about two seconds; instead of a longer wait, which would hold
    * the stream, throws Failure `throttled` (wait) with its end, or `gave_way` (cancelled) for a backfill that waits for
-   * live streams to begin. A backfill reserves no place of the rate in advance, except in its turn. A request of a live
-   * stream (`streamKey`) marks it as begun. Throws `cancelled` as soon as the signal aborts.
+   * live streams. Throws `cancelled` as soon as the signal aborts.
    */
-  enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void>
-  /**
-   * Sets the live streams of the account that are to begin (`streamKey`), each with the ms until it is due (negative:
-   * it is due already). Replaces the previous set; expires after 15 s. Never throws.
-   */
-  expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void>
-  /** Adds a live stream that is to begin again at once. Never throws. */
-  expectAgain(stream: string): Promise<void>
-  /** Whether a due live stream has not begun; a backfill then need not start. */
-  liveWaits(): Promise<boolean>
+  enter(signal: AbortSignal, priority: Priority): Promise<void>
+  /** A live stream of the account is read until the disposal. One that sends no request for 5 s delays no backfill. */
+  liveBegins(): Disposable
   /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */
   pauseUntil(atMs: number): Promise<void>
   /** End of the current pause as this process knows it, ms since the epoch; undefined without one. */
   readonly throttledUntilMs: number | undefined
   /** The same as all processes know it that share the account. Never throws. */
   pausedUntil(): Promise<number | undefined>
+}
+
+/**
+ * With ms. `pass`: the place is taken, send then. `later`: ask again then. `full`: a place may be free then. `paused`:
+ * the rest of the account's pause.
+ */
+export type Place = readonly ['pass' | 'later' | 'full' | 'paused', number]
+
+export interface PlaceAsked {
+  readonly longestWaitMs: number
+  /** False for a request that takes a place only if one is free now. */
+  readonly mayWait: boolean
+}
+
+/** The limits of an account that processes share. Nothing throws; undefined while the others cannot be asked. */
+export interface SharedLimits {
+  /** Takes the next place in the rate. */
+  take(asked: PlaceAsked): Promise<Place | undefined>
+  /** Pauses the account; never shortens a pause. */
+  pause(ms: number): Promise<void>
+  /** Rest of the pause in ms, 0 without one. */
+  pausedMs(): Promise<number | undefined>
 }
 
 /** Turns internal events into log lines and metrics. Never throws. */

@@ -77,11 +77,6 @@ export interface Write {
   readonly append?: readonly (readonly [...RecordKey, Uint8Array])[]
   /** Puts the time of the store, µs since the epoch, as decimal text. Not in tracked collections. */
   readonly stamp?: readonly RecordKey[]
-  /**
-   * The collection may go away by itself after that time without another `keep`; undefined: never. Only stores that can
-   * do so by themselves do.
-   */
-  readonly keep?: readonly (readonly [collection: string, ms: number | undefined])[]
   /** A power cut may lose it. */
   readonly loosely?: boolean
 }

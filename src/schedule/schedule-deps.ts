@@ -1,6 +1,6 @@
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
-import type { AccountGate, Clock, Telemetry } from '../ports/process.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 
 /** Dependencies of every kind of schedule. */
 export interface ScheduleDeps {
@@ -10,8 +10,6 @@ export interface ScheduleDeps {
   readonly plan: () => Promise<readonly PlannedStream[]>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   readonly now: (planned: PlannedStream) => number
-  /** The gate of an account, which lets live streams begin before backfills continue. */
-  readonly gateOf: (account: string) => AccountGate
   /** Records that this process is alive; called every 5 s. */
   readonly heartbeat: () => Promise<void>
   /** Periodic work; called every ten minutes, and soon again where it resolves with false. */

@@ -2,7 +2,6 @@ import type { Day } from '../domain/day.ts'
 import type { Json } from '../domain/text/json.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
-import { streamKey } from '../domain/stream.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
 import { eventsOf } from './entries/entry-event.ts'
@@ -38,7 +37,6 @@ export function createEventLogSource(
           read: readPage,
           sink,
           priority: priority,
-          ...(sink !== undefined && { stream: streamKey({ zone: zone.id, day, sink }) }),
           whenWanted,
         },
         signal,

@@ -367,19 +367,6 @@ export function recordsContract(name: string, open: () => Promise<OpenedRecords>
         expect(await textsOf('holders', ['one'])).toEqual([String(nowUs)])
       })
 
-      it('keeps a collection whose time has not come, and whose time was taken back', async () => {
-        await put('seen:s', { '1': 'a' })
-        await records.write({ when: [], keep: [['seen:s', 600_000]] })
-        await records.write({
-          when: [],
-          keep: [
-            ['seen:s', undefined],
-            ['nothing', 1_000],
-          ],
-        })
-        expect(await textsOf('seen:s', ['1'])).toEqual(['a'])
-      })
-
       it('is seen by other processes, loosely or not', async () => {
         const other = await opened.reopen()
         for (const loosely of [true, false]) {

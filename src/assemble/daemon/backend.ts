@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
-import type { AccountGate, Schedule } from '../../ports/process.ts'
+import type { SharedLimits, Schedule } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import type { BullmqScheduleDeps } from '../../schedule/bullmq/options.ts'
 import type { TickTracing } from '../../telemetry/tracing.ts'
@@ -19,8 +19,8 @@ export interface Backend {
   acquire(signal: AbortSignal): Promise<void>
   /** The processes that ship on this store now. */
   workers(): Promise<WorkerStatus[]>
-  /** The shared request budget of an account; undefined where each process has its own. */
-  gateOf(account: string, config: Config): AccountGate | undefined
+  /** The limits of an account that processes share; undefined where each process has its own. */
+  limitsOf(account: string, config: Config): SharedLimits | undefined
   createSchedule(deps: ScheduleDeps): BackendSchedule
   /** Whether this process, one of those that share the store, reads figures for metrics. Rejects while that is not known. */
   readsFigures(): Promise<boolean>
@@ -37,7 +37,7 @@ interface BackendSchedule extends Schedule {
 /** What any schedule needs of an engine. */
 interface ScheduleDeps extends Pick<
   BullmqScheduleDeps,
-  'plan' | 'planned' | 'pump' | 'fail' | 'gateOf' | 'housekeep' | 'now'
+  'plan' | 'planned' | 'pump' | 'fail' | 'housekeep' | 'now'
 > {
   readonly config: Config
   /** Reconciles the sinks to the last commit; for processes that pump. */

@@ -64,12 +64,12 @@ export class Daemon {
     this.#backend = await this.#openBackend(signal)
     this.#trouble = undefined
     await this.#backend.acquire(signal)
-    const { gateOf } = this.#backend
+    const { limitsOf } = this.#backend
     const zones = new ZoneDirectory({
       ...this.#runtime,
       ...this.#backend,
       list: (config, accounts, abort) =>
-        listAccounts(config, abort, { runtime: this.#runtime, accounts, gateOf }),
+        listAccounts(config, abort, { runtime: this.#runtime, accounts, limitsOf }),
       changed: () => this.#prepare(),
     })
     this.#zones = zones

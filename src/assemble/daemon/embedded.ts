@@ -37,17 +37,16 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Runtime
       }
     },
     workers: () => workersOf(lock),
-    gateOf: () => undefined,
+    limitsOf: () => undefined,
     storeTrouble: () => undefined,
     readsFigures: async () => true,
-    createSchedule({ config: now, plan, pump, gateOf, housekeep, reconciler, turned, now: nowOf, ticks }) {
+    createSchedule({ config: now, plan, pump, housekeep, reconciler, turned, now: nowOf, ticks }) {
       let isReconciled = false
       return createLocalSchedule({
         clock,
         telemetry,
         plan: () => ticks.tick(plan),
         pump: (planned, signal) => ticks.started(() => pump(planned, signal)),
-        gateOf,
         streams: () => now.workers.streams,
         backfillStreams: () => now.workers.backfillStreams,
         heartbeat: () => store.ledger.heartbeat(holder),

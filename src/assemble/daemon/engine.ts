@@ -60,12 +60,14 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const { clock, apiClock } = runtime
   const { keepDays } = config.state
   const { planner, settings } = shipping
+  const { gateOf } = shipping.reading
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
   const active: Record<Priority, number> = { live: 0, backfill: 0 }
 
   async function pump(planned: PlannedStream, signal: AbortSignal) {
     active[planned.priority]++
+    using _ = planned.priority === 'live' ? gateOf(planned.zone.account).liveBegins() : undefined
     try {
       const failure = await whileRequested(planned, { store, clock }, (isRequested) =>
         shipping.pump(planned, isRequested, signal),
@@ -84,7 +86,6 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     turned,
     pump,
     fail: shipping.fail,
-    gateOf: shipping.reading.gateOf,
     async plan() {
       await holds.refresh()
       await planner.remember()
@@ -119,7 +120,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
 
   async function pausesOf(): Promise<Fleet['pauses']> {
     const pauses = config.accounts.map(async ({ name }) => {
-      const untilMs = await shipping.reading.gateOf(name).pausedUntil()
+      const untilMs = await gateOf(name).pausedUntil()
       return untilMs === undefined ? [] : [{ account: name, until: new Date(untilMs).toISOString() }]
     })
     return (await Promise.all(pauses)).flat()

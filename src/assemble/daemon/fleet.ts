@@ -6,22 +6,18 @@ import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-si
 import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
-import { createSharedAccountGate } from '../../redis/account-gate.ts'
+import { createAccountLimits } from '../../redis/account-limits.ts'
 import { connectRedis, onConnected, nameOf } from '../../redis/connection.ts'
 import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
 import { redisFailure } from '../../redis/redis-failure.ts'
 import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
-import { createAccountGate } from '../../shield/client/account-gate.ts'
 import { closeInOrder } from '../close-all.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
 import { openStore } from '../state.ts'
 import type { Backend, Role } from './backend.ts'
 
-/**
- * Interval of ticks as a share of the poll interval: short enough for polls, and for backfills, which wait from when a
- * live stream is due until a tick has queued it. A plan of many zones takes longer by itself.
- */
+/** Interval of ticks as a share of the poll interval. A plan of many zones takes longer by itself. */
 const tickShareMs = 1_000 / 30
 const shortestTickMs = 1_000
 const longestTickMs = 5_000
@@ -55,11 +51,9 @@ export async function openFleet(
     schedules: role !== 'worker',
     acquire: async () => undefined,
     workers: () => livingProcesses(keyPrefix, { client, clock }),
-    gateOf(account, { api: { maxRequestsPerSecond } }) {
-      const local = createAccountGate({ account, maxRequestsPerSecond }, clock)
-      return createSharedAccountGate({ keyPrefix, account, maxRequestsPerSecond }, { clock, client, local })
-    },
-    createSchedule({ config: now, ticks, plan, planned, pump, fail, gateOf, reconciler, ...deps }) {
+    limitsOf: (account, { api: { maxRequestsPerSecond } }) =>
+      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock),
+    createSchedule({ config: now, ticks, plan, planned, pump, fail, reconciler, ...deps }) {
       const { streams, backfillStreams } = now.workers
       const accounts = now.accounts.map(({ name }) => name)
       const sinks = now.sinks.map(({ name }) => name)
@@ -74,7 +68,6 @@ export async function openFleet(
           planned,
           pump,
           fail,
-          gateOf,
           now: deps.now,
           heartbeat: () => heartbeat.beat(accounts),
           housekeep: deps.housekeep,

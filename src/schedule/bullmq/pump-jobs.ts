@@ -10,7 +10,7 @@ import type { JobOutcome } from './queue-worker.ts'
 
 export type PumpJobsDeps = Pick<
   BullmqScheduleDeps,
-  'clock' | 'telemetry' | 'planned' | 'pump' | 'fail' | 'now' | 'gateOf' | 'tracing'
+  'clock' | 'telemetry' | 'planned' | 'pump' | 'fail' | 'now' | 'tracing'
 >
 
 /** After one crash another worker takes the stream over at once; after the next one the stream backs off. */
@@ -68,7 +68,7 @@ export class PumpJobs {
 
   /** Checks first whether the stream is still due: the job may be late, or another one of the stream came first. */
   async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<JobOutcome> {
-    const { now, gateOf } = this.#deps
+    const { now } = this.#deps
     const planned = await this.#deps.planned(job, job.priority)
     if (planned === undefined) {
       // A backfill may have been paused or cancelled meanwhile.
@@ -77,14 +77,10 @@ export class PumpJobs {
     }
     const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
     if (dueAtMs > now(planned)) return 'done'
-    const gate = gateOf(planned.zone.account)
-    if (job.priority === 'backfill' && (await gate.liveWaits())) return 'done'
     const isGood = await this.#pump(planned, crashes, signal)
     if (!isGood || signal.aborted) return 'done'
     const after = await this.#deps.planned(job, job.priority)
-    if (after === undefined || after.dueAtMs > now(after)) return 'done'
-    if (job.priority === 'live') await gate.expectAgain(streamKey(job))
-    return 'more'
+    return after === undefined || after.dueAtMs > now(after) ? 'done' : 'more'
   }
 
   /** False when the stream failed. */

@@ -1,7 +1,6 @@
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { AccountGate, Clock, TraceCarrier } from '../../ports/process.ts'
-import { liveDue } from '../live-due.ts'
+import type { Clock, TraceCarrier } from '../../ports/process.ts'
 import type { Reason } from './job-data.ts'
 import { jobOptions, priorities, type Queued, type Queues } from './queues.ts'
 
@@ -11,7 +10,6 @@ export interface TicksDeps {
   readonly sinks: readonly string[]
   readonly plan: () => Promise<readonly PlannedStream[]>
   readonly now: (planned: PlannedStream) => number
-  readonly gateOf: (account: string) => AccountGate
   readonly trace: () => TraceCarrier | undefined
 }
 
@@ -25,7 +23,6 @@ const schedulerId = 'tick'
 export class Ticks {
   readonly #deps: TicksDeps
   readonly #tickMs: number
-  readonly #startedAtMs: number
   /** Streams that this process has queued before. For others it ignores the back-off from before its start once. */
   #tried: ReadonlySet<string> = new Set()
   #restUntilMs = -Infinity
@@ -33,7 +30,6 @@ export class Ticks {
   constructor(tickMs: number, deps: TicksDeps) {
     this.#tickMs = tickMs
     this.#deps = deps
-    this.#startedAtMs = deps.clock.monotonic()
   }
 
   /**
@@ -68,7 +64,6 @@ export class Ticks {
         return { sink, ids: { live: live!, backfill: backfill! } }
       }),
     )
-    await this.#expectLive(planned, new Set(bySink.flatMap(({ ids }) => [...ids.live.active])))
     const due = this.#dueOf(planned)
     const isLive = new Set(
       due.flatMap(({ priority, stream }) => (priority === 'live' ? [streamKey(stream)] : [])),
@@ -97,17 +92,6 @@ export class Ticks {
       const reason: Reason = each.dueAtMs <= nowMs ? 'due' : 'anew'
       return [{ stream, priority, reason }]
     })
-  }
-
-  async #expectLive(planned: readonly PlannedStream[], active: ReadonlySet<string>): Promise<void> {
-    const { clock, now, gateOf } = this.#deps
-    const due = liveDue(planned, {
-      now,
-      plannedForMs: clock.monotonic() - this.#startedAtMs,
-      dueAt: (each) => this.#dueAt(each),
-      isToBegin: ({ stream }) => !active.has(streamKey(stream)),
-    })
-    await Promise.all([...due].map(([account, streams]) => gateOf(account).expectLive(streams)))
   }
 
   #dueAt({ stream, dueAtMs, wantedAtMs }: PlannedStream): number {

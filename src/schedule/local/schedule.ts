@@ -4,7 +4,6 @@ import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'
-import { liveDue } from '../live-due.ts'
 import { Rests } from '../rests.ts'
 import type { ScheduleDeps } from '../schedule-deps.ts'
 import { createPool, type Pool } from './pool.ts'
@@ -45,7 +44,6 @@ class LocalSchedule implements Schedule {
   readonly #tried = new Set<string>()
   /** Streams whose pumps ended since the plan was begun: it may show them as they were before. */
   readonly #outdated = new Set<string>()
-  #startedAtMs = 0
   #hasEnded = false
   #loops: Promise<unknown> | undefined
 
@@ -58,8 +56,7 @@ class LocalSchedule implements Schedule {
 
   async start(): Promise<void> {
     if (this.#loops !== undefined) return
-    const { clock, heartbeat, housekeep } = this.#deps
-    this.#startedAtMs = clock.monotonic()
+    const { heartbeat, housekeep } = this.#deps
     this.#loops = Promise.all([
       this.#repeat('schedule', 0, () => this.#turn()),
       this.#repeat('heartbeat', heartbeatMs, heartbeat),
@@ -85,27 +82,15 @@ class LocalSchedule implements Schedule {
     const plannedMs = clock.monotonic()
     const leftMs = (wholeMs: number) => plannedMs + wholeMs - clock.monotonic()
     this.#forgetUnplanned(planned)
-    await this.#expectLive(planned)
     const live = planned.filter(({ priority }) => priority === 'live')
     const isDone = await this.#startLive(live, () => leftMs(turnMs))
-    await this.#startBackfills(planned.filter(({ priority }) => priority === 'backfill'))
+    this.#startBackfills(planned.filter(({ priority }) => priority === 'backfill'))
     if (!isDone) return
     // Planning takes about a fifth of the time at most, however many streams there are.
     const restedMs = Math.min((plannedMs - beganMs) * 4, longestTurnMs)
     await clock.sleep(Math.max(leftMs(shortestTurnMs), restedMs), this.#abort.signal)
     const leastMs = Math.min(leftMs(turnMs), this.#untilNextMs(live))
     if (leastMs > 0 && !this.#hasEnded) await this.#live.next(clock, leastMs, this.#abort.signal)
-  }
-
-  async #expectLive(planned: readonly PlannedStream[]): Promise<void> {
-    const { clock, now, gateOf } = this.#deps
-    const due = liveDue(planned, {
-      now,
-      plannedForMs: clock.monotonic() - this.#startedAtMs,
-      dueAt: (each) => this.#dueAt(each),
-      isToBegin: (each) => !this.#live.has(streamKey(each.stream)) && !this.#rests.has(each),
-    })
-    for (const [account, streams] of due) await gateOf(account).expectLive(streams)
   }
 
   /** False when some streams still wait for a place. */
@@ -121,12 +106,11 @@ class LocalSchedule implements Schedule {
     return queue.length === 0
   }
 
-  async #startBackfills(backfills: readonly PlannedStream[]): Promise<void> {
+  #startBackfills(backfills: readonly PlannedStream[]): void {
     const queue = backfills.filter((each) => this.#mayStart(each))
     const shares = sharesOf(this.#deps.backfillStreams(), sinksOf(backfills))
     for (let next = takeNext(queue, this.#backfill, shares); next !== undefined;) {
-      const isBehind = await this.#deps.gateOf(next.zone.account).liveWaits()
-      if (!isBehind && this.#mayStart(next)) this.#run(this.#backfill, next)
+      if (this.#mayStart(next)) this.#run(this.#backfill, next)
       next = takeNext(queue, this.#backfill, shares)
     }
   }
@@ -148,14 +132,8 @@ class LocalSchedule implements Schedule {
       if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
     } finally {
       this.#outdated.add(streamKey(planned.stream))
-      if (planned.priority === 'live') await this.#ended(planned)
+      if (planned.priority === 'live') this.#hasEnded = true
     }
-  }
-
-  /** The stream may have more to do: backfills wait until it is planned again. */
-  async #ended({ stream, zone }: PlannedStream): Promise<void> {
-    this.#hasEnded = true
-    await this.#deps.gateOf(zone.account).expectAgain(streamKey(stream))
   }
 
   #dueAt({ stream, dueAtMs, wantedAtMs }: PlannedStream): number {

@@ -1,9 +1,6 @@
-import { backfillTurnMs } from '../../domain/plan/backfill-turn.ts'
 import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
-import type { AccountGate, Clock } from '../../ports/process.ts'
-import { ExpectedLive } from './expected-live.ts'
-import { RequestRate } from './request-rate.ts'
+import type { AccountGate, Clock, Place, PlaceAsked, SharedLimits } from '../../ports/process.ts'
 
 export interface AccountGateOptions {
   readonly account: string
@@ -13,26 +10,43 @@ export interface AccountGateOptions {
 const longestWaitMs = 2_000
 const lookAgainMs = 50
 const mostTurns = 100
+/** Live requests before each request of a backfill, while live streams are read. */
+const livePerBackfill = 3
+/** A live stream that sends no request for this long waits for its sink. */
+const silentAfterMs = 5_000
+/** Refused requests get retry times no further ahead than this: they may never come back. */
+const longestLineMs = 60_000
 
-/** An account gate for this process only. */
-export function createAccountGate(options: AccountGateOptions, clock: Clock): AccountGate {
-  return new LocalAccountGate(options, clock)
+/** The gate of an account in this process; with `shared` its rate and pauses are those of all processes. */
+export function createAccountGate(
+  options: AccountGateOptions,
+  clock: Clock,
+  shared?: SharedLimits,
+): AccountGate {
+  return new Gate(options, clock, shared)
 }
 
-class LocalAccountGate implements AccountGate {
+class Gate implements AccountGate {
   readonly #account: string
   readonly #clock: Clock
+  readonly #shared: SharedLimits | undefined
   readonly #rate: RequestRate
-  readonly #live: ExpectedLive
   /** By the monotonic clock: a pause must not grow when the host's clock is set back. */
   #pausedUntilMs = -Infinity
+  #liveWaiting = 0
+  #liveStreams = 0
+  #liveAtMs = -Infinity
+  #liveSinceBackfill = 0
 
-  constructor({ account, maxRequestsPerSecond }: AccountGateOptions, clock: Clock) {
+  constructor(
+    { account, maxRequestsPerSecond }: AccountGateOptions,
+    clock: Clock,
+    shared: SharedLimits | undefined,
+  ) {
     this.#account = account
     this.#clock = clock
-    const everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
-    this.#rate = new RequestRate(everyMs)
-    this.#live = new ExpectedLive(backfillTurnMs(everyMs))
+    this.#shared = shared
+    this.#rate = new RequestRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
   }
 
   get throttledUntilMs(): number | undefined {
@@ -40,76 +54,125 @@ class LocalAccountGate implements AccountGate {
     return leftMs > 0 ? Math.ceil(this.#clock.now() + leftMs) : undefined
   }
 
-  pausedUntil(): Promise<number | undefined> {
-    return Promise.resolve(this.throttledUntilMs)
-  }
-
-  async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
-    if (signal.aborted) throw cancelled(signal.reason)
-    const deadlineMs = this.#clock.monotonic() + longestWaitMs
-    const isTurn = priority === 'backfill' && (await this.#letLiveBegin(deadlineMs, signal))
-    await this.#waitWhilePaused(deadlineMs, signal)
-    if (await this.#waitForPlace(isTurn ? 'live' : priority, deadlineMs, signal))
-      await this.#waitWhilePaused(deadlineMs, signal)
-    if (priority === 'backfill') this.#live.backfillPassed(this.#clock.monotonic())
-    else if (stream !== undefined) this.#live.began(stream)
+  async pausedUntil(): Promise<number | undefined> {
+    const leftMs = (await this.#shared?.pausedMs()) ?? 0
+    const untilMs = Math.max(this.throttledUntilMs ?? 0, leftMs > 0 ? this.#clock.now() + leftMs : 0)
+    return untilMs > this.#clock.now() ? untilMs : undefined
   }
 
   async pauseUntil(atMs: number): Promise<void> {
-    const untilMs = this.#clock.monotonic() + atMs - this.#clock.now()
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
+    const leftMs = atMs - this.#clock.now()
+    this.#pause(leftMs)
+    if (leftMs > 0) await this.#shared?.pause(Math.ceil(leftMs))
   }
 
-  async expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void> {
-    this.#live.expect(dueInMs, this.#clock.monotonic())
+  liveBegins(): Disposable {
+    this.#liveStreams++
+    this.#liveAtMs = this.#clock.monotonic()
+    return { [Symbol.dispose]: () => void this.#liveStreams-- }
   }
 
-  async expectAgain(stream: string): Promise<void> {
-    this.#live.expectAgain(stream, this.#clock.monotonic())
-  }
-
-  async liveWaits(): Promise<boolean> {
-    return this.#live.holds(this.#clock.monotonic())
-  }
-
-  /** Returns true when the backfill was held for so long that it has a turn, which it has taken then. */
-  async #letLiveBegin(deadlineMs: number, signal: AbortSignal): Promise<boolean> {
-    while (this.#live.holds(this.#clock.monotonic())) {
-      if (this.#clock.monotonic() >= deadlineMs) throw gaveWay(this.#account)
-      await this.#clock.sleep(lookAgainMs, signal)
+  async enter(signal: AbortSignal, priority: Priority): Promise<void> {
+    if (priority === 'backfill') {
+      await this.#pass(signal, priority)
+      this.#liveSinceBackfill = 0
+      return
     }
-    const isTurn = this.#live.isTurn(this.#clock.monotonic())
-    if (isTurn) this.#live.backfillPassed(this.#clock.monotonic())
-    return isTurn
+    this.#liveWaiting++
+    try {
+      await this.#pass(signal, priority)
+    } finally {
+      this.#liveWaiting--
+    }
+    this.#liveSinceBackfill++
+    this.#liveAtMs = this.#clock.monotonic()
   }
 
-  async #waitWhilePaused(deadlineMs: number, signal: AbortSignal): Promise<void> {
-    // A timer may fire slightly early by this clock, and another request may extend the pause meanwhile.
+  async #pass(signal: AbortSignal, priority: Priority): Promise<void> {
+    const deadlineMs = this.#clock.monotonic() + longestWaitMs
+    let goesFirst = priority === 'live'
     for (let turn = 0; turn < mostTurns; turn++) {
-      const leftMs = this.#pausedUntilMs - this.#clock.monotonic()
-      if (leftMs <= 0) return
-      if (this.#pausedUntilMs > deadlineMs) break
-      await this.#clock.sleep(Math.max(1, leftMs), signal)
-    }
-    const untilMs = this.#clock.now() + this.#pausedUntilMs - this.#clock.monotonic()
-    throw this.#throttled('the API asked for a pause', untilMs)
-  }
-
-  /** Returns true when the request had to wait. */
-  async #waitForPlace(priority: Priority, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
-    for (let hasWaited = false; ; hasWaited = true) {
+      if (signal.aborted) throw cancelled(signal.reason)
+      goesFirst ||= this.#takeTurn()
       const nowMs = this.#clock.monotonic()
-      const [answer, ms] = this.#rate.take(priority, nowMs, Math.max(0, deadlineMs - nowMs))
-      if (priority === 'backfill' && answer !== 'pass') this.#live.hold(nowMs)
-      if (answer === 'full')
-        throw this.#throttled('its limit of requests per second is reached', this.#clock.now() + ms)
-      if (ms > 0) await this.#clock.sleep(ms, signal)
-      if (answer === 'pass') return hasWaited || ms > 0
+      if (!goesFirst && this.#isLiveFirst(nowMs)) {
+        if (nowMs >= deadlineMs) throw gaveWay(this.#account)
+        await this.#clock.sleep(lookAgainMs, signal)
+        continue
+      }
+      const asked = { longestWaitMs: Math.max(0, deadlineMs - nowMs), mayWait: goesFirst }
+      const [what, ms] = await this.#ask(asked)
+      if (what === 'full') throw this.#throttled('its limit of requests per second is reached', ms)
+      if (what === 'paused' && nowMs + ms > deadlineMs) throw this.#throttled('the API asked for a pause', ms)
+      if (what === 'pass' && ms === 0) return
+      // A timer may fire slightly early by this clock.
+      await this.#clock.sleep(Math.max(1, ms), signal)
+      // A pause may have begun during the wait; the place in the rate is then lost.
+      if (what === 'pass' && !(await this.#isPaused())) return
     }
+    throw this.#throttled('the API keeps asking for pauses', longestWaitMs)
   }
 
-  #throttled(why: string, untilMs: number): Failure {
-    const text = `account ${this.#account}: ${why}`
-    return new Failure('wait', 'throttled', text, { retryAt: Math.ceil(untilMs) })
+  /** After some live requests a backfill goes first, so that it makes progress although live streams are read. */
+  #takeTurn(): boolean {
+    if (this.#liveSinceBackfill < livePerBackfill) return false
+    this.#liveSinceBackfill = 0
+    return true
+  }
+
+  #isLiveFirst(nowMs: number): boolean {
+    return this.#liveWaiting > 0 || (this.#liveStreams > 0 && nowMs - this.#liveAtMs < silentAfterMs)
+  }
+
+  async #ask(asked: PlaceAsked): Promise<Place> {
+    // A pause that this process knows also holds where the others have lost it.
+    const knownMs = this.#pausedUntilMs - this.#clock.monotonic()
+    if (knownMs > 0) return ['paused', knownMs]
+    const place = await this.#shared?.take(asked)
+    if (place === undefined) return this.#rate.take(asked, this.#clock.monotonic())
+    if (place[0] === 'paused') this.#pause(place[1])
+    return place
+  }
+
+  async #isPaused(): Promise<boolean> {
+    return this.throttledUntilMs !== undefined || ((await this.#shared?.pausedMs()) ?? 0) > 0
+  }
+
+  #pause(ms: number): void {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonic() + ms)
+  }
+
+  #throttled(why: string, leftMs: number): Failure {
+    const retryAt = Math.ceil(this.#clock.now() + leftMs)
+    return new Failure('wait', 'throttled', `account ${this.#account}: ${why}`, { retryAt })
+  }
+}
+
+/** Places for requests of this process, evenly spaced. Times are ms of a monotonic clock. */
+class RequestRate {
+  readonly #everyMs: number
+  #freeMs = 0
+  /** The next place that no refused request was pointed to. */
+  #lineMs = 0
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs
+  }
+
+  take({ mayWait, longestWaitMs: longestMs }: PlaceAsked, nowMs: number): Place {
+    if (this.#everyMs === 0) return ['pass', 0]
+    const placeMs = Math.max(nowMs, this.#freeMs)
+    const waitMs = placeMs - nowMs
+    if (waitMs > longestMs) return ['full', this.#sendAway(placeMs, nowMs)]
+    if (!mayWait && waitMs > 0) return ['later', waitMs]
+    this.#freeMs = placeMs + this.#everyMs
+    return ['pass', waitMs]
+  }
+
+  /** Refused requests get different retry times, so that they do not all come back at once. */
+  #sendAway(placeMs: number, nowMs: number): number {
+    const lineMs = this.#lineMs > nowMs + longestLineMs ? placeMs : Math.max(placeMs, this.#lineMs)
+    this.#lineMs = lineMs + this.#everyMs
+    return lineMs - nowMs
   }
 }

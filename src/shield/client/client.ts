@@ -54,8 +54,6 @@ export interface Call<T> {
   readonly sink?: string | undefined
   /** Default: `live`. */
   readonly priority?: Priority
-  /** The live stream (`streamKey`) that the answer is for. */
-  readonly stream?: string
   /** A successful answer is kept as raw bytes until this resolves. */
   readonly whenWanted?: (() => Promise<void>) | undefined
 }
@@ -138,12 +136,12 @@ export class ShieldClient {
   }
 
   async #tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
-    const { priority = 'live', stream } = call
+    const { priority = 'live' } = call
     // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
     if (priority === 'backfill') await this.#gate.enter(signal, priority)
     const reservation = await this.#options.budget.reserve(this.#sizes.next, signal, call.sink)
     try {
-      if (priority === 'live') await this.#gate.enter(signal, priority, stream)
+      if (priority === 'live') await this.#gate.enter(signal, priority)
       return await this.#measured(call.operation, (answered) =>
         this.#ask(call, key, { reservation, answered }, signal),
       )

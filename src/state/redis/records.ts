@@ -140,7 +140,7 @@ async function readRuns(link: Link, hash: string, keys: readonly string[]): Prom
 
 /** Keys and arguments of the script. */
 function callOf(
-  { when, add = [], drop = [], remove = [], put = [], append = [], stamp = [], keep = [] }: Write,
+  { when, add = [], drop = [], remove = [], put = [], append = [], stamp = [] }: Write,
   keyOf: (name: string) => string,
   nowUs: number | undefined,
 ) {
@@ -189,7 +189,6 @@ function callOf(
       name,
       some.map(([, key]) => key),
     )
-  for (const [name, ms = ''] of keep) group('keep', name, [ms])
   return { keys, args }
 }
 

@@ -87,13 +87,6 @@ end
 function apply.stamp(collection, _, from, to)
   for index = from, to do redis.call('HSET', collection, ARGV[index], whole(now)) end
 end
-function apply.keep(collection, _, from)
-  if ARGV[from] == '' then
-    redis.call('PERSIST', collection)
-  else
-    redis.call('PEXPIRE', collection, ARGV[from])
-  end
-end
 while at <= #ARGV do
   local collection, changes, values = KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 3])
   apply[ARGV[at]](collection, changes, at + 4, at + 3 + values)

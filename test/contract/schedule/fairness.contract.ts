@@ -2,7 +2,6 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Schedule } from '../../../src/ports/process.ts'
-import { createShiftedClock } from '../../entry/shifted-clock.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { untilAborted } from './until-aborted.ts'
 import { World } from './world.ts'
@@ -88,8 +87,6 @@ export function fairnessContract(started: Start): void {
     })
     expect(slow('live')).toBe(2)
     expect(new Set(of.ended).size).toBe(6)
-    // Live streams first: those that wait for a place keep backfills of their account back, but for a turn.
-    expect(slow('backfill')).toBeLessThanOrEqual(1)
     answered.abort()
     await waitFor(() => slow('live') === 8 && slow('backfill') === 3, { what: 'the sink that hung' })
   })
@@ -110,27 +107,6 @@ export function fairnessContract(started: Start): void {
     expect(of.begun.filter((key) => key.startsWith('backfill 10'))).toHaveLength(1)
   })
 
-  it('continues backfills if a sink has hung for long and its live streams wait', async () => {
-    const of = world()
-    // Five times as fast: 20 s are four.
-    of.clock = createShiftedClock({ rate: 5 })
-    of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
-    of.sinks = ['archive', 'slow']
-    of.add('live', [101, 102, 103, 104, 105, 106])
-    of.add('live', [5], Infinity)
-    of.add('backfill', [1, 2, 3, 4])
-    of.work = async ({ stream, priority }, signal) => {
-      if (stream.sink === 'slow') await untilAborted(signal)
-      of.rest(stream, priority)
-      return undefined
-    }
-    await started(of, 4, 2)
-    await waitFor(() => of.ended.filter((key) => key.startsWith('backfill')).length === 4, {
-      what: 'the backfills',
-    })
-    expect(new Set(of.begun.filter((key) => key.startsWith('live'))).size).toBe(2)
-  })
-
   it('backs off only for the failing zone', async () => {
     const of = world()
     of.add('live', [1, 2, 3])
@@ -141,59 +117,5 @@ export function fairnessContract(started: Start): void {
     await started(of, 2)
     await waitFor(() => of.ended.length > 8, { what: 'the others' })
     expect(of.ended.filter((key) => key === 'live 1')).toHaveLength(1)
-  })
-
-  it('starts at most one backfill page of an account once a live stream of it is due', async () => {
-    const of = world()
-    const pages: number[] = []
-    let beganAtMs = 0
-    of.add('backfill', [11])
-    of.work = async (planned, signal) => {
-      if (planned.priority === 'live') {
-        await of.enter(planned, signal)
-        beganAtMs = Date.now()
-        of.rest(planned.stream, planned.priority)
-      } else
-        for (;;) {
-          await of.enter(planned, signal)
-          pages.push(Date.now())
-          await systemClock.sleep(20, signal)
-        }
-      return undefined
-    }
-    await started(of)
-    await waitFor(() => pages.length > 3, { what: 'the backfill' })
-    const dueAtMs = Date.now() + 2_000
-    of.add('live', [1], dueAtMs)
-    await waitFor(() => of.ended.includes('live 1'), { what: 'the live stream' })
-    expect(pages.filter((atMs) => atMs > dueAtMs && atMs < beganAtMs).length).toBeLessThanOrEqual(1)
-    // And it goes on when the live stream has begun.
-    const before = pages.length
-    await waitFor(() => pages.length > before + 3, { what: 'more of the backfill' })
-  })
-
-  it('continues backfills of one account while live streams of another one wait, whose backfills have turns', async () => {
-    const of = world()
-    const startedAtMs = Date.now()
-    of.accountOf = (zone) => (zone > 100 ? 'busy' : 'main')
-    of.add('live', [101, 102, 103, 104, 105, 106])
-    of.add('backfill', [111, 11])
-    const pages = { busy: 0, main: 0 }
-    of.work = async (planned, signal) => {
-      // Always more to do.
-      if (planned.priority === 'live') {
-        await of.enter(planned, signal)
-        await systemClock.sleep(100, signal)
-      } else
-        for (;;) {
-          await of.enter(planned, signal)
-          pages[planned.zone.account === 'busy' ? 'busy' : 'main']++
-          await systemClock.sleep(20, signal)
-        }
-      return undefined
-    }
-    await started(of, 2, 2)
-    await waitFor(() => of.ended.length > 8 && pages.main > 20 && pages.busy > 1, { what: 'all' })
-    expect(pages.busy).toBeLessThanOrEqual((Date.now() - startedAtMs) / 5_000)
   })
 }

@@ -10,16 +10,11 @@ export function streamOf(zone: number, sink = 'archive'): Stream {
 }
 
 /** A stream as a plan names it, with the due time that a test wants. */
-export function plannedStream(
-  stream: Stream,
-  priority: Priority,
-  dueAtMs: number,
-  account = 'main',
-): PlannedStream {
+export function plannedStream(stream: Stream, priority: Priority, dueAtMs: number): PlannedStream {
   return {
     stream,
     priority,
-    zone: { id: stream.zone, name: `zone-${stream.zone}`, account },
+    zone: { id: stream.zone, name: `zone-${stream.zone}`, account: 'main' },
     checkpoint: undefined,
     state: 'open',
     dueAtMs,

@@ -3,7 +3,7 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
-import type { AccountGate, Clock } from '../../../src/ports/process.ts'
+import type { Clock } from '../../../src/ports/process.ts'
 import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
@@ -14,9 +14,6 @@ export interface ScheduleParts {
   readonly streams: number
   readonly backfillStreams: number
   readonly sinks: readonly string[]
-  readonly gateOf: (account: string) => AccountGate
-  /** For a schedule whose processes share their gates: these take the place of those of this process. */
-  readonly useGates: (createGate: (account: string) => AccountGate) => void
   readonly plan: () => Promise<PlannedStream[]>
   /** One stream as `plan` would name it now. */
   readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
@@ -44,12 +41,9 @@ export class World {
   planFails = false
   /** Of each zone's streams; set before anything is added. */
   sinkOf: (zone: number) => string = () => 'archive'
-  accountOf: (zone: number) => string = () => 'main'
   sinks: readonly string[] = ['archive']
-  #createGate = (account: string): AccountGate =>
-    createAccountGate({ account, maxRequestsPerSecond: null }, this.clock)
-  readonly #gates = new Map<string, AccountGate>()
   clock: Clock = systemClock
+  readonly #gate = createAccountGate({ account: 'main', maxRequestsPerSecond: null }, systemClock)
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: Work = (planned) => {
     this.rest(planned.stream, planned.priority)
@@ -64,17 +58,9 @@ export class World {
     this.dueAtMs.set(keyOf(stream, priority), untilMs)
   }
 
-  gateOf(account: string): AccountGate {
-    const known = this.#gates.get(account)
-    if (known !== undefined) return known
-    const made = this.#createGate(account)
-    this.#gates.set(account, made)
-    return made
-  }
-
   /** What a pump does before each page. */
-  async enter({ stream, zone, priority }: PlannedStream, signal: AbortSignal): Promise<void> {
-    await this.gateOf(zone.account).enter(signal, priority, streamKey(stream))
+  async enter({ priority }: PlannedStream, signal: AbortSignal): Promise<void> {
+    await this.#gate.enter(signal, priority)
   }
 
   parts(streams: number, backfillStreams: number): ScheduleParts {
@@ -84,8 +70,6 @@ export class World {
       streams,
       backfillStreams,
       sinks: this.sinks,
-      gateOf: (account) => this.gateOf(account),
-      useGates: (createGate) => void (this.#createGate = createGate),
       plan: async () => {
         this.plans++
         if (this.planFails) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
@@ -105,7 +89,7 @@ export class World {
     return [...this.dueAtMs]
       .map(([key, dueAtMs]) => {
         const [priority, zone] = partsOf(key)
-        return plannedStream(streamOf(zone, this.sinkOf(zone)), priority, dueAtMs, this.accountOf(zone))
+        return plannedStream(streamOf(zone, this.sinkOf(zone)), priority, dueAtMs)
       })
       .sort((left, right) =>
         left.priority === right.priority ? left.dueAtMs - right.dueAtMs : left.priority === 'live' ? -1 : 1,
@@ -121,6 +105,7 @@ export class World {
       this.mostAtOnce,
       [...this.running.values()].filter((count) => count > 0).length,
     )
+    using _ = planned.priority === 'live' ? this.#gate.liveBegins() : undefined
     try {
       return await this.work(planned, signal)
     } finally {

@@ -5,7 +5,6 @@ import { isFailure, messageOf } from '../../../src/domain/failure.ts'
 import type { Role } from '../../../src/redis/process-record.ts'
 import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { connectRedis } from '../../../src/redis/connection.ts'
-import { sharedGates } from '../../redis/shared-gates.ts'
 import { serversAt } from '../../redis/servers.ts'
 import { FleetWorld, type Behaviour } from './fleet-world.ts'
 
@@ -25,7 +24,6 @@ const client = connectRedis(connection, { manner: 'patient', name: 'world' }, ()
 const world = new FleetWorld(client, options.keyPrefix)
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
-const gateOf = sharedGates(client, options.keyPrefix)
 const schedule = new BullmqSchedule(
   { ...options, connection, sinks: ['archive'] },
   {
@@ -46,7 +44,6 @@ const schedule = new BullmqSchedule(
       await world.add(priority, [stream.zone], Date.now() + options.restMs)
       say(`failed ${stream.zone} ${failure.code}`)
     },
-    gateOf,
     now: () => Date.now(),
     heartbeat: async () => undefined,
     housekeep: async () => true,

@@ -7,7 +7,6 @@ import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import type { BullmqScheduleDeps, BullmqScheduleOptions } from '../../../src/schedule/bullmq/options.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
-import { sharedGates } from '../../redis/shared-gates.ts'
 import { serversAt } from '../../redis/servers.ts'
 import { own } from '../../setup/leftovers.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
@@ -39,7 +38,6 @@ async function started(
     {
       clock: systemClock,
       telemetry: { emit: (internalEvent) => void internalEvents.push(internalEvent) },
-      gateOf: sharedGates(connected(url), keyPrefix),
       fail: async () => undefined,
       plan: async () => [1, 2].map(planned),
       planned: async ({ zone }) => (due.has(streamKey(streamOf(zone))) ? planned(zone) : undefined),

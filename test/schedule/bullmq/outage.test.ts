@@ -5,7 +5,6 @@ import { isFailure } from '../../../src/domain/failure.ts'
 import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
-import { sharedGates } from '../../redis/shared-gates.ts'
 import { serversAt } from '../../redis/servers.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
@@ -31,7 +30,6 @@ function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } 
     },
     {
       clock: systemClock,
-      gateOf: sharedGates(connected(server.url), server.keyPrefix),
       fail: async () => undefined,
       telemetry: { emit: (internalEvent) => void seen.internalEvents.push(internalEvent) },
       plan: async () => zones.map(plannedOf),

@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe } from 'vitest'
 import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
-import { connected } from '../../redis/connected.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
 import { serversAt } from '../../redis/servers.ts'
-import { sharedGates } from '../../redis/shared-gates.ts'
 
 describe.skipIf(!redisAvailable())('with a Redis', () => {
   let redis: TestRedis
@@ -15,7 +13,6 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
     const { url } = redis
     const keyPrefix = `${redis.keyPrefix}-${randomUUID()}`
     const { sinks, streams, backfillStreams } = parts
-    parts.useGates(sharedGates(connected(url), keyPrefix))
     return new BullmqSchedule(
       { connection: serversAt(url), keyPrefix, role: 'all', sinks, streams, backfillStreams, tickMs: 250 },
       {

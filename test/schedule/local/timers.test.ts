@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
-import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
 import { createWorkshop, hang, type Workshop } from './workshop.ts'
 
 interface Watched {
@@ -23,13 +22,11 @@ function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
     isTooEarly: false,
     heartbeat: async () => undefined,
   }
-  const gate = createAccountGate({ account: 'main', maxRequestsPerSecond: null }, workshop.clock)
   const schedule = createLocalSchedule({
     clock: workshop.clock,
     telemetry: { emit: (internalEvent) => void workshop.internalEvents.push(internalEvent) },
     plan: () => workshop.plan(),
     pump: (planned, signal) => workshop.pump(planned, signal),
-    gateOf: () => gate,
     streams: () => streams,
     backfillStreams: () => backfillStreams,
     heartbeat: async () => {

@@ -123,22 +123,16 @@ describe('a rate', () => {
 })
 
 describe('live before backfill', () => {
-  const due = (entries: Readonly<Record<string, number>>) => new Map(Object.entries(entries))
-
-  it('holds backfills from when a live stream is due until it has begun, and live requests never', async () => {
+  it('holds a backfill while a live stream is read, and live requests never', async () => {
     const { clock, gate } = gated()
-    await gate.expectLive(due({ soon: 500, later: 1_500 }))
-    expect(await gate.liveWaits()).toBe(false)
     await gate.enter(never, 'backfill')
-    await clock.advance(500)
-    expect(await gate.liveWaits()).toBe(true)
+    const live = gate.liveBegins()
     const passed: string[] = []
     const entering = gate.enter(never, 'backfill').then(() => passed.push('backfill'))
     await gate.enter(never, 'live')
-    await gate.enter(never, 'live', 'other')
     await clock.advance(300)
     expect(passed).toEqual([])
-    await gate.enter(never, 'live', 'soon')
+    live[Symbol.dispose]()
     await clock.advance(50)
     await entering
     expect(passed).toEqual(['backfill'])
@@ -146,64 +140,43 @@ describe('live before backfill', () => {
 
   it('rejects a backfill that would wait for long, so that it holds no resources meanwhile', async () => {
     const { clock, gate } = gated()
-    await gate.expectLive(due({ now: -1 }))
+    using _ = gate.liveBegins()
     const thrown = gate.enter(never, 'backfill').catch((error: unknown) => error)
     await clock.advance(2_000)
     expect(await thrown).toMatchObject({ kind: 'cancelled', code: 'gave_way' })
     expect(clock.sleeping()).toBe(0)
   })
 
-  it('holds backfills again for a stream that continues, and forgets streams that are no longer announced', async () => {
+  it('lets a backfill go on while a live stream waits for a sink that hangs', async () => {
     const { clock, gate } = gated()
-    await gate.expectLive(due({ stream: 0 }))
-    await gate.enter(never, 'live', 'stream')
-    expect(await gate.liveWaits()).toBe(false)
-    await gate.expectAgain('stream')
-    expect(await gate.liveWaits()).toBe(true)
-    await clock.advance(15_000)
-    expect(await gate.liveWaits()).toBe(false)
-    await gate.expectLive(due({ other: 0 }))
-    await gate.expectLive(due({}))
-    expect(await gate.liveWaits()).toBe(false)
+    using _ = gate.liveBegins()
+    await clock.advance(5_000)
+    await gate.enter(never, 'backfill')
   })
 
-  it('gives a backfill that was held for 5 s one request, at most one before each live stream that waits', async () => {
+  it('lets at most every fourth request be one of a backfill while live streams are read', async () => {
     const { clock, gate } = gated()
-    const passed: number[] = []
-    const over = new AbortController()
+    using _ = gate.liveBegins()
+    const order: string[] = []
     const backfill = async () => {
-      while (!over.signal.aborted)
-        await gate.enter(never, 'backfill').then(
-          () => passed.push(clock.now() - start),
-          () => undefined,
-        )
-    }
-    const start = clock.now()
-    await gate.expectLive(due({ one: 0, two: 0 }))
-    const backfilling = [backfill(), backfill()]
-    const renew = async (ms: number, streams: Readonly<Record<string, number>>) => {
-      for (let leftMs = ms; leftMs > 0; leftMs -= 1_000) {
-        await gate.expectLive(due(streams))
-        await clock.advance(1_000)
+      for (;;) {
+        await gate.enter(never, 'backfill')
+        order.push('backfill')
       }
     }
-    await renew(20_000, { one: 0, two: 0 })
-    expect(passed).toEqual([5_000])
-    await gate.enter(never, 'live', 'one')
-    await gate.expectAgain('one')
-    await renew(20_000, { one: 0, two: 0 })
-    expect(passed, 'since the other still waits').toHaveLength(1)
-    await gate.enter(never, 'live', 'two')
-    await gate.expectAgain('two')
-    await renew(1_000, { one: 0, two: 0 })
-    expect(passed).toHaveLength(2)
-    over.abort()
+    const backfilling = [backfill(), backfill()].map((each) => each.catch((error: unknown) => error))
+    for (let request = 0; request < 12; request++) {
+      await gate.enter(never, 'live')
+      order.push('live')
+      await clock.advance(100)
+    }
+    const four = ['live', 'live', 'live', 'backfill']
+    expect(order).toEqual([...four, ...four, ...four, ...four])
     await clock.advance(2_000)
-    await Promise.all(backfilling)
-    expect(passed).toHaveLength(2)
+    for (const each of backfilling) expect(await each).toMatchObject({ code: 'gave_way' })
   })
 
-  it('gives a backfill a place now and then where live requests use the whole rate', async () => {
+  it('gives a backfill every fourth place where live requests use the whole rate', async () => {
     const { clock, gate } = gated(10)
     const passed = { live: 0, backfill: 0 }
     const over = new AbortController()
@@ -219,9 +192,9 @@ describe('live before backfill', () => {
     over.abort()
     await clock.advance(3_000)
     await Promise.all(entering)
-    expect(passed.backfill).toBeGreaterThanOrEqual(4)
-    expect(passed.backfill).toBeLessThanOrEqual(8)
-    expect(passed.live).toBeGreaterThan(280)
+    expect(passed.backfill).toBeGreaterThan(50)
+    expect(passed.live).toBeGreaterThanOrEqual(passed.backfill * 3 - 3)
+    expect(passed.live + passed.backfill).toBeGreaterThan(290)
   })
 
   it('gives the places of a rate to live requests first', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { createSharedAccountGate } from '../../src/redis/account-gate.ts'
+import { createAccountLimits } from '../../src/redis/account-limits.ts'
 import type { AccountGate } from '../../src/ports/process.ts'
 import { createAccountGate } from '../../src/shield/client/account-gate.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
@@ -11,11 +11,9 @@ const never = new AbortController().signal
 
 /** The gate that a process of its own would have. */
 function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | null = null): AccountGate {
-  const local = createAccountGate({ account, maxRequestsPerSecond: rate }, systemClock)
-  return createSharedAccountGate(
-    { keyPrefix, account, maxRequestsPerSecond: rate },
-    { clock: systemClock, client: connected(url), local },
-  )
+  const limits = { account, maxRequestsPerSecond: rate }
+  const shared = createAccountLimits({ keyPrefix, ...limits }, connected(url), systemClock)
+  return createAccountGate(limits, systemClock, shared)
 }
 
 const throttled = { kind: 'wait', code: 'throttled' }
@@ -147,6 +145,20 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     },
   )
 
+  it('gives a backfill only a place that is free, whichever process asks for the others', async () => {
+    const redis = await useRedis()
+    const [live, backfill] = [gateAt(redis, 'main', 4), gateAt(redis, 'main', 4)]
+    await live.enter(never, 'live')
+    const passed: string[] = []
+    const enter = async (gate: AccountGate, priority: 'live' | 'backfill') => {
+      await gate.enter(never, priority)
+      passed.push(priority)
+    }
+    const backfills = enter(backfill, 'backfill')
+    await Promise.all([enter(live, 'live'), enter(live, 'live'), backfills])
+    expect(passed).toEqual(['live', 'live', 'backfill'])
+  })
+
   it('rejects requests that would wait for long, each with a different time', async () => {
     const redis = await useRedis()
     const gate = gateAt(redis, 'main', 2)
@@ -173,80 +185,6 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   })
 })
 
-describe.skipIf(!redisAvailable())('live before backfill, whichever process works on them', () => {
-  it('holds backfills of the account from when a live stream is due until it has begun', async () => {
-    const redis = await useRedis()
-    const [scheduler, worker, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
-    await scheduler.expectLive(
-      new Map([
-        ['101/2026-11-20/archive', -1_000],
-        ['102/2026-11-20/archive', 3_600_000],
-      ]),
-    )
-    expect([await worker.liveWaits(), await other.liveWaits()]).toEqual([true, false])
-    await Promise.all([worker.enter(never, 'live'), other.enter(never, 'backfill')])
-    await expect(worker.enter(never, 'backfill')).rejects.toMatchObject({ code: 'gave_way' })
-    const entering = worker.enter(never, 'backfill')
-    await worker.enter(never, 'live', '101/2026-11-20/archive')
-    await entering
-    await scheduler.expectAgain('101/2026-11-20/archive')
-    expect(await worker.liveWaits()).toBe(true)
-    await scheduler.expectLive(new Map())
-    expect(await worker.liveWaits()).toBe(false)
-  })
-
-  it('gives a backfill that was held for 5 s one request, at most one before each live stream that waits', async () => {
-    const redis = await useRedis()
-    const [scheduler, worker] = [gateAt(redis), gateAt(redis)]
-    const key = (name: string) => `{${redis.keyPrefix}}:account:main:${name}`
-    const client = connected(redis.url)
-    const long = async () => void (await client.set(key('held'), Date.now() - 60_000))
-    const streams = ['101/2026-11-20/archive', '102/2026-11-20/archive']
-    await scheduler.expectLive(new Map(streams.map((stream) => [stream, 0])))
-    expect(await worker.liveWaits()).toBe(true)
-    expect(Number(await client.get(key('held')))).toBeGreaterThan(0)
-    await long()
-    expect(await worker.liveWaits(), 'a look takes no turn').toBe(false)
-    await worker.enter(never, 'backfill')
-    expect(await worker.liveWaits()).toBe(true)
-    for (const stream of streams) {
-      await long()
-      expect(await worker.liveWaits()).toBe(true)
-      await worker.enter(never, 'live', stream)
-      await scheduler.expectAgain(stream)
-    }
-    await waitFor(async () => (await client.scard(key('preceded'))) === 0, { what: 'both to have begun' })
-    expect(await worker.liveWaits()).toBe(false)
-    await worker.enter(never, 'backfill')
-    await long()
-    expect(await worker.liveWaits()).toBe(true)
-    await scheduler.expectLive(new Map([['103/2026-11-20/archive', 0]]))
-    expect(await worker.liveWaits(), 'the streams that were preceded wait no more').toBe(false)
-  })
-
-  it('ignores what a dead scheduler announced', async () => {
-    const redis = await useRedis()
-    await gateAt(redis).expectLive(new Map([['101/2026-11-20/archive', 0]]))
-    const leftMs = await connected(redis.url).pttl(`{${redis.keyPrefix}}:account:main:live`)
-    expect(leftMs).toBeGreaterThan(0)
-    expect(leftMs).toBeLessThanOrEqual(15_000)
-  })
-
-  it('gives the places of a rate to live requests first', async () => {
-    const redis = await useRedis()
-    const [live, backfill] = [gateAt(redis, 'main', 4), gateAt(redis, 'main', 4)]
-    await live.enter(never, 'live')
-    const passed: string[] = []
-    const enter = async (gate: AccountGate, priority: 'live' | 'backfill') => {
-      await gate.enter(never, priority)
-      passed.push(priority)
-    }
-    const backfills = enter(backfill, 'backfill')
-    await Promise.all([enter(live, 'live'), enter(live, 'live'), backfills])
-    expect(passed).toEqual(['live', 'live', 'backfill'])
-  })
-})
-
 describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
   it('is down limits each process alone, and all together when it is back', async () => {
     const server = await startRedis()
@@ -257,9 +195,6 @@ describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
     await first.pauseUntil(Date.now() + 60_000)
     await expect(first.enter(never, 'live')).rejects.toMatchObject(throttled)
     await second.enter(never, 'live')
-    // What comes before a backfill is not known, and what it read could not be committed.
-    expect(await second.liveWaits()).toBe(true)
-    await expect(second.enter(never, 'backfill')).rejects.toMatchObject({ code: 'gave_way' })
     await server.restart()
     await waitFor(
       async () => {
