@@ -8,7 +8,7 @@ import { iso } from '../domain/text/time.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { exitCodes, type Io, UsageError, type Registration } from './command.ts'
-import { commandLine, example, programName } from './program-name.ts'
+import { commandLine, example, programName, quoted } from './program-name.ts'
 import { jsonResult, countOf } from './terminal/text.ts'
 import { tableLines } from './terminal/table.ts'
 import { paintFor } from './terminal/terminal.ts'
@@ -92,7 +92,7 @@ async function isAgreed(gaps: readonly Gap[], { yes = false }: Options, { ask }:
 function gapsJson(gaps: readonly Gap[], config: Config): string {
   const nameOf = namesOf(config)
   return jsonResult({
-    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt }) => ({
+    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt, file }) => ({
       zone,
       name: nameOf(zone),
       sink,
@@ -102,6 +102,7 @@ function gapsJson(gaps: readonly Gap[], config: Config): string {
       reason,
       recordedAt: iso(recordedAt),
       ...(acknowledgedAt !== undefined && { acknowledgedAt: iso(acknowledgedAt) }),
+      ...(file !== undefined && { file }),
     })),
   })
 }
@@ -131,6 +132,7 @@ function listText(gaps: readonly Gap[], config: Config, width: number): string {
   const next = [
     'The API no longer lists these events. If a file sink has them, another sink can get them from its files:',
     commandLine('backfill --source'),
+    ...copiesText(gaps),
     ...(open === 0
       ? []
       : [`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`]),
@@ -152,4 +154,16 @@ function minuteOf(atMs: number): string {
 function namesOf({ accounts }: Config): (zone: number) => string {
   const names = new Map(accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
   return (zone) => names.get(zone) ?? ''
+}
+
+/** A sink ships them itself: what it has delivered already is skipped. */
+function copiesText(gaps: readonly Gap[]): string[] {
+  const copies = gaps.flatMap(({ file, sink, day }) => (file === undefined ? [] : [{ file, sink, day }]))
+  if (copies.length === 0) return []
+  return [
+    'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks:',
+    ...copies.map(({ file, sink, day }) =>
+      commandLine(`backfill --source ${quoted(file)} --sink ${quoted(sink)} --from ${day} --to ${day}`),
+    ),
+  ]
 }

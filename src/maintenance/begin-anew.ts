@@ -1,4 +1,4 @@
-import { seenAs } from '../pump/last-copies.ts'
+import { seenAs } from '../pump/seen-window.ts'
 import { createSeenWindow } from '../pump/seen-window.ts'
 import type { Session } from '../pump/session.ts'
 

@@ -102,19 +102,18 @@ export interface Reconciliation extends CommittedLengths {
    * have appended to that part meanwhile.
    */
   confirm(): Promise<void>
-  /** Present where the day can no longer be read: a line that was never committed may be the last copy of its event. */
-  readonly lastCopies?: LastCopies
+  /** Present where the day can no longer be read: what is cut then does not come back. */
+  readonly unreadable?: UnreadableDay
 }
 
-/**
- * Decides about whole uncommitted lines of a day that can no longer be read: a line is kept if no other part has its
- * event, and cut otherwise. The sink calls both methods with bounded batches of lines.
- */
-export interface LastCopies {
-  /** Those of these events that no part has, each once: not seen, or dead letters. */
-  unshippedOf(identities: readonly Identity[]): Promise<Identity[]>
-  /** Commits a batch of a part's lines: marks their events as seen and extends the part's committed length. */
-  keep(identities: readonly Identity[], part: CommittedPart): Promise<void>
+export interface UnreadableDay {
+  /**
+   * Instant from which the store knows the stream's committed lengths, ms by this host's clock. Older parts without one
+   * stay as they are: the store had their lengths, and has dropped them.
+   */
+  readonly knownSinceMs: number
+  /** Records that whole lines are about to be cut, and where their copy is. */
+  lost(copy: string): Promise<void>
 }
 
 export interface OpenStream {

@@ -1,11 +1,14 @@
+import { endOf, startOf } from '../domain/day.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import type { LastCopies, OpenStream, Reconciliation } from '../ports/delivery.ts'
-import { createLastCopies } from './last-copies.ts'
+import type { OpenStream, Reconciliation } from '../ports/delivery.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
 const hardlyReadableMs = 60_000
+
+/** So much may this host's clock be off against the times in the names of parts. */
+const createdSlackMs = 3_600_000
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {
@@ -25,7 +28,7 @@ export async function openSink(
   try {
     const open =
       'reconcile' in sink
-        ? await sink.reconcile(stream, reconciliation(session, createLastCopies(session, seen)), signal)
+        ? await sink.reconcile(stream, reconciliation(session), signal)
         : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
     return {
       open,
@@ -48,10 +51,31 @@ async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean
   return checkpoints.some(({ stream, counters }) => stream.sink === job.stream.sink && counters.delivered > 0)
 }
 
-function reconciliation(session: Session, lastCopies: LastCopies): Reconciliation {
-  const { checkpoint, confirm, job, now, policy, storeId } = session
-  const { ended, committed } = checkpoint()
-  // A stream that has ended is not scanned again, so events of lines that are cut would not come back.
+function reconciliation(session: Session): Reconciliation {
+  const { checkpoint, confirm, deps, job, now, policy, storeId } = session
+  const { ended, committed, createdAtMs } = checkpoint()
+  // A stream that has ended is not scanned again, so events of lines that are cut do not come back.
   const isRead = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  return { storeId, committed, confirm, ...(!isRead && { lastCopies }) }
+  if (isRead) return { storeId, committed, confirm }
+  const knownSinceMs = createdAtMs - now() + deps.clock.now() - createdSlackMs
+  return {
+    storeId,
+    committed,
+    confirm,
+    unreadable: { knownSinceMs, lost: (copy) => recordCut(session, copy) },
+  }
+}
+
+/**
+ * A gap names the copy of lines that are about to be cut, since no scan reads their events again. None on a complete day,
+ * whose last scan has shipped all events, those of such lines too, and none while an archive is shipped, which has them.
+ */
+async function recordCut({ checkpoint, commit, deps, job, now }: Session, file: string): Promise<void> {
+  const { archives, ended } = checkpoint()
+  if (ended?.as === 'complete' || archives !== undefined) return
+  const { zone, day, sink } = job.stream
+  const span = { from: startOf(day), to: endOf(day) }
+  const gap = { zone, day, sink, ...span, reason: 'unreadable', recordedAt: now(), file } as const
+  await commit(checkpoint(), { gaps: [gap] })
+  deps.telemetry.emit({ name: 'GapFound', gap })
 }

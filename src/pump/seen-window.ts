@@ -1,4 +1,5 @@
-import type { Event } from '../domain/event/event.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
+import { fingerprintOf } from '../domain/event/fingerprint.ts'
 import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Ledger } from '../ports/store.ts'
@@ -127,4 +128,11 @@ function packSightings(events: readonly Sighting[]): Map<number, Uint8Array> {
   return new Map(
     [...groups].map(([minute, group]) => [minute, packFingerprints(group.map((event) => event.fingerprint))]),
   )
+}
+
+/** An event in the deduplication index, of which only the identity is known. */
+export function seenAs(identity: Identity): Sighting {
+  const fingerprint = fingerprintOf(identity)
+  const timeMs = identity.time === undefined ? NaN : Date.parse(identity.time)
+  return Number.isNaN(timeMs) ? { fingerprint } : { fingerprint, timeMs }
 }

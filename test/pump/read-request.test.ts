@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { lagging } from './lagging.ts'
 import { stream } from '../domain/builders.ts'
+import { createSeenWindow, seenAs } from '../../src/pump/seen-window.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
 const request = { priority: 'backfill', readRequest: { id: 'r1' } } as const
@@ -32,15 +33,13 @@ test('a day whose deduplication index was dropped is never delivered again', asy
 
 test('a day whose deduplication index was dropped stays refused after a later commit into its first minute', async () => {
   const stage = await dropped()
-  const identity = { id: 'left in a file', time: eventAt(0).time! }
-  const part = { writer: 'w', part: 'p', bytes: 50, lines: 1 }
-  stage.script.reconcile = async ({ lastCopies }) => {
-    if ((await stage.read())?.committed.length === 0) await lastCopies!.keep([identity], part)
-  }
+  const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
+  const next = { ...checkpoint!, commit: checkpoint!.commit + 1 }
+  const seen = createSeenWindow(stage.store.ledger, stream).pack([seenAs(eventAt(9, eventAt(0).timeMs))])
+  const commit = { fence, basedOn: checkpoint!.commit, next, seen, deadLetters: [], gaps: [] }
+  expect(await stage.store.ledger.commit(commit)).toBe('done')
+  await stage.store.ledger.release(stream, fence)
   expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
-  expect((await stage.read())?.committed).toEqual([part])
-  const again = { priority: 'backfill', readRequest: { id: 'r2' } } as const
-  expect(await stage.pump(again)).toMatchObject({ code: 'index_dropped' })
   expect(ids(stage)).toEqual([])
 })
 

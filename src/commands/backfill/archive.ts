@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path'
 import {
   backfillFromArchive,
   type ArchiveConfig,
@@ -45,11 +46,13 @@ export function archiveRequestOf(
   return { source, sinks, zones, from, to }
 }
 
-/** The file sink that --source names. Throws UsageError. */
+/** The file sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
 export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
   const files = sinks.filter((sink): sink is ArchiveConfig => sink.type === 'file')
   const known = files.map((sink) => sink.name)
-  const source = files.find((sink) => sink.name === name)
+  const keeper = files.find(({ path }) => dirname(resolve(name)) === resolve(path, '.shieldlog', 'aside'))
+  const source =
+    keeper === undefined ? files.find((sink) => sink.name === name) : { ...keeper, name, path: name }
   if (source === undefined) {
     const other = sinks.find((sink) => sink.name === name)
     const what =

@@ -38,7 +38,7 @@ export class ArchiveSource implements Source {
   #pages: AsyncGenerator<readonly Event[]> | undefined
   #number = 0
   #next: IteratorResult<readonly Event[], unknown> | undefined
-  #unreadable = nothing()
+  #unreadable = nothingUnreadable()
   #events = 0
 
   constructor(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
@@ -79,7 +79,7 @@ export class ArchiveSource implements Source {
 
   async #begin(number: number, signal: AbortSignal): Promise<void> {
     await this.close()
-    this.#unreadable = nothing()
+    this.#unreadable = nothingUnreadable()
     this.#events = 0
     this.#number = 0
     this.#pages = pagesOf(this.#read(), this.#unreadable)
@@ -98,7 +98,7 @@ export class ArchiveSource implements Source {
   }
 }
 
-function nothing(): Unreadable {
+export function nothingUnreadable(): Unreadable {
   return { lines: 0, damagedParts: 0, where: [] }
 }
 

@@ -5,7 +5,13 @@ import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './archive-source.ts'
+import {
+  ArchiveSource,
+  nothingUnreadable,
+  pagesOf,
+  type ArchivedPiece,
+  type Unreadable,
+} from './archive-source.ts'
 import { beginAnew } from '../begin-anew.ts'
 import { takeStream } from '../../pump/take-stream.ts'
 import { shippedUnknown } from '../../pump/index-dropped.ts'
@@ -62,7 +68,10 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     await using session = await takeStream(held, deps)
     return await begin(session, readRequest.id)
   }
-  if ((await retryWhileHeld(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)
+  const begun = await retryWhileHeld(prepare, deps, signal)
+  if (begun === 'index dropped') return compareCounts(job, deps)
+  if (begun === 'files unknown')
+    return { ...nothingShipped, present: 0, ...nothingUnreadable(), leftOut: filesUnknown }
   const source = new ArchiveSource(job.read, deps.clock)
   const tally = createTally()
   try {
@@ -94,6 +103,10 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   }
 }
 
+const nothingShipped = { shipped: 0, filtered: 0, skipped: 0, refused: 0 }
+const filesUnknown =
+  'the sink has files of the day, and the state has dropped which events they hold (state.keepDays): shipping it would write them twice'
+
 /** Sums what a scan found, also where another command made it restart. */
 function createTally() {
   let [shipped, last] = [0, 0]
@@ -107,13 +120,24 @@ function createTally() {
 }
 
 /** From here on the stream's fingerprints are kept until its scan has ended. */
-async function begin(session: Session, request: string): Promise<'begun' | 'index dropped'> {
+async function begin(
+  session: Session,
+  request: string,
+): Promise<'begun' | 'index dropped' | 'files unknown'> {
   const { checkpoint, commit, deps, now } = session
+  if (await areFilesUnknown(session)) return 'files unknown'
   if (checkpoint().commit === 0) await beginAnew(session, { isOver: !(await isPolled(session)) })
   await commit(beginArchiveScan(checkpoint(), request, now()))
   if (!(await deps.store.ledger.isIndexDropped(session.job.stream))) return 'begun'
   await commit(endArchiveScan(checkpoint(), request))
   return 'index dropped'
+}
+
+/** Whether the sink holds lines of a day of which the store has dropped the checkpoint: which events, nobody knows. */
+async function areFilesUnknown({ checkpoint, job, now, policy, storeId }: Session): Promise<boolean> {
+  const { sink, stream } = job
+  if (checkpoint().commit > 0 || !('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
+  return sink.hasUncommitted(stream, { storeId, committed: [] })
 }
 
 /** Whether polls read the day. If not, its new stream ends at once instead of waiting for a scan. */
@@ -126,7 +150,7 @@ async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
 
 /** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */
 async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Archived> {
-  const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
+  const unreadable = nothingUnreadable()
   const minutes = new Map<number, MinuteCount>()
   let present = 0
   for await (const events of pagesOf(job.read(), unreadable)) {
@@ -143,6 +167,6 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
     const own = ledger.get(minute)
     return own?.count === count && own.hash === hash
   })
-  const nothing = { shipped: 0, filtered: 0, skipped: 0, refused: 0, ...unreadable }
+  const nothing = { ...nothingShipped, ...unreadable }
   return isThere ? { ...nothing, present } : { ...nothing, present: 0, leftOut: shippedUnknown }
 }

@@ -12,7 +12,7 @@ import {
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
-import { seenAs } from '../../pump/last-copies.ts'
+import { seenAs } from '../../pump/seen-window.ts'
 import { proves } from './compare-ledger.ts'
 import { DoubtfulMinute, ProblemTally, MinuteTally } from './line-tally.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'

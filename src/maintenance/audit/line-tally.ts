@@ -1,6 +1,6 @@
 import type { Identity } from '../../domain/event/event.ts'
 import { FingerprintSet, minuteOf, type MinuteCount } from '../../domain/event/seen.ts'
-import { seenAs } from '../../pump/last-copies.ts'
+import { seenAs } from '../../pump/seen-window.ts'
 import { minuteText, type FileMinute, type LineProblem, type LineReport } from '../../domain/audit-report.ts'
 import { byCounts } from './compare-ledger.ts'
 

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
@@ -48,7 +49,7 @@ async function* readPart(
   let [wholeLines, wholeBytes, isTorn] = [0, 0, false]
   let damage: string | undefined
   try {
-    for await (const batch of readLines(file, 0, committedPart.bytes)) {
+    for await (const batch of readLines(file, committedPart.bytes)) {
       if (batch.lines.length > 0) yield { part, from: wholeLines + 1, lines: batch.lines }
       wholeLines += batch.lines.length
       wholeBytes = batch.end
@@ -70,18 +71,28 @@ async function* readPart(
 /**
  * Yields all whole lines of a zone's day below a sink's path, by any writer, part by part in bounded pieces, and after
  * each part how it ended. Reads the compressed file where both exist. Yields nothing where the day has no folder. Takes
- * no lock and changes nothing, so lines of a delivery in progress may be included. Throws Failure.
+ * no lock and changes nothing, so lines of a delivery in progress may be included. Of a copy of cut lines in place of a sink's path it yields those of
+ * the zone's day that its name tells. Throws Failure.
  */
 export async function* readArchive(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
 ): AsyncGenerator<CommittedLines | PartEnd> {
+  const part = basename(path)
+  if (copyName.test(part)) {
+    const isOfDay = part.startsWith(`${placeOf(stream).folders.join('.')}.`)
+    if (isOfDay) yield* readPart(dirname(path), path, { writer: '', part, bytes: Infinity, lines: Infinity })
+    return
+  }
   const parts = await partsOf(path, stream).catch(async (error: unknown) => {
     throw await fileFailure(error, `${path}/${placeOf(stream).relative}`)
   })
   const whole = parts.map(({ name }) => ({ writer: '', part: name, bytes: Infinity, lines: Infinity }))
   yield* readCommitted(path, stream, whole)
 }
+
+/** Of a copy that `reconcile` keeps of what it cuts. */
+const copyName = /^zone=\d+\.day=\d{4}-\d\d-\d\d\..+\.from-\d+$/
 
 async function partsOf(path: string, stream: Pick<Stream, 'zone' | 'day'>): Promise<PartOnDisk[]> {
   const root = await findRoot(path)
@@ -95,7 +106,7 @@ const pieceBytes = 262_144
 const mostLineBytes = 67_108_864
 
 /** Lines that end within one piece of a file. */
-export interface LineBatch {
+interface LineBatch {
   readonly lines: readonly string[]
   /** Length of the uncompressed file up to and including the last of them. */
   readonly end: number
@@ -103,14 +114,14 @@ export interface LineBatch {
   readonly isTorn?: true
 }
 
-/** Yields a part's whole lines between two offsets of its uncompressed bytes, in bounded pieces. */
-export async function* readLines(path: string, from = 0, to = Infinity): AsyncGenerator<LineBatch> {
-  let offset = isCompressed(path) ? 0 : from
-  let end = from
+/** Yields a part's whole lines up to an offset of its uncompressed bytes, in bounded pieces. */
+export async function* readLines(path: string, to = Infinity): AsyncGenerator<LineBatch> {
+  let offset = 0
+  let end = 0
   let begun: Buffer[] = []
-  const pieces: AsyncIterable<Buffer> = await readBytes(path, from)
+  const pieces: AsyncIterable<Buffer> = await readBytes(path)
   for await (const piece of pieces) {
-    const bytes = piece.subarray(Math.max(0, from - offset), Math.max(0, to - offset))
+    const bytes = piece.subarray(0, Math.max(0, to - offset))
     offset += piece.length
     const last = bytes.lastIndexOf(lineBreak)
     if (last !== -1) {

@@ -1,9 +1,8 @@
 import { rename, unlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
-import type { Identity } from '../../domain/event/event.ts'
-import type { LastCopies, Reconciliation } from '../../ports/delivery.ts'
-import { committedOf, type Continuation, createPart, type OpenPart } from './append.ts'
+import type { Reconciliation } from '../../ports/delivery.ts'
+import type { Continuation } from './append.ts'
 import { whyForeign } from './compare-parts.ts'
 import { compressedLength, isLengthOf } from './compress.ts'
 import {
@@ -18,13 +17,11 @@ import {
   lookAt,
   makeFolders,
   ownFolder,
-  syncFile,
   syncFolder,
-  writeAll,
 } from './files.ts'
 import { throwIfAborted } from './keyed-mutex.ts'
 import { listParts, lookAtPart, parsePartName, type PartName, type PartOnDisk, type Place } from './parts.ts'
-import { type LineBatch, readBytes, readLines } from './read.ts'
+import { readBytes } from './read.ts'
 import { isFull } from './settings.ts'
 import type { Writer } from './writer.ts'
 
@@ -36,19 +33,19 @@ interface CleanPart {
 }
 
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
-export async function reconcile(stream: Omit<FilesAtHand, 'takeNumber'>): Promise<Continuation> {
-  const { writer, place, known, signal } = stream
+export async function reconcile(files: FilesAtHand): Promise<Continuation> {
+  const { writer, place, known, signal } = files
   const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
   const folder = await findFolder(writer.root, place.folders)
   const parts = folder === undefined ? [] : await listParts(folder)
   const onDisk = new Set(parts.map((part) => part.name))
-  let nextNumber = 1 + Math.max(0, ...[...onDisk, ...committed.keys()].map(numberOf))
-  const files: FilesAtHand = { ...stream, takeNumber: () => nextNumber++ }
+  const nextNumber = 1 + Math.max(0, ...[...onDisk, ...committed.keys()].map(numberOf))
   const clean: CleanPart[] = []
   const foreign: string[] = []
   for (const part of parts) {
     throwIfAborted(signal)
     const own = committed.get(part.name)
+    if (own === undefined && isForgotten(part, known)) continue
     const at = { ...files, part, ...(own !== undefined && { committed: own }) }
     const why = whyForeign(part, writer.owner, own, (id) => writer.ownerOf(id))
     if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
@@ -70,6 +67,11 @@ export async function reconcile(stream: Omit<FilesAtHand, 'takeNumber'>): Promis
   return { nextNumber, ...(part === undefined ? {} : { part }) }
 }
 
+/** A part whose committed length the store had, and has dropped with the checkpoint of its day. */
+function isForgotten({ parsed }: PartOnDisk, { unreadable }: Reconciliation): boolean {
+  return parsed !== undefined && unreadable !== undefined && parsed.openedAtMs < unreadable.knownSinceMs
+}
+
 function numberOf(name: string): number {
   return parsePartName(name)?.number ?? 0
 }
@@ -87,13 +89,10 @@ async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]
     await at.known.confirm()
     const held = await lookAtPart(folder, part.name)
     if (held === undefined) return []
-    const clean: CleanPart[] = []
-    for (const now of await reconcilePart({ ...at, part: held })) {
-      const after = await lookAtPart(folder, now.part)
-      if (after !== undefined && (await isClean({ ...at, part: after }, now)))
-        clean.push(...cleanPart(after, now))
-    }
-    return clean
+    await reconcilePart({ ...at, part: held })
+    const after = await lookAtPart(folder, part.name)
+    const isNowClean = after !== undefined && (await isClean({ ...at, part: after }, committed))
+    return isNowClean ? cleanPart(after, committed) : []
   } finally {
     lock.release()
   }
@@ -143,31 +142,21 @@ function sayMissing({ writer, place }: FilesAtHand, committedPart: CommittedPart
   writer.emitOnce(`short ${part}`, { name: 'FileShort', ...internalEvent })
 }
 
-type Lengths = (CommittedPart | undefined)[]
-
-/**
- * Brings one part back to its committed length. Returns that length, and the one of the part that lines were moved to.
- * The caller holds the writer's lock.
- */
-export async function reconcilePart(at: PartAtHand): Promise<CommittedPart[]> {
+/** Brings one part back to its committed length. The caller holds the writer's lock. */
+async function reconcilePart(at: PartAtHand): Promise<void> {
   const { writer, part } = at
   try {
     writer.compressor.revoke(part.path)
     for (const path of part.unfinished) await unlink(path)
-    const lengths = await lengthsOf(at, part)
-    return lengths.filter((length) => length !== undefined)
+    if (part.compressed !== undefined) await reconcileCompressed(at, part.compressed.path)
+    else if (part.plain !== undefined) await reconcilePlain(at, part.plain.size)
   } catch (error) {
     throw await fileFailure(error, part.path)
   }
 }
 
-async function lengthsOf(at: PartAtHand, { compressed, plain }: PartOnDisk): Promise<Lengths> {
-  if (compressed !== undefined) return [await reconcileCompressed(at, compressed.path)]
-  return plain === undefined ? [at.committed] : await reconcilePlain(at, plain.size)
-}
-
-async function reconcilePlain(at: PartAtHand, size: number): Promise<Lengths> {
-  const { part, committed, known } = at
+async function reconcilePlain(at: PartAtHand, size: number): Promise<void> {
+  const { part, committed } = at
   const bytes = committed?.bytes ?? 0
   if (size < bytes) {
     // A short part is neither padded nor continued.
@@ -175,34 +164,18 @@ async function reconcilePlain(at: PartAtHand, size: number): Promise<Lengths> {
     await cutTornLine(at, size)
   } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
     sayReplaced(at, 'its content is not what shieldlog wrote')
-  else if (known.lastCopies === undefined) await takeBack(at, size)
-  else return await reconcileUnreadable(at, size, known.lastCopies)
-  return [committed]
-}
-
-/** Each uncommitted line is kept unless another part has its event. */
-async function reconcileUnreadable(at: PartAtHand, size: number, lastCopies: LastCopies): Promise<Lengths> {
-  const found = await lastCopiesIn(at, lastCopies)
-  if (found === 'all') {
-    await cutTornLine(at, size)
-    return [await keepLines(at, at.part.path, lastCopies)]
-  }
-  if (found === 'none') {
-    await takeBack(at, size)
-    return [at.committed]
-  }
-  // First, since it may fail each time: a line that the format cannot read back would be moved again at each try.
-  await keepAside(at, at.committed?.bytes ?? 0)
-  const moved = await moveLines(at, lastCopies)
-  await takeBack(at, size)
-  return [at.committed, moved]
+  else await takeBack(at, size)
 }
 
 /** Cuts to the committed length, or removes a part that has none. */
 async function takeBack(at: PartAtHand, size: number): Promise<void> {
-  const { part, committed } = at
+  const { part, committed, known } = at
   const bytes = committed?.bytes ?? 0
-  if (size > bytes) await keepAside(at, bytes)
+  if (size > bytes) {
+    const copy = await keepAside(at, bytes)
+    const hasLines = (await endOfWholeLines(part.path, size)) > bytes
+    if (hasLines) await known.unreadable?.lost(copy)
+  }
   if (committed === undefined) await unlink(part.path)
   else await cutFile(part.path, bytes)
   sayCut(at, { bytes: size - bytes, keptAside: true })
@@ -218,7 +191,7 @@ async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
  * Where both forms exist, the compressed one is complete and its rename was durable, so the plain one is removed; if
  * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
  */
-async function reconcileCompressed(at: PartAtHand, path: string): Promise<CommittedPart | undefined> {
+async function reconcileCompressed(at: PartAtHand, path: string): Promise<void> {
   const { writer, part, committed, known } = at
   const length = await compressedLength(path)
   if (part.plain !== undefined) {
@@ -228,15 +201,13 @@ async function reconcileCompressed(at: PartAtHand, path: string): Promise<Commit
     }
     await unlink(part.path)
   }
-  if (isLengthOf(length, path, committed?.bytes ?? 0)) return committed
-  if (known.lastCopies !== undefined) return await keepLines(at, path, known.lastCopies)
+  if (isLengthOf(length, path, committed?.bytes ?? 0)) return
   if (committed !== undefined && length !== undefined && length < committed.bytes) sayShort(at, length)
-  else {
+  else if (known.unreadable === undefined) {
     const about = nameOf(at)
     const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
     writer.emitOnce(`compressed ${about}`, { name: 'Warned', about: 'compressed part', text })
   }
-  return committed
 }
 
 function sayShort(at: PartAtHand, found: number): void {
@@ -260,19 +231,20 @@ function sayCut(at: PartAtHand, cut: { readonly bytes: number; readonly keptAsid
 /**
  * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery of
  * a killed process, which is read again; with an older copy of the store it is everything that the copy lacks. Only the
- * longest copy per length is kept, so that a process that dies repeatedly leaves one.
+ * longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
  */
-export async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<void> {
+async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<string> {
   const { mode, dirMode } = writer.settings
   await dropOldCopies(writer.root, writer.clock.now())
   const folder = await makeFolders(writer.root, [ownFolder, copiesFolder], dirMode)
   const path = join(folder, `${place.folders.join('.')}.${part.name}.from-${from}`)
   const kept = await lookAt(path)
-  if (kept !== undefined && kept.size >= part.plain!.size - from) return
+  if (kept !== undefined && kept.size >= part.plain!.size - from) return path
   const unfinished = `${path}.unfinished`
   await copyTo({ path: unfinished, mode }, await readBytes(part.path, from), signal)
   await rename(unfinished, path)
   await syncFolder(folder)
+  return path
 }
 
 /** A stream's files during reconciliation. */
@@ -280,8 +252,6 @@ export interface FilesAtHand {
   readonly writer: Writer
   readonly place: Place
   readonly known: Reconciliation
-  /** A part number that was never used. */
-  takeNumber(): number
   readonly signal: AbortSignal
 }
 
@@ -295,98 +265,4 @@ export interface PartAtHand extends FilesAtHand {
 /** Name of the part in messages. */
 export function nameOf({ place, part }: Pick<PartAtHand, 'place' | 'part'>): string {
   return `${place.relative}/${part.name}`
-}
-
-/**
- * How many of a plain part's uncommitted lines may be the last copies of their events. A line that the format cannot
- * read back always may.
- */
-export async function lastCopiesIn(at: PartAtHand, lastCopies: LastCopies): Promise<'none' | 'some' | 'all'> {
-  let lines = 0
-  let last = 0
-  for await (const batch of readLines(at.part.path, at.committed?.bytes ?? 0)) {
-    throwIfAborted(at.signal)
-    lines += batch.lines.length
-    last += (await lastOf(at, batch.lines, lastCopies)).lines.length
-  }
-  if (last === 0) return 'none'
-  return last < lines ? 'some' : 'all'
-}
-
-/**
- * Commits the whole lines beyond the committed length, in bounded batches: each batch is committed before the next is
- * read. Lines that the format cannot read back are counted, without an identity.
- */
-export async function keepLines(
-  at: PartAtHand,
-  path: string,
-  lastCopies: LastCopies,
-): Promise<CommittedPart | undefined> {
-  let { committed } = at
-  // A killed writer may have died before its own sync.
-  await syncFile(path)
-  await syncFolder(dirname(path))
-  for await (const batch of readLines(path, committed?.bytes ?? 0)) {
-    throwIfAborted(at.signal)
-    if (batch.lines.length === 0) continue
-    committed = extended(at, committed, batch)
-    await lastCopies.keep(identitiesOf(at, batch.lines), committed)
-  }
-  return committed
-}
-
-/**
- * Writes the last copies among a plain part's uncommitted lines to a new part and commits them there, in bounded
- * batches; all lines can be cut then. After a crash in between the same is done again for the lines that are left.
- */
-export async function moveLines(at: PartAtHand, lastCopies: LastCopies): Promise<CommittedPart> {
-  const part = await createPart(at.writer, dirname(at.part.path), at.takeNumber())
-  try {
-    for await (const batch of readLines(at.part.path, at.committed?.bytes ?? 0)) {
-      throwIfAborted(at.signal)
-      const { lines, identities } = await lastOf(at, batch.lines, lastCopies)
-      if (lines.length === 0) continue
-      await append(part, lines)
-      await lastCopies.keep(identities, committedOf(part))
-    }
-    return committedOf(part)
-  } catch (error) {
-    // Nothing of it is committed: on a full disk each try would leave such a part.
-    if (part.bytes === 0) await unlink(part.path).catch(() => undefined)
-    throw error
-  } finally {
-    await part.handle.close()
-  }
-}
-
-/** The part counts only what is synced. */
-async function append(part: OpenPart, lines: readonly string[]): Promise<void> {
-  const bytes = Buffer.from(`${lines.join('\n')}\n`)
-  await writeAll(part.handle, bytes, part.path)
-  await part.handle.datasync()
-  part.bytes += bytes.length
-  part.lines += lines.length
-}
-
-/** The lines whose events no other part has, or that the format cannot read back, and the identities of the former. */
-async function lastOf({ writer }: PartAtHand, lines: readonly string[], lastCopies: LastCopies) {
-  const identified = lines.map((line) => ({ line, identity: writer.format.identify(line) }))
-  const known = identified.map(({ identity }) => identity).filter((identity) => identity !== undefined)
-  const identities = await lastCopies.unshippedOf(known)
-  const last = new Set(identities)
-  const isLast = (identity: Identity | undefined) => identity === undefined || last.has(identity)
-  return { lines: identified.filter(({ identity }) => isLast(identity)).map(({ line }) => line), identities }
-}
-
-function extended(
-  { part }: PartAtHand,
-  committed: CommittedPart | undefined,
-  { lines, end }: LineBatch,
-): CommittedPart {
-  const { writer } = part.parsed!
-  return { writer, part: part.name, bytes: end, lines: (committed?.lines ?? 0) + lines.length }
-}
-
-function identitiesOf({ writer }: PartAtHand, lines: readonly string[]): Identity[] {
-  return lines.map((line) => writer.format.identify(line)).filter((identity) => identity !== undefined)
 }

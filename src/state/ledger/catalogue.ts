@@ -57,8 +57,11 @@ export function createLists({ records, clock, root }: LedgerDeps): Lists {
     acknowledgeGaps: (gaps, atMs) =>
       write(gaps, (some, names) => {
         const keys = some.map((gap) => gapKey(gap, names))
-        const isOpen = (before: string) => before.split(' ').length === 2
-        const mark = (before = '') => (isOpen(before) ? `${before} ${atMs}` : undefined)
+        const mark = (before?: string) => {
+          const [to, recordedAt, acknowledgedAt, file] = JSON.parse(before ?? '[]') as GapValue
+          const isOpen = before !== undefined && acknowledgedAt === null
+          return isOpen ? JSON.stringify([to, recordedAt, atMs, file]) : undefined
+        }
         return changed(records, 'gaps', keys, mark)
       }),
     routes: () => list('routes', routeOf),
@@ -115,8 +118,8 @@ export function sinkOf(text: string | undefined): SinkRecord {
 export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]): Promise<Part> {
   const keys = gaps.map((gap) => gapKey(gap, names))
   return changed(records, 'gaps', keys, (before, index) => {
-    const { to, recordedAt } = gaps[index]!
-    return before === undefined ? `${to} ${recordedAt}` : undefined
+    const { to, recordedAt, file } = gaps[index]!
+    return before === undefined ? JSON.stringify([to, recordedAt, null, file] satisfies GapValue) : undefined
   })
 }
 
@@ -124,10 +127,17 @@ function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
   return `${zone}/${day}/${from}/${reason}/${names.storedOf(sink)}`
 }
 
-/** `value`: end, instant of the record, and once acknowledged that instant. */
+/** End, instant of the record, that of the acknowledgement, and the copy of cut lines; null: none. */
+type GapValue = [
+  to: number,
+  recordedAt: number,
+  acknowledgedAt: number | null,
+  file?: string | null | undefined,
+]
+
 export function gapOf(key: string, value: Uint8Array, names: Names): Gap | undefined {
   const [zone, day, from, reason, stored = ''] = key.split('/')
-  const [to, recordedAt, acknowledgedAt] = textOf(value).split(' ')
+  const [to, recordedAt, acknowledgedAt, file] = JSON.parse(textOf(value)) as GapValue
   const sink = names.sinkOf(stored)
   if (sink === undefined) return undefined
   return {
@@ -135,10 +145,11 @@ export function gapOf(key: string, value: Uint8Array, names: Names): Gap | undef
     sink,
     day: day as Day,
     from: Number(from),
-    to: Number(to),
+    to,
     reason: reason as GapReason,
-    recordedAt: Number(recordedAt),
-    ...(acknowledgedAt !== undefined && { acknowledgedAt: Number(acknowledgedAt) }),
+    recordedAt,
+    ...(acknowledgedAt !== null && { acknowledgedAt }),
+    ...(typeof file === 'string' && { file }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
@@ -43,7 +43,7 @@ async function setUp(day: Day) {
     eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
 
   /** Ships two events; of the second the commit never comes, as after `kill -9`. */
-  async function shipAndDie(sink: TransactionalSink, isEnded = true, left = ['left behind']): Promise<void> {
+  async function shipAndDie(sink: TransactionalSink, isEnded = true): Promise<void> {
     const { fence } = await store.ledger.take(stream, { id: 'dead', schedule: true })
     const confirm = async () => undefined
     const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
@@ -57,7 +57,7 @@ async function setUp(day: Day) {
       ...(isEnded && { ended }),
     }
     await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await open.deliver(left.map(event), never)
+    await open.deliver([event('left behind')], never)
     await sink.close()
     await store.ledger.release(stream, fence)
   }
@@ -82,63 +82,24 @@ async function setUp(day: Day) {
   return { store, stream, path, openSink, shipAndDie, deps, ids }
 }
 
-describe('streams that are no longer pumped', () => {
-  // Cut, the line would be lost: nobody reads the day again.
-  it.each([
-    ['can be read', dayOf(Date.now())],
-    ['can no longer be read', '2026-01-05' as Day],
-  ])('keep lines of a killed process and count them as seen, when the day %s', async (...[, day]) => {
-    const { store, stream, openSink, shipAndDie, deps, ids } = await setUp(day)
-    await shipAndDie(openSink())
-    const sink = openSink()
-    await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
-    expect(await ids()).toEqual(['kept', 'left behind'])
-    expect((await store.ledger.minutes(stream)).map(({ count }) => count)).toEqual([1])
-    const settled = await store.ledger.read(stream)
-    expect(settled?.committed.map(({ lines }) => lines)).toEqual([2])
-    await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
-    expect((await store.ledger.read(stream))?.commit).toBe(settled?.commit)
-    await sink.close()
-    await store.close()
-  })
-})
-
-describe('a part of a day that can no longer be read', () => {
-  it('is kept in many small commits, also if one of them fails', async () => {
-    const { store, stream, openSink, shipAndDie, deps, ids } = await setUp('2026-01-05' as Day)
-    const left = Array.from({ length: 5000 }, (_, index) => `left-${index}`)
-    await shipAndDie(openSink(), true, left)
-    const sizes: number[] = []
-    const counting: typeof store = {
-      ...store,
-      ledger: {
-        ...store.ledger,
-        async commit(commit) {
-          if (sizes.length === 1) throw new Failure('retry', 'store_unavailable', 'away')
-          const answer = await store.ledger.commit(commit)
-          sizes.push([...commit.seen.values()].reduce((sum, { byteLength }) => sum + byteLength, 0) / 8)
-          return answer
-        },
-      },
-    }
-    let sink = openSink()
-    const reconcilerOf = () =>
-      createSinkReconciler({ ...deps, store: counting, sinks: new Map([['archive', sink]]) })
-    await expect(reconcilerOf().reconcileAll(never)).rejects.toMatchObject({ code: 'store_unavailable' })
-    expect(sizes).toHaveLength(1)
-    sizes.push(0)
-    await sink.close()
-    sink = openSink()
-    await reconcilerOf().reconcileAll(never)
-    expect(sizes.length).toBeGreaterThan(3)
-    expect(Math.max(...sizes)).toBeLessThan(2500)
-    expect(await ids()).toEqual(['kept', ...left])
-    // The event that was committed first is not in the ledger of this test.
-    expect((await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)).toBe(5000)
-    expect((await store.ledger.read(stream))?.committed.map(({ lines }) => lines)).toEqual([5001])
-    await sink.close()
-    await store.close()
-  })
+it.each([
+  ['can be read', dayOf(Date.now())],
+  ['can no longer be read', '2026-01-05' as Day],
+])('of a complete day that %s, lines of a killed process are cut, and a copy is kept', async (...[, day]) => {
+  const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(day)
+  await shipAndDie(openSink())
+  const sink = openSink()
+  await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
+  expect(await ids()).toEqual(['kept'])
+  const aside = join(path, '.shieldlog', 'aside')
+  expect(readdirSync(aside).map((name) => readFileSync(join(aside, name), 'utf8'))).toEqual([
+    expect.stringContaining('left behind'),
+  ])
+  // The last scan of a complete day has shipped all that the API lists.
+  expect(await store.catalogue.gaps()).toEqual([])
+  expect((await store.ledger.read(stream))?.commit).toBe(1)
+  await sink.close()
+  await store.close()
 })
 
 describe('a stream that others have finished', () => {

@@ -2,13 +2,8 @@ import type { Delivery, CommittedPart } from '../../../src/domain/event/delivery
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type {
-  LastCopies,
-  OpenStream,
-  Reconciliation,
-  TransactionalSink,
-} from '../../../src/ports/delivery.ts'
-import { identityIn, lineOf } from './entry.ts'
+import type { OpenStream, Reconciliation, TransactionalSink } from '../../../src/ports/delivery.ts'
+import { lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
 
 interface Part {
@@ -43,7 +38,7 @@ export class ModelFiles {
       reconcile: async (stream, known) => {
         await life.step('before open')
         const parts = this.#partsOf(stream)
-        const committed = await this.#reconcile(parts, writer, known, life)
+        const committed = await this.#reconcile(parts, writer, known)
         await life.step('after open')
         return this.#openStream(parts, writer, committed, life)
       },
@@ -56,8 +51,7 @@ export class ModelFiles {
   async #reconcile(
     parts: Map<string, Part>,
     writer: string,
-    { committed: before, confirm, lastCopies }: Reconciliation,
-    life: Life,
+    { committed: before, confirm }: Reconciliation,
   ): Promise<CommittedPart[]> {
     const committed = new Map(before.map((committedPart) => [committedPart.part, committedPart]))
     for (const [name, part] of new Map(parts)) {
@@ -69,20 +63,6 @@ export class ModelFiles {
       if (isOther) this.#alive.add(part.writer)
       try {
         await confirm()
-        const from = known?.lines ?? 0
-        const last = lastCopies === undefined ? [] : await lastOf(part.lines.slice(from), lastCopies)
-        if (last.length > 0 && last.length === part.lines.length - from) {
-          committed.set(name, await keep(part, name, { from, lastCopies: lastCopies!, life }))
-          continue
-        }
-        if (last.length > 0) {
-          const newName = nameFor(writer, (each) => !parts.has(each) && !committed.has(each))
-          const moved = { writer, lines: last }
-          parts.set(newName, moved)
-          await life.step('amid keeping')
-          committed.set(newName, await keep(moved, newName, { from: 0, lastCopies: lastCopies!, life }))
-          await life.step('amid keeping')
-        }
         if (known === undefined) parts.delete(name)
         else part.lines.length = Math.min(part.lines.length, known.lines)
       } finally {
@@ -138,28 +118,5 @@ function nameFor(writer: string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = `${number}-${writer}.ndjson`
     if (isFree(name)) return name
-  }
-}
-
-/** The lines whose events no other part has. */
-async function lastOf(lines: readonly string[], lastCopies: LastCopies): Promise<string[]> {
-  const identities = lines.map(identityIn)
-  const last = new Set(await lastCopies.unshippedOf(identities))
-  return lines.filter((_, index) => last.has(identities[index]!))
-}
-
-/** In batches so small that a process often dies between two of them. */
-async function keep(
-  { writer, lines }: Part,
-  name: string,
-  { from, lastCopies, life }: { from: number; lastCopies: LastCopies; life: Life },
-): Promise<CommittedPart> {
-  for (let end = from; ;) {
-    const begin = end
-    end = Math.min(begin + 2, lines.length)
-    const committed = { writer, part: name, bytes: end, lines: end }
-    await lastCopies.keep(lines.slice(begin, end).map(identityIn), committed)
-    if (end === lines.length) return committed
-    await life.step('amid keeping')
   }
 }

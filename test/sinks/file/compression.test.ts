@@ -149,20 +149,6 @@ it('never cuts a compressed part, and reports that its lines will be written twi
   expect(bench.named('Warned')).toHaveLength(1)
 })
 
-it('commits the lines of a compressed part of a day that can no longer be read', async () => {
-  const sink = compressing('gzip')
-  await ledger.ship(sink, buildEvents(10, 'a'))
-  await (await ledger.open(sink)).close()
-  clock.advance(120_000)
-  await compressed()
-  const [committedPart] = ledger.committed.values()
-  const half = committedPart!.bytes / 2
-  ledger.committed.set(committedPart!.part, { ...committedPart!, bytes: half, lines: 5 })
-  await ledger.open(sink, false)
-  expect(ledger.kept).toEqual([['a-5', 'a-6', 'a-7', 'a-8', 'a-9']])
-  expect([...ledger.committed.values()]).toEqual([committedPart])
-})
-
 /** No real disk turns bits over when it is told to. */
 function damaging(handle: FileHandle): FileHandle {
   const write = handle.write.bind(handle)

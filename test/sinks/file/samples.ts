@@ -2,7 +2,7 @@ import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { Format, AnySink, LastCopies, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
+import type { Format, AnySink, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
 
 /** One JSON object a line: small, and it can refuse. */
 export const contractFormat: Format = {
@@ -54,13 +54,10 @@ export class StreamLedger {
   readonly committed = new Map<string, CommittedPart>()
   /** What `confirm` answers: is the fence of the last open still the latest? */
   confirm = (): Promise<void> => Promise.resolve()
-  /** Ids of events that others have shipped. */
-  readonly shipped = new Set<string>()
-  /** Each batch of lines that a sink asked about, and each that it kept. */
-  readonly asked: string[][] = []
-  readonly kept: string[][] = []
-  /** Called before a batch that was kept is committed. */
-  beforeAdoption = (): Promise<void> => Promise.resolve()
+  /** Copies of lines that a sink was about to cut on a day that can no longer be read. */
+  readonly lost: string[] = []
+  onLost = (): Promise<void> => Promise.resolve()
+  knownSinceMs = 0
 
   constructor(stream: Stream, storeId = 'store-1') {
     this.stream = stream
@@ -68,23 +65,15 @@ export class StreamLedger {
   }
 
   known(readable = true): Reconciliation {
-    const lastCopies: LastCopies = {
-      unshippedOf: async (identities) => {
-        this.asked.push(identities.map(({ id }) => id))
-        return identities.filter(({ id }) => !this.shipped.has(id))
-      },
-      keep: async (identities, part) => {
-        await this.beforeAdoption()
-        this.kept.push(identities.map(({ id }) => id))
-        for (const { id } of identities) this.shipped.add(id)
-        this.commit([part])
-      },
+    const lost = async (copy: string) => {
+      this.lost.push(copy)
+      await this.onLost()
     }
     return {
       storeId: this.storeId,
       committed: [...this.committed.values()],
       confirm: () => this.confirm(),
-      ...(!readable && { lastCopies }),
+      ...(!readable && { unreadable: { knownSinceMs: this.knownSinceMs, lost } }),
     }
   }
 

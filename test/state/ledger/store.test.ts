@@ -1,3 +1,6 @@
+import { expect, it } from 'vitest'
+import type { Day } from '../../../src/domain/day.ts'
+import type { Gap } from '../../../src/domain/gap.ts'
 import { createMemoryRecords, type MemoryState } from '../../../src/state/memory/records.ts'
 import { openLedger } from '../../../src/state/ledger/store.ts'
 import type { Store } from '../../../src/ports/store.ts'
@@ -27,3 +30,22 @@ async function open(): Promise<OpenedStore> {
 
 checkpointStoreContract('memory', open)
 checkpointStoreProperty('memory', open, 200)
+
+it('keeps the copy of cut lines that a gap names, also once it is acknowledged', async () => {
+  const { store, close } = await open()
+  const gap: Gap = {
+    zone: 1,
+    sink: 'archive',
+    day: '2026-11-20' as Day,
+    from: 1,
+    to: 2,
+    reason: 'unreadable',
+    recordedAt: 3,
+    file: '/var/my events/.shieldlog/aside/zone=1.from-0',
+  }
+  await store.catalogue.addGaps([gap])
+  expect(await store.catalogue.gaps()).toEqual([gap])
+  await store.catalogue.acknowledgeGaps([gap], 4)
+  expect(await store.catalogue.gaps()).toEqual([{ ...gap, acknowledgedAt: 4 }])
+  await close()
+})
