@@ -212,9 +212,8 @@ async function drainBackfills(
       clock,
       plan: planOwn,
       pump,
-      streams: () => config.workers.backfillStreams,
+      places: { live: 0, backfill: config.workers.backfillStreams },
       heartbeat: () => store.ledger.heartbeat(holder),
-      progressed: () => undefined,
     },
     signal,
   )

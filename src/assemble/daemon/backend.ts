@@ -4,7 +4,7 @@ import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import type { SharedLimits, Schedule } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
-import type { BullmqScheduleDeps } from '../../schedule/bullmq/options.ts'
+import type { BullmqScheduleDeps } from '../../schedule/bullmq/schedule.ts'
 import type { TickTracing } from '../../telemetry/tracing.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
-import { createLocalSchedule } from '../../schedule/local/schedule.ts'
+import { LocalSchedule } from '../../schedule/local/schedule.ts'
 import type { Backend } from './backend.ts'
 import { closeInOrder } from '../close-all.ts'
 import type { Runtime } from '../runtime.ts'
@@ -42,13 +42,12 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Runtime
     readsFigures: async () => true,
     createSchedule({ config: now, plan, pump, housekeep, reconciler, turned, now: nowOf, ticks }) {
       let isReconciled = false
-      return createLocalSchedule({
+      return new LocalSchedule({
         clock,
         telemetry,
         plan: () => ticks.tick(plan),
         pump: (planned, signal) => ticks.started(() => pump(planned, signal)),
-        streams: () => now.workers.streams,
-        backfillStreams: () => now.workers.backfillStreams,
+        places: { live: now.workers.streams, backfill: now.workers.backfillStreams },
         heartbeat: () => store.ledger.heartbeat(holder),
         async housekeep(signal) {
           // Skipped when only the housekeeping has to be repeated.

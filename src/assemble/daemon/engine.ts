@@ -31,7 +31,7 @@ export interface Engine {
   /** Starts the schedule, and the reading of figures for metrics. */
   start(): Promise<void>
   /** Pumps every planned stream to its end once. Returns the streams given up. */
-  drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
+  drain(readRequestId: string, signal: AbortSignal): Promise<GivenUp[]>
   snapshot(): Promise<StateSnapshot>
   status(): Promise<StatusInSteps>
   fleet(): Promise<Fleet>
@@ -160,7 +160,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       await schedule.start()
       figures.start()
     },
-    async drain(readRequestId, signal, progressed = () => undefined) {
+    async drain(readRequestId, signal) {
       const readRequest = { id: readRequestId }
       await holds.refresh()
       await planner.remember()
@@ -169,14 +169,13 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       const givenUp = await drain(
         {
           clock,
-          streams: () => config.workers.streams,
+          places: { live: config.workers.streams, backfill: 0 },
           heartbeat: () => store.ledger.heartbeat(backend.holder),
           async plan() {
             turned('schedule')
             return (await planner.plan(readRequest)).filter(({ priority }) => priority === 'live')
           },
           pump,
-          progressed,
         },
         signal,
       )

@@ -1,17 +1,28 @@
 import type { Job } from 'bullmq'
-import { Failure, isFailure } from '../../domain/failure.ts'
+import { Failure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import { onlyStream, streamKey, type Priority } from '../../domain/stream.ts'
-import { Rests } from '../rests.ts'
-import { readJobData, type JobData } from './job-data.ts'
-import type { BullmqScheduleDeps } from './options.ts'
+import { onlyStream, streamKey, type Priority, type Stream } from '../../domain/stream.ts'
+import type { TraceCarrier } from '../../ports/process.ts'
+import { Rests, type ScheduleDeps } from '../pumping.ts'
 import type { JobOutcome } from './queue-worker.ts'
+import { readJobData, type JobData } from './queues.ts'
 
-export type PumpJobsDeps = Pick<
-  BullmqScheduleDeps,
-  'clock' | 'telemetry' | 'planned' | 'pump' | 'fail' | 'now' | 'tracing'
->
+export interface PumpJobsDeps extends Pick<ScheduleDeps, 'clock' | 'telemetry' | 'pump' | 'now'> {
+  /** One stream by the present state of the store; undefined where this configuration does not plan it. */
+  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
+  /** Commits a failure for a pump whose process died, so that the stream backs off. Throws Failure. */
+  readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
+  readonly tracing?: Tracing
+}
+
+/** Carries a trace over the queue. Neither may throw. */
+interface Tracing {
+  /** The headers that the current trace would send with a request; empty without one. */
+  readonly inject: () => TraceCarrier
+  /** Runs the work as a part of the trace that sent these headers. */
+  readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
+}
 
 /** After one crash another worker takes the stream over at once; after the next one the stream backs off. */
 const mostCrashes = 1
@@ -30,7 +41,7 @@ export class PumpJobs {
 
   constructor(deps: PumpJobsDeps) {
     this.#deps = deps
-    this.#rests = new Rests(deps.clock)
+    this.#rests = new Rests(deps)
   }
 
   async work(priority: Priority, { data, stalledCounter }: Job, signal: AbortSignal): Promise<JobOutcome> {
@@ -56,10 +67,7 @@ export class PumpJobs {
       return await this.#pumpIfDue(job, crashes, signal)
     } catch (error) {
       if (signal.aborted) return 'done'
-      this.#rests.begin(resting)
-      // A pump that lost its stream or gave way to others has not failed.
-      const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
-      if (!isKnown) this.#deps.telemetry.emit({ name: 'PumpFailed', stream: onlyStream(job), error })
+      this.#rests.begin(resting, error)
       return 'done'
     } finally {
       this.#running.delete(key)

@@ -1,24 +1,22 @@
 import { WaitingError, Worker, type Job, type Queue } from 'bullmq'
-import { cancelled, messageOf } from '../../domain/failure.ts'
+import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
-import type { Clock } from '../../ports/process.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
-import { queuePrefix } from './queues.ts'
-import type { ReportError } from './report-error.ts'
+import { redisFailureIn } from '../../redis/redis-failure.ts'
 
 /** The result of a job. `more`: the stream is to be queued again, behind those that wait. */
 export type JobOutcome = 'done' | 'more'
 
-export interface QueueWorkerOptions {
+interface QueueWorkerOptions {
   readonly queue: Queue
-  readonly keyPrefix: string
   /** Jobs worked on at once. */
   readonly places: number
   /** How long a lock lasts, and how often a worker looks for jobs whose worker died. */
   readonly lockMs: number
 }
 
-export interface QueueWorkerDeps {
+interface QueueWorkerDeps {
   readonly clock: Clock
   readonly reportError: ReportError
   /** Waits without limit while Redis is away. The worker does not close it. */
@@ -56,7 +54,7 @@ export class QueueWorker {
       this.#process(job, token, signal)
     this.#worker = new Worker(options.queue.name, process, {
       connection: deps.client,
-      prefix: queuePrefix(options.keyPrefix),
+      prefix: options.queue.opts.prefix!,
       concurrency: options.places,
       lockDuration: options.lockMs,
       stalledInterval: options.lockMs,
@@ -133,4 +131,50 @@ function isLostLock(error: unknown): boolean {
   return /could not renew lock|Missing (?:lock|key)|Lock mismatch|not in (?:the )?active/i.test(
     messageOf(error),
   )
+}
+
+/** Reports an error of the queue or its Redis. Never throws. */
+export type ReportError = (error: unknown) => void
+
+interface ErrorReport {
+  readonly reportError: ReportError
+  /** Redis has answered just now. Reports the end of the trouble once no error came for a while. */
+  readonly answered: () => void
+}
+
+const silenceMs = 5_000
+/** A Redis that is full or a replica answers, and refuses writes: something writes at least every five seconds. */
+const calmMs = 10_000
+
+/** Connections repeat an error several times a second: of each kind, one error in 5 s is reported. */
+export function createErrorReport({
+  clock,
+  telemetry,
+  server,
+}: {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  /** The name of the Redis, for people. */
+  readonly server: string
+}): ErrorReport {
+  const reportedAtMs = new Map<string, number>()
+  /** Of the latest error; undefined while all is well. */
+  let failedAtMs: number | undefined
+  return {
+    reportError(thrown) {
+      const nowMs = clock.monotonic()
+      failedAtMs = nowMs
+      const error = redisFailureIn(thrown, server)
+      const kind = isFailure(error) ? error.code : error instanceof Error ? error.message : 'thrown'
+      if (nowMs - (reportedAtMs.get(kind) ?? -Infinity) < silenceMs) return
+      if (reportedAtMs.size > 100) reportedAtMs.clear()
+      reportedAtMs.set(kind, nowMs)
+      telemetry.emit({ name: 'QueueFailed', error })
+    },
+    answered() {
+      if (failedAtMs === undefined || clock.monotonic() - failedAtMs < calmMs) return
+      failedAtMs = undefined
+      telemetry.emit({ name: 'QueueRecovered' })
+    },
+  }
 }

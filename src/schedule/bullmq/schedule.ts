@@ -1,18 +1,39 @@
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import { onlyStream, type Priority } from '../../domain/stream.ts'
 import { within } from '../../domain/promises.ts'
+import { onlyStream, type Priority } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
-import { connectRedis, type RedisClient, nameOf } from '../../redis/connection.ts'
+import { connectRedis, nameOf, type RedisClient, type RedisServers } from '../../redis/connection.ts'
 import { promptly } from '../../redis/script.ts'
-import { sharesOf } from '../fair-share.ts'
-import type { JobData } from './job-data.ts'
-import type { BullmqScheduleDeps, BullmqScheduleOptions } from './options.ts'
-import { PumpJobs } from './pump-jobs.ts'
-import { QueueWorker } from './queue-worker.ts'
-import { priorities, Queues } from './queues.ts'
+import { sharesOf, type ScheduleDeps } from '../pumping.ts'
+import { PumpJobs, type PumpJobsDeps } from './pump-jobs.ts'
+import { createErrorReport, QueueWorker, type ReportError } from './queue-worker.ts'
+import { priorities, Queues, type JobData } from './queues.ts'
 import { Ticks } from './ticks.ts'
-import { createErrorReport, type ReportError } from './report-error.ts'
+
+export interface BullmqScheduleOptions {
+  readonly connection: RedisServers
+  readonly keyPrefix: string
+  readonly role: 'all' | 'scheduler' | 'worker'
+  /** All sinks of the configuration; each has its own queues. */
+  readonly sinks: readonly string[]
+  /** How many streams of each priority this process pumps at once; sinks share them evenly. */
+  readonly streams: number
+  readonly backfillStreams: number
+  readonly tickMs: number
+  /** After this time without a renewal another worker takes the job; stalls are looked for as often. Default 15 s. */
+  readonly lockMs?: number
+}
+
+/** The roles `scheduler` and `all` call `plan` and `housekeep`, the roles `worker` and `all` call `pump`. */
+export interface BullmqScheduleDeps extends ScheduleDeps, PumpJobsDeps {
+  /** Sinks that the store knows and the configuration does not name: no worker takes their jobs any more. */
+  readonly removedSinks: () => Promise<readonly string[]>
+  /** Removes what sinks hold beyond the last commit; called every few seconds in the roles that pump. */
+  readonly reconcile: (signal: AbortSignal) => Promise<void>
+  /** Called while ticks and streams are taken from their queues, and while Redis is away. For `/healthz`. */
+  readonly turned: (loop: 'tick' | 'worker') => void
+}
 
 const everyMs = 5_000
 const housekeepMs = 600_000

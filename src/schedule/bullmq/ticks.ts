@@ -1,15 +1,12 @@
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Clock, TraceCarrier } from '../../ports/process.ts'
-import type { Reason } from './job-data.ts'
-import { jobOptions, priorities, type Queued, type Queues } from './queues.ts'
+import type { TraceCarrier } from '../../ports/process.ts'
+import { jobOptions, priorities, type Queued, type Queues, type Reason } from './queues.ts'
+import { DueTimes, type ScheduleDeps } from '../pumping.ts'
 
-export interface TicksDeps {
-  readonly clock: Clock
+interface TicksDeps extends Pick<ScheduleDeps, 'clock' | 'plan' | 'now'> {
   readonly queues: Queues
   readonly sinks: readonly string[]
-  readonly plan: () => Promise<readonly PlannedStream[]>
-  readonly now: (planned: PlannedStream) => number
   readonly trace: () => TraceCarrier | undefined
 }
 
@@ -23,8 +20,7 @@ const schedulerId = 'tick'
 export class Ticks {
   readonly #deps: TicksDeps
   readonly #tickMs: number
-  /** Streams that this process has queued before. For others it ignores the back-off from before its start once. */
-  #tried: ReadonlySet<string> = new Set()
+  readonly #dueTimes = new DueTimes()
   #restUntilMs = -Infinity
 
   constructor(tickMs: number, deps: TicksDeps) {
@@ -80,7 +76,7 @@ export class Ticks {
         const added = mine.filter(({ stream }) => !isQueued(streamKey(stream)))
         await queues.add(priority, sink, added, carrier)
       }
-    this.#tried = new Set(planned.map(({ stream }) => streamKey(stream)))
+    this.#dueTimes.triedAll(planned)
   }
 
   #dueOf(planned: readonly PlannedStream[]): (Queued & Pick<PlannedStream, 'priority'>)[] {
@@ -88,13 +84,9 @@ export class Ticks {
       const { stream, priority } = each
       const nowMs = this.#deps.now(each)
       // Never due before it is wanted: most streams are left at that.
-      if (each.wantedAtMs > nowMs || this.#dueAt(each) > nowMs) return []
+      if (each.wantedAtMs > nowMs || this.#dueTimes.atMs(each) > nowMs) return []
       const reason: Reason = each.dueAtMs <= nowMs ? 'due' : 'anew'
       return [{ stream, priority, reason }]
     })
-  }
-
-  #dueAt({ stream, dueAtMs, wantedAtMs }: PlannedStream): number {
-    return this.#tried.has(streamKey(stream)) ? dueAtMs : Math.min(dueAtMs, wantedAtMs)
   }
 }

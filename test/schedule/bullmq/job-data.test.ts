@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readJobData } from '../../../src/schedule/bullmq/job-data.ts'
+import { readJobData } from '../../../src/schedule/bullmq/queues.ts'
 
 const good = { zone: 101, day: '2026-11-20', sink: 'archive', priority: 'live', reason: 'more' }
 

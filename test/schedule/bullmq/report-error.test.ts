@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createErrorReport } from '../../../src/schedule/bullmq/report-error.ts'
+import { createErrorReport } from '../../../src/schedule/bullmq/queue-worker.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../../sinks/internal-events.ts'
 

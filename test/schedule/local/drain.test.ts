@@ -4,19 +4,16 @@ import { drain } from '../../../src/schedule/local/drain.ts'
 import { createWorkshop, hang, type Workshop } from './workshop.ts'
 
 function run(workshop: Workshop, signal = new AbortController().signal, heartbeat = async () => undefined) {
-  let progressed = 0
-  const ended = drain(
+  return drain(
     {
       clock: workshop.clock,
       plan: () => workshop.plan(),
       pump: (planned, abort) => workshop.pump(planned, abort),
-      streams: () => 3,
+      places: { live: 3, backfill: 0 },
       heartbeat,
-      progressed: () => void progressed++,
     },
     signal,
   )
-  return { ended, progressed: () => progressed }
 }
 
 /** Moves time until the drain has ended. */
@@ -39,17 +36,16 @@ describe('a drain', () => {
       if (count === stream.zone) workshop.due([stream.zone], Infinity)
       return undefined
     }
-    const { ended, progressed } = run(workshop)
-    expect(await passed(workshop, ended)).toEqual([])
+    expect(await passed(workshop, run(workshop))).toEqual([])
     expect(Object.fromEntries(pumps)).toEqual({ 1: 1, 2: 2, 3: 3, 4: 4, 5: 5 })
-    expect([workshop.mostAtOnce, progressed()]).toEqual([3, 15])
+    expect([workshop.mostAtOnce, workshop.begun.length]).toEqual([3, 15])
     expect(workshop.clock.sleeping()).toBe(0)
   })
 
   it('ends at once if nothing is planned', async () => {
     const workshop = createWorkshop()
     workshop.due([1], Infinity)
-    expect(await passed(workshop, run(workshop).ended)).toEqual([])
+    expect(await passed(workshop, run(workshop))).toEqual([])
     expect(workshop.begun).toEqual([])
   })
 
@@ -59,7 +55,7 @@ describe('a drain', () => {
       Array.from({ length: 300 }, (_, zone) => zone + 1),
       0,
     )
-    await passed(workshop, run(workshop).ended)
+    await passed(workshop, run(workshop))
     expect(workshop.begun).toHaveLength(300)
     expect(workshop.plans).toBeLessThan(30)
   })
@@ -72,7 +68,7 @@ describe('a drain', () => {
       workshop.due([2], Infinity)
       return undefined
     }
-    const givenUp = await passed(workshop, run(workshop).ended)
+    const givenUp = await passed(workshop, run(workshop))
     expect(givenUp).toMatchObject([{ planned: { stream: { zone: 1 } }, reason: 'no route' }])
     expect(workshop.begun.filter((zone) => zone === '1')).toHaveLength(4)
   })
@@ -85,7 +81,7 @@ describe('a drain', () => {
       if (++pumps === 20) workshop.due([1], Infinity)
       return pumps % 3 === 0 ? undefined : new Failure('retry', 'network', 'no route')
     }
-    expect(await passed(workshop, run(workshop).ended)).toEqual([])
+    expect(await passed(workshop, run(workshop))).toEqual([])
     expect(pumps).toBe(20)
   })
 
@@ -97,7 +93,7 @@ describe('a drain', () => {
     const workshop = createWorkshop()
     workshop.due([1], 0)
     workshop.work = () => (error instanceof Failure ? Promise.resolve(error) : Promise.reject(error))
-    expect(await passed(workshop, run(workshop).ended)).toMatchObject([{ reason: error.message }])
+    expect(await passed(workshop, run(workshop))).toMatchObject([{ reason: error.message }])
     expect(workshop.begun).toHaveLength(1)
   })
 
@@ -114,7 +110,7 @@ describe('a drain', () => {
         else return new Failure('wait', 'throttled', 'slowly', { retryAt: began + waitMs })
         return undefined
       }
-      const givenUp = await passed(workshop, run(workshop).ended)
+      const givenUp = await passed(workshop, run(workshop))
       expect([workshop.begun.length, givenUp.length]).toEqual([pumps, 2 - pumps])
       if (pumps === 2) expect(workshop.clock.now() - began).toBeGreaterThanOrEqual(waitMs)
     }
@@ -127,12 +123,12 @@ describe('a drain', () => {
     const lost = new Failure('retry', 'store_unavailable', 'no disk')
     workshop.due([1], 0)
     workshop.plan = () => (plans++ % 2 === 0 ? Promise.reject(lost) : plan())
-    expect(await passed(workshop, run(workshop).ended)).toEqual([])
+    expect(await passed(workshop, run(workshop))).toEqual([])
     workshop.due([1], 0)
     workshop.work = (_, signal) => hang(signal)
     const goesAway = plans + 2
     workshop.plan = () => (plans++ > goesAway ? Promise.reject(lost) : plan())
-    await expect(passed(workshop, run(workshop).ended)).rejects.toBe(lost)
+    await expect(passed(workshop, run(workshop))).rejects.toBe(lost)
     expect([workshop.running.size, workshop.clock.sleeping()]).toEqual([0, 0])
   })
 
@@ -145,7 +141,10 @@ describe('a drain', () => {
       workshop.due([1], Infinity)
       return undefined
     }
-    await passed(workshop, run(workshop, undefined, async () => void heartbeats++).ended)
+    await passed(
+      workshop,
+      run(workshop, undefined, async () => void heartbeats++),
+    )
     expect(heartbeats).toBeGreaterThanOrEqual(11)
   })
 
@@ -154,7 +153,7 @@ describe('a drain', () => {
     workshop.due([1, 2], 0)
     workshop.work = (_, signal) => hang(signal)
     const stop = new AbortController()
-    const { ended } = run(workshop, stop.signal)
+    const ended = run(workshop, stop.signal)
     for (let turns = 0; turns < 5; turns++) await workshop.clock.advance(100)
     stop.abort(cancelled())
     await expect(passed(workshop, ended)).rejects.toMatchObject({ code: 'cancelled' })

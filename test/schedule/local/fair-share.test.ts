@@ -1,27 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Day } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
-import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { sharesOf } from '../../../src/schedule/fair-share.ts'
-import { createPool } from '../../../src/schedule/local/pool.ts'
-import { takeNext } from '../../../src/schedule/local/take-next.ts'
-
-const day = '2026-11-20' as Day
-
-function planned(zone: number, sink: string): PlannedStream {
-  return {
-    stream: { zone, day, sink },
-    zone: { id: zone, name: String(zone), account: 'default' },
-    checkpoint: undefined,
-    state: 'open',
-    priority: 'live',
-    dueAtMs: 0,
-    wantedAtMs: 0,
-    unreadableAtMs: 0,
-    ordering: unknownOrdering,
-  }
-}
+import { Pool } from '../../../src/schedule/local/pump-loop.ts'
+import { sharesOf } from '../../../src/schedule/pumping.ts'
+import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `sink-${index}`)
 
@@ -42,20 +23,19 @@ test('sinks share all places evenly, and each has one at least', () => {
 
 test('the first stream whose sink has a free place is next; none while all places are taken', async () => {
   const held = Promise.withResolvers<void>()
-  const pool = createPool(() => 3)
-  const queue = [planned(1, 'a'), planned(2, 'a'), planned(3, 'a'), planned(4, 'b'), planned(5, 'b')]
-  const shares = new Map([
-    ['a', 2],
-    ['b', 2],
-  ])
+  const pool = new Pool()
+  const queue = ['a', 'a', 'a', 'b', 'b'].map((sink, zone) => plannedStream(streamOf(zone, sink), 'live', 0))
+  const backfill = plannedStream(streamOf(9, 'a'), 'backfill', 0)
+  const take = pool.taker({ live: 3, backfill: 1 }, [...queue, backfill])
   const started: number[] = []
-  for (let next; (next = takeNext(queue, pool, shares)) !== undefined;) {
+  for (let next; (next = take(queue)) !== undefined;) {
     started.push(next.stream.zone)
-    pool.run(String(next.stream.zone), next.stream.sink, () => held.promise)
+    pool.run(next, () => held.promise)
   }
-  expect(started).toEqual([1, 2, 4])
-  expect(queue.map(({ stream }) => stream.zone)).toEqual([3, 5])
+  expect(started).toEqual([0, 1, 3])
+  expect(queue.map(({ stream }) => stream.zone)).toEqual([2, 4])
+  expect(take([...queue, backfill])).toBe(backfill)
   held.resolve()
   await pool.drained()
-  expect(takeNext(queue, pool, shares)?.stream.zone).toBe(3)
+  expect(take(queue)?.stream.zone).toBe(2)
 })

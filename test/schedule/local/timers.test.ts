@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
+import { LocalSchedule } from '../../../src/schedule/local/schedule.ts'
 import { createWorkshop, hang, type Workshop } from './workshop.ts'
 
 interface Watched {
@@ -22,13 +22,12 @@ function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
     isTooEarly: false,
     heartbeat: async () => undefined,
   }
-  const schedule = createLocalSchedule({
+  const schedule = new LocalSchedule({
     clock: workshop.clock,
     telemetry: { emit: (internalEvent) => void workshop.internalEvents.push(internalEvent) },
     plan: () => workshop.plan(),
     pump: (planned, signal) => workshop.pump(planned, signal),
-    streams: () => streams,
-    backfillStreams: () => backfillStreams,
+    places: { live: streams, backfill: backfillStreams },
     heartbeat: async () => {
       watched.heartbeats++
       await watched.heartbeat()
