@@ -1,5 +1,5 @@
 import { rolldown } from 'rolldown'
-import { fileShape } from '../src/config/schema/file-shape.ts'
+import { fileShape } from '../src/config/file-shape.ts'
 
 /**
  * What the sources use of packages whose entries load much more: of undici a second fetch, WebSocket, caches and mocks,
@@ -69,7 +69,7 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
       {
         name: 'shape of the configuration as data',
         transform(_code, id) {
-          if (!id.endsWith('/src/config/schema/file-shape.ts')) return undefined
+          if (!id.endsWith('/src/config/file-shape.ts')) return undefined
           return `export const fileShape = JSON.parse(${JSON.stringify(JSON.stringify(fileShape))})`
         },
       },

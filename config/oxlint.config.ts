@@ -208,7 +208,7 @@ const importRules = parts.flatMap((part) =>
 )
 
 const readersOfEnvironment = [
-  '**/src/config/load/**',
+  '**/src/config/load.ts',
   '**/src/commands/init/document.ts',
   '**/src/commands/program-name.ts',
   '**/src/transport/proxy-of.ts',
@@ -285,7 +285,7 @@ export default defineConfig({
           {
             object: 'process',
             property: 'env',
-            message: 'make it a setting: config/load reads the environment',
+            message: 'make it a setting: config/load.ts reads the environment',
           },
         ],
       },

@@ -9,7 +9,7 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadConfig } from '../src/config/load/load.ts'
+import { loadConfig } from '../src/config/load.ts'
 import { startProcess } from './setup/processes.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'

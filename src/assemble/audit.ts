@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { DayView } from '../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import { daysFrom, type Day } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import { dayOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, messageOf, Failure } from '../domain/failure.ts'

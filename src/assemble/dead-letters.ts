@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import type { Day } from '../domain/day.ts'
 import type { DeadLetterCount, DeadLetter, RefusalReason } from '../domain/event/delivery.ts'
 import type { Identity, Event } from '../domain/event/event.ts'

@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import type { Gap } from '../domain/gap.ts'
 import { withStoreToLook } from './state.ts'
 

@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.ts'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import { dayOf, firstReadable, type Day, daysFrom } from '../domain/day.ts'
 import type { Refusal } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'

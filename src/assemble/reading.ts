@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import type { AccountGate, Clock } from '../ports/process.ts'
 import type { Source } from '../ports/delivery.ts'
 import { createAccountGate } from '../shield/client/account-gate.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import type { Telemetry } from '../ports/process.ts'
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'

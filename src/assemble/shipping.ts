@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'

@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.ts'
-import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure } from '../domain/failure.ts'
 import { knownSinks, renameSink } from '../maintenance/housekeeping/rename-sink.ts'
 import { hasPlace, heldSinks, rememberSinks, type HeldSinks } from './held-sinks.ts'

@@ -1,5 +1,5 @@
-import type { Config } from '../config/schema/schema.ts'
-import type { RedisStateConfig } from '../config/schema/state.ts'
+import type { Config } from '../config/schema.ts'
+import type { RedisStateConfig } from '../config/state.ts'
 import { isFailure } from '../domain/failure.ts'
 import { readProcessName } from '../domain/plan/process-name.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
-import type { Loaded } from '../config/load/load.ts'
+import type { Loaded } from '../config/load.ts'
 import type { Status } from '../domain/status/status.ts'
 import { Planner } from '../plan/planner.ts'
 import { createApiClock } from '../pump/api-clock.ts'

@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts'
-import type { Loaded } from '../config/load/load.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Loaded } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
 import type { ZoneList } from '../domain/zone-list.ts'
 import type { Store } from '../ports/store.ts'
 import { listAccounts } from './reading.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { Needs } from '../config/load/checks.ts'
-import type { Loaded } from '../config/load/load.ts'
+import type { Needs } from '../config/resolve.ts'
+import type { Loaded } from '../config/load.ts'
 
 export interface Output {
   write(text: string): unknown

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander'
 import { nativeSchema } from '../formats/native-schema.ts'
-import type { Loaded } from '../config/load/load.ts'
-import { configJsonSchema } from '../config/schema/json-schema.ts'
-import { effectiveYaml } from '../config/show/print.ts'
+import type { Loaded } from '../config/load.ts'
+import { configJsonSchema } from '../config/json-schema.ts'
+import { effectiveYaml } from '../config/effective.ts'
 import type { Output, Registration } from './command.ts'
 import { example } from './program-name.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { withStoredZones } from '../assemble/zones-for-commands.ts'
 import { withGapTasks } from '../assemble/gaps.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/gap.ts'
 import { zoneLabel } from '../domain/status/problems.ts'
 import { iso } from '../domain/text/time.ts'

@@ -132,7 +132,7 @@ export async function createProgram(
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
   const named = argv === undefined ? names : namesIn(argv)
   if (named.length === 0) return argv?.[0] === '--version' ? program : describeAll(program)
-  const { loadConfig } = await import('../config/load/load.ts')
+  const { loadConfig } = await import('../config/load.ts')
   const load: Registration['load'] = (command, needs = 'zones', overrides = {}) => {
     const { config } = command.optsWithGlobals<{ config?: string }>()
     return loadConfig({ argv: { config, overrides }, needs })

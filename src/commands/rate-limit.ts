@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { maskUrl } from '../config/schema/shown.ts'
+import { maskUrl } from '../config/effective.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { printable, wrapPlain, pad, widestOf } from '../domain/text/terminal-text.ts'
 import { wholeNumber, chooseAccount } from './options.ts'
@@ -21,7 +21,7 @@ import { nameOf } from '../shield/rules/enumerations.ts'
 import type { NotShown } from '../shield/rules/not-shown.ts'
 import type { RateLimitRule } from '../shield/rules/rule.ts'
 import { readFile, stat } from 'node:fs/promises'
-import { parseYaml } from '../config/load/yaml-text.ts'
+import { parseYaml } from '../config/source.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
 
 interface UpdateOptions {

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { withListedZones } from '../assemble/zones-for-commands.ts'
 import { lineOf, tailEvents, wantedBy } from '../assemble/look.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { unknownWord } from '../domain/event/known-words.ts'
 import type { Event } from '../domain/event/event.ts'
 import { inertJson } from '../domain/text/json-text.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { isFailure, messageOf, type Failure } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
 import { printable } from '../domain/text/terminal-text.ts'

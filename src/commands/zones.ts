@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { listAccounts } from '../assemble/reading.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { messageOf } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { exitCodes } from './command.ts'

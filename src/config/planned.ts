@@ -1,6 +1,6 @@
 import type { Policy } from '../domain/policy.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Config } from './schema/schema.ts'
+import type { Config } from './schema.ts'
 
 const zonesByConfig = new WeakMap<Config, readonly Zone[]>()
 

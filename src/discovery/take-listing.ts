@@ -1,5 +1,5 @@
 import { policyOf } from '../config/planned.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Gap } from '../domain/gap.ts'
 import { unreadOf } from '../domain/plan/stream-state.ts'

@@ -1,4 +1,4 @@
-import type { AccountConfig, Config } from '../config/schema/schema.ts'
+import type { AccountConfig, Config } from '../config/schema.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { FoundZone } from '../domain/zone-list.ts'
 

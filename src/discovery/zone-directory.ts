@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema/schema.ts'
+import type { Config } from '../config/schema.ts'
 import { Failure } from '../domain/failure.ts'
 import { isGone } from '../domain/zone-list.ts'
 import type { FoundZone, ZoneList } from '../domain/zone-list.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConfigFile } from '../../src/config/schema/schema.ts'
-import { type Setting, settingsOf } from '../../src/config/schema/settings.ts'
-import { type Shape, forms, shapeOf } from '../../src/config/schema/shape.ts'
+import { ConfigFile } from '../../src/config/schema.ts'
+import { type Setting, settingsOf, type Shape, forms, shapeOf } from '../../src/config/shape.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { basics, errorsOf, load } from './loading.ts'
 

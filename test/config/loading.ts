@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ConfigErrors, type ConfigError } from '../../src/config/schema/config-errors.ts'
-import { type LoadOptions, type Loaded, loadConfig } from '../../src/config/load/load.ts'
+import { ConfigErrors, type ConfigError } from '../../src/config/errors.ts'
+import { type LoadOptions, type Loaded, loadConfig } from '../../src/config/load.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 export interface Given extends Omit<LoadOptions, 'cwd'> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { withZones } from '../../src/discovery/with-zones.ts'
-import { unknownZoneWarnings } from '../../src/config/load/warnings.ts'
+import { unknownZoneWarnings } from '../../src/config/warnings.ts'
 import { knownWords } from '../../src/domain/event/known-words.ts'
 import { dispositionOf } from '../../src/formats/describe-event.ts'
 import { basics, load } from './loading.ts'

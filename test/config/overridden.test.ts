@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { overriddenText } from '../../src/config/load/overridden.ts'
+import { overriddenText } from '../../src/config/layers.ts'
 import { basics, load } from './loading.ts'
 
 test('lists the settings of the file that the environment overrides, without values', () => {

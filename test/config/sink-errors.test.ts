@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorLine } from '../../src/config/schema/config-errors.ts'
+import { errorLine } from '../../src/config/errors.ts'
 import { basics, errorsOf } from './loading.ts'
 
 const linesOf = (sinks: string) => errorsOf({ yaml: `${basics}sinks:\n${sinks}` }).map(errorLine)

@@ -1,9 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Path, pathText } from '../../src/config/schema/path.ts'
-import { ConfigFile } from '../../src/config/schema/schema.ts'
-import { environmentName, settingsOf } from '../../src/config/schema/settings.ts'
-import { type Shape, forms, isScalar, shapeOf } from '../../src/config/schema/shape.ts'
-import { typeText } from '../../src/config/schema/type-text.ts'
+import { type Path, pathText } from '../../src/config/errors.ts'
+import { ConfigFile } from '../../src/config/schema.ts'
+import {
+  environmentName,
+  settingsOf,
+  type Shape,
+  forms,
+  isScalar,
+  shapeOf,
+  typeText,
+} from '../../src/config/shape.ts'
 import { markdownTable } from './table.ts'
 
 /** One setting as the reference names it. */

@@ -1,5 +1,5 @@
 import { policyOf } from '../../src/config/planned.ts'
-import { loadConfig } from '../../src/config/load/load.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
 import type { Pace } from '../setup/wait-for.ts'

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock.ts'
 import { StoreTasks } from '../../src/assemble/dead-letters.ts'
 import { openExistingStore } from '../../src/assemble/state.ts'
-import { loadConfig } from '../../src/config/load/load.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'
 

@@ -1,4 +1,4 @@
-import { RedactConfig } from '../../src/config/schema/schema.ts'
+import { RedactConfig } from '../../src/config/schema.ts'
 import type { Json, JsonObject } from '../../src/domain/text/json.ts'
 import type { RedactionSettings } from '../../src/shield/redaction/redact.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Agent } from 'undici'
-import { loadConfig } from '../../src/config/load/load.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { createFakeClock } from '../fakes/fake-clock.ts'

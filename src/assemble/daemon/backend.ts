@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { keepLatest, type Latest } from '../../domain/promises.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { LocalSchedule } from '../../schedule/local/schedule.ts'
 import type { Backend } from './backend.ts'

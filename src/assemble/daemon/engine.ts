@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'

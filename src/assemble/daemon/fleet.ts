@@ -1,5 +1,5 @@
-import type { Config } from '../../config/schema/schema.ts'
-import type { RedisStateConfig } from '../../config/schema/state.ts'
+import type { Config } from '../../config/schema.ts'
+import type { RedisStateConfig } from '../../config/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { Backend, Role } from './backend.ts'
 import type { Runtime } from '../runtime.ts'

@@ -1,7 +1,7 @@
-import { compareConfigs, type Comparison } from '../../config/show/compare.ts'
-import { ConfigErrors, errorLine } from '../../config/schema/config-errors.ts'
-import type { Loaded } from '../../config/load/load.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import { compareConfigs, type Comparison } from '../../config/compare.ts'
+import { ConfigErrors, errorLine } from '../../config/errors.ts'
+import type { Loaded } from '../../config/load.ts'
+import type { Config } from '../../config/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Telemetry } from '../../ports/process.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../assemble/backfill-archive.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
-import type { Config, SinkConfig } from '../../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'

@@ -1,7 +1,7 @@
 import type { BackfillLook, InPlace } from '../../assemble/backfill.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { streamKey } from '../../domain/stream.ts'
 import { leftOutLines } from './text.ts'
 import { exitCodes, type Io } from '../command.ts'
@@ -12,7 +12,7 @@ import type { Clock } from '../../ports/process.ts'
 import { openBackfillTasks, shippingProcess, type BackfillTasks } from '../../assemble/backfill.ts'
 import type { Command } from 'commander'
 import { createBackfillView, type BackfillView } from './view.ts'
-import type { Loaded } from '../../config/load/load.ts'
+import type { Loaded } from '../../config/load.ts'
 import type { Registration } from '../command.ts'
 
 export interface ServeJob {

@@ -1,7 +1,7 @@
 import type { BackfillLook } from '../../assemble/backfill.ts'
 import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
 import { withoutSink } from '../../domain/failure.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { fractionOf, pagesText } from './text.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { startChecks, type Checks } from '../../assemble/check.ts'
-import type { Loaded } from '../../config/load/load.ts'
+import type { Loaded } from '../../config/load.ts'
 import { exitCodes, type Io } from '../command.ts'
 import type { Registration } from '../command.ts'
 import { example } from '../program-name.ts'

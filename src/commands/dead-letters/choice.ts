@@ -6,8 +6,8 @@ import {
   withDeadLetterTasks,
 } from '../../assemble/dead-letters.ts'
 import { withStoredZones } from '../../assemble/zones-for-commands.ts'
-import type { Needs } from '../../config/load/checks.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import type { Needs } from '../../config/resolve.ts'
+import type { Config } from '../../config/schema.ts'
 import type { DeadLetterCount } from '../../domain/event/delivery.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
 import { printable } from '../../domain/text/terminal-text.ts'

@@ -1,4 +1,4 @@
-import { SinkConfig, ConfigFile } from '../../config/schema/schema.ts'
+import { SinkConfig, ConfigFile } from '../../config/schema.ts'
 import {
   forms,
   property,
@@ -8,10 +8,10 @@ import {
   isPlainObject,
   objectForm,
   scalarForm,
-} from '../../config/schema/shape.ts'
+} from '../../config/shape.ts'
 import { resolve } from 'node:path'
-import { coerce } from '../../config/load/coerce.ts'
-import { isTemplate } from '../../config/load/expand.ts'
+import { coerce } from '../../config/layers.ts'
+import { isTemplate } from '../../config/prepare.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { withStoredZones } from '../../assemble/zones-for-commands.ts'
 import { createStatusReader } from '../../assemble/status.ts'
-import type { SinkConfig, Config } from '../../config/schema/schema.ts'
+import type { SinkConfig, Config } from '../../config/schema.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { commandLine, example } from '../program-name.ts'
 import { collectNames, chooseSinks, chooseZones } from '../options.ts'

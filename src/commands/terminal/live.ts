@@ -1,6 +1,6 @@
 import type { Output } from '../command.ts'
 import { systemClock } from '../../clock.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import { iso } from '../../domain/text/time.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { wrapped } from './terminal.ts'

@@ -1,5 +1,5 @@
 import type { Daemon } from '../../assemble/daemon/daemon.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config } from '../../config/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io, Output } from '../command.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'yaml'
-import { loadConfig } from '../../../src/config/load/load.ts'
+import { loadConfig } from '../../../src/config/load.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { formats, type FormatName } from '../../../src/formats/registry.ts'

@@ -29,7 +29,7 @@ keepCompiled()
 giveRoomUnderLoad()
 const { Daemon } = await import('../../../src/assemble/daemon/daemon.ts')
 const { createRuntime } = await import('../../../src/assemble/runtime.ts')
-const { loadConfig } = await import('../../../src/config/load/load.ts')
+const { loadConfig } = await import('../../../src/config/load.ts')
 
 /** All that `run --once` does, with every setting at its default but where things are. */
 const { url, zones, days, folder, sink, state, again = false, offsetMs = 0 } = taskOf() as ShipTask

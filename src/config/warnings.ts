@@ -1,13 +1,13 @@
-import { unknownWord, type WordKind } from '../../domain/event/known-words.ts'
+import { unknownWord, type WordKind } from '../domain/event/known-words.ts'
 import { statSync } from 'node:fs'
-import { isLoopback } from '../../domain/text/http-rules.ts'
-import { nearest } from '../../domain/text/nearest.ts'
-import { Secret } from '../../domain/text/secret.ts'
-import { type Path, pathText } from '../schema/path.ts'
-import type { Config, SinkConfig } from '../schema/schema.ts'
-import { type Shape, formFor, isPlainObject, property, scalarForm } from '../schema/shape.ts'
-import { isTemplate } from './expand.ts'
-import type { SourceFile } from './source-file.ts'
+import { isLoopback } from '../domain/text/http-rules.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import { Secret } from '../domain/text/secret.ts'
+import { type Path, pathText } from './errors.ts'
+import type { Config, SinkConfig } from './schema.ts'
+import { type Shape, formFor, isPlainObject, property, scalarForm } from './shape.ts'
+import { isTemplate } from './prepare.ts'
+import type { SourceFile } from './source.ts'
 
 /** Warns of credentials sent in plain text. */
 export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {

@@ -1,10 +1,20 @@
-import { coerce } from './coerce.ts'
-import type { Environment } from './expand.ts'
-import type { ConfigError } from '../schema/config-errors.ts'
-import { nearest } from '../../domain/text/nearest.ts'
-import { type Path, pathText, valueAt } from '../schema/path.ts'
-import { type Setting, isForeignName, isOurName } from '../schema/settings.ts'
-import { type Shape, forms, isPlainObject, objectForm, property } from '../schema/shape.ts'
+import type { Environment } from './prepare.ts'
+import type { ConfigError } from './errors.ts'
+import { type Path, pathText, valueAt } from './errors.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import {
+  type Setting,
+  isForeignName,
+  isOurName,
+  type Shape,
+  forms,
+  isPlainObject,
+  objectForm,
+  property,
+  acceptsNull,
+  scalarForm,
+} from './shape.ts'
+import { parseYaml } from './source.ts'
 
 /** Where a value came from. `where` names the file and line, the environment name, or the flag. */
 export interface Origin {
@@ -153,4 +163,82 @@ export function rivalsOf(form: Shape, key: string): string[] {
   if (property(form, partner) !== undefined && property(form, secret)?.['x-marks']?.kind === 'secret')
     rivals.push(partner)
   return rivals
+}
+
+export interface Coerced {
+  readonly value: unknown
+  /** It was parsed as YAML, so `${…}` inside it is expanded as in a file. */
+  readonly document: boolean
+  readonly errors: readonly ConfigError[]
+}
+
+const numeric = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+
+/** Converts text to the type of its setting. Text that does not fit stays text; the schema then refuses it. */
+export function coerce(text: string, shape: Shape, source: string): Coerced {
+  if (forms(shape).some((form) => form.const === text.trim())) return plain(text.trim())
+  if (/^\s*\{/.test(text) && objectForm(shape) !== undefined) return readDocument(text, source)
+  const list = forms(shape).find((form) => form.items !== undefined)
+  if (list?.items !== undefined) return coerceList(text, list.items, source)
+  return plain(coerceScalar(text, shape))
+}
+
+function coerceList(text: string, items: Shape, source: string): Coerced {
+  const scalar = scalarForm(items)
+  if (scalar === undefined || /^\s*(\[|-\s)/.test(text)) return readDocument(text, source)
+  const parts = text.split(',').map((part) => part.trim())
+  return plain(parts.filter((part) => part !== '').map((part) => coerceScalar(part, scalar)))
+}
+
+function plain(value: unknown): Coerced {
+  return { value, document: false, errors: [] }
+}
+
+function readDocument(text: string, source: string): Coerced {
+  const { value, errors } = parseYaml(text, source)
+  return { value, document: true, errors }
+}
+
+export function coerceScalar(text: string, shape: Shape): unknown {
+  const type = scalarForm(shape)?.type
+  const trimmed = text.trim()
+  if (acceptsNull(shape) && trimmed === 'null') return null
+  if ((type === 'number' || type === 'integer') && numeric.test(trimmed)) return Number(trimmed)
+  if (type === 'boolean' && (trimmed === 'true' || trimmed === 'false')) return trimmed === 'true'
+  return text
+}
+
+/** A setting of the file that the environment replaces, and the name that does. */
+export interface Overridden {
+  readonly path: string
+  readonly where: string
+}
+
+/** The settings that both the file and the environment give. Names only: a value may be a secret. */
+export function overriddenBy(file: unknown, { values }: Layer): Overridden[] {
+  return values.flatMap(({ setting: { path }, where }) =>
+    isGiven(file, path) ? [{ path: pathText(path), where }] : [],
+  )
+}
+
+/** Also where the file gives a secret by the name of its file, or a scalar in place of the whole object. */
+function isGiven(file: unknown, path: Path): boolean {
+  const last = String(path.at(-1))
+  const above = path.slice(0, -1)
+  const partner = last.endsWith('File') ? last.slice(0, -'File'.length) : `${last}File`
+  if ([last, partner].some((key) => isSet(valueAt(file, [...above, key])))) return true
+  return above.some((_, index) => {
+    const value = valueAt(file, path.slice(0, index + 1))
+    return isSet(value) && !isPlainObject(value)
+  })
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** One line for all of them. */
+export function overriddenText(overridden: readonly Overridden[]): string {
+  const told = overridden.map(({ path, where }) => `${path} (${where})`).join(', ')
+  return `the environment overrides the file: ${told}`
 }

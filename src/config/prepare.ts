@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
-import { messageOf } from '../../domain/failure.ts'
-import { Secret } from '../../domain/text/secret.ts'
-import { coerce } from './coerce.ts'
-import { ExpandError, type Sources, expand, isTemplate, readSecretFile } from './expand.ts'
-import type { Report } from '../schema/config-errors.ts'
+import { messageOf } from '../domain/failure.ts'
+import { Secret } from '../domain/text/secret.ts'
+import { coerce } from './layers.ts'
 import type { Origin } from './layers.ts'
-import { unresolvedHost } from '../schema/effective.ts'
-import { nearest } from '../../domain/text/nearest.ts'
-import { type Path, pathText } from '../schema/path.ts'
-import type { FieldKind } from '../fields/fields.ts'
-import { type Shape, formFor, isPlainObject, isScalar, property, scalarForm } from '../schema/shape.ts'
+import type { Report } from './errors.ts'
+import { type Path, pathText } from './errors.ts'
+import { unresolvedHost } from './effective.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import type { FieldKind } from './fields.ts'
+import { type Shape, formFor, isPlainObject, isScalar, property, scalarForm, forms } from './shape.ts'
+import { readFileSync, statSync } from 'node:fs'
+import { systemErrorText } from '../domain/text/system-error.ts'
 
 export interface Preparation {
   readonly sources: Sources
@@ -176,4 +177,156 @@ function usesSecretAt([section]: Path, on: Preparation): boolean {
 function reportExpansion(error: unknown, path: Path, on: Preparation): void {
   if (!(error instanceof ExpandError)) throw error
   on.report(path, { problem: error.message, remedy: error.remedy })
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A template or a secret file without a usable value. Its message never holds a value. */
+export class ExpandError extends Error {
+  readonly remedy: string
+
+  constructor(problem: string, remedy: string) {
+    super(problem)
+    this.name = 'ExpandError'
+    this.remedy = remedy
+  }
+}
+
+export interface Sources {
+  readonly env: Environment
+  readonly cwd: string
+  /** Called with each environment name that a template uses. */
+  readonly asked?: (name: string) => void
+}
+
+const marker = /\$\$\{|\$\{([^}]*)(\}?)/g
+
+/** True for text that `expand` would change. */
+export function isTemplate(text: string): boolean {
+  return text.includes('${')
+}
+
+/**
+ * Expands `${NAME}`, `${NAME:-default}` (the default applies when the name is unset or empty) and `${file:PATH}`; `$${`
+ * stands for `${`. Inserted values are not expanded again. Throws ExpandError.
+ */
+export function expand(text: string, sources: Sources): string {
+  return text.replaceAll(marker, (found: string, inside: string | undefined, end: string | undefined) => {
+    if (inside === undefined) return '${'
+    if (end !== '}')
+      throw new ExpandError('contains "${" without "}"', 'add "}", or write "$${" for a literal "${"')
+    return valueOf(inside, found, sources)
+  })
+}
+
+function valueOf(inside: string, found: string, sources: Sources): string {
+  if (inside.startsWith('file:')) return readSecretFile(inside.slice('file:'.length), sources.cwd)
+  const match = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(inside)
+  if (match === null)
+    throw new ExpandError(
+      'contains a "${…}" with neither a variable nor file: in it',
+      'write ${NAME}, ${NAME:-default} or ${file:/path}, or "$${" for a literal "${"',
+    )
+  const [, name = '', fallback] = match
+  sources.asked?.(name)
+  const value = sources.env[name]
+  if (fallback !== undefined && (value === undefined || value === '')) return fallback
+  if (value === undefined)
+    throw new ExpandError(
+      `uses ${found}, which is not set`,
+      `set ${name} in the environment, or write \${${name}:-default}`,
+    )
+  return value
+}
+
+const secretFileLimit = 1_048_576
+
+/** The text of a file without trailing line breaks. Relative paths start at `cwd`. Throws ExpandError. */
+export function readSecretFile(path: string, cwd: string): string {
+  const file = resolve(cwd, path)
+  try {
+    const found = statSync(file)
+    // Reading a pipe or device could block for ever.
+    if (!found.isFile())
+      throw new ExpandError(`uses ${file}, which is not a regular file`, 'use a regular file')
+    if (found.size > secretFileLimit)
+      throw new ExpandError(
+        `uses ${file}, which is larger than 1 MiB`,
+        'use a file that contains only the secret',
+      )
+    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
+  } catch (error) {
+    if (error instanceof ExpandError) throw error
+    throw new ExpandError(
+      `uses ${file}, which cannot be read: ${systemErrorText(error)}`,
+      'use a file that exists and that this user can read',
+    )
+  }
+}
+
+/** The settings with a known kind in the place of each unknown one. */
+export interface WithStandIns {
+  readonly value: unknown
+  /** Places of objects whose kind no known name is near: what is missing there may belong to another kind. */
+  readonly guessed: ReadonlySet<string>
+}
+
+/**
+ * Replaces kinds that do not exist (a sink's `type` or `preset`) by the one that is meant, so that the other settings
+ * beside them can be checked too. Undefined where there is nothing to replace.
+ */
+export function withStandIns(value: unknown, shape: Shape): WithStandIns | undefined {
+  const guessed = new Set<string>()
+  const replaced = replace(value, shape, [], guessed)
+  return replaced === value ? undefined : { value: replaced, guessed }
+}
+
+/** Returns the same value where nothing in it is replaced. */
+function replace(value: unknown, shape: Shape, path: Path, guessed: Set<string>): unknown {
+  const form = formFor(shape, value)
+  if (Array.isArray(value) && form?.items !== undefined) {
+    const { items } = form
+    const list = value.map((item: unknown, index) => replace(item, items, [...path, index], guessed))
+    return list.every((item, index) => item === value[index]) ? value : list
+  }
+  if (!isPlainObject(value)) return value
+  if (form === undefined) return standIn(value, shape, path, guessed)
+  const entries = Object.entries(value).map(([key, inner]) => {
+    const field = property(form, key)
+    return [key, field === undefined ? inner : replace(inner, field, [...path, key], guessed)] as const
+  })
+  return entries.every(([key, inner]) => inner === value[key]) ? value : Object.fromEntries(entries)
+}
+
+function standIn(
+  value: Record<string, unknown>,
+  shape: Shape,
+  path: Path,
+  guessed: Set<string>,
+): Record<string, unknown> {
+  let fitting = forms(shape).filter((form) => kindsOf(form).length > 0)
+  if (fitting.length === 0) return value
+  const all = fitting
+  for (const kind of new Set(fitting.flatMap(kindsOf))) {
+    const of = (form: Shape) => String(property(form, kind)?.const)
+    const withKind = fitting.filter((form) => property(form, kind) !== undefined)
+    const names = withKind.map(of)
+    const given = value[kind] ?? withKind.map((form) => property(form, kind)?.default).find(Boolean)
+    const meant = typeof given === 'string' && withKind.length > 0 ? nearest(given, names) : undefined
+    if (meant !== undefined) fitting = withKind.filter((form) => of(form) === meant)
+    else if (withKind.length > 0) guessed.add(pathText(path))
+  }
+  const known = (form: Shape) => Object.keys(value).filter((key) => property(form, key) !== undefined).length
+  const form = fitting.reduce((best, other) => (known(other) > known(best) ? other : best))
+  const isOfAnother = (key: string) =>
+    property(form, key) === undefined && all.some((other) => property(other, key) !== undefined)
+  return {
+    ...Object.fromEntries(Object.entries(value).filter(([key]) => !isOfAnother(key))),
+    ...Object.fromEntries(kindsOf(form).map((kind) => [kind, property(form, kind)?.const])),
+  }
+}
+
+/** The settings that select the form of an object among several. */
+function kindsOf({ properties = {} }: Shape): string[] {
+  return Object.entries(properties).flatMap(([key, field]) => (typeof field.const === 'string' ? [key] : []))
 }

@@ -1,27 +1,38 @@
-import { checkSinks, type Needs, usesSecretsOf } from './checks.ts'
-import { effective } from '../schema/effective.ts'
-import type { Environment } from './expand.ts'
-import { ConfigErrors, type ConfigError, type Report } from '../schema/config-errors.ts'
+import { checkSinks, type Needs, usesSecretsOf, defaultSink, resolveConfig } from './resolve.ts'
+import { effective, leavesOf } from './effective.ts'
+import {
+  prepare,
+  type Preparation,
+  withoutUnusedTls,
+  withStandIns,
+  type Environment,
+  expand,
+  ExpandError,
+  type Sources,
+} from './prepare.ts'
+import { ConfigErrors, type ConfigError, type Report, type Path, pathText, valueAt } from './errors.ts'
 import { complaint, flatten } from './issues.ts'
-import { type Origin, environmentLayer, flagLayer, overlay, unknownNames } from './layers.ts'
-import { overriddenBy, type Overridden } from './overridden.ts'
-import { leavesOf } from '../schema/leaves.ts'
-import { type Path, pathText, valueAt } from '../schema/path.ts'
-import { prepare, type Preparation, withoutUnusedTls } from './prepare.ts'
-import { defaultSink, resolveConfig } from './resolve.ts'
-import { type Config, ConfigFile } from '../schema/schema.ts'
-import { settingsOf } from '../schema/settings.ts'
-import { fileShape as shape } from '../schema/file-shape.ts'
-import { isPlainObject } from '../schema/shape.ts'
-import { defaultStateUrl } from '../schema/state.ts'
+import {
+  type Origin,
+  environmentLayer,
+  flagLayer,
+  overlay,
+  unknownNames,
+  overriddenBy,
+  type Overridden,
+} from './layers.ts'
+import { type Config, ConfigFile, ServerSetting } from './schema.ts'
+import { settingsOf, isPlainObject } from './shape.ts'
+import { fileShape as shape } from './file-shape.ts'
+import { defaultStateUrl } from './state.ts'
 import {
   plainHttpWarnings,
   readableSecretsWarnings,
   unknownWordWarnings,
   unknownZoneWarnings,
 } from './warnings.ts'
-import { withStandIns } from './stand-ins.ts'
-import { type SourceFile, parseSource, readSourceFile, placesIn } from './source-file.ts'
+import { type SourceFile, parseSource, readSourceFile, placesIn } from './source.ts'
+import { Failure } from '../domain/failure.ts'
 
 export interface LoadOptions {
   readonly argv?: {
@@ -212,4 +223,54 @@ function originAt(
 
 function withoutMarks({ source, where }: MarkedOrigin): Origin {
   return where === undefined ? { source } : { source, where }
+}
+
+export interface ServerAddress {
+  readonly host: string
+  readonly port: number
+}
+
+const places = { host: ['server', 'host'], port: ['server', 'port'] } as const
+const serverSettings = settingsOf(shape).filter(({ path }) =>
+  Object.values(places).some((place) => pathText(place) === pathText(path)),
+)
+
+/**
+ * Where the configured server listens. Reads nothing else, so that a probe needs no secret and does not fail because of
+ * another setting. Throws ConfigErrors for an unreadable file, and Failure for an unusable address.
+ */
+export function loadServerAddress(
+  config: string | undefined,
+  env: Environment = process.env,
+  cwd = process.cwd(),
+): ServerAddress {
+  const named = config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
+  const file = readSourceFile(named, cwd)
+  const laid = overlay(file?.value ?? {}, shape, [environmentLayer(env, serverSettings)])
+  const read = (path: Path) => textAt(laid.value, path, { env, cwd })
+  const port = read(places.port)
+  const parsed = ServerSetting.safeParse({
+    host: read(places.host),
+    port: typeof port === 'string' ? Number(port) : port,
+  })
+  const [error] = laid.errors
+  if (parsed.success && error === undefined) return parsed.data
+  const wrong = error?.path ?? ['server', ...(parsed.error?.issues[0]?.path.map(String) ?? [])]
+  const where = file === undefined ? 'the environment' : `${file.label} or the environment`
+  throw new Failure(
+    'stop',
+    'rejected',
+    `${pathText(wrong)} in ${where} is not valid; config print shows the error`,
+  )
+}
+
+function textAt(serverSettings: unknown, path: Path, sources: Sources): unknown {
+  const value = valueAt(serverSettings, path) ?? undefined
+  if (typeof value !== 'string') return value
+  try {
+    return expand(value, sources)
+  } catch (error) {
+    if (!(error instanceof ExpandError)) throw error
+    throw new Failure('stop', 'rejected', `${pathText(path)} ${error.message}; ${error.remedy}`)
+  }
 }

@@ -1,10 +1,52 @@
+import type { Report } from './errors.ts'
+import type { Config, ConfigFile, SinkConfig, AccountConfig, PollConfig, MetricsConfig } from './schema.ts'
+import { resolveState } from './state.ts'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Zone } from '../../domain/stream.ts'
-import { Secret } from '../../domain/text/secret.ts'
-import type { Report } from '../schema/config-errors.ts'
-import { type Path, pathText } from '../schema/path.ts'
-import type { AccountConfig, ConfigFile, PollConfig } from '../schema/schema.ts'
+import type { Zone } from '../domain/stream.ts'
+import { Secret } from '../domain/text/secret.ts'
+import { type Path, pathText } from './errors.ts'
+import type { App } from '../domain/figures.ts'
+import { nearest } from '../domain/text/nearest.ts'
+
+export interface Resolution {
+  readonly cwd: string
+  readonly needs: Needs
+  readonly serverConfigured: boolean
+  readonly report: Report
+}
+
+/** Checks the dependencies between settings that are valid one by one; undefined after a report. */
+export function resolveConfig(settings: ConfigFile, on: Resolution): Config | undefined {
+  const { redact, workers, deadLetters, log } = settings
+  const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
+  const { tokenFile: _tokenFile, ...server } = settings.server
+  const accounts = resolveAccounts(settings, on.needs, on.report)
+  const poll = resolvePoll(settings.poll, on.report)
+  const state = resolveState(
+    settings.state,
+    { cwd: on.cwd, readableDays: settings.poll.readableDays },
+    on.report,
+  )
+  checkSinks(settings.sinks, on.report)
+  const metrics = resolveMetrics(settings, on.report)
+  if (state === undefined) return undefined
+  return {
+    accounts,
+    api,
+    poll,
+    redact,
+    state,
+    workers,
+    sinks: settings.sinks.length === 0 ? [defaultSink] : settings.sinks,
+    deadLetters,
+    server: { ...server, configured: on.serverConfigured },
+    metrics,
+    log,
+  }
+}
+
+export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
 
 /**
  * What a command requires: zones, a key of the API, and whose secrets. A second shell seldom has those of all sections,
@@ -238,4 +280,60 @@ export function realFolder(path: string): string {
     const parent = dirname(path)
     return parent === path ? path : join(realFolder(parent), basename(path))
   }
+}
+
+/** The name of the account that api.accessKey and zones stand for. */
+const shortForm = 'default'
+
+/** Finds the account of each application; one must be named where there are several. */
+export function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): MetricsConfig {
+  const { uploadScanning, volumes } = metrics
+  const known = accounts.length === 0 ? [shortForm] : accounts.map(({ name }) => name)
+  const claim: AppClaim = { known, ids: new Set(), report }
+  const apps = (volumes?.apps ?? []).map((setting, index) =>
+    appOf(
+      typeof setting === 'string' ? { id: setting } : setting,
+      ['metrics', 'volumes', 'apps', index],
+      claim,
+    ),
+  )
+  return {
+    ...(uploadScanning !== undefined && { uploadScanning }),
+    ...(volumes !== undefined && { volumes: { ...volumes, apps } }),
+  }
+}
+
+interface AppClaim {
+  readonly known: readonly string[]
+  readonly ids: Set<string>
+  readonly report: Report
+}
+
+function appOf(
+  { id, account }: { readonly id: string; readonly account?: string | undefined },
+  at: Path,
+  { known, ids, report }: AppClaim,
+): App {
+  if (ids.has(id))
+    report(at, {
+      value: JSON.stringify(id),
+      problem: 'is listed twice',
+      remedy: 'name each application once',
+    })
+  ids.add(id)
+  if (account === undefined && known.length > 1)
+    report(at, {
+      value: JSON.stringify(id),
+      problem: 'names no account, and there are several',
+      remedy: `write { id: ${id}, account: NAME }, with one of: ${known.join(', ')}`,
+    })
+  if (account !== undefined && !known.includes(account)) {
+    const near = nearest(account, known)
+    report([...at, 'account'], {
+      value: JSON.stringify(account),
+      problem: 'is not the name of an account',
+      remedy: near === undefined ? `write one of: ${known.join(', ')}` : `did you mean ${near}?`,
+    })
+  }
+  return { id, account: account ?? known[0]! }
 }

@@ -1,11 +1,9 @@
 import type * as z from 'zod'
-import type { Complaint } from '../schema/config-errors.ts'
-import { nearest } from '../../domain/text/nearest.ts'
-import { type Path, valueAt } from '../schema/path.ts'
-import { environmentName } from '../schema/settings.ts'
-import { type Shape, formFor, forms, objectForm, property } from '../schema/shape.ts'
-import { shown } from '../schema/shown.ts'
-import { typeText } from '../schema/type-text.ts'
+import type { Complaint } from './errors.ts'
+import { type Path, valueAt } from './errors.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import { environmentName, type Shape, formFor, forms, objectForm, property, typeText } from './shape.ts'
+import { shown } from './effective.ts'
 
 export type Issue = z.core.$ZodIssue
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type Marks, marks } from '../fields/fields.ts'
+import { type Marks, marks } from './fields.ts'
+import type { Path } from './errors.ts'
 
 /**
  * The settings as plain data: the JSON Schema of the file, with shieldlog's marks. Environment names, reference, errors
@@ -97,4 +98,95 @@ export function acceptsNull(shape: Shape): boolean {
 export function property(shape: Shape, key: string): Shape | undefined {
   const own = shape.properties !== undefined && Object.hasOwn(shape.properties, key)
   return own ? shape.properties[key] : undefined
+}
+
+/** A setting that the environment can set: a scalar, a list, or a union with a scalar form. */
+export interface Setting {
+  readonly path: readonly string[]
+  readonly environment: string
+  readonly shape: Shape
+}
+
+const prefix = 'SHIELDLOG_'
+
+/** `api.maxPageBytes` → `SHIELDLOG_API_MAX_PAGE_BYTES`. */
+export function environmentName(path: Path): string {
+  const words = path.map((step) =>
+    String(step)
+      .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .toUpperCase(),
+  )
+  return prefix + words.join('_')
+}
+
+/** Every setting with an environment name, outer ones before those inside them. */
+export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[] {
+  const found: Setting[] = []
+  for (const [key, field] of Object.entries(objectForm(shape)?.properties ?? {})) {
+    const at = [...path, key]
+    const direct = forms(field).some(
+      (form) => form.items !== undefined || (isScalar(form) && form.type !== 'null'),
+    )
+    if (direct) found.push({ path: at, environment: environmentName(at), shape: field })
+    found.push(...settingsOf(field, at))
+  }
+  return found
+}
+
+/** True for a name with shieldlog's prefix that is not a setting but has another meaning: no warning. */
+export function isForeignName(name: string): boolean {
+  if (name === `${prefix}CONFIG` || name.startsWith(`${prefix}TEST_`)) return true
+  // Kubernetes sets these names in every container for a service called "shieldlog".
+  return /^SHIELDLOG_(SERVICE_(HOST|PORT)|PORT)(_|$)/.test(name)
+}
+
+export function isOurName(name: string): boolean {
+  return name.startsWith(prefix)
+}
+
+/** The type of a setting in words: `whole number from 0 to 65535`, `none | gzip`, `list of text`. */
+export function typeText(shape: Shape): string {
+  const known = forms(shape).filter(({ type }) => type !== 'null')
+  const texts = new Set(known.map(formText))
+  return [...texts].join(' or ')
+}
+
+function formText(form: Shape): string {
+  if (form.items !== undefined) return `list of ${typeText(form.items)}`
+  if (form.properties !== undefined) return `{ ${Object.keys(form.properties).join(', ')} }`
+  if (typeof form.additionalProperties === 'object') return `map of ${typeText(form.additionalProperties)}`
+  if (form.enum !== undefined) return form.enum.join(' | ')
+  if (form.const !== undefined) return JSON.stringify(form.const).replaceAll('"', '')
+  if (form.type === 'integer' || form.type === 'number') return numberText(form)
+  if (form.type === 'boolean') return 'true | false'
+  return textText(form)
+}
+
+function numberText({ type, minimum, exclusiveMinimum, maximum }: Shape): string {
+  const noun = type === 'integer' ? 'whole number' : 'number'
+  const least = exclusiveMinimum === undefined ? minimum : undefined
+  const most = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER ? undefined : maximum
+  if (exclusiveMinimum !== undefined)
+    return most === undefined
+      ? `${noun} above ${exclusiveMinimum}`
+      : `${noun} above ${exclusiveMinimum}, at most ${most}`
+  if (least === undefined) return most === undefined ? noun : `${noun}, at most ${most}`
+  return most === undefined ? `${noun} of at least ${least}` : `${noun} from ${least} to ${most}`
+}
+
+function textText(form: Shape): string {
+  switch (form['x-marks']?.kind) {
+    case 'secret':
+      return 'secret text'
+    case 'path':
+      return 'path'
+    case 'url':
+      return 'URL'
+    case 'address':
+      return 'address'
+    case 'mode':
+      return 'octal text such as "0600"'
+    default:
+      return 'text'
+  }
 }

@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import type { App } from '../../domain/figures.ts'
-import type { Secret } from '../../domain/text/secret.ts'
-import type { Zone } from '../../domain/stream.ts'
-import { FileSinkConfig } from '../../sinks/file/config.ts'
-import { HttpSinkConfig } from '../../sinks/http/config.ts'
-import { StdoutSinkConfig } from '../../sinks/stdout/config.ts'
-import { SyslogSinkConfig } from '../../sinks/syslog/config.ts'
-import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from '../fields/fields.ts'
+import type { App } from '../domain/figures.ts'
+import type { Secret } from '../domain/text/secret.ts'
+import type { Zone } from '../domain/stream.ts'
+import { FileSinkConfig } from '../sinks/file/config.ts'
+import { HttpSinkConfig } from '../sinks/http/config.ts'
+import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
+import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
+import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields.ts'
 import { StateSetting, type StateConfig } from './state.ts'
-import { TlsConfig } from '../fields/tls.ts'
+import { TlsConfig } from './tls.ts'
 
 const ZoneId = z.int().min(1).describe('Shield zone id')
 
