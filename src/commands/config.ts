@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { nativeSchema } from '../formats/native-schema.ts'
 import type { Loaded } from '../config/load.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
-import { effectiveYaml } from '../config/effective.ts'
+import { effectiveYaml } from '../config/print.ts'
 import type { Output, Registration } from './command.ts'
 import { example } from './program-name.ts'
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { safeName } from '../config/fields.ts'
+import { safeName } from '../config/fields/fields.ts'
 import { systemClock } from '../clock.ts'
 import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
 import { printable } from '../domain/text/terminal-text.ts'

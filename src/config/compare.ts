@@ -1,6 +1,6 @@
 import { Secret } from '../domain/text/secret.ts'
 import type { Config } from './schema.ts'
-import { Tls } from './tls.ts'
+import { Tls } from './fields/tls.ts'
 
 export interface Comparison {
   /** Sections of the configuration that differ. */

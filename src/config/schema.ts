@@ -6,9 +6,9 @@ import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
-import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields.ts'
+import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields/fields.ts'
 import { StateSetting, type StateConfig } from './state.ts'
-import { TlsConfig } from './tls.ts'
+import { TlsConfig } from './fields/tls.ts'
 
 const ZoneId = z.int().min(1).describe('Shield zone id')
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Marks, marks } from './fields.ts'
+import { type Marks, marks } from './fields/fields.ts'
 import type { Path } from './errors.ts'
 
 /**

@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import * as z from 'zod'
 import { Secret } from '../domain/text/secret.ts'
 import type { Report, Path } from './errors.ts'
-import { duration, marks, name, secret, secretFile } from './fields.ts'
-import { Tls, TlsConfig } from './tls.ts'
+import { duration, marks, name, secret, secretFile } from './fields/fields.ts'
+import { Tls, TlsConfig } from './fields/tls.ts'
 
 export interface SqliteStateConfig {
   readonly kind: 'sqlite'

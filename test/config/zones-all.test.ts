@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { effectiveYaml } from '../../src/config/effective.ts'
+import { effectiveYaml } from '../../src/config/print.ts'
 import { errorsOf, load } from './loading.ts'
 
 const key = 'api: { accessKey: k }\n'

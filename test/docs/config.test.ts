@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatNames } from '../../src/config/fields.ts'
+import { formatNames } from '../../src/config/fields/fields.ts'
 import { configEntries, configMarkdown, environmentNames } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
 import { load } from '../config/loading.ts'

@@ -1,4 +1,4 @@
-import { yamlText } from '../../config/effective.ts'
+import { yamlText } from '../../config/print.ts'
 import type { ConfigError } from '../../config/errors.ts'
 import { isOurName } from '../../config/shape.ts'
 import { printable } from '../../domain/text/terminal-text.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Io } from '../command.ts'
 import { isOfSection, parseAssignment, type Assignment, destinations, type Destination } from './settings.ts'
-import { safeName } from '../../config/fields.ts'
+import { safeName } from '../../config/fields/fields.ts'
 import { property, scalarForm, type Shape } from '../../config/shape.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'

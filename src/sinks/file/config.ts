@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bytes, duration, format, mode, name, onAnySink, path } from '../../config/fields.ts'
+import { bytes, duration, format, mode, name, onAnySink, path } from '../../config/fields/fields.ts'
 
 const Rotation = z
   .strictObject({

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { count, duration, marks, name, onAnySink } from '../../config/fields.ts'
-import { TlsConfig } from '../../config/tls.ts'
+import { count, duration, marks, name, onAnySink } from '../../config/fields/fields.ts'
+import { TlsConfig } from '../../config/fields/tls.ts'
 
 const Host = z
   .string()

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'

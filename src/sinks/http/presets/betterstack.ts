@@ -1,4 +1,4 @@
-import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
 import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'

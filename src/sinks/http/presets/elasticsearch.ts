@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'

@@ -1,4 +1,4 @@
-import { jsonFormatNames } from '../../../config/fields.ts'
+import { jsonFormatNames } from '../../../config/fields/fields.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { plainEndpoint, plainLimits, plainSettings, signatureMistakes } from '../protocol/plain.ts'
 

@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { addIssue, headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields.ts'
+import {
+  addIssue,
+  headerSecret,
+  httpUrl,
+  jsonFormatNames,
+  secretFile,
+} from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { checkByEmptyBatch, isSuccess, readStatus } from '../protocol/answers.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'

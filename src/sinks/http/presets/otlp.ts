@@ -1,4 +1,4 @@
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
   answerObject,

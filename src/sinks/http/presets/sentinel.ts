@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/fields.ts'
+import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { missing } from '../protocol/credentials.ts'

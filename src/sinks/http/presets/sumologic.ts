@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, jsonFormatNames } from '../../../config/fields.ts'
+import { httpUrl, jsonFormatNames } from '../../../config/fields/fields.ts'
 import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
-import { headerSecret, secretFile } from '../../../config/fields.ts'
+import { headerSecret, secretFile } from '../../../config/fields/fields.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { SettingMistake } from './define-preset.ts'
 import type { Preset } from './preset.ts'

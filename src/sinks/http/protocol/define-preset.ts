@@ -8,8 +8,8 @@ import {
   headerSecret,
   name,
   onAnySink,
-} from '../../../config/fields.ts'
-import { TlsConfig } from '../../../config/tls.ts'
+} from '../../../config/fields/fields.ts'
+import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Format } from '../../../ports/delivery.ts'
 import { headerNameError } from '../target.ts'

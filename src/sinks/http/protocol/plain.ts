@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, secret, secretFile } from '../../../config/fields.ts'
+import { httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
 import { insteadOfCredentials, signatureHeaderError } from '../target.ts'
 import { checkAddress, noAcknowledgement, readStatus } from './answers.ts'
 import { createSignature } from './credentials.ts'

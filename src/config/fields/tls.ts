@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
-import { messageOf } from '../domain/failure.ts'
+import { messageOf } from '../../domain/failure.ts'
 import { optionalPath } from './fields.ts'
-import { systemErrorText } from '../domain/text/system-error.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 
 /** PEM texts. The private key is hidden from printing and from spread, so copy the fields by name. */
 export class Tls {
