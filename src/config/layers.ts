@@ -1,4 +1,3 @@
-import type { Environment } from './prepare.ts'
 import type { ConfigError } from './errors.ts'
 import { type Path, pathText, valueAt } from './errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
@@ -15,6 +14,8 @@ import {
   scalarForm,
 } from './shape.ts'
 import { parseYaml } from './source.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where a value came from. `where` names the file and line, the environment name, or the flag. */
 export interface Origin {

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import { messageOf } from '../domain/failure.ts'
 import { Secret } from '../domain/text/secret.ts'
-import { coerce } from './layers.ts'
-import type { Origin } from './layers.ts'
+import { coerce, type Environment, type Origin } from './layers.ts'
 import type { Report } from './errors.ts'
 import { type Path, pathText } from './errors.ts'
 import { unresolvedHost } from './effective.ts'
@@ -178,8 +177,6 @@ function reportExpansion(error: unknown, path: Path, on: Preparation): void {
   if (!(error instanceof ExpandError)) throw error
   on.report(path, { problem: error.message, remedy: error.remedy })
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A template or a secret file without a usable value. Its message never holds a value. */
 export class ExpandError extends Error {
