@@ -5,7 +5,6 @@ import {
   type Preparation,
   withoutUnusedTls,
   withStandIns,
-  type Environment,
   expand,
   ExpandError,
   type Sources,
@@ -13,6 +12,7 @@ import {
 import { ConfigErrors, type ConfigError, type Report, type Path, pathText, valueAt } from './errors.ts'
 import { complaint, flatten } from './issues.ts'
 import {
+  type Environment,
   type Origin,
   environmentLayer,
   flagLayer,
