@@ -1,32 +1,20 @@
 import type { Event } from '../../domain/event/event.ts'
 import { type Failure, isFailure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/process.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import { type Asked, maskText, retryOf, stopOf, textOf, waitUntil } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
-import { readPage } from './protocol/answers.ts'
-import type { Answer, Compression, EventOutcome, Preset, Verdict } from './protocol/preset.ts'
+import type { Answer, Compression, EventOutcome, Verdict } from './protocol/preset.ts'
 import {
-  type Exchange,
-  type ExchangeResult,
+  type Answered,
   isSameRequest,
   type Prepared,
-  type PrepareRequest,
+  prepareRequest,
+  type RequestDeps,
+  sendRequest,
 } from './request.ts'
-import type { TargetSource } from './target.ts'
 
-export interface SendOptions {
-  /** How failures name the sink. */
-  readonly what: string
+export interface SendDeps extends RequestDeps {
   readonly compression: Compression
-}
-
-export interface SendDeps {
-  readonly exchange: Exchange
-  readonly prepare: PrepareRequest
-  readonly targets: TargetSource
-  readonly preset: Preset
-  readonly clock: Clock
   /** Returns [0, 1). */
   readonly random: () => number
 }
@@ -66,9 +54,8 @@ const backoff = { baseMs: 500, maxMs: 4_000 }
 /** The pump handles a longer wait: a waiting stream then occupies no worker. */
 export const maxRestMs = 2_000
 
-export function createSend(options: SendOptions, deps: SendDeps): Send {
-  const { what, compression } = options
-  const { prepare, targets, preset, clock } = deps
+export function createSend(deps: SendDeps): Send {
+  const { what, compression, targets, preset, clock } = deps
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   let restUntilMs = 0
 
@@ -79,7 +66,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     await clock.sleep(leftMs, signal)
   }
 
-  function settle({ answer, verdict }: ExchangeResult, { url, credentials }: Prepared): Sent | Failed {
+  function settle({ answer, verdict }: Answered, { url, credentials }: Prepared): Sent | Failed {
     if (verdict.kind === 'delivered' && verdict.lost === undefined) return { kind: 'delivered' }
     const asked: Asked = { what, url, forms: targets.formsWith(credentials) }
     if (verdict.kind === 'delivered') {
@@ -103,7 +90,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     return { kind: 'each', text: said, outcomes: new Map(outcomes), ...stop }
   }
 
-  function exchange(pieces: readonly Piece[], body: Body, prepared: Prepared, signal: AbortSignal) {
+  function post(pieces: readonly Piece[], body: Body, prepared: Prepared, signal: AbortSignal) {
     const headers = {
       ...prepared.headers,
       'content-type': preset.mediaType,
@@ -111,35 +98,34 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
       'idempotency-key': body.key,
     }
     const events = pieces.map(({ event }) => event)
-    const request = { method: 'POST' as const, url: prepared.url, headers, body, pieces }
-    const read = (answer: Answer) => readPage(answer) ?? preset.read(answer, events)
-    return deps.exchange({ ...request, read }, signal)
+    const read = (answer: Answer) => preset.read(answer, events)
+    return sendRequest(deps, { method: 'POST', url: prepared.url, headers, body, pieces, read }, signal)
   }
 
   /** Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again. */
   async function prepareFresh(body: Body, signal: AbortSignal): Promise<Prepared> {
     const { generation } = targets
     try {
-      return await prepare(body.bytes, undefined, signal)
+      return await prepareRequest(deps, body.bytes, undefined, signal)
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
       targets.reread()
       if (targets.generation === generation) throw error
-      return prepare(body.bytes, undefined, signal)
+      return prepareRequest(deps, body.bytes, undefined, signal)
     }
   }
 
   /** One try, and a second at once when the refused credentials have changed since they were read. */
   async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failed> {
     const prepared = await prepareFresh(body, signal)
-    const result = await exchange(pieces, body, prepared, signal)
+    const result = await post(pieces, body, prepared, signal)
     const { verdict } = result
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
     if (stop?.kind !== 'stop' || !stop.credentials) return settle(result, prepared)
     targets.reread()
-    const changed = await prepare(body.bytes, prepared.credentials, signal)
+    const changed = await prepareRequest(deps, body.bytes, prepared.credentials, signal)
     if (isSameRequest(prepared, changed)) return settle(result, prepared)
-    if (verdict.kind !== 'each') return settle(await exchange(pieces, body, changed, signal), changed)
+    if (verdict.kind !== 'each') return settle(await post(pieces, body, changed, signal), changed)
     // Only the events without an outcome are sent again, with the new credentials.
     const { stop: _, ...outcomes } = verdict
     return settle({ ...result, verdict: outcomes }, prepared)

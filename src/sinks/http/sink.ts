@@ -4,15 +4,15 @@ import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
-import { backoffMs } from '../../transport/retry.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
+import { backoffMs } from '../../transport/retry.ts'
 import { createSlots } from '../slots.ts'
 import { excerptOf } from './answer-texts.ts'
 import { cutBatches } from './bodies.ts'
 import { checkDestination } from './check.ts'
 import type { HttpSinkConfig } from './config.ts'
 import { createPreset } from './presets/registry.ts'
-import { createExchange, createPrepareRequest } from './request.ts'
+import type { RequestDeps } from './request.ts'
 import { createSend } from './send.ts'
 import { createTally, type DeliveryTally, settleBatch, type Settled } from './settle.ts'
 import { createTargetSource } from './target.ts'
@@ -40,23 +40,21 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   const { name, batch } = settings
   const { format, clock, telemetry, random = Math.random } = deps
   const preset = createPreset(settings, format)
-  const userAgent = `shieldlog/${deps.version}`
-  const targets = createTargetSource({
-    name,
-    url: preset.url,
-    configuredUrl: settings.url,
-    settings,
-    userAgent,
-  })
+  const targets = createTargetSource(settings, preset.url, `shieldlog/${deps.version}`)
   const dispatcher = createDispatcher({ tls: settings.tls, connections })
   const what = `sink ${name} (${targets.origin})`
-  const timeoutMs = settings.timeoutSeconds * 1000
-  const request = { what, dispatcher, clock, timeoutMs }
-  const slots = createSlots(connections)
-  const exchange = createExchange({ ...request, name, slots, telemetry })
-  const prepare = createPrepareRequest({ ...request, targets, preset })
-  const parts = { exchange, prepare, targets, preset, clock }
-  const send = createSend({ what, compression: settings.compression }, { ...parts, random })
+  const requests: RequestDeps = {
+    name,
+    what,
+    preset,
+    targets,
+    dispatcher,
+    slots: createSlots(connections),
+    timeoutMs: settings.timeoutSeconds * 1000,
+    clock,
+    telemetry,
+  }
+  const send = createSend({ ...requests, compression: settings.compression, random })
   const tally = createTally()
   const pause = (again: number, signal: AbortSignal) =>
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
@@ -110,7 +108,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
         close: () => Promise.resolve(),
       }
     },
-    check: (signal) => checkDestination({ ...parts, what }, signal),
+    check: (signal) => checkDestination(requests, signal),
     close: () => (closing ??= dispatcher.destroy()),
   }
 }

@@ -9,15 +9,12 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface TargetOptions {
+/** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
+export interface TargetSettings {
   readonly name: string
-  readonly url: string
-  /** The `url` of the settings, whose query and long path segments may be secrets; what the preset adds to it is not. */
-  readonly configuredUrl?: string | undefined
-  /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
-  readonly settings: { readonly headers: Readonly<Record<string, string | Secret>> }
-  /** Sent as User-Agent unless the headers set another. */
-  readonly userAgent: string
+  /** Its query and long path segments may be secrets; what the preset adds to it is not. */
+  readonly url?: string | undefined
+  readonly headers: Readonly<Record<string, string | Secret>>
 }
 
 /** Builds the target from the current secrets. */
@@ -36,17 +33,19 @@ export interface TargetSource {
 
 const secretName = /auth|key|token|secret|cookie|signature|password/i
 
-/** Throws an error that names the field for a URL or header that cannot be used. */
-export function createTargetSource(options: TargetOptions): TargetSource {
-  const { name, settings } = options
+/**
+ * `address` is where the preset posts to; `userAgent` is sent unless the headers set another. Throws an error that names
+ * the field for a URL or header that cannot be used.
+ */
+export function createTargetSource(
+  settings: TargetSettings,
+  address: string,
+  userAgent: string,
+): TargetSource {
+  const build = () => targetOf(settings, address, userAgent)
   const secrets = secretsIn(settings)
-  const before = new Set<string>()
-  for (const header of Object.keys(settings.headers)) {
-    assertUsable(name, `headers.${JSON.stringify(header)}`, headerNameError(header, before))
-    before.add(header.toLowerCase())
-  }
-  const { url } = build(options)
-  const configured = URL.parse(options.configuredUrl ?? '')
+  const { origin } = build().url
+  const configured = URL.parse(settings.url ?? '')
   let target: Target | undefined
   let generation = 0
 
@@ -60,16 +59,16 @@ export function createTargetSource(options: TargetOptions): TargetSource {
 
   function built(): Target {
     try {
-      return build(options)
+      return build()
     } catch {
       // The file of the secret may have been read while it was written.
       reread()
-      return build(options)
+      return build()
     }
   }
 
   return {
-    origin: url.origin,
+    origin,
     reread,
     get generation() {
       return generation
@@ -93,10 +92,10 @@ export function createTargetSource(options: TargetOptions): TargetSource {
   }
 }
 
-function build({ name, url, settings, userAgent }: TargetOptions): Target {
+function targetOf({ name, headers }: TargetSettings, url: string, userAgent: string): Target {
   assertUsable(name, 'url', urlError(url, insteadOfCredentials))
   const plain: Record<string, string> = { 'user-agent': userAgent }
-  for (const [header, value] of Object.entries(settings.headers)) {
+  for (const [header, value] of Object.entries(headers)) {
     const text = reveal(value)
     assertUsable(name, `headers.${header}`, headerValueError(text))
     plain[header.toLowerCase()] = text

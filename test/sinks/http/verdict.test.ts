@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Failure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import { createExchange, type Exchange, createPrepareRequest } from '../../../src/sinks/http/request.ts'
 import type { EventOutcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
 import { createSignature } from '../../../src/sinks/http/protocol/credentials.ts'
 import { createSend } from '../../../src/sinks/http/send.ts'
@@ -46,16 +45,19 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
     check: () => Promise.resolve({}),
     ...changed,
   }
-  const settings = { headers: { Authorization: token } }
-  const targets = createTargetSource({ name: 'siem', url: server.url, settings, userAgent: 'test' })
-  const request = { what: 'sink siem', timeoutMs: 5_000, dispatcher, clock: systemClock }
-  const { telemetry } = internalEvents
-  const exchange: Exchange = createExchange({ ...request, name: 'siem', slots: createSlots(2), telemetry })
-  const prepare = createPrepareRequest({ ...request, targets, preset })
-  const send = createSend(
-    { what: 'sink siem', compression: 'none' },
-    { exchange, prepare, targets, preset, clock: systemClock, random: () => 0 },
-  )
+  const send = createSend({
+    name: 'siem',
+    what: 'sink siem',
+    preset,
+    targets: createTargetSource({ name: 'siem', headers: { Authorization: token } }, server.url, 'test'),
+    dispatcher,
+    slots: createSlots(2),
+    timeoutMs: 5_000,
+    clock: systemClock,
+    telemetry: internalEvents.telemetry,
+    compression: 'none',
+    random: () => 0,
+  })
   const answered = () => named(internalEvents.internalEvents, 'SinkAnswered')
   return { server, send, answered }
 }

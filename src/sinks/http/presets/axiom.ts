@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
@@ -11,9 +11,9 @@ import {
   readStatus,
   textAt,
 } from '../protocol/answers.ts'
-import { header, missing } from '../protocol/credentials.ts'
+import { bearer, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { allRefused, type Answer, below, type Verdict } from '../protocol/preset.ts'
+import { allRefused, type Answer, below, lineLayout, type Verdict } from '../protocol/preset.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events
@@ -23,9 +23,8 @@ export const axiom = definePreset({
   name: 'axiom',
   title: 'Axiom',
   description: 'Events for a dataset of Axiom',
-  formats: jsonFormatNames,
   compressions: ['gzip', 'zstd', 'none'],
-  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },
+  limits: { maxBytes: { default: 1_000_000, most: 10_000_000 } },
   settings: {
     url: httpUrl('Base address of the edge deployment', 'give token').default(
       'https://us-east-1.aws.edge.axiom.co',
@@ -41,10 +40,10 @@ export const axiom = definePreset({
   create: ({ url, dataset, token }) => ({
     url: below(url, `/v1/ingest/${dataset}`),
     mediaType: 'application/x-ndjson',
-    authorise: header('authorization', () => `Bearer ${token!.reveal()}`),
+    authorise: bearer(token),
     piece: ({ time }, line) =>
       time === undefined ? line : `{"_time":${JSON.stringify(time)},${line.slice(1)}`,
-    layout: { before: '', between: '\n', after: '\n' },
+    layout: lineLayout,
     read: readIngest,
     check: (ask) =>
       checkByEmptyBatch(ask, {

@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import { checkAddress, readStatus, refusalOf } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
+import { arrayLayout } from '../protocol/preset.ts'
 
 /**
  * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,
@@ -12,8 +13,6 @@ export const datadog = definePreset({
   name: 'datadog',
   title: 'Datadog',
   description: 'Logs for Datadog',
-  formats: jsonFormatNames,
-  compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000 },
     maxBytes: { default: 4_500_000, most: 5_000_000 },
@@ -49,7 +48,7 @@ export const datadog = definePreset({
         }
         return `{${fixed},${JSON.stringify(own).slice(1, -1)},"bunny":${line}}`
       },
-      layout: { before: '[', between: ',', after: ']' },
+      layout: arrayLayout,
       // The worker of Observability Pipelines, like Vector's source datadog_agent, acknowledges with 200.
       read: ({ status }) => readStatus(status, url === undefined ? [202] : [200, 202]),
       async check(ask) {

@@ -22,6 +22,7 @@ import {
   below,
   type Checked,
   type EventOutcome,
+  lineLayout,
   type Stop,
   type Verdict,
 } from '../protocol/preset.ts'
@@ -36,8 +37,7 @@ export const elasticsearch = definePreset({
   title: 'Elastic or OpenSearch',
   description: 'Documents for an index or data stream in Elasticsearch or OpenSearch',
   formats: ['ecs', 'native', 'raw', 'ocsf'],
-  compressions: ['gzip', 'none'],
-  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 5_000_000, most: 50_000_000 } },
+  limits: { maxBytes: { default: 5_000_000, most: 50_000_000 } },
   settings: {
     url: httpUrl('Address of the cluster', 'give username and password, or apiKey'),
     index: z
@@ -68,7 +68,7 @@ export const elasticsearch = definePreset({
       ),
       piece: (event, line) =>
         `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${withTimestamp(event, line, format)}`,
-      layout: { before: '', between: '\n', after: '\n' },
+      layout: lineLayout,
       read: readBulk,
       check: (ask) => checkIndex(ask, settings.url, index),
     }

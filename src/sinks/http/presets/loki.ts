@@ -1,11 +1,5 @@
 import * as z from 'zod'
-import {
-  addIssue,
-  headerSecret,
-  httpUrl,
-  jsonFormatNames,
-  secretFile,
-} from '../../../config/fields/fields.ts'
+import { addIssue, headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { checkByEmptyBatch, isSuccess, readStatus } from '../protocol/answers.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
@@ -22,10 +16,7 @@ export const loki = definePreset({
   name: 'loki',
   title: 'Grafana Loki',
   description: 'Streams for Grafana Loki',
-  formats: jsonFormatNames,
-  compressions: ['gzip', 'none'],
   limits: {
-    maxEvents: { default: 1000, most: 10_000 },
     // Loki's ingesters always answer 500 to a body of 4 MiB or more.
     maxBytes: { default: 1_000_000, most: 3_000_000 },
     maxEventBytes: { default: 256_000, most: 3_000_000 },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
@@ -15,10 +15,7 @@ export const newrelic = definePreset({
   name: 'newrelic',
   title: 'New Relic',
   description: 'Logs for New Relic',
-  formats: jsonFormatNames,
-  compressions: ['gzip', 'none'],
   limits: {
-    maxEvents: { default: 1000, most: 10_000 },
     maxBytes: { default: 1_000_000 },
     maxAgeHours: { default: 48 },
   },

@@ -10,7 +10,7 @@ import {
   readStatus,
   textAt,
 } from '../protocol/answers.ts'
-import { header } from '../protocol/credentials.ts'
+import { bearer } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { allRefused, type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
 
@@ -23,9 +23,7 @@ export const otlp = definePreset({
   title: 'OpenTelemetry (OTLP)',
   description: 'Log records for an OpenTelemetry Collector, or another receiver of OTLP over HTTP',
   formats: ['otlp', 'native', 'raw'],
-  compressions: ['gzip', 'none'],
   limits: {
-    maxEvents: { default: 1000, most: 10_000 },
     // The Collector accepts 20 MiB.
     maxBytes: { default: 2_000_000, most: 20_000_000 },
   },
@@ -37,9 +35,7 @@ export const otlp = definePreset({
   create: ({ url, bearerToken, format }) => ({
     url: below(url, '/v1/logs'),
     mediaType: 'application/json',
-    authorise: header('authorization', () =>
-      bearerToken === undefined ? undefined : `Bearer ${bearerToken.reveal()}`,
-    ),
+    authorise: bearer(bearerToken),
     piece: (event, line) => (format === 'otlp' ? line : recordOf(event, line)),
     layout: {
       before: '{"resourceLogs":[',

@@ -1,11 +1,10 @@
 import * as z from 'zod'
-import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/fields/fields.ts'
+import { httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
-import { missing } from '../protocol/credentials.ts'
+import { createClientCredentials, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { createClientCredentials } from '../protocol/oauth.ts'
-import { below, type Verdict } from '../protocol/preset.ts'
+import { arrayLayout, below, type Verdict } from '../protocol/preset.ts'
 
 const text = (description: string) => z.string().min(1).describe(description)
 
@@ -17,10 +16,8 @@ export const sentinel = definePreset({
   name: 'sentinel',
   title: 'Microsoft Sentinel',
   description: 'Rows for a custom table of Microsoft Sentinel, through a data collection rule',
-  formats: jsonFormatNames,
-  compressions: ['gzip', 'none'],
   // The limit of 1 MB applies before and after compression.
-  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },
+  limits: { maxBytes: { default: 1_000_000 } },
   settings: {
     url: httpUrl('Logs ingestion endpoint of the rule', 'give clientSecret'),
     ruleId: text('Immutable id of the data collection rule: dcr-…'),
@@ -45,7 +42,7 @@ export const sentinel = definePreset({
       mediaType: 'application/json',
       authorise: createClientCredentials({ tokenUrl, clientId, clientSecret: clientSecret!, scope }),
       piece: rowOf,
-      layout: { before: '[', between: ',', after: ']' },
+      layout: arrayLayout,
       read: ({ status }) => readIngestion(status),
       check: (ask) =>
         checkByEmptyBatch(ask, {

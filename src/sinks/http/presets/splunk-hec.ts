@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
   answerObject,
@@ -12,7 +12,7 @@ import {
 } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, type EventOutcome, type Verdict } from '../protocol/preset.ts'
+import { type Answer, below, type EventOutcome, lineLayout, type Verdict } from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
 
@@ -24,10 +24,7 @@ export const splunkHec = definePreset({
   name: 'splunk-hec',
   title: 'Splunk',
   description: 'Events for the HTTP Event Collector of Splunk',
-  formats: jsonFormatNames,
-  compressions: ['gzip', 'none'],
   limits: {
-    maxEvents: { default: 1000, most: 10_000 },
     // Splunk Cloud accepts 1 MB; limits.conf of Splunk Enterprise may allow more.
     maxBytes: { default: 1_000_000, most: 800_000_000 },
   },
@@ -53,7 +50,7 @@ export const splunkHec = definePreset({
       mediaType: 'application/json',
       authorise: header('authorization', () => `Splunk ${token!.reveal()}`),
       piece: (event, line) => `${envelope(event)}${line}}`,
-      layout: { before: '', between: '\n', after: '\n' },
+      layout: lineLayout,
       read: readCollector,
       async check(ask) {
         const health = await ask({ method: 'GET', url: address.replace(path, '/services/collector/health') })

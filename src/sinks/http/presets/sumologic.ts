@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { httpUrl, jsonFormatNames } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
 import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
+import { lineLayout } from '../protocol/preset.ts'
 
 const text = (description: string) =>
   z
@@ -20,9 +21,8 @@ export const sumologic = definePreset({
   name: 'sumologic',
   title: 'Sumo Logic',
   description: 'Lines for an HTTP source of Sumo Logic',
-  formats: jsonFormatNames,
   compressions: ['gzip', 'zstd', 'none'],
-  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },
+  limits: { maxBytes: { default: 1_000_000 } },
   settings: {
     url: httpUrl('Address of the HTTP source', 'remove them; the address itself is the secret'),
     category: text('Source category; default: the category of the source'),
@@ -38,7 +38,7 @@ export const sumologic = definePreset({
       ...(host !== undefined && { 'x-sumo-host': host }),
     },
     piece: (_event, line) => line,
-    layout: { before: '', between: '\n', after: '\n' },
+    layout: lineLayout,
     read: ({ status }) => readStatus(status, [200]),
     check: (ask) =>
       checkByEmptyBatch(ask, {

@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
 import { headerSecret, secretFile } from '../../../config/fields/fields.ts'
+import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
+import { formsOf, maskText, retryAtOf, waitUntil } from '../answer-texts.ts'
+import { answerObject, numberAt, readPage, readStatus, textAt } from './answers.ts'
 import type { SettingMistake } from './define-preset.ts'
-import type { Preset } from './preset.ts'
+import type { Authorisation, Preset } from './preset.ts'
 
 /** Settings for HTTP Basic authentication. */
 export const basicSettings = {
@@ -55,6 +58,11 @@ export function header(name: string, value: () => string | undefined): NonNullab
   }
 }
 
+/** The current secret as a bearer token; no header without one. */
+export function bearer(token: Secret | undefined): NonNullable<Preset['authorise']> {
+  return header('authorization', () => token && `Bearer ${token.reveal()}`)
+}
+
 export interface SignatureSettings {
   readonly header: string
   readonly secret?: Secret | undefined
@@ -73,4 +81,114 @@ export function createSignature({
       .digest('hex')
     return Promise.resolve({ [header.toLowerCase()]: `${algorithm}=${hex}` })
   }
+}
+
+export interface ClientCredentials {
+  readonly tokenUrl: URL
+  readonly clientId: string
+  readonly clientSecret: Secret
+  readonly scope: string
+}
+
+interface Token {
+  readonly header: string
+  /** From then on a new one is requested. */
+  readonly oldMs: number
+}
+
+/** A new token is requested this long before the old one expires. */
+const earlyMs = 120_000
+
+interface Asking {
+  readonly secret: string
+  readonly token: Promise<Token>
+}
+
+/** No token is requested until then, unless the secret has changed. */
+interface Pause {
+  readonly secret: string
+  readonly failure: Failure
+  readonly untilMs: number
+}
+
+/**
+ * An access token by the client credentials grant (RFC 6749, section 4.4). Kept until shortly before it expires or the
+ * destination refuses it; requests that need one at the same time share one request for it, and a pause that the address
+ * of tokens asks for holds for all of them.
+ */
+export function createClientCredentials(client: ClientCredentials): NonNullable<Preset['authorise']> {
+  let token: Token | undefined
+  let asking: Asking | undefined
+  let pause: Pause | undefined
+
+  /** A caller that was stopped takes its request for a token with it: the others ask again. */
+  async function asked(request: Authorisation): Promise<Token> {
+    for (;;) {
+      const secret = client.clientSecret.reveal()
+      if (pause?.secret === secret && request.nowMs < pause.untilMs) throw pause.failure
+      const shared = asking?.secret === secret ? asking : undefined
+      // Callers that share the request share its failure; the next try requests again.
+      const own: Asking = shared ?? { secret, token: askForToken(client, secret, request) }
+      asking = own
+      try {
+        return await own.token
+      } catch (error) {
+        const untilMs = isFailure(error) && error.kind === 'wait' ? error.details.retryAt : undefined
+        if (untilMs !== undefined) pause = { secret, failure: error as Failure, untilMs }
+        if (shared === undefined || !isFailure(error, 'cancelled')) throw error
+      } finally {
+        if (asking === own) asking = undefined
+      }
+    }
+  }
+
+  return async (request) => {
+    if (
+      token !== undefined &&
+      (token.header === request.refused?.['authorization'] || token.oldMs <= request.nowMs)
+    )
+      token = undefined
+    token ??= await asked(request)
+    return { authorization: token.header }
+  }
+}
+
+async function askForToken(
+  { tokenUrl, clientId, scope }: ClientCredentials,
+  clientSecret: string,
+  { ask, nowMs }: Authorisation,
+): Promise<Token> {
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    scope,
+  }
+  const answer = await ask({
+    url: tokenUrl,
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+    body: Buffer.from(new URLSearchParams(form).toString()),
+  })
+  const { status } = answer
+  const object = answerObject(answer)
+  const text = textAt(object, 'access_token')
+  if (status === 200 && text !== '') {
+    const lifeMs = (numberAt(object, 'expires_in') || 3600) * 1000
+    return { header: `Bearer ${text}`, oldMs: nowMs + Math.max(lifeMs - earlyMs, lifeMs / 2) }
+  }
+  const said = [textAt(object, 'error'), textAt(object, 'error_description').split(/[\r\n]/)[0]!].filter(
+    (part) => part !== '',
+  )
+  // Before the cut, which could leave the beginning of the secret; and the one that was sent, which may be replaced by now.
+  const shown = maskText(said.join(': '), formsOf([clientSecret])).slice(0, 300)
+  const why = `${tokenUrl.host} answered ${status} to the request for a token${shown === '' ? '' : ` (${shown})`}`
+  const verdict = readPage(answer) ?? readStatus(status, [])
+  if (verdict.kind === 'retry') {
+    const retryAt = retryAtOf(answer, nowMs)
+    throw retryAt === undefined
+      ? new Failure('retry', verdict.code, why)
+      : waitUntil(retryAt, verdict.code, why)
+  }
+  throw new Failure('stop', 'sink_refuses', `${why}: check the tenant, the client and its secret`)
 }

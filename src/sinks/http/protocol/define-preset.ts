@@ -6,6 +6,7 @@ import {
   duration,
   type FormatName,
   headerSecret,
+  jsonFormatNames,
   name,
   onAnySink,
 } from '../../../config/fields/fields.ts'
@@ -15,6 +16,8 @@ import type { Format } from '../../../ports/delivery.ts'
 import { headerNameError } from '../target.ts'
 import type { BatchLimits, Compression, Preset } from './preset.ts'
 
+const usualMaxEvents = { default: 1000, most: 10_000 }
+
 /** A limit of a batch: its default and the largest value allowed. */
 export interface Limit {
   readonly default: number
@@ -22,8 +25,8 @@ export interface Limit {
 }
 
 export interface Limits {
-  /** Events in one body. */
-  readonly maxEvents: Limit
+  /** Events in one body; default: 1,000, at most 10,000. */
+  readonly maxEvents?: Limit
   /** Bytes of one body before compression. */
   readonly maxBytes: Limit
   /** Bytes of one event in a body; absent if only the body is limited. */
@@ -32,7 +35,9 @@ export interface Limits {
   readonly maxAgeHours?: Limit
 }
 
-type CommonDefinition = Pick<PresetDefinition<string, never>, 'formats' | 'compressions' | 'limits'>
+type Common = Required<Pick<PresetDefinition<string, never>, 'formats' | 'compressions'>> & {
+  readonly limits: Limits & { readonly maxEvents: Limit }
+}
 type First<Value> = readonly [Value, ...Value[]]
 
 /** A preset without the settings that every preset has. */
@@ -41,10 +46,10 @@ export interface PresetDefinition<Name extends string, Own extends z.core.$ZodSh
   /** Name of the destination for people, in menus. */
   readonly title: string
   readonly description: string
-  /** Formats that its bodies may contain; the first is the default. */
-  readonly formats: First<FormatName>
-  /** The first is the default. */
-  readonly compressions: First<Compression>
+  /** Formats that its bodies may contain; the first is the default. Absent: those whose lines are JSON objects. */
+  readonly formats?: First<FormatName>
+  /** The first is the default. Absent: gzip and none. */
+  readonly compressions?: First<Compression>
   readonly limits: Limits
   readonly settings: Own
   /** Errors between settings that are valid one by one. */
@@ -83,9 +88,11 @@ const Headers = z
 /** A preset with the schema of all of its settings. */
 export function definePreset<const Name extends string, Own extends z.core.$ZodShape>(
   definition: PresetDefinition<Name, Own>,
-): PresetDefinition<Name, Own> & { readonly schema: AllSettings<Name, Own> } {
+): PresetDefinition<Name, Own> & Common & { readonly schema: AllSettings<Name, Own> } {
   const { name: presetName, title, description, mistakes } = definition
-  const { name: ownName, format, ...common } = commonSettings(definition)
+  const { formats = jsonFormatNames, compressions = ['gzip', 'none'] } = definition
+  const limits = { maxEvents: usualMaxEvents, ...definition.limits }
+  const { name: ownName, format, ...common } = commonSettings({ formats, compressions, limits })
   const schema: unknown = z
     .strictObject({
       type: z.literal('http').register(z.globalRegistry, { description: 'Kind of sink' }),
@@ -100,7 +107,7 @@ export function definePreset<const Name extends string, Own extends z.core.$ZodS
       const found = mistakes?.(given as OwnAndHeaders<Own>) ?? []
       for (const { at, ...mistake } of found) addIssue(context, mistake, [at].flat())
     })
-  return { ...definition, schema: schema as AllSettings<Name, Own> }
+  return { ...definition, formats, compressions, limits, schema: schema as AllSettings<Name, Own> }
 }
 
 /** The preset of a sink of type http without `preset`. */
@@ -117,7 +124,7 @@ const sinkName = name('Name of the sink; a new name begins with new checkpoints'
 const timeoutSeconds = duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30)
 const tls = TlsConfig.prefault({}).register(z.globalRegistry, { description: 'Certificates for this sink' })
 
-function commonSettings({ formats, compressions, limits }: CommonDefinition) {
+function commonSettings({ formats, compressions, limits }: Common) {
   return {
     name: sinkName,
     format: z
@@ -136,7 +143,12 @@ function commonSettings({ formats, compressions, limits }: CommonDefinition) {
   }
 }
 
-function batchOf({ maxEvents, maxBytes, maxEventBytes, maxAgeHours }: Limits): z.ZodType<BatchLimits> {
+function batchOf({
+  maxEvents,
+  maxBytes,
+  maxEventBytes,
+  maxAgeHours,
+}: Common['limits']): z.ZodType<BatchLimits> {
   const size = (description: string, limit: Limit) =>
     bytes(description, { min: 1024 }).max(mostOf(limit)).default(limit.default)
   const shape: z.core.$ZodLooseShape = {

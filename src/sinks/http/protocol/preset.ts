@@ -72,6 +72,11 @@ export interface Layout {
   group?(event: Event): { readonly before: string; readonly after: string }
 }
 
+/** A line per event. */
+export const lineLayout: Layout = { before: '', between: '\n', after: '\n' }
+/** A JSON array of all events. */
+export const arrayLayout: Layout = { before: '[', between: ',', after: ']' }
+
 /** The first, or only, text of a group is separated from the group before it by this. */
 export const betweenGroups = ','
 
@@ -96,10 +101,9 @@ export interface AskedElsewhere {
 /** The result of a check: why the sink would accept nothing, or what was found. */
 export type Checked = SinkCheck | { readonly verdict: Stop | Retry; readonly answer: Answer }
 
-/** Sends one request of a check, with the headers and credentials of the sink; `path` replaces the path of the URL. */
+/** Sends one request of a check, with the headers and credentials of the sink. */
 export type Ask = (request: {
   readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
-  readonly path?: string
   readonly url?: string
   readonly body?: string
   readonly mediaType?: string
