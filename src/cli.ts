@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-// The version check comes before any import: an older Node would fail on an import with an unclear syntax error.
+// The version check comes before any other import: an older Node would fail on it with an unclear syntax error.
+import { fileURLToPath } from 'node:url'
+
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
   const remedy = import.meta.url.endsWith('.ts')
@@ -13,25 +15,19 @@ if (major < 24) {
   // once it ships; the other commands keep what a signal does by default.
   let hasHungUp = false
   if (argv.includes('run') || argv.includes('demo')) process.on('SIGHUP', () => (hasHungUp = true))
-  // What prints one text and ends needs little memory; bounding it takes a tenth of its time.
-  const isShort = argv.length === 1 && ['--version', '--help', '-h'].includes(argv[0]!)
-  const isBounded = major === 24 && !isShort
-  if (isBounded) {
-    const { boundHeap } = await import('./commands/process/bound-heap.ts')
-    boundHeap()
-  }
-  const { keepCompiled } = await import('./commands/process/keep-compiled.ts')
-  keepCompiled()
+  // Keeps the compiled modules of the program below `node_modules`: a later start from the bundle takes 50 ms less CPU
+  // time, and one from the sources half of it and 20 MB less memory, since nothing strips the types. A read-only folder
+  // is used too; what belongs to a changed source, another user, another Node or other flags is not. `main` writes it.
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache({
+    directory: fileURLToPath(new URL('../node_modules/.cache/shieldlog', import.meta.url)),
+  })
   // Nothing has started while the modules load, so a signal ends the process at once. The listeners stay registered:
   // removing them before `main` adds its own would let a signal in between kill the process.
   let isLoading = true
   for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => isLoading && process.exit(0))
   const { main } = await import('./commands/main.ts')
   isLoading = false
-  if (isBounded) {
-    const { giveRoomUnderLoad } = await import('./commands/process/give-room.ts')
-    giveRoomUnderLoad()
-  }
   process.exitCode = await main(argv, { exit: (code) => process.exit(code), hasHungUp: () => hasHungUp })
   // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader
   // is gone.

@@ -54,7 +54,9 @@ test('permanent errors are not followed by a restart', () => {
 })
 
 describe('the process that it starts', () => {
-  const [command = '', ...args] = valuesOf('ExecStart')[0]?.split(' ') ?? []
+  const words = valuesOf('ExecStart')[0]?.split(' ') ?? []
+  const place = words.findIndex((word) => word.endsWith('/shieldlog'))
+  const [command, args] = [words.slice(0, place + 1), words.slice(place + 1)]
 
   test('reads its key from its credentials, and writes only below its state directory', () => {
     const credentials = temporaryFolder()
@@ -104,7 +106,11 @@ describe('the process that it starts', () => {
   })
 
   test('is a valid command, and ends with 78 if its configuration is missing', async () => {
-    expect(command).toMatch(/^\/.*\/shieldlog$/)
+    expect(command.filter((word) => !word.startsWith('--'))).toEqual([
+      '/usr/bin/env',
+      'node',
+      '/usr/local/bin/shieldlog',
+    ])
     const folder = temporaryFolder()
     const missing = join(folder, 'shieldlog.yaml')
     const given = args.map((each) => (each === '/etc/shieldlog/shieldlog.yaml' ? missing : each))

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { median, ofRounds, type Figure } from '../figures/figure.ts'
+import { imageFlags } from '../processes/child.ts'
 import { withFolder, withSimulator } from '../processes/runs.ts'
 import { usageOf, type Running } from '../processes/usage.ts'
 
@@ -78,7 +79,7 @@ process.on('exit', () => {
 })`)}`
 
 async function costOfCommand(args: readonly string[], cwd: string): Promise<Cost> {
-  const child = spawn(process.execPath, ['--import', costAtExit, ...args], {
+  const child = spawn(process.execPath, [...imageFlags, '--import', costAtExit, ...args], {
     cwd,
     env: environment,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
@@ -92,7 +93,7 @@ const environment = { PATH: process.env['PATH'], MALLOC_ARENA_MAX: '1', NODE_ENV
 async function costOfFirstRequest(program: string, folder: string): Promise<Cost> {
   const asked = Promise.withResolvers<void>()
   const { url, close } = await listening(() => asked.resolve())
-  const child = spawn(process.execPath, [program, 'run', '-c', writeConfig(folder, url)], {
+  const child = spawn(process.execPath, [...imageFlags, program, 'run', '-c', writeConfig(folder, url)], {
     cwd: folder,
     env: environment,
     stdio: 'ignore',
@@ -145,7 +146,7 @@ async function watched(
   cwd: string,
   seconds: number,
 ): Promise<Record<'before' | 'after', Running>> {
-  const child = spawn(process.execPath, args, { cwd, env: environment, stdio: 'ignore' })
+  const child = spawn(process.execPath, [...imageFlags, ...args], { cwd, env: environment, stdio: 'ignore' })
   try {
     await sleep(settledMs)
     const before = usageOf(child.pid!)

@@ -1,7 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { projectFolder } from '../../setup/project-folder.ts'
 
 /** A process that was given a task as its one argument, and answers with one message. */
 export interface Child<Answer> {
@@ -13,10 +14,17 @@ export interface Child<Answer> {
 /** Given to node itself, such as `--cpu-prof`. */
 export type NodeFlags = readonly string[]
 
+/** The flags that the image starts node with, which bound the memory of the program. */
+export const imageFlags: NodeFlags = (
+  JSON.parse(
+    /^ENTRYPOINT (.*)$/m.exec(readFileSync(`${projectFolder}Dockerfile`, 'utf8'))?.[1] ?? '[]',
+  ) as string[]
+).slice(1, -1)
+
 export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeFlags = []): Child<Answer> {
   const path = fileURLToPath(new URL(file, import.meta.url))
   // Warnings of experimental parts would stand between the lines of the table.
-  const execArgv = ['--disable-warning=ExperimentalWarning', ...nodeFlags]
+  const execArgv = ['--disable-warning=ExperimentalWarning', ...imageFlags, ...nodeFlags]
   const child = fork(path, [JSON.stringify(task)], {
     execArgv,
     // As in the image.

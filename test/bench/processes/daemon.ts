@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
-import type { NodeFlags } from './child.ts'
+import { imageFlags, type NodeFlags } from './child.ts'
 import { usageOf, type Running } from './usage.ts'
 
 const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url))
@@ -39,7 +39,7 @@ export async function withDaemon<T>(
 ): Promise<T> {
   const file = join(folder, 'shieldlog.json')
   writeFileSync(file, JSON.stringify({ ...config, server: { port: 0 }, log: { format: 'json' } }))
-  const child = spawn(process.execPath, [...nodeFlags, cli, 'run', '-c', file], {
+  const child = spawn(process.execPath, [...imageFlags, ...nodeFlags, cli, 'run', '-c', file], {
     cwd: folder,
     // As in the image.
     env: { PATH: process.env['PATH'], MALLOC_ARENA_MAX: '1' },

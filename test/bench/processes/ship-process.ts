@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { boundHeap } from '../../../src/commands/process/bound-heap.ts'
-import { giveRoomUnderLoad } from '../../../src/commands/process/give-room.ts'
-import { keepCompiled } from '../../../src/commands/process/keep-compiled.ts'
+import { createRuntime } from '../../../src/assemble/runtime.ts'
+import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
+import { loadConfig } from '../../../src/config/load.ts'
 import { createShiftedClock } from '../../entry/shifted-clock.ts'
 import { answer, taskOf } from './child.ts'
 import { measured, peakBytes } from './usage.ts'
@@ -22,14 +22,6 @@ export interface ShipTask {
   /** How far its clock is ahead of that of this host. */
   readonly offsetMs?: number | undefined
 }
-
-// As the program itself does, before the rest of it is loaded.
-boundHeap()
-keepCompiled()
-giveRoomUnderLoad()
-const { Daemon } = await import('../../../src/assemble/daemon/daemon.ts')
-const { createRuntime } = await import('../../../src/assemble/runtime.ts')
-const { loadConfig } = await import('../../../src/config/load.ts')
 
 /** All that `run --once` does, with every setting at its default but where things are. */
 const { url, zones, days, folder, sink, state, again = false, offsetMs = 0 } = taskOf() as ShipTask

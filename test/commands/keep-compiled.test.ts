@@ -1,9 +1,9 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { startNode } from '../../setup/processes.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
-import { temporaryFolder } from '../../setup/temp.ts'
+import { startNode } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 
 /** A checkout of its own, since the cache of this one is shared with every other test. */
 function checkout(): string {

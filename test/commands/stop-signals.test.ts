@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { abortAtSignal } from '../../../src/commands/stop-signals.ts'
-import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { abortAtSignal } from '../../src/commands/stop-signals.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 
 function following() {
   const from = new EventEmitter()
