@@ -25,7 +25,7 @@ import {
 } from '../maintenance/audit/audit.ts'
 import { auditFiles, type ReadableSink } from '../maintenance/audit/audit-files.ts'
 import type { AuditedSink, PartLines } from '../maintenance/audit/audit-files.ts'
-import { repairFiles, type FilesRepair } from '../maintenance/audit/repair-files.ts'
+import { unseeLost, type FilesRepair } from '../maintenance/unsee.ts'
 import { serveRequest } from '../maintenance/serve-request.ts'
 import type { Clock } from '../ports/process.ts'
 import type { Holder, Store } from '../ports/store.ts'
@@ -194,7 +194,7 @@ function lookDeps(
       repair: {
         async correct(job: FilesRepair) {
           await refuseHeld(config, store, [job.stream.sink])
-          return withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal))
+          return withHeartbeat({ store, clock, holder }, () => unseeLost(job, shipping.deps, signal))
         },
         async ship(stream: Stream, zone: Zone) {
           await refuseHeld(config, store, [stream.sink])

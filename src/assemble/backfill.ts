@@ -13,7 +13,7 @@ import {
   type BackfillRequest,
 } from '../maintenance/backfill/backfill-plan.ts'
 import { readProgress, type StreamProgress } from '../maintenance/backfill/backfill-progress.ts'
-import { unseeDay } from '../maintenance/backfill/unsee-day.ts'
+import { unseeDay } from '../maintenance/unsee.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'

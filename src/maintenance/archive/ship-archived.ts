@@ -3,7 +3,6 @@ import { firstPlannedDay } from '../../domain/plan/plan.ts'
 import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/delivery.ts'
 import {
   ArchiveSource,
@@ -12,14 +11,12 @@ import {
   type ArchivedPiece,
   type Unreadable,
 } from './archive-source.ts'
-import { beginAnew } from '../begin-anew.ts'
-import { takeStream } from '../../pump/take-stream.ts'
+import { beginAnew, holdStream, shortJob } from '../hold-stream.ts'
 import { shippedUnknown } from '../../pump/index-dropped.ts'
-import { retryWhileHeld } from '../../domain/retry.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'
-import type { PumpDeps, PumpJob, Session } from '../../pump/session.ts'
+import type { PumpDeps, Session } from '../../pump/session.ts'
 
 export interface ArchivedJob {
   /** Id of its read request: random, never used before. */
@@ -55,20 +52,8 @@ export interface Archived extends Readonly<Unreadable> {
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
   const { stream, zone, sink, progressed, request: id } = job
   const readRequest = { id, source: 'archive' } as const
-  const held: PumpJob = {
-    stream,
-    zone,
-    sink,
-    priority: 'backfill',
-    ordering: unknownOrdering,
-    readRequest,
-    mayGoOn: () => false,
-  }
-  async function prepare(): ReturnType<typeof begin> {
-    await using session = await takeStream(held, deps)
-    return await begin(session, readRequest.id)
-  }
-  const begun = await retryWhileHeld(prepare, deps, signal)
+  const held = shortJob({ stream, zone, sink, readRequest })
+  const begun = await holdStream(held, deps, (session) => begin(session, id), signal)
   if (begun === 'index dropped') return compareCounts(job, deps)
   if (begun === 'files unknown')
     return { ...nothingShipped, present: 0, ...nothingUnreadable(), leftOut: filesUnknown }

@@ -2,13 +2,10 @@ import type { Event, Identity } from '../../domain/event/event.ts'
 import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
-import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import { beginAnew } from '../begin-anew.ts'
+import { beginAnew, holdStream } from '../hold-stream.ts'
 import { openSink } from '../../pump/open-sink.ts'
-import { takeStream } from '../../pump/take-stream.ts'
-import { retryWhileHeld } from '../../domain/retry.ts'
-import type { PumpDeps, PumpJob, Session } from '../../pump/session.ts'
+import type { PumpDeps, Session } from '../../pump/session.ts'
 import type { DeadLetter, Refusal, Skip } from '../../domain/event/delivery.ts'
 import { mergeCommitted } from '../../domain/event/delivery.ts'
 import { settleDeadLetters } from '../../domain/scan/progress.ts'
@@ -38,27 +35,19 @@ const betweenMs = 20
  */
 export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
   const { stream, zone, sink, redo, done } = job
-  const held: PumpJob = {
-    stream,
-    zone,
-    sink,
-    priority: 'backfill',
-    ordering: unknownOrdering,
-    mayGoOn: () => false,
-  }
   const keys = job.keys.toSorted(byTime)
   for (let from = 0; from < keys.length;) {
     if (signal.aborted) throw cancelled(signal.reason)
     const rest = keys.slice(from)
-    const page = await retryWhileHeld(
-      async () => {
-        await using session = await takeStream(held, deps)
+    const page = await holdStream(
+      { stream, zone, sink },
+      deps,
+      async (session) => {
         await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
         // An event that is refused once more stays a dead letter, whatever the sink has taken before.
         await using target = await openSink(session, signal, { refusalsStand: true })
         return await replayPage(session, target, { keys: rest, redo }, signal)
       },
-      deps,
       signal,
     )
     from += page.tried

@@ -3,9 +3,9 @@ import { daysFrom, firstReadable } from '../../domain/day.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
-import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/delivery.ts'
 import { openSink } from '../../pump/open-sink.ts'
+import { shortJob } from '../hold-stream.ts'
 import { takeStream } from '../../pump/take-stream.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
@@ -130,15 +130,7 @@ async function reconcileOne(
   if (!(await isAhead(await store.ledger.read(stream)))) return true
   if (isPumped()) return false
   try {
-    const job = {
-      stream,
-      zone,
-      sink,
-      priority: 'live',
-      ordering: unknownOrdering,
-      mayGoOn: () => false,
-    } as const
-    await using session = await takeStream(job, deps)
+    await using session = await takeStream(shortJob({ stream, zone, sink }), deps)
     const target = await openSink(session, signal)
     await target[Symbol.asyncDispose]()
     return true

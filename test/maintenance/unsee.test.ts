@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Delivery } from '../../../src/domain/event/delivery.ts'
-import type { Event } from '../../../src/domain/event/event.ts'
-import { unseeDay } from '../../../src/maintenance/backfill/unsee-day.ts'
-import { replayStream } from '../../../src/maintenance/dead-letters/replay.ts'
-import { stream } from '../../domain/builders.ts'
-import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
+import type { Delivery } from '../../src/domain/event/delivery.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import { unseeDay } from '../../src/maintenance/unsee.ts'
+import { replayStream } from '../../src/maintenance/dead-letters/replay.ts'
+import { stream } from '../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone, type Stage } from '../pump/stage.ts'
 
 const request = { stream, priority: 'backfill', readRequest: { id: 'b1' } } as const
 const events = [0, 1, 2, 3].map((number) => eventAt(number))

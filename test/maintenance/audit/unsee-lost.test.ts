@@ -5,7 +5,7 @@ import { nextDue } from '../../../src/domain/plan/due.ts'
 import { minuteOf } from '../../../src/domain/event/seen.ts'
 import type { FilesLooked } from '../../../src/maintenance/audit/audit-files.ts'
 import { DayListing } from '../../../src/maintenance/audit/compare-ledger.ts'
-import { repairFiles } from '../../../src/maintenance/audit/repair-files.ts'
+import { unseeLost } from '../../../src/maintenance/unsee.ts'
 import { stream } from '../../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
 
@@ -44,7 +44,7 @@ function listed(some = events): DayListing {
 }
 
 const repair = (stage: Stage, what: FilesLooked, listing = listed(), id = 'two') =>
-  repairFiles(
+  unseeLost(
     { stream, zone, looked: what, listing },
     { ...stage.deps, holder: { id, schedule: false } },
     never(),

@@ -1,0 +1,160 @@
+import type { Checkpoint, Counters } from '../domain/checkpoint.ts'
+import type { PartReport } from '../domain/audit-report.ts'
+import type { CommittedPart } from '../domain/event/delivery.ts'
+import { untimedMinute } from '../domain/event/seen.ts'
+import { Failure } from '../domain/failure.ts'
+import { countRepair } from '../domain/scan/progress.ts'
+import { createSeenWindow, seenAs, type Sighting } from '../pump/seen-window.ts'
+import type { PumpDeps } from '../pump/session.ts'
+import type { FilesLooked } from './audit/audit-files.ts'
+import type { DayListing } from './audit/compare-ledger.ts'
+import { holdStream, type HeldStream } from './hold-stream.ts'
+
+/**
+ * Makes a day count as not shipped to a sink, in one commit: from then on any full scan, of a backfill or of a poll, ships
+ * once more what the API lists of it, also if this process ends here. Its dead letters stay seen: a replay ships them,
+ * and would otherwise ship a second copy. Only for sinks that do not keep each event once. Throws Failure.
+ */
+export function unseeDay(
+  on: HeldStream,
+  deps: PumpDeps,
+  signal: AbortSignal,
+): Promise<'done' | 'index dropped'> {
+  const { deadLetters, ledger } = deps.store
+  return holdStream(
+    on,
+    deps,
+    async ({ checkpoint, commit }) => {
+      if (await ledger.isIndexDropped(on.stream)) return 'index dropped'
+      const keys = await deadLetters.keys(on.stream)
+      const seen = createSeenWindow(ledger, on.stream).pack(keys.map(seenAs))
+      await commit(countRepair(unread(checkpoint(), keys.length)), { seen, unsee: 'all' })
+      return 'done'
+    },
+    signal,
+  )
+}
+
+/**
+ * The checkpoint as if nothing but the dead letters had been shipped. What the scans before have shown of the listing
+ * stays, but not where they were: their events would otherwise count as late, or as missed by the polls.
+ */
+function unread(before: Checkpoint, deadLetters: number): Checkpoint {
+  const { full: _1, incremental: _2, lastFull: _3, lastIncremental: _4, ended: _5, ...rest } = before
+  const { pages, events, duplicates, late } = before.counters
+  return {
+    ...rest,
+    storedCursors: [],
+    mark: [],
+    newSinceFull: 0,
+    pollPagesSinceFull: 0,
+    settleRepeats: 0,
+    needsFull: true,
+    counters: { pages, events, delivered: 0, duplicates, late, deadLetters },
+  }
+}
+
+export interface FilesRepair extends HeldStream {
+  readonly looked: FilesLooked
+  /** What the API lists of the day now: only these events can be delivered again, and only these are repaired. */
+  readonly listing: DayListing
+}
+
+export interface FilesRepaired {
+  /** Events that count as not delivered from now on: the next full scan delivers them. */
+  readonly unseen: number
+  /** Lines whose events count as delivered from now on. */
+  readonly kept: number
+}
+
+/**
+ * The same for events whose lines a file has lost. Lines of events that the ledger lacks count as delivered, or the scan
+ * would write them twice. A missing part is removed from the checkpoint, a short one gets its present length. Throws
+ * Failure.
+ */
+export function unseeLost(
+  { stream, zone, looked, listing }: FilesRepair,
+  deps: PumpDeps,
+  signal: AbortSignal,
+): Promise<FilesRepaired> {
+  const { ledger } = deps.store
+  return holdStream(
+    { stream, zone },
+    deps,
+    async ({ checkpoint, commit }) => {
+      const before = checkpoint()
+      // What another repair corrected since the comparison must not be delivered twice.
+      if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
+      const seen = createSeenWindow(ledger, stream)
+      // Where the index was dropped it is unknown which events were delivered, and none may be delivered again.
+      const isDropped = await ledger.isIndexDropped(stream)
+      const lost = isDropped ? [] : listedOf(looked.absent, listing)
+      const found = isDropped ? [] : await seen.unseenOf(listedOf(looked.strange, listing))
+      const committed = committedLeft(before, looked)
+      const isSame = committed.every((each, index) => each === before.committed[index])
+      if (lost.length + found.length === 0 && isSame && committed.length === before.committed.length)
+        return { unseen: 0, kept: 0 }
+      const counters = lost.length === 0 ? before.counters : withoutLost(before.counters, lost.length)
+      const delivered = counters.delivered + found.length
+      const left = lost.length === 0 ? before : reopened(before)
+      await commit(countRepair({ ...left, committed, counters: { ...counters, delivered } }), {
+        seen: seen.pack(found),
+        unsee: seen.pack(lost),
+      })
+      return { unseen: lost.length, kept: found.length }
+    },
+    signal,
+  )
+}
+
+/** Which of the lost events were dropped or filtered is unknown: none counts as such, and the next scan decides again. */
+function withoutLost({ dropped = 0, filtered = 0, ...counters }: Counters, lost: number): Counters {
+  return { ...counters, delivered: counters.delivered - lost + dropped + filtered }
+}
+
+/** A complete day that lacks events is complete no more: a poll delivers them, whatever becomes of this command. */
+function reopened(checkpoint: Checkpoint): Checkpoint {
+  if (checkpoint.ended?.as === 'expired') return checkpoint
+  const { ended: _, ...rest } = checkpoint
+  return { ...rest, needsFull: true }
+}
+
+function listedOf(minutes: FilesLooked['absent'], listing: DayListing): Sighting[] {
+  return [...minutes].flatMap(([minute, fingerprints]) => {
+    const listed = listing.minutes.get(minute)
+    const time = minute === untimedMinute ? {} : { timeMs: minute * 60_000 }
+    return fingerprints
+      .filter((each) => listed?.fingerprints.has(each) === true || listed?.shared.has(each) === true)
+      .map((fingerprint) => ({ fingerprint, ...time }))
+  })
+}
+
+/** The committed lengths of the parts as they are now, without what they have lost. */
+function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): CommittedPart[] {
+  const lost = new Map(report.parts.map((part) => [part.part, part]))
+  const known = new Map(checkpoint.committed.map(({ part, bytes }) => [part, bytes]))
+  return before.committed.flatMap((committedPart) => {
+    const left = leftOf(committedPart, lost.get(committedPart.part), ends)
+    // A pump has lengthened the part since: its new lines are committed, and must not be cut.
+    if (left[0] !== committedPart && known.get(committedPart.part) !== committedPart.bytes) throw lookAgain()
+    return left
+  })
+}
+
+function leftOf(
+  committedPart: CommittedPart,
+  part: PartReport | undefined,
+  ends: FilesLooked['ends'],
+): CommittedPart[] {
+  if (part?.problem === 'missing') return part.isElsewhere === true ? [committedPart] : []
+  const end = ends.get(committedPart.part)
+  if (end === undefined || end.damage !== undefined) return [committedPart]
+  // Compressed parts are never cut: a damaged one stays until somebody moves it away.
+  const isCut = part?.problem === 'short' || (end.isTorn && !end.isCompressed)
+  return [isCut ? { ...committedPart, bytes: end.wholeBytes, lines: end.wholeLines } : committedPart]
+}
+
+function lookAgain(): Failure {
+  const text = 'another repair changed its files in the meantime'
+  return new Failure('refuse', 'rejected', `${text}: run the audit again`)
+}
