@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommanderError } from 'commander'
-import type { flushSpans as flush } from '../telemetry/flush-spans.ts'
+import type { flushSpans as flush } from '../telemetry/tracing.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigErrors, type ConfigError } from '../config/errors.ts'
@@ -36,7 +36,7 @@ export async function main(argv: readonly string[], start: Start): Promise<numbe
   let flushSpans: typeof flush | undefined
   // Loaded before the command runs: the files of a process that runs for weeks may be replaced meanwhile.
   const code = await execute(argv, io, async () => {
-    ;({ flushSpans } = await import('../telemetry/flush-spans.ts'))
+    ;({ flushSpans } = await import('../telemetry/tracing.ts'))
     // Not only at the end, where a process that is killed writes nothing.
     flushCompileCache()
   })

@@ -1,13 +1,45 @@
 import type { InternalEvent } from '../domain/internal-event.ts'
-import { Condition, type Report, type Told } from './condition.ts'
+import type { Fields, LineLevel, Logger } from './logger.ts'
+import { countPhrase, durationPhrase } from './phrases.ts'
+
+/** What an internal event says of a condition that lasts or is repeated. */
+export interface Report {
+  /** Reports of one event and group form one condition. Never built from text of the wire. */
+  readonly group: string
+  /** Default: that of the event's definition. */
+  readonly level?: LineLevel
+  /** Who has the condition; default: the group. A member has one condition of an event at a time. */
+  readonly member?: string
+  readonly zone?: number
+  readonly sink?: string
+  /** The first line. */
+  readonly message: string
+  /** Subject of the later lines, for example `account default: no answer in time`. */
+  readonly about: string
+  /** Fields of the condition. */
+  readonly fields?: Fields
+  /** Fields of this report, on the first line only; default: those of the event. */
+  readonly details?: Fields
+  /** Somebody will report its end; no when absent. */
+  readonly hasEnd?: boolean
+  /** A member that sends no report for this time leaves the condition; default: ten minutes. */
+  readonly fadesAfterMs?: number
+  /** Logs the beginning and the end only. */
+  readonly once?: boolean
+}
 
 export interface ConditionsDeps {
   /** Monotonic clock, ms. */
   readonly nowMs: () => number
-  readonly tell: (line: Told) => void
+  readonly tell: Logger['line']
 }
 
+type EventName = InternalEvent['name']
+
+const tenMinutesMs = 600_000
 const turnEveryMs = 1000
+/** A further beginning within ten minutes is counted, not logged. */
+const mostBeginnings = 3
 /** Beyond this, further groups of one event share a condition, so that input from outside cannot grow the map. */
 const mostGroups = 200
 
@@ -18,48 +50,38 @@ const mostGroups = 200
 export class Conditions {
   readonly #deps: ConditionsDeps
   /** By event and group. */
-  readonly #all = new Map<InternalEvent['name'], Map<string, Condition>>()
+  readonly #all = new Map<EventName, Map<string, Condition>>()
   #turnedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ConditionsDeps) {
     this.#deps = deps
   }
 
-  report(report: Report): void {
-    const groups = this.#groupsOf(report.event)
+  report(event: EventName, level: LineLevel, report: Report): void {
+    const groups = this.#all.get(event) ?? new Map<string, Condition>()
+    this.#all.set(event, groups)
     const group = groups.has(report.group) || groups.size < mostGroups ? report.group : 'others'
-    const condition = groups.get(group) ?? new Condition(report, this.#deps.tell)
+    const condition = groups.get(group) ?? new Condition(event, this.#deps)
     groups.set(group, condition)
-    const nowMs = this.#deps.nowMs()
-    condition.report(report, nowMs)
-    const { member = report.group } = report
-    for (const other of groups.values()) if (other !== condition) other.leave(member, nowMs)
+    const member = report.member ?? report.group
+    condition.report({ level, ...report, member })
+    for (const other of groups.values()) if (other !== condition) other.leaveIf((_, name) => name === member)
   }
 
-  /** Removes a member from the condition, in whichever group it is. */
-  leave(event: InternalEvent['name'], member: string): void {
-    for (const condition of this.#groupsOf(event).values()) condition.leave(member, this.#deps.nowMs())
+  /** Removes a member from the condition, in whichever group it is; without one, ends all conditions of the event. */
+  leave(event: EventName, member?: string): void {
+    for (const condition of this.#all.get(event)?.values() ?? [])
+      condition.leaveIf((_, name) => member === undefined || name === member)
   }
 
-  /** Ends the condition for all members; without a group, all conditions of the event. */
-  end(event: InternalEvent['name'], group?: string): void {
-    const nowMs = this.#deps.nowMs()
-    for (const [name, condition] of this.#groupsOf(event)) {
-      if ((group !== undefined && name !== group) || condition.holds(nowMs)) continue
-      for (const member of condition.members.keys()) condition.leave(member, nowMs)
-    }
-  }
-
-  stands(event: InternalEvent['name'], group: string): boolean {
-    return (this.#groupsOf(event).get(group)?.members.size ?? 0) > 0
+  stands(event: EventName, group: string): boolean {
+    return this.#all.get(event)?.get(group)?.stands === true
   }
 
   /** Removes members that left the configuration. */
   retain(isMember: (zone: number | undefined, sink: string | undefined) => boolean): void {
     for (const groups of this.#all.values())
-      for (const condition of groups.values())
-        for (const [member, { zone, sink }] of condition.members)
-          if (!isMember(zone, sink)) condition.leave(member, this.#deps.nowMs())
+      for (const condition of groups.values()) condition.leaveIf(({ zone, sink }) => !isMember(zone, sink))
   }
 
   /** Logs the lines that are due. Cheap; called for every internal event. */
@@ -69,19 +91,118 @@ export class Conditions {
     this.#turnedAtMs = nowMs
     for (const groups of this.#all.values())
       for (const [group, condition] of groups) {
-        for (const [member, { untilMs }] of condition.members)
-          if (untilMs <= nowMs) condition.leave(member, nowMs, 'no longer reported')
-        condition.turn(nowMs)
-        if (condition.isForgotten(nowMs)) groups.delete(group)
+        condition.leaveIf(({ untilMs }) => untilMs <= nowMs, 'no longer reported')
+        condition.turn()
+        if (condition.isForgotten()) groups.delete(group)
       }
   }
+}
 
-  #groupsOf(event: InternalEvent['name']): Map<string, Condition> {
-    let groups = this.#all.get(event)
-    if (groups === undefined) {
-      groups = new Map()
-      this.#all.set(event, groups)
-    }
-    return groups
+type Phase = 'begins' | 'lasts' | 'ends'
+type Latest = Report & Required<Pick<Report, 'level' | 'member'>>
+interface Member {
+  readonly zone: number | undefined
+  readonly sink: string | undefined
+  readonly untilMs: number
+}
+
+/** One cause, however many streams it affects. */
+class Condition {
+  readonly #event: EventName
+  readonly #deps: ConditionsDeps
+  /** The members, and until when each stays one without a further report. */
+  readonly #members = new Map<string, Member>()
+  /** Every zone affected since it began. */
+  readonly #zones = new Set<number>()
+  #latest: Latest | undefined
+  #count = 0
+  #untold = 0
+  #toldAtMs = Number.NEGATIVE_INFINITY
+  /** Times of the beginnings that were logged in the last ten minutes; the last one stays. */
+  #beginnings: number[] = []
+  /** Of the latest line. */
+  #phase: Phase = 'ends'
+
+  constructor(event: EventName, deps: ConditionsDeps) {
+    this.#event = event
+    this.#deps = deps
+  }
+
+  get stands(): boolean {
+    return this.#members.size > 0
+  }
+
+  report(report: Latest): void {
+    const nowMs = this.#deps.nowMs()
+    const begins = !this.stands && this.#begin(nowMs)
+    const { zone, sink, member, fadesAfterMs = tenMinutesMs } = report
+    this.#latest = report
+    this.#count++
+    this.#untold++
+    if (zone !== undefined) this.#zones.add(zone)
+    this.#members.set(member, { zone, sink, untilMs: nowMs + fadesAfterMs })
+    if (begins) this.#say('begins', report.message)
+  }
+
+  leaveIf(isGone: (member: Member, name: string) => boolean, how = 'ended'): void {
+    if (!this.stands) return
+    for (const [name, member] of this.#members) if (isGone(member, name)) this.#members.delete(name)
+    // If the latest line already reports the end, no further line is needed.
+    const isTold = this.#latest?.hasEnd !== true || this.#phase === 'ends'
+    if (!this.stands && !isTold) this.#say('ends', this.#summary(how))
+  }
+
+  /** Logs the line that is due. */
+  turn(): void {
+    const { hasEnd = false, once = false } = this.#latest ?? {}
+    const isDue = this.#untold > 0 || (this.stands && hasEnd)
+    if (once || !isDue || !this.#isLongAgo(this.#toldAtMs)) return
+    const how = !hasEnd ? undefined : this.stands ? 'still' : 'ended'
+    this.#say(how === 'ended' ? 'ends' : 'lasts', this.#summary(how))
+  }
+
+  isForgotten(): boolean {
+    const hasNothingToTell = this.#untold === 0 || this.#latest?.once === true
+    return !this.stands && hasNothingToTell && this.#isLongAgo(this.#toldAtMs)
+  }
+
+  /** Limits flapping. */
+  #begin(nowMs: number): boolean {
+    const recent = this.#beginnings.filter((atMs) => !this.#isLongAgo(atMs))
+    if (recent.length >= mostBeginnings) return false
+    this.#beginnings = [...recent, nowMs]
+    this.#count = 0
+    this.#zones.clear()
+    return true
+  }
+
+  #say(phase: Phase, message: string): void {
+    const { hasEnd = false, fields, details, level, message: latest } = this.#latest!
+    this.#toldAtMs = this.#deps.nowMs()
+    this.#untold = 0
+    this.#phase = phase
+    this.#deps.tell(phase === 'ends' ? 'info' : level, this.#event, message, {
+      ...(hasEnd && { phase }),
+      ...fields,
+      ...(phase === 'begins' && details),
+      ...(phase === 'lasts' && { latest }),
+      count: this.#count,
+      ...(this.#zones.size > 1 && { zones: this.#zones.size }),
+    })
+  }
+
+  /** For example `ended after 12 min: account default: no answer in time (57 times, 500 zones)`. */
+  #summary(how?: string): string {
+    const { about } = this.#latest!
+    const zones = this.#zones.size > 1 ? `, ${countPhrase(this.#zones.size, 'zone')}` : ''
+    const times = countPhrase(this.#count, 'time')
+    const duration = durationPhrase(this.#deps.nowMs() - this.#beginnings.at(-1)!)
+    return how === undefined
+      ? `${about} (${times} in ${duration}${zones})`
+      : `${how} after ${duration}: ${about} (${times}${zones})`
+  }
+
+  #isLongAgo(atMs: number): boolean {
+    return this.#deps.nowMs() - atMs >= tenMinutesMs
   }
 }

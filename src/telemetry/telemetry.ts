@@ -2,9 +2,9 @@ import { messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import { Conditions } from './conditions.ts'
-import type { Definition, Voice } from './definition.ts'
 import { internalEvents } from './internal-events.ts'
-import type { Logger } from './logger.ts'
+import type { About, Definition } from './internal-events/definition.ts'
+import type { Fields, Logger } from './logger.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { streamPhrase, zonePhrase } from './phrases.ts'
 
@@ -15,58 +15,42 @@ export interface TelemetryDeps {
   readonly clock: Clock
 }
 
-function voiceOf(event: InternalEvent['name'], deps: TelemetryDeps, conditions: Conditions): Voice {
-  const { logger, metrics, clock } = deps
-  return {
-    line(level, message, fields) {
-      logger.line(level, event, message, fields)
-    },
-    detail(make) {
-      if (!logger.isEnabled('debug')) return
-      const [message, fields] = make()
-      logger.line('debug', event, message, fields)
-    },
-    report(report) {
-      conditions.report({ ...report, event })
-    },
-    conditions,
+/** Updates the metrics and writes the line of each internal event. `emit` never throws. */
+export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Telemetry {
+  const conditions = new Conditions({ nowMs: () => clock.monotonic(), tell: logger.line })
+  const about: About = {
     zone: (id) => zonePhrase(id, metrics.zone(id)),
     stream: (stream) => streamPhrase(stream, metrics.zone(stream.zone)),
     accountOf: (zone) => metrics.zone(zone)?.account ?? 'unknown',
     isConfigured: (zone, sink) =>
       (zone === undefined || metrics.zone(zone) !== undefined) &&
       (sink === undefined || metrics.hasSink(sink)),
+    isThrottled: (account) => conditions.stands('ApiThrottled', account),
     get nowMs() {
       return clock.now()
     },
   }
-}
 
-/** Updates the metrics and writes the line of each internal event. `emit` never throws. */
-export function createTelemetry(deps: TelemetryDeps): Telemetry {
-  const { logger, metrics, clock } = deps
-  const conditions = new Conditions({
-    nowMs: () => clock.monotonic(),
-    tell: ({ level, event, message, fields }) => logger.line(level, event, message, fields),
-  })
-  const voices = new Map<string, Voice>()
-
-  function voiceFor(event: InternalEvent['name']): Voice {
-    let voice = voices.get(event)
-    if (voice === undefined) {
-      voice = voiceOf(event, deps, conditions)
-      voices.set(event, voice)
+  function tell(event: InternalEvent, { level, ends, report, line }: Definition<InternalEvent>): void {
+    ends?.(event, conditions, about)
+    const reported = report?.(event, about)
+    if (reported !== undefined)
+      conditions.report(event.name, level, { ...placeOf(event), details: fieldsOf(event), ...reported })
+    else if (line !== undefined && logger.isEnabled(level)) {
+      const given = line(event, about)
+      const said = typeof given === 'string' ? { message: given } : given
+      logger.line(said.level ?? level, event.name, said.message, said.fields ?? fieldsOf(event))
     }
-    return voice
+    conditions.turn()
   }
 
   /** An error in telemetry must not stop a pump: it is logged if possible, then ignored. */
-  function attempt(internalEvent: InternalEvent, step: () => void): void {
+  function attempt(event: InternalEvent, step: () => void): void {
     try {
       step()
     } catch (error) {
       try {
-        logger.line('error', 'TelemetryFailed', `cannot log ${internalEvent.name}: ${messageOf(error)}`)
+        logger.line('error', 'TelemetryFailed', `cannot log ${event.name}: ${messageOf(error)}`)
       } catch {
         // The log fails, too: nothing is left to report to.
       }
@@ -74,14 +58,28 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   }
 
   return {
-    emit(internalEvent) {
-      attempt(internalEvent, () => {
+    emit(event) {
+      attempt(event, () => {
         // The lookup loses the type relation between the name and the internal event.
-        const definition = internalEvents[internalEvent.name] as unknown as Definition<InternalEvent>
-        attempt(internalEvent, () => definition.count?.(internalEvent, metrics))
-        attempt(internalEvent, () => definition.tell(internalEvent, voiceFor(internalEvent.name)))
-        conditions.turn()
+        const definition = internalEvents[event.name] as unknown as Definition<InternalEvent>
+        attempt(event, () => definition.count?.(event, metrics))
+        attempt(event, () => tell(event, definition))
       })
     },
+  }
+}
+
+function fieldsOf({ name: _name, ...fields }: InternalEvent): Fields {
+  if (!('stream' in fields)) return fields
+  const { stream, ...others } = fields
+  return { ...stream, ...others }
+}
+
+/** The zone and the sink that an internal event is about, where it is about one. */
+function placeOf(event: InternalEvent): { readonly zone?: number; readonly sink?: string } {
+  const place = 'stream' in event ? event.stream : event
+  return {
+    ...('zone' in place && { zone: place.zone }),
+    ...('sink' in place && { sink: place.sink }),
   }
 }

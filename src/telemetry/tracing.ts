@@ -6,13 +6,14 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  type Attributes,
   type Context,
   type Span,
 } from '@opentelemetry/api'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
+import { within } from '../domain/promises.ts'
 import type { SpanFacts, SpanName } from '../domain/span.ts'
 import type { Clock, TraceCarrier, Tracer } from '../ports/process.ts'
-import { attributesOf } from './span-attributes.ts'
 
 const scope = 'shieldlog'
 
@@ -120,6 +121,63 @@ export function createTickTracing(clock: Clock, version: string): TickTracing {
     },
   }
 }
+
+/**
+ * Makes a loaded OpenTelemetry SDK send its buffered spans at the end of a process: most SDKs send only every few
+ * seconds. Takes `longestMs` at most and never throws, even if the SDK fails.
+ */
+export async function flushSpans(longestMs: number, clock: Clock): Promise<void> {
+  const flushing = askForFlush()
+  if (flushing === undefined) return
+  await within(longestMs, flushing, clock).catch(() => undefined)
+}
+
+/** The OpenTelemetry API has no flush; the tracer providers of SDKs do. Undefined without an SDK. */
+function askForFlush(): Promise<unknown> | undefined {
+  try {
+    const proxy: unknown = trace.getTracerProvider()
+    const provider = hasMethod(proxy, 'getDelegate') ? proxy.getDelegate() : proxy
+    return hasMethod(provider, 'forceFlush') ? Promise.resolve(provider.forceFlush()) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function hasMethod<Name extends string>(value: unknown, name: Name): value is Record<Name, () => unknown> {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
+}
+
+/** All that an attribute may hold, under shieldlog's prefix. */
+const names: Readonly<Record<Exclude<keyof SpanFacts, 'server'>, string>> = {
+  zone: 'shieldlog.zone',
+  day: 'shieldlog.day',
+  sink: 'shieldlog.sink',
+  priority: 'shieldlog.priority',
+  events: 'shieldlog.events',
+  unwantedMs: 'shieldlog.unwanted_ms',
+  outcome: 'shieldlog.outcome',
+}
+
+/** Names of OpenTelemetry's conventions where they exist, otherwise names with shieldlog's prefix. */
+function attributesOf({ server, ...facts }: SpanFacts): Attributes {
+  const attributes = server === undefined ? {} : serverAttributes(server)
+  for (const [fact, name] of Object.entries(names)) {
+    const value = facts[fact as keyof typeof names]
+    if (value !== undefined) attributes[name] = value
+  }
+  return attributes
+}
+
+/** Empty for an address that is no URL, such as the path of a file sink. */
+function serverAttributes(address: string): Attributes {
+  if (!URL.canParse(address)) return {}
+  const { hostname, port, protocol } = new URL(address)
+  if (hostname === '') return {}
+  const number = port === '' ? defaultPorts[protocol] : Number(port)
+  return { 'server.address': hostname, ...(number !== undefined && { 'server.port': number }) }
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
 /** A failing SDK must not fail the traced work; its errors are ignored here. */
 function tryTo<Result>(step: () => Result): Result | undefined {

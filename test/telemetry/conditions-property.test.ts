@@ -13,7 +13,7 @@ const waits = oneof(
 const step = oneof(
   record({ does: constant('report' as const), group: constantFrom('x', 'y'), member: members }),
   record({ does: constant('leave' as const), member: members }),
-  record({ does: constant('end' as const), group: constantFrom('x', 'y') }),
+  record({ does: constant('end' as const) }),
   record({
     does: constant('wait' as const),
     ms: waits,
@@ -36,8 +36,8 @@ describe('conditions with random reports', () => {
         ])
         const conditions = new Conditions({
           nowMs: () => nowMs,
-          tell: ({ fields }) =>
-            told.get(String(fields['group']))!.push({ atMs: nowMs, phase: fields['phase'] }),
+          tell: (_level, _event, _message, fields) =>
+            told.get(String(fields?.['group']))!.push({ atMs: nowMs, phase: fields?.['phase'] }),
         })
         /** The model: which member has which condition. */
         const place = new Map<string, string>()
@@ -48,16 +48,14 @@ describe('conditions with random reports', () => {
             place.delete(one.member)
           }
           if (one.does === 'end') {
-            conditions.end('StreamFailed', one.group)
-            for (const [member, group] of place) if (group === one.group) place.delete(member)
+            conditions.leave('StreamFailed')
+            place.clear()
           }
           if (one.does === 'report') {
             const { group, member } = one
-            conditions.report({
-              event: 'StreamFailed',
+            conditions.report('StreamFailed', 'warn', {
               group,
               member,
-              level: 'warn',
               message: 'fails',
               about: group,
               fields: { group },

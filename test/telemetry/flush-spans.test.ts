@@ -1,6 +1,6 @@
 import { trace, type TracerProvider } from '@opentelemetry/api'
 import { afterEach, expect, it } from 'vitest'
-import { flushSpans } from '../../src/telemetry/flush-spans.ts'
+import { flushSpans } from '../../src/telemetry/tracing.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 afterEach(() => trace.disable())
