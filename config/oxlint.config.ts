@@ -59,7 +59,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'schedule/bullmq': [...adapter, 'schedule', 'redis'],
   server: adapter,
   telemetry: adapter,
-  config: [...adapter, ...sinks],
+  config: [...adapter, ...sinks, 'shield'],
   transport: adapter,
   redis: adapter,
   sqlite: adapter,

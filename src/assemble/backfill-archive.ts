@@ -11,7 +11,7 @@ import { shipArchived, type Archived } from '../maintenance/archive/ship-archive
 import { tooOldFor } from '../maintenance/backfill/backfill-plan.ts'
 import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
-import { eventOfLine } from '../shield/entries/event-of-line.ts'
+import { eventOfLine } from '../shield/entries/stored-event.ts'
 import { createRedactor, type Redactor } from '../shield/redaction/redact.ts'
 import { readArchive } from '../sinks/file/read.ts'
 import { maxAgeHoursIn } from './backfill.ts'

@@ -15,11 +15,10 @@ import {
   type RateLimitRequest,
   updateRateLimit,
 } from '../shield/rate-limit.ts'
-import { rateLimitUpdateJsonSchema } from '../shield/rules/update-schema.ts'
+import { rateLimitUpdateJsonSchema } from '../shield/rules/update.ts'
 import { withClient } from '../assemble/reading.ts'
 import { nameOf } from '../shield/rules/enumerations.ts'
-import type { NotShown } from '../shield/rules/not-shown.ts'
-import type { RateLimitRule } from '../shield/rules/rule.ts'
+import type { NotShown, RateLimitRule } from '../shield/rules/rule.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../config/source.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'

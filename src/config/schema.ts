@@ -4,6 +4,7 @@ import type { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
+import { redactedHeaders, redactedQuery } from '../shield/redaction/defaults.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
 import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields/fields.ts'
@@ -105,58 +106,17 @@ export const PollConfig = z
   .prefault({})
   .describe('When streams are read')
 
-/** Names under which clients usually send keys, tokens and passwords, in any case. */
-const redactDefaults = {
-  headers: [
-    'cookie',
-    'set-cookie',
-    'authorization',
-    'proxy-authorization',
-    'x-forwarded-authorization',
-    'signature',
-    'credential',
-    'accesskey',
-    'x-api-key',
-    'api-key',
-    'x-goog-api-key',
-    'x-auth-token',
-    'x-access-token',
-    'x-csrf-token',
-    'x-vault-token',
-    'private-token',
-    'x-amz-security-token',
-    'cf-access-jwt-assertion',
-  ],
-  query: [
-    'token',
-    'access_token',
-    'refresh_token',
-    'id_token',
-    'password',
-    'passwd',
-    'api_key',
-    'apikey',
-    'key',
-    'secret',
-    'client_secret',
-    'signature',
-    'sig',
-    'session',
-    'code',
-  ],
-}
-
 export const RedactConfig = z
   .union([
     z.literal('off'),
     z.strictObject({
       headers: z
         .array(z.string().min(1))
-        .default(redactDefaults.headers)
+        .default(redactedHeaders)
         .describe('Request headers whose value is masked'),
       query: z
         .array(z.string().min(1))
-        .default(redactDefaults.query)
+        .default(redactedQuery)
         .describe('Query parameters whose value is masked'),
       body: z.enum(['drop', 'keep']).default('drop').describe('Request bodies'),
       addresses: z

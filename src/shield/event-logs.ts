@@ -4,9 +4,9 @@ import { Failure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
+import { pathSegment } from './client/client.ts'
 import { eventsOf } from './entries/entry-event.ts'
-import { identitiesOf, type OwnIds } from './entries/page-identities.ts'
-import { pathSegment } from './client/path-segment.ts'
+import { identitiesOf, type OwnIds } from './entries/identities.ts'
 import type { Redactor } from './redaction/redact.ts'
 
 /** The fields of an event-log answer that shieldlog uses. */

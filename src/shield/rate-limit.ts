@@ -3,11 +3,9 @@ import { isObject } from '../domain/text/json.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
 import { isUnsent } from '../transport/network-failure.ts'
 import type { ShieldClient } from './client/client.ts'
-import { readAs } from './client/read-as.ts'
-import { notShown, type NotShown } from './rules/not-shown.ts'
-import { AcceptedResult, RateLimitRule } from './rules/rule.ts'
-import { updateErrors, type UpdateError } from './rules/update-errors.ts'
-import { RateLimitUpdate } from './rules/update-schema.ts'
+import { readAs } from './client/api-error.ts'
+import { notShown, type NotShown, AcceptedResult, RateLimitRule } from './rules/rule.ts'
+import { updateErrors, type UpdateError, RateLimitUpdate } from './rules/update.ts'
 
 /** `accepted`: the API accepted the request without returning the rule, so its state is not known. */
 export type RateLimitOutcome =

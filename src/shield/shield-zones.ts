@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Failure } from '../domain/failure.ts'
 import type { ShieldClient } from './client/client.ts'
-import { readAs } from './client/read-as.ts'
+import { readAs } from './client/api-error.ts'
 
 /** A shield zone of an account, as the API lists it. */
 export interface ListedZone {

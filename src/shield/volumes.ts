@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ShieldClient } from './client/client.ts'
-import { pathSegment } from './client/path-segment.ts'
-import { readAs } from './client/read-as.ts'
+import { pathSegment } from './client/client.ts'
+import { readAs } from './client/api-error.ts'
 
 const text = z.string().nullish()
 const number = z.number().nullish()

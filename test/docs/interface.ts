@@ -18,7 +18,7 @@ interface Place {
   readonly test: string
 }
 
-const updates: Place = { code: `${shield}/rules/update-schema.ts`, test: `${tests}/rate-limit.test.ts` }
+const updates: Place = { code: `${shield}/rules/update.ts`, test: `${tests}/rate-limit.test.ts` }
 const rules: Place = { code: `${shield}/rules/rule.ts`, test: `${tests}/rate-limit.test.ts` }
 const outcomes: Place = { code: `${shield}/rate-limit.ts`, test: `${tests}/rate-limit.test.ts` }
 const volumes: Place = { code: `${shield}/volumes.ts`, test: `${tests}/volumes.test.ts` }
@@ -28,7 +28,7 @@ const entries: Place = {
   code: `${shield}/entries/to-event.ts`,
   test: `${tests}/entries/event-of-line.test.ts`,
 }
-const errors: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/client/envelope.test.ts` }
+const errors: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/client/api-error.test.ts` }
 const problems: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/volumes.test.ts` }
 
 const sent = 'checked, then sent'
@@ -120,7 +120,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   {
     item: 'EventLogEntry.logId',
     use: 'identity, with the time',
-    code: `${shield}/entries/entry-identity.ts`,
+    code: `${shield}/entries/identities.ts`,
     test: `${tests}/entries/to-event.test.ts`,
   },
   {
@@ -132,7 +132,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   {
     item: 'EventLogEntry.log',
     use: 'decoded, redacted, shipped',
-    code: `${shield}/entries/entry-log.ts`,
+    code: `${shield}/entries/to-event.ts`,
     test: `${tests}/entries/to-event.test.ts`,
   },
   ...fields('EventLogEntry', entries, 'shipped as received', 'labels'),
@@ -152,7 +152,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   {
     item: 'variableTypes keys',
     use: 'all 27, and no other',
-    code: `${shield}/rules/variables.ts`,
+    code: `${shield}/rules/update.ts`,
     test: 'test/docs/interface.test.ts',
     word: 'variables',
   },
@@ -161,7 +161,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   {
     item: 'HttpStatusCode',
     use: 'named, others are kept',
-    code: `${shield}/rules/http-status.ts`,
+    code: `${shield}/rules/enumerations.ts`,
     test: 'test/docs/interface.test.ts',
   },
   answerRow('rate-limit update 200 RateLimitRule', 'the rule, or an error in its body', outcomes, 'updated'),
@@ -184,7 +184,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   answerRow(
     'AccessKey header',
     'sent with every request',
-    { code: `${shield}/client/exchange.ts`, test: `${tests}/client/client.test.ts` },
+    { code: `${shield}/client/client.ts`, test: `${tests}/client/client.test.ts` },
     '(?:AccessKey|accesskey)',
   ),
 ]

@@ -7,7 +7,7 @@ import { createMissingEvents } from '../../src/maintenance/audit/audit-day.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { createSeenWindow } from '../../src/pump/seen-window.ts'
 import { eventsOf } from '../../src/shield/entries/entry-event.ts'
-import { identitiesOf, type OwnIds } from '../../src/shield/entries/page-identities.ts'
+import { identitiesOf, type OwnIds } from '../../src/shield/entries/identities.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { stream } from '../domain/builders.ts'
 

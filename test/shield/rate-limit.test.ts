@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { errorsInUpdate, rateLimitRequest, updateRateLimit } from '../../src/shield/rate-limit.ts'
-import { notShown } from '../../src/shield/rules/not-shown.ts'
+import { notShown } from '../../src/shield/rules/rule.ts'
 import { answer } from './shield-api.ts'
 import { never, startedApi } from './started-api.ts'
 

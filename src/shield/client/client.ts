@@ -1,4 +1,4 @@
-import { isFailure } from '../../domain/failure.ts'
+import { isFailure, Failure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 import type { Priority } from '../../domain/stream.ts'
@@ -6,13 +6,14 @@ import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { createAccountGate } from './account-gate.ts'
-import { clockOffsetOf } from './clock-offset.ts'
-import { createConnections, type Connections } from './connections.ts'
-import { failureOf, parseBody } from './envelope.ts'
-import { type Exchange, exchange } from './exchange.ts'
+import { failureOf, parseBody } from './api-error.ts'
 import type { PageBudget, Reservation } from './page-budget.ts'
-import { createPageSizes, type PageSizes } from './page-sizes.ts'
-import { createRetryPlans, outcomeOf, type RetryPlans } from './retry-plan.ts'
+import { createPageSizes, type PageSizes } from './page-budget.ts'
+import type { Dispatcher } from 'undici'
+import { withDeadline } from '../../domain/promises.ts'
+import { acceptedEncodings, readBody } from '../../transport/body.ts'
+import { httpDateOf, retryAfterMsOf, backoffMs } from '../../transport/retry.ts'
+import { createDispatcher, type DispatcherOptions } from '../../transport/dispatcher.ts'
 
 export interface ShieldClientOptions {
   readonly baseUrl: string
@@ -221,4 +222,252 @@ export class ShieldClient {
     telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
     return clockOffsetOf(serverDate, requestedAt, clock.steady())
   }
+}
+
+export interface ExchangeOptions {
+  readonly dispatcher: Dispatcher
+  readonly baseUrl: string
+  readonly key: string
+  readonly account: string
+  readonly version: string
+  readonly requestTimeoutMs: number
+  readonly maxPageBytes: number
+  readonly clock: Clock
+}
+
+/** One answer, whatever its status. */
+export interface Exchange {
+  readonly status: number
+  readonly body: Buffer
+  /** The Date header of the answer, ms since the epoch. */
+  readonly serverDate: number | undefined
+  readonly requestId: string | undefined
+  /** How long the answer asks to wait; at most an hour. */
+  readonly retryAfterMs: number | undefined
+}
+
+const longestRetryAfterMs = 3_600_000
+/** Error bodies are small; a larger one is not worth its memory. */
+const mostErrorBytes = 1_048_576
+
+/** Sends one request and reads the whole answer within the time for one try. Throws Failure. */
+export async function exchange(
+  options: ExchangeOptions,
+  request: { method: 'GET' | 'PATCH'; operation: string; path: string; body?: string },
+  signal: AbortSignal,
+): Promise<Exchange> {
+  const { account, key, version, clock } = options
+  const what = `${request.operation} of account ${account}`
+  if (!/^[!-~]+$/.test(key))
+    throw new Failure(
+      'stop',
+      'unauthorised',
+      `${what}: the access key is empty or contains characters that are not allowed in a header`,
+    )
+  const { origin, pathname } = new URL(options.baseUrl)
+  return withDeadline(options.requestTimeoutMs, signal, clock, async (whole) => {
+    try {
+      // The path is passed apart from the origin: a URL object would resolve its dots.
+      const answer = await options.dispatcher.request({
+        origin,
+        path: pathname.replace(/\/+$/, '') + request.path,
+        method: request.method,
+        headers: {
+          AccessKey: key,
+          Accept: 'application/json',
+          'Accept-Encoding': acceptedEncodings,
+          'User-Agent': `shieldlog/${version}`,
+          ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
+        ...(request.body === undefined ? {} : { body: request.body }),
+        // One time limit covers the whole request instead.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        signal: whole,
+      })
+      const header = (name: string) => firstOf(answer.headers[name])
+      const serverDate = httpDateOf(header('date'))
+      const asked = { retryAfter: header('retry-after'), date: header('date') }
+      return {
+        status: answer.statusCode,
+        body: await bodyOf(answer, options.maxPageBytes, whole),
+        serverDate,
+        requestId: header('cdn-requestid')?.slice(0, 100),
+        retryAfterMs: retryAfterMsOf(asked, clock.now(), longestRetryAfterMs),
+      }
+    } catch (error) {
+      throw networkFailure(error, what, whole, origin)
+    }
+  })
+}
+
+async function bodyOf(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  maxPageBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const isSuccess = statusCode >= 200 && statusCode < 300
+  const maxBytes = isSuccess ? maxPageBytes : Math.min(maxPageBytes, mostErrorBytes)
+  const encoding = headers['content-encoding']
+  try {
+    return await readBody(body, { encoding, maxBytes, signal })
+  } catch (error) {
+    // An error whose body cannot be read is still an error: its status is enough.
+    if (!isSuccess && (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')))
+      return Buffer.alloc(0)
+    throw error
+  }
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
+
+export interface RetryDeps {
+  readonly account: string
+  readonly gate: AccountGate
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  readonly random: () => number
+}
+
+/** The tries of one request. */
+export interface RetryPlan {
+  /** Counts one more try; false when none is left. */
+  mayRepeat(): boolean
+  /** Waits until the next try; throws the final failure when none is left. */
+  waitAfter(failure: Failure, signal: AbortSignal): Promise<void>
+}
+
+export interface RetryPlans {
+  begin(isRepeatable: boolean): RetryPlan
+  /** Resets the count of consecutive 429 answers. */
+  succeeded(): void
+}
+
+const mostTries = 3
+const longestMs = 10_000
+const backoff = { baseMs: 500, maxMs: 4_000 }
+/** Pause after a 429 without Retry-After: doubled with each consecutive one. */
+const pause = { baseMs: 1_000, maxMs: 60_000 }
+
+/**
+ * Plans the tries of one request: at most three, all begun within ten seconds, only for requests that may be repeated.
+ * A 429 pauses the whole account, so that its other requests do not get the same answer.
+ */
+export function createRetryPlans({ account, gate, clock, telemetry, random }: RetryDeps): RetryPlans {
+  let throttledInRow = 0
+
+  async function pauseAccount({ message, details }: Failure): Promise<Failure> {
+    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(throttledInRow, 10))
+    throttledInRow++
+    const retryAt = details.retryAt ?? clock.now() + ownMs
+    await gate.pauseUntil(retryAt)
+    telemetry.emit({ name: 'ApiThrottled', account, untilMs: retryAt })
+    return new Failure('wait', 'throttled', message, { ...details, retryAt })
+  }
+
+  function begin(isRepeatable: boolean): RetryPlan {
+    const beganMs = clock.monotonic()
+    let tries = 1
+    const mayRepeat = () => isRepeatable && ++tries <= mostTries
+    return {
+      mayRepeat,
+      async waitAfter(failure, signal) {
+        const isAnswer = failure.kind === 'retry' && failure.code === 'throttled'
+        const met = isAnswer ? await pauseAccount(failure) : failure
+        // A certificate error does not go away within seconds.
+        const isPassing = isAnswer || (met.kind === 'retry' && met.code !== 'tls')
+        if (!isPassing || !mayRepeat()) throw met
+        const { retryAt } = met.details
+        const waitMs =
+          retryAt === undefined ? backoffMs(tries - 2, backoff, random) : Math.max(0, retryAt - clock.now())
+        if (clock.monotonic() - beganMs + waitMs >= longestMs)
+          throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
+        await clock.sleep(waitMs, signal)
+      },
+    }
+  }
+
+  return {
+    begin,
+    succeeded() {
+      throttledInRow = 0
+    },
+  }
+}
+
+const outcomes: Partial<Record<Failure['code'], RequestOutcome>> = {
+  throttled: 'throttled',
+  unauthorised: 'unauthorised',
+  timeout: 'timeout',
+  network: 'network',
+  tls: 'network',
+  server_error: 'server_error',
+  bad_body: 'bad_body',
+}
+
+/** The outcome label under which metrics count a failed try. */
+export function outcomeOf({ code }: Failure): RequestOutcome {
+  return outcomes[code] ?? 'rejected'
+}
+
+/** The connections of one account: a pool that is replaced when an answer's `Date` contradicts the one before. */
+export interface Connections {
+  current(): Dispatcher
+  /** An answer has told the API's time, as an offset to this host's clock. */
+  heard(offsetMs: number): void
+  close(): Promise<void>
+}
+
+/** The same as where the API's clock takes an offset for a jump. */
+const jumpMs = 30_000
+
+/**
+ * A `Date` that jumps counts only when a second answer confirms it. Over a connection that is kept alive the same server
+ * would answer again, so the requests that follow go over new connections; those under way end over the old ones.
+ */
+export function createConnections(options: DispatcherOptions): Connections {
+  let pool = createDispatcher(options)
+  let latestMs = 0
+  const replaced = new Set<Dispatcher>()
+  return {
+    current: () => pool,
+    heard(offsetMs) {
+      const isJump = Math.abs(offsetMs - latestMs) > jumpMs
+      latestMs = offsetMs
+      if (!isJump) return
+      const old = pool
+      pool = createDispatcher(options)
+      replaced.add(old)
+      void old.close().then(
+        () => replaced.delete(old),
+        () => replaced.delete(old),
+      )
+    },
+    async close() {
+      await Promise.all([pool, ...replaced].map((each) => each.destroy()))
+    },
+  }
+}
+
+/**
+ * Offset of the server's clock from ours, in ms. Its Date header has whole seconds and was written at some time between
+ * sending and receiving, so a range of offsets fits. This returns the one nearest to zero: clocks that agree give 0
+ * instead of a different fraction of a second for each answer.
+ */
+export function clockOffsetOf(serverDate: number, sentAtMs: number, receivedAtMs: number): number {
+  const lowest = serverDate - receivedAtMs
+  const highest = serverDate + 999 - sentAtMs
+  if (lowest > 0) return lowest
+  return highest < 0 ? highest : 0
+}
+
+/**
+ * Encodes any text as one path segment. `.` and `..` are encoded too, since they have a meaning in paths; invalid
+ * Unicode, which has no encoding, becomes U+FFFD.
+ */
+export function pathSegment(text: string): string {
+  const encoded = encodeURIComponent(text.toWellFormed())
+  return /^\.{1,2}$/.test(encoded) ? encoded.replaceAll('.', '%2E') : encoded
 }

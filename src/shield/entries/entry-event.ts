@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import type { Json } from '../../domain/text/json.ts'
-import { identitiesOf, withOwnId, type PageIdentity } from './page-identities.ts'
+import { identitiesOf, withOwnId, type PageIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'
 

@@ -1,8 +1,16 @@
 import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { isObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
-import { maskAddress, replaceAddresses } from './mask-address.ts'
-import { type Found, linePattern, redacted, redactLines, redactQuery, remember } from './redact-text.ts'
+import {
+  maskAddress,
+  replaceAddresses,
+  type Found,
+  linePattern,
+  redacted,
+  redactLines,
+  redactQuery,
+  remember,
+} from './redact-text.ts'
 
 export interface RedactionSettings {
   /** Header names, in any case; also matched as plain keys. */

@@ -1,7 +1,7 @@
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event, Identity } from '../../../src/domain/event/event.ts'
 import type { JsonObject } from '../../../src/domain/text/json.ts'
-import { withOwnId, type PageIdentity } from '../../../src/shield/entries/page-identities.ts'
+import { withOwnId, type PageIdentity } from '../../../src/shield/entries/identities.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 
 /** One entry of the model's API. */

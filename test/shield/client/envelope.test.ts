@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AnswerContext, failureOf, parseBody } from '../../../src/shield/client/envelope.ts'
+import { type AnswerContext, failureOf, parseBody } from '../../../src/shield/client/api-error.ts'
 
 const context: AnswerContext = {
   what: 'event_logs of account main',

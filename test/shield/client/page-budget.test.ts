@@ -1,8 +1,11 @@
 import * as fc from 'fast-check'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { createPageBudget, type Reservation } from '../../../src/shield/client/page-budget.ts'
-import { createPageSizes } from '../../../src/shield/client/page-sizes.ts'
+import {
+  createPageBudget,
+  type Reservation,
+  createPageSizes,
+} from '../../../src/shield/client/page-budget.ts'
 
 const never = new AbortController().signal
 

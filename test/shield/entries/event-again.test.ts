@@ -4,7 +4,7 @@ import type { Json } from '../../../src/domain/text/json.ts'
 import { restoreEvent, storeEvent } from '../../../src/domain/event/stored-event.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import { createRawFormat } from '../../../src/formats/raw.ts'
-import { eventAgain } from '../../../src/shield/entries/event-again.ts'
+import { eventAgain } from '../../../src/shield/entries/stored-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
-import { eventOfLine } from '../../../src/shield/entries/event-of-line.ts'
+import { eventOfLine } from '../../../src/shield/entries/stored-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 

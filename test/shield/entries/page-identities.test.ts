@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
-import { identityOf } from '../../../src/shield/entries/entry-identity.ts'
-import { identitiesOf, type OwnIds } from '../../../src/shield/entries/page-identities.ts'
+import { identityOf, identitiesOf, type OwnIds } from '../../../src/shield/entries/identities.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 
 const zone = { id: 101, name: 'shop' }

@@ -1,8 +1,10 @@
-import type { Json } from '../../domain/text/json.ts'
+import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { fingerprintOf, ownIdOf } from '../../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
-import { canonicalJson } from './canonical-json.ts'
-import { identityOf, type EntryIdentity } from './entry-identity.ts'
+import { hash } from 'node:crypto'
+import { isObject } from '../../domain/text/json.ts'
+import { entryTimeOf } from './entry-time.ts'
+import { jsonText } from '../../domain/text/json-text.ts'
 
 /** Own ids of entries, by the fingerprint of the id and time that they share. */
 export type OwnIds = ReadonlyMap<bigint, ReadonlySet<string>>
@@ -86,4 +88,50 @@ function endOf(entries: readonly Json[], identities: readonly EntryIdentity[]): 
   while (from > 0 && identities.length - from < mostAtEnd && identities[from - 1]!.time === time) from--
   const last = identities.slice(from)
   return ownIdsOf(entries.slice(from), last, new Set(last.map(({ fingerprint }) => fingerprint)), none)
+}
+
+/** What deduplication needs to know of an entry. Computed from the entry as received, before redaction. */
+export interface EntryIdentity {
+  readonly id: string
+  readonly time?: string | undefined
+  /** ms since the epoch; absent where `time` is. */
+  readonly timeMs?: number | undefined
+  readonly fingerprint: bigint
+}
+
+export function identityOf(entry: Json): EntryIdentity {
+  if (!isObject(entry)) return untimed(hashed(entry))
+  const id = idOf(entry)
+  const when = entryTimeOf(entry['timestamp'])
+  if (when === undefined) return untimed(id)
+  const { time, timeMs } = when
+  return { id, time, timeMs, fingerprint: fingerprintOf({ id, time }) }
+}
+
+function untimed(id: string): EntryIdentity {
+  return { id, fingerprint: fingerprintOf({ id }) }
+}
+
+/** JSON parsing rounds a number beyond 2^53, so two ids may become equal: the hash of the whole entry is safer. */
+function idOf(entry: JsonObject): string {
+  const logId = entry['logId']
+  if (typeof logId === 'string' && logId !== '') return logId
+  return typeof logId === 'number' && Number.isSafeInteger(logId) ? String(logId) : hashed(entry)
+}
+
+function hashed(entry: Json): string {
+  return `sha256:${hash('sha256', canonicalJson(entry), 'hex').slice(0, 32)}`
+}
+
+/** Deeper keys keep the order received: further recursion would end at the stack limit, which varies. */
+const sortedLevels = 100
+
+/** JSON text with sorted keys: the same for two entries that differ only in the order of their keys. */
+export function canonicalJson(value: unknown, level = 0): string {
+  if (typeof value !== 'object' || value === null || level === sortedLevels) return jsonText(value)
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, level + 1)).join(',')}]`
+  const members = Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, held]) => `${JSON.stringify(key)}:${canonicalJson(held, level + 1)}`)
+  return `{${members.join(',')}}`
 }
