@@ -12,7 +12,7 @@ import { pumpStream } from '../pump/pump-stream.ts'
 import { SeenMemory } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { failStream } from '../pump/write-failure.ts'
-import { createSink, type SinkDeps } from '../sinks/registry.ts'
+import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import type { Backend } from './daemon/backend.ts'
 import { closeInOrder, closeTogether } from './close-all.ts'
@@ -120,14 +120,6 @@ export function openSink(config: SinkConfig, runtime: QuietRuntime): AnySink
 export function openSink(config: SinkConfig, { clock, telemetry }: QuietRuntime): AnySink {
   const deps = { format: createFormat(config), clock, telemetry, version, output: process.stdout }
   const wants = wantsOf(config)
-  const sink = sinkOf(config, deps)
+  const sink = createSink(config, deps)
   return wants === undefined ? sink : { ...sink, wants }
-}
-
-/** One call per type: the registry is typed by it. */
-function sinkOf(config: SinkConfig, deps: SinkDeps): AnySink {
-  if (config.type === 'file') return createSink(config, deps)
-  if (config.type === 'http') return createSink(config, deps)
-  if (config.type === 'syslog') return createSink(config, deps)
-  return createSink(config, deps)
 }

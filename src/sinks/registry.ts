@@ -1,12 +1,13 @@
 import type { Writable } from 'node:stream'
-import type { Format, Sink, TransactionalSink } from '../ports/delivery.ts'
+import type { AnySink, Format } from '../ports/delivery.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
-import type { FileSinkSettings } from './file/settings.ts'
+import type { FileSinkSettings } from './file/config.ts'
 import { createFileSink } from './file/sink.ts'
 import type { HttpSinkConfig } from './http/config.ts'
 import { createHttpSink } from './http/sink.ts'
 import { measured } from './measured.ts'
-import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
+import type { StdoutSinkConfig } from './stdout/config.ts'
+import { createStdoutSink } from './stdout/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
 
 /** Dependencies of all sinks; each sink uses some of them. */
@@ -20,38 +21,22 @@ export interface SinkDeps {
   readonly output: Writable
 }
 
-interface OptionsByType {
-  readonly stdout: StdoutSinkOptions
-  readonly file: FileSinkSettings
-  readonly http: HttpSinkConfig
-  readonly syslog: SyslogSinkOptions
-}
-
-interface SinkByType {
-  readonly stdout: Sink
-  readonly file: TransactionalSink
-  readonly http: Sink
-  readonly syslog: Sink
-}
-
-export type SinkType = keyof OptionsByType
-export type SinkOptions = { [T in SinkType]: { readonly type: T } & OptionsByType[T] }[SinkType]
-
 /** Every kind of sink by its `type` in the configuration. */
-export const sinks: {
-  readonly [T in SinkType]: (options: OptionsByType[T], deps: SinkDeps) => SinkByType[T]
-} = {
-  stdout: (options, deps) => measured(createStdoutSink(options, deps), deps),
-  file: (options, deps) => measured(createFileSink(options, deps), deps),
-  http: createHttpSink,
-  syslog: (options, deps) => measured(createSyslogSink(options, deps), deps),
+export const sinks = {
+  stdout: (options: Pick<StdoutSinkConfig, 'type' | 'name'>, deps: SinkDeps) =>
+    measured(createStdoutSink(options, deps), deps),
+  file: (options: { readonly type: 'file' } & FileSinkSettings, deps: SinkDeps) =>
+    measured(createFileSink(options, deps), deps),
+  http: (options: HttpSinkConfig, deps: SinkDeps) => createHttpSink(options, deps),
+  syslog: (options: { readonly type: 'syslog' } & SyslogSinkOptions, deps: SinkDeps) =>
+    measured(createSyslogSink(options, deps), deps),
 }
+
+export type SinkOptions = Parameters<(typeof sinks)[keyof typeof sinks]>[0]
 
 /** Creates a sink. Throws an error that names the sink and the field when the options cannot be used. */
-export function createSink<T extends SinkType>(
-  options: { readonly type: T } & OptionsByType[T],
-  deps: SinkDeps,
-): SinkByType[T] {
-  const type: T = options.type
-  return sinks[type](options, deps)
+export function createSink(options: SinkOptions, deps: SinkDeps): AnySink {
+  // The options are those of this very type.
+  const create = sinks[options.type] as (options: SinkOptions, deps: SinkDeps) => AnySink
+  return create(options, deps)
 }

@@ -6,10 +6,9 @@ import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { mapEvent } from '../lines.ts'
-import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, writeAll } from './files.ts'
-import { throwIfAborted } from './keyed-mutex.ts'
+import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
 import { partName, type PartName, type Place } from './parts.ts'
-import { isFull } from './settings.ts'
+import { isFull } from './parts.ts'
 import type { Writer } from './writer.ts'
 
 /** What the next writer of a stream needs to continue. */

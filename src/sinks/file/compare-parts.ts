@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { PartReport } from '../../domain/audit-report.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { compressedLength, isLengthOf } from './compress.ts'
 import { fileFailure, findFolder, findRoot, ownFolder } from './files.ts'

@@ -7,12 +7,12 @@ import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
 import { isFailure } from '../../domain/failure.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Clock } from '../../ports/process.ts'
-import { copyTo, findFolder, syncFolder } from './files.ts'
+import type { FileSinkSettings } from './config.ts'
+import { copyTo, findFolder, type KeyedMutex, syncFolder, throwIfAborted } from './files.ts'
 import type { HeldIdentity } from './identity.ts'
-import { type KeyedMutex, throwIfAborted } from './keyed-mutex.ts'
 import { lookAtPart, type PartName, type PartOnDisk, type Place, unfinishedName } from './parts.ts'
+import { fullAt, isFull } from './parts.ts'
 import { readBytes } from './read.ts'
-import { type FileSinkSettings, fullAt, isFull } from './settings.ts'
 
 /** A closed part and its committed length. */
 export interface ClosedPart {

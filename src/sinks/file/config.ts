@@ -26,3 +26,9 @@ export const FileSinkConfig = z
   })
   .describe('Files, with each event exactly once')
 export type FileSinkConfig = Readonly<z.output<typeof FileSinkConfig>>
+
+/** What the sink takes of it. Permissions apply regardless of the umask. */
+export type FileSinkSettings = Pick<
+  FileSinkConfig,
+  'name' | 'path' | 'mode' | 'dirMode' | 'rotate' | 'compress'
+>

@@ -1,9 +1,8 @@
 import { constants, type Stats } from 'node:fs'
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { Failure, type FailureCode } from '../../domain/failure.ts'
-import { systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
-import { throwIfAborted } from './keyed-mutex.ts'
+import { cancelled, Failure, type FailureCode } from '../../domain/failure.ts'
+import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
 
 const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants
 
@@ -102,12 +101,10 @@ async function makeFolder(path: string, dirMode: number): Promise<void> {
 async function realFolder(path: string): Promise<Stats | undefined> {
   const found = await lookAt(path)
   if (found === undefined || found.isDirectory()) return found
-  const what = found.isSymbolicLink() ? 'a symbolic link' : 'not a directory'
-  throw new Failure(
-    'stop',
-    'unwritable',
-    `${path} is ${what}; the file sink does not follow links; replace it with a directory`,
-  )
+  const why = found.isSymbolicLink()
+    ? notFollowed(path)
+    : `${path} is not a directory; replace it with a directory`
+  throw new Failure('stop', 'unwritable', why)
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -124,50 +121,45 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
+/** Errors that last until a person does something; any other is tried again soon. */
+const lasting: Readonly<Record<string, FailureCode>> = {
+  ENOSPC: 'disk_full',
+  EDQUOT: 'disk_full',
+  EFBIG: 'disk_full',
+  EROFS: 'unwritable',
+  EACCES: 'unwritable',
+  EPERM: 'unwritable',
+  ELOOP: 'unwritable',
+  ENOTDIR: 'unwritable',
+}
+
 /** Converts a file system error to a Failure with a one-line message that contains the remedy. */
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
-  const stop = (code: FailureCode, message: string) => new Failure('stop', code, message, { cause: error })
-  if (hasCode(error, 'ENOSPC', 'EDQUOT'))
-    return stop('disk_full', `no space left for ${path}; free space or raise the quota`)
-  if (hasCode(error, 'EFBIG')) {
-    const remedy = 'lower rotate.maxBytes or raise the file size limit (ulimit -f)'
-    return stop('disk_full', `${path} cannot grow further; ${remedy}`)
-  }
-  if (hasCode(error, 'EROFS'))
-    return stop('unwritable', `${path} is on a read-only file system; mount it writable`)
-  if (hasCode(error, 'EACCES', 'EPERM')) return stop('unwritable', await refusalOf(path))
-  if (hasCode(error, 'ELOOP')) {
-    const remedy = 'the file sink does not follow links; remove it'
-    return stop('unwritable', `${path} is a symbolic link; ${remedy}`)
-  }
-  if (hasCode(error, 'ENOTDIR'))
-    return stop(
-      'unwritable',
-      `cannot use ${path}: a part of that path is a file; replace it with a directory`,
-    )
+  const code = lasting[systemCode(error) ?? '']
+  const details = { cause: error }
+  if (hasCode(error, 'EACCES', 'EPERM'))
+    return new Failure('stop', 'unwritable', await refusalOf(path), details)
+  if (hasCode(error, 'ELOOP')) return new Failure('stop', 'unwritable', notFollowed(path), details)
   const why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
-  return new Failure('retry', 'unwritable', why, { cause: error })
+  return new Failure(code === undefined ? 'retry' : 'stop', code ?? 'unwritable', why, details)
 }
 
+function notFollowed(path: string): string {
+  return `${path} is a symbolic link; the file sink does not follow links; replace it with a file or directory`
+}
+
+/** Whose the path is, or the nearest one above it that exists, and who may write there. */
 async function refusalOf(path: string): Promise<string> {
   const uid = process.getuid?.() ?? -1
-  const gid = process.getgid?.() ?? -1
-  let nearest = path
-  for (;;) {
-    try {
-      const { mode, uid: owner, gid: group } = await stat(nearest)
-      const bits = (mode & 0o7777).toString(8).padStart(4, '0')
-      return (
-        `cannot write ${path}: ${nearest} belongs to ${owner}:${group} with mode ${bits}, this process runs as uid ${uid}; ` +
-        `run chown ${uid}:${gid} ${nearest}, or start shieldlog as uid ${owner}`
-      )
-    } catch {
-      const above = dirname(nearest)
-      if (above === nearest) return `cannot write ${path} as uid ${uid}; allow that user to write it`
-      nearest = above
-    }
-  }
+  let at = path
+  while ((await lookAt(at).catch(() => undefined)) === undefined && dirname(at) !== at) at = dirname(at)
+  const { mode, uid: owner, gid: group } = await stat(at)
+  const bits = (mode & 0o7777).toString(8).padStart(4, '0')
+  return (
+    `cannot write ${path}: ${at} belongs to ${owner}:${group} with mode ${bits}, this process runs as uid ${uid}; ` +
+    `run chown ${uid}:${process.getgid?.() ?? -1} ${at}, or start shieldlog as uid ${owner}`
+  )
 }
 
 /** Writes all bytes, also when the system takes only a part of them per call. */
@@ -276,4 +268,36 @@ export async function dropOldCopies(root: string, nowMs: number): Promise<void> 
     const found = await lookAt(path)
     if (found?.isFile() === true && found.mtimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
   }
+}
+
+/** Runs the jobs on one stream's files one after another: a cut waits for the write before it, however that ends. */
+export interface KeyedMutex {
+  run<T>(key: string, job: () => Promise<T>): Promise<T>
+  /** Resolves when no job is left. */
+  idle(): Promise<void>
+}
+
+export function createKeyedMutex(): KeyedMutex {
+  const ends = new Map<string, Promise<unknown>>()
+  return {
+    async run(key, job) {
+      const before = ends.get(key) ?? Promise.resolve()
+      const work = before.then(job, job)
+      // The next job also runs after a failed one; the failure goes to the caller of the failed job.
+      const end = work.catch(() => undefined)
+      ends.set(key, end)
+      try {
+        return await work
+      } finally {
+        if (ends.get(key) === end) ends.delete(key)
+      }
+    },
+    async idle() {
+      await Promise.all(ends.values())
+    },
+  }
+}
+
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw cancelled(signal.reason)
 }

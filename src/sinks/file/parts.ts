@@ -5,6 +5,7 @@ import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
 import { parseDay } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
+import type { FileSinkSettings } from './config.ts'
 import { lookAt } from './files.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
@@ -150,4 +151,18 @@ function formsOf(name: string): string[] {
 
 export function unfinishedName(name: string, suffix: CompressedSuffix): string {
   return `.${name}${suffix}`
+}
+
+/** True for a part that takes no further delivery. All processes agree, so it may be compressed. */
+export function isFull(
+  settings: Pick<FileSinkSettings, 'rotate'>,
+  { bytes, openedAtMs }: { readonly bytes: number; readonly openedAtMs: number },
+  nowMs: number,
+): boolean {
+  return bytes >= settings.rotate.maxBytes || nowMs >= fullAt(settings, openedAtMs)
+}
+
+/** Time at which a part is closed by its age. */
+export function fullAt(settings: Pick<FileSinkSettings, 'rotate'>, openedAtMs: number): number {
+  return openedAtMs + settings.rotate.maxAgeMinutes * 60_000
 }

@@ -4,8 +4,8 @@ import { open, rmdir, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
+import type { FileSinkSettings } from './config.ts'
 import { fileFailure, makeRoot } from './files.ts'
-import type { FileSinkSettings } from './settings.ts'
 
 const probeBytes = 4096
 /** Less free space than this does not hold one page. */

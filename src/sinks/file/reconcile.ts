@@ -18,11 +18,11 @@ import {
   makeFolders,
   ownFolder,
   syncFolder,
+  throwIfAborted,
 } from './files.ts'
-import { throwIfAborted } from './keyed-mutex.ts'
 import { listParts, lookAtPart, parsePartName, type PartName, type PartOnDisk, type Place } from './parts.ts'
+import { isFull } from './parts.ts'
 import { readBytes } from './read.ts'
-import { isFull } from './settings.ts'
 import type { Writer } from './writer.ts'
 
 /** A plain part whose length matches the store. */

@@ -1,12 +1,19 @@
 import { open } from 'node:fs/promises'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Format } from '../../ports/delivery.ts'
-import type { Clock } from '../../ports/process.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
 import { Compressor } from './compress.ts'
-import { dropOldCopies, fileFailure, makeFolders, makeRoot, ownFolder } from './files.ts'
+import type { FileSinkSettings } from './config.ts'
+import { dropOldCopies, fileFailure, type KeyedMutex, makeFolders, makeRoot, ownFolder } from './files.ts'
 import { type HeldIdentity, holdIdentity, type Owner, ownerOf, takeIdentity } from './identity.ts'
-import type { KeyedMutex } from './keyed-mutex.ts'
-import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
+
+export interface FileSinkDeps {
+  readonly format: Format
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  /** Opens the parts for writing; tests replace it to simulate disks that fail or hang. */
+  readonly openFile?: typeof open
+}
 
 /** One store's writer on one path: created for the first stream that is opened, released when the sink closes. */
 export interface Writer {

@@ -4,17 +4,13 @@ import { promisify } from 'node:util'
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
+import { orAborted, within } from '../../domain/promises.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
-import { orAborted, within } from '../../domain/promises.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
 import { createSlots } from '../slots.ts'
-
-export interface StdoutSinkOptions {
-  readonly name: string
-}
 
 export interface StdoutSinkDeps {
   readonly format: Format
@@ -32,8 +28,7 @@ const closeWaitMs = 1_000
  * of one write. An abort ends only the waiting: bytes handed to the stream may still arrive. Throws Failure `sink_gone`
  * (stop) when the reader closed the pipe, `disk_full` (stop) where stdout is a file.
  */
-export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDeps): Sink {
-  const { name } = options
+export function createStdoutSink({ name }: { readonly name: string }, deps: StdoutSinkDeps): Sink {
   const { format, clock } = deps
   const output = openOutput(deps.output)
   const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format

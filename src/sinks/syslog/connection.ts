@@ -3,9 +3,9 @@ import { connect as connectTls, TLSSocket } from 'node:tls'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import { backoffMs } from '../../transport/retry.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
+import { backoffMs } from '../../transport/retry.ts'
 
 export interface Receiver {
   readonly host: string
