@@ -6,9 +6,8 @@ import { streamKey, type Stream } from '../domain/stream.ts'
 import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
 import type { AuditTarget } from '../maintenance/audit/audit.ts'
 import type { Store } from '../ports/store.ts'
-import { cellOf, dayView } from '../status/views/day-view.ts'
-import { readFleet, type FleetDeps } from '../status/views/fleet.ts'
-import { ledgerView } from '../status/views/ledger-reader.ts'
+import { routeDay, dayView, ledgerView } from '../status/day.ts'
+import { readFleet, type FleetDeps } from '../status/map.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import type { Shipping } from './shipping.ts'
@@ -90,22 +89,19 @@ export async function* auditedDays(
     queues: (seen) => Promise.resolve(seen),
     pauses: () => Promise.resolve([]),
   })
-  const all = targets.flatMap(({ zone, day, sinks }) =>
-    sinks.map((sink) => ({ stream: { zone: zone.id, sink, day }, account: zone.account })),
-  )
-  const rankOf = ({ stream }: (typeof all)[number]) => {
+  const all = targets.flatMap(({ zone, day, sinks }) => sinks.map((sink) => ({ zone: zone.id, sink, day })))
+  const rankOf = (stream: Stream) => {
     const sides = compared.of(stream)
     return sides === undefined ? 2 : Number(!sides.differs)
   }
   let days = 0
-  for (const { stream, account } of all.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+  for (const stream of all.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     if (days >= mostDays) break
-    const cell = cellOf(fleet, stream)
-    if (cell === undefined) continue
+    const found = routeDay(fleet, stream)
+    if (found === undefined) continue
     const sides = compared.of(stream)
     const ledger = sides?.ledger ?? ledgerView(await store.ledger.minutes(stream), stream.day)
-    const time = { nowMs: apiClock.now(account), policy: settings().policy }
-    const view = dayView(fleet, cell, stream, { version, time, ledger })
+    const view = dayView(found, { version, ledger })
     yield { view, ...(sides !== undefined && { listed: sides.listed }) }
     days++
   }

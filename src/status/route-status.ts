@@ -2,18 +2,16 @@ import type { Gap } from '../domain/gap.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { ProblemRoute } from '../domain/status/problems.ts'
-import type { DayStatus, GapStatus, RouteStatus, RouteSummary } from '../domain/status/status.ts'
+import type { DayStatus, ErrorStatus, GapStatus, RouteStatus, RouteSummary } from '../domain/status/status.ts'
 import { iso } from '../domain/text/time.ts'
-import { countersOf } from './counters.ts'
-import { errorStatus } from './error-status.ts'
-import type { ObservedRoute, RouteTime } from './observed-route.ts'
+import { countersOf, type ObservedRoute, type RouteTime, type RouteTrouble } from './observe.ts'
 
 /** Called for each route of a fleet: literals with `undefined` take a tenth of the time of conditional spreads. */
-export function routeStatus(route: ObservedRoute, gaps: readonly Gap[], time: RouteTime): RouteStatus {
+export function routeStatus(route: ObservedRoute): RouteStatus {
   return {
     ...routeSummary(route),
-    days: route.planned.live.map((planned) => dayStatus(planned, time)),
-    gaps: gaps.map(gapStatus),
+    days: route.planned.live.map((planned) => dayStatus(planned, route.time)),
+    gaps: route.gaps.map(gapStatus),
   }
 }
 
@@ -29,10 +27,7 @@ export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt }:
 }
 
 /** What the problems of a status are worked out from: less than its status, since a fleet has thousands. */
-export function problemRoute(
-  { planned, standing, unfinished, trouble }: ObservedRoute,
-  gaps: readonly Gap[],
-): ProblemRoute {
+export function problemRoute({ planned, gaps, standing, unfinished, trouble }: ObservedRoute): ProblemRoute {
   const { id, name } = planned.zone
   return {
     zone: id,
@@ -74,10 +69,7 @@ export function routeSummary({
   }
 }
 
-export function unfinishedDay({
-  stream,
-  unreadableAtMs,
-}: PlannedStream): NonNullable<RouteStatus['unfinished']> {
+function unfinishedDay({ stream, unreadableAtMs }: PlannedStream): NonNullable<RouteStatus['unfinished']> {
   return { day: stream.day, apiDeadlineAt: iso(unreadableAtMs) }
 }
 
@@ -105,4 +97,9 @@ function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DaySta
     scanningPages: (checkpoint?.incremental ?? checkpoint?.full)?.pages,
     lastError: checkpoint?.trouble === undefined ? undefined : errorStatus(checkpoint.trouble),
   }
+}
+
+/** Why a stream makes no progress, as `status` shows it. */
+export function errorStatus({ code, message, count, sinceMs, retryAtMs }: RouteTrouble): ErrorStatus {
+  return { code, message, failures: count, since: iso(sinceMs), retryAt: iso(retryAtMs) }
 }

@@ -1,24 +1,35 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, unreadableAt } from '../domain/day.ts'
 import { bySink } from '../domain/event/delivery.ts'
-import type { Gap } from '../domain/gap.ts'
-import { createTurns } from '../domain/promises.ts'
+import type { Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
-import { routeKey, type Route } from '../domain/stream.ts'
 import { problemsOf, type ProblemRoute } from '../domain/status/problems.ts'
 import type {
+  BackfillDayStatus,
   BackfillStatus,
   FleetStatus,
   RouteStatus,
   StatusProblem,
   WorkerStatus,
 } from '../domain/status/status.ts'
-import type { Store } from '../ports/store.ts'
+import { routeKey, type Route } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import { backfillStatuses } from './backfill-status.ts'
-import { readState, type ObserveDeps, type StateReading } from './observe.ts'
-import { observeRoute, type ObservedRoute, type RouteTime } from './observed-route.ts'
-import { gapStatus, problemRoute, routeStatus } from './route-status.ts'
+import {
+  byDay,
+  readProgress,
+  summed,
+  type DayProgress,
+  type StreamProgress,
+} from '../maintenance/backfill/backfill-progress.ts'
+import type { Store } from '../ports/store.ts'
+import {
+  observeRoutes,
+  readState,
+  type ObserveDeps,
+  type ObservedRoute,
+  type StateReading,
+} from './observe.ts'
+import { errorStatus, gapStatus, problemRoute, routeStatus } from './route-status.ts'
 
 export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
@@ -35,39 +46,21 @@ export interface StatusInSteps extends FleetStatus {
 
 /** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
 export async function statusOf(deps: StatusDeps): Promise<StatusInSteps> {
-  const letTurn = createTurns(deps)
   const { fleet, reading } = await readStatus(deps)
-  const { routes, gaps, settings } = reading
-  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
-  const observed: {
-    readonly route: ObservedRoute
-    readonly gaps: readonly Gap[]
-    readonly time: RouteTime
-  }[] = []
+  const observed: ObservedRoute[] = []
   const known: ProblemRoute[] = []
-  for (const planned of routes) {
-    const { policy, held } = settings
-    const time = { nowMs: deps.apiClock.now(planned.zone.account), policy, held }
-    const own = gapsOf.get(routeKey(planned.zone.id, planned.sink)) ?? none
-    const route = observeRoute(planned, time)
-    observed.push({ route, gaps: own, time })
-    known.push(problemRoute(route, own))
-    await letTurn()
-  }
+  await observeRoutes(deps, reading, (route) => {
+    observed.push(route)
+    known.push(problemRoute(route))
+  })
   const { at, ...others } = fleet
   return {
     at,
     problems: problemsOf({ ...fleet, routes: known }),
-    routes: {
-      *[Symbol.iterator]() {
-        for (const each of observed) yield routeStatus(each.route, each.gaps, each.time)
-      },
-    },
+    routes: { [Symbol.iterator]: () => observed.values().map(routeStatus) },
     ...others,
   }
 }
-
-const none: readonly Gap[] = []
 
 /** The status of the fleet together with what the store says of its routes. */
 export async function readStatus(
@@ -122,7 +115,7 @@ async function unconfiguredRoutes(
       unreadDays: daysOf(unread),
       goneDays: daysOf(unread.filter(isGone)),
       left: settings.sinks.includes(sink) ? 'zone' : 'sink',
-      gaps: (gapsOf.get(key) ?? none).map(gapStatus),
+      gaps: (gapsOf.get(key) ?? []).map(gapStatus),
       ...(!configured.has(zone) && isRetired(zone) && { retired: true as const }),
     }
   })
@@ -139,4 +132,40 @@ async function recentBackfills(store: Store, nowMs: number): Promise<BackfillSta
     ({ state, createdAtMs }) => state === 'running' || state === 'paused' || createdAtMs > nowMs - recentMs,
   )
   return backfillStatuses(recent, store)
+}
+
+/** What `status` and `backfill list` show of backfills. */
+export async function backfillStatuses(
+  backfills: readonly Backfill[],
+  store: Pick<Store, 'catalogue'>,
+): Promise<BackfillStatus[]> {
+  if (backfills.length === 0) return []
+  const progressOf = await readProgress(store)
+  return backfills.map((backfill) => backfillStatus(backfill, progressOf(backfill)))
+}
+
+function backfillStatus(
+  { id, createdAtMs, from, to, state }: Backfill,
+  streams: readonly StreamProgress[],
+): BackfillStatus {
+  const { queued, done, leftOut } = summed(streams)
+  return {
+    id,
+    createdAt: iso(createdAtMs),
+    from,
+    to,
+    state,
+    queued,
+    done,
+    leftOut,
+    days: byDay(streams).map(dayStatus),
+    reasons: streams.flatMap(({ stream, reason }) => (reason === undefined ? [] : [{ ...stream, reason }])),
+    errors: streams.flatMap(({ stream, trouble }) =>
+      trouble === undefined ? [] : [{ ...stream, ...errorStatus(trouble) }],
+    ),
+  }
+}
+
+function dayStatus({ expectedPages, ...day }: DayProgress): BackfillDayStatus {
+  return expectedPages === undefined ? day : { ...day, expectedPages }
 }

@@ -3,9 +3,9 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { plan } from '../../src/domain/plan/plan.ts'
 import { problemsOf } from '../../src/domain/status/problems.ts'
-import { observeRoute } from '../../src/status/observed-route.ts'
+import { observeRoute } from '../../src/status/observe.ts'
 import { routeSummary } from '../../src/status/route-status.ts'
-import { cellOn, cellStateOf } from '../../src/status/views/cell.ts'
+import { cellOn, cellStateOf } from '../../src/status/map.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 
 const zone = { id: stream.zone, name: 'shop', account: 'default' }
@@ -19,8 +19,8 @@ function routeAt(nowMs: number, more: Partial<Checkpoint>) {
   const live = plan({ nowOf: () => nowMs, zones: [zone], sinks: [sink], policy, checkpoints, routes })
   const planned = { zone, sink, streams: live, live, checkpoints }
   const time = { nowMs, policy }
-  const cell = cellOn(today, { ...planned, gaps: [], deadLetters: [] })!
-  return { observed: observeRoute(planned, time), cell: cellStateOf(cell, time) }
+  const cell = cellOn(today, { planned, gaps: [], deadLetters: [] })!
+  return { observed: observeRoute(planned, { time, gaps: [] }), cell: cellStateOf(cell, time) }
 }
 
 test.for(['complete', 'expired'] as const)(

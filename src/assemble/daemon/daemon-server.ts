@@ -6,10 +6,10 @@ import type { StatusViews } from '../../domain/status/status-views.ts'
 import { ZoneFollower } from '../../maintenance/read/follow.ts'
 import { healthOf } from '../../server/routes.ts'
 import { createServer, type Server } from '../../server/server.ts'
-import type { Fleet } from '../../status/views/fleet.ts'
-import { LagHistory } from '../../status/views/lag-history.ts'
-import { LiveTail } from '../../status/views/live-tail.ts'
-import { createStatusViews } from '../../status/views/status-views.ts'
+import type { Fleet } from '../../status/map.ts'
+import { LagHistory } from '../../status/lag-history.ts'
+import { LiveTail } from '../../status/live-tail.ts'
+import { createStatusViews } from '../../status/views.ts'
 import type { Runtime } from '../runtime.ts'
 import { deadLetterReader } from '../dead-letters.ts'
 import { version } from '../version.ts'
@@ -157,13 +157,11 @@ function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: 
   }
 
   function viewsOf(of: Engine, fleet: Latest<Fleet>, tail: LiveTail): StatusViews {
-    const { store, policy } = of.shipping.deps
+    const { store } = of.shipping.deps
     return createStatusViews({
       version,
       history,
       fleet: fleet.read,
-      policy,
-      nowOf: apiClock.now,
       minutes: (stream) => store.ledger.minutes(stream),
       auditOf: (stream) => store.ledger.auditOf(stream),
       deadLetters: store.deadLetters,

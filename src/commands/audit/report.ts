@@ -1,5 +1,5 @@
 import type { Audit } from '../../assemble/audit.ts'
-import type { ReportRow, ReportView } from '../../domain/status/report-view.ts'
+import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
 import { countOf, countText, jsonResult } from '../terminal/text.ts'
 import { failureLines, findingsOf } from './verdict.ts'

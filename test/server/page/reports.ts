@@ -1,5 +1,5 @@
 import type { StreamAudit } from '../../../src/domain/audit-report.ts'
-import type { ReportDay, ReportView } from '../../../src/domain/status/report-view.ts'
+import type { ReportDay, ReportView } from '../../../src/domain/status/status-views.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import { viewsOf, type World } from './world.ts'
 

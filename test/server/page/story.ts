@@ -2,7 +2,7 @@ import type { Checkpoint, Trouble } from '../../../src/domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { MinuteCount } from '../../../src/domain/event/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { LagHistory } from '../../../src/status/views/lag-history.ts'
+import type { LagHistory } from '../../../src/status/lag-history.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, minuteMs, policy, today } from '../../domain/builders.ts'
 import { emptyWorld, type World } from './world.ts'
 

@@ -14,10 +14,10 @@ import { streamKey, type Zone } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { Planner } from '../../../src/plan/planner.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
-import { readFleet, type Fleet } from '../../../src/status/views/fleet.ts'
-import { LagHistory } from '../../../src/status/views/lag-history.ts'
-import { LiveTail } from '../../../src/status/views/live-tail.ts'
-import { createStatusViews } from '../../../src/status/views/status-views.ts'
+import { readFleet, type Fleet } from '../../../src/status/map.ts'
+import { LagHistory } from '../../../src/status/lag-history.ts'
+import { LiveTail } from '../../../src/status/live-tail.ts'
+import { createStatusViews } from '../../../src/status/views.ts'
 import { at, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 
@@ -173,8 +173,6 @@ export function viewsOf(
     version: '1.0.0',
     fleet,
     history,
-    policy: () => policy,
-    nowOf: now,
     minutes: store.ledger.minutes,
     auditOf: store.ledger.auditOf,
     deadLetters: {

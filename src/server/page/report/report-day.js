@@ -19,7 +19,7 @@ import { table } from '../parts/tables.js'
 import { counted, countText, printable, secondText } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../../domain/status/report-view.ts').ReportDay} ReportDay
+ * @typedef {import('../../../domain/status/status-views.ts').ReportDay} ReportDay
  * @typedef {import('../../../domain/audit-report.ts').StreamAudit} StreamAudit
  * @typedef {import('../../../domain/audit-report.ts').FileAudit} FileAudit
  */

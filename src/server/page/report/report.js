@@ -5,8 +5,8 @@ import { shapeOf } from '../parts/states.js'
 import { reportDay } from './report-day.js'
 
 /**
- * @typedef {import('../../../domain/status/report-view.ts').ReportView} ReportView
- * @typedef {import('../../../domain/status/report-view.ts').ReportRow} ReportRow
+ * @typedef {import('../../../domain/status/status-views.ts').ReportView} ReportView
+ * @typedef {import('../../../domain/status/status-views.ts').ReportRow} ReportRow
  */
 
 const shapes = /** @type {const} */ ({ well: 'complete', attention: 'unread', bad: 'failing' })

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { daysFrom, shiftDay } from '../../../src/domain/day.ts'
-import type { MapQuery } from '../../../src/domain/status/status-views.ts'
-import { emptyWorld, viewsOf } from '../../server/page/world.ts'
-import { readDay, story, trouble } from '../../server/page/story.ts'
-import { at, today } from '../../domain/builders.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
+import { daysFrom, shiftDay } from '../../src/domain/day.ts'
+import type { MapQuery } from '../../src/domain/status/status-views.ts'
+import { emptyWorld, viewsOf } from '../server/page/world.ts'
+import { readDay, story, trouble } from '../server/page/story.ts'
+import { at, today } from '../domain/builders.ts'
 
 const everything: MapQuery = { filter: '', sort: 'state', page: 1, size: 100 }
 const mapOf = (world: ReturnType<typeof story>, query: Partial<MapQuery> = {}) =>

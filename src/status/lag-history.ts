@@ -1,6 +1,6 @@
-import type { MapRoute } from '../../domain/status/status-views.ts'
-import type { RouteState } from '../../domain/plan/snapshot.ts'
-import { routeKey } from '../../domain/stream.ts'
+import type { MapRoute } from '../domain/status/status-views.ts'
+import type { RouteState } from '../domain/plan/snapshot.ts'
+import { routeKey } from '../domain/stream.ts'
 
 type Sampled = Pick<RouteState, 'zone' | 'sink' | 'lagSeconds' | 'delivered'>
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { deadLettersView } from '../../../src/status/views/dead-letters-view.ts'
-import { at, stream } from '../../domain/builders.ts'
+import { deadLettersView } from '../../src/status/day.ts'
+import { at, stream } from '../domain/builders.ts'
 
 const letter = (id: string, event: string) => ({
   ...stream,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LagHistory } from '../../../src/status/views/lag-history.ts'
-import { at, minuteMs } from '../../domain/builders.ts'
+import { LagHistory } from '../../src/status/lag-history.ts'
+import { at, minuteMs } from '../domain/builders.ts'
 
 const route = (lagSeconds: number, delivered: number, zone = 101) => ({
   zone,

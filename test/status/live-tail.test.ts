@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Event } from '../../../src/domain/event/event.ts'
-import { LiveTail } from '../../../src/status/views/live-tail.ts'
-import { createFakeClock } from '../../fakes/fake-clock.ts'
-import { eventAt } from '../../pump/stage.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import { LiveTail } from '../../src/status/live-tail.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { eventAt } from '../pump/stage.ts'
 
 const zones = [1, 2, 3, 4].map((id) => ({ id, name: `zone-${id}`, account: 'default' }))
 

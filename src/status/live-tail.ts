@@ -1,8 +1,8 @@
-import { isFailure, messageOf } from '../../domain/failure.ts'
-import type { Event } from '../../domain/event/event.ts'
-import type { TailEvent, TailView } from '../../domain/status/status-views.ts'
-import type { Zone } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/process.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
+import type { Event } from '../domain/event/event.ts'
+import type { TailEvent, TailView } from '../domain/status/status-views.ts'
+import type { Zone } from '../domain/stream.ts'
+import type { Clock } from '../ports/process.ts'
 
 export interface LiveTailDeps {
   readonly clock: Clock

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { endOf, shiftDay } from '../../../src/domain/day.ts'
-import { cellStateOf, type Cell } from '../../../src/status/views/cell.ts'
-import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../../domain/builders.ts'
-import { trouble } from '../../server/page/story.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
+import { endOf, shiftDay } from '../../src/domain/day.ts'
+import { cellStateOf, type Cell } from '../../src/status/map.ts'
+import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
+import { trouble } from '../server/page/story.ts'
 
 const time = { nowMs: at(14), policy }
 const yesterday = shiftDay(today, -1)

@@ -1,0 +1,196 @@
+import type { AuditRecord } from '../domain/audit-report.ts'
+import { parseDay, startOf, unreadableAt, type Day } from '../domain/day.ts'
+import type { DeadLetter } from '../domain/event/delivery.ts'
+import { untimedMinute, type MinuteCount } from '../domain/event/seen.ts'
+import { caughtUpOf } from '../domain/plan/lag.ts'
+import { unknownOrdering } from '../domain/scan/ordering.ts'
+import type { Scan, ScanRecord } from '../domain/scan/scan.ts'
+import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/status/status-views.ts'
+import { streamKey, type Stream } from '../domain/stream.ts'
+import { iso } from '../domain/text/time.ts'
+import type { DeadLetters, Ledger } from '../ports/store.ts'
+import { cellOn, cellStateOf, streamStateOf, type Cell, type Fleet, type FleetRoute } from './map.ts'
+import { countersOf } from './observe.ts'
+import { errorStatus, gapStatus } from './route-status.ts'
+
+/** One day of a route of a fleet. */
+export interface RouteDay {
+  readonly at: string
+  readonly route: FleetRoute
+  readonly cell: Cell
+}
+
+/** Also of a day that the map does not show any more. Undefined where nothing is known of it. */
+export function routeDay({ status: { at }, routes }: Fleet, query: DayQuery): RouteDay | undefined {
+  const route = routes.find(({ planned }) => planned.zone.id === query.zone && planned.sink === query.sink)
+  const day = parseDay(query.day)
+  const cell = route === undefined || day === undefined ? undefined : cellOn(day, route)
+  return route === undefined || cell === undefined ? undefined : { at, route, cell }
+}
+
+export interface DayParts {
+  readonly version: string
+  readonly ledger: DayView['ledger']
+  readonly audit?: AuditRecord | undefined
+}
+
+export function dayView({ at, route, cell }: RouteDay, { version, ledger, audit }: DayParts): DayView {
+  const { time } = route
+  const { zone, sink } = route.planned
+  const { checkpoint, planned, day } = cell
+  const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
+  const {
+    pages,
+    events,
+    delivered,
+    duplicates,
+    late,
+    deadLetters,
+    dropped = 0,
+    filtered = 0,
+    lost = 0,
+    skipped = 0,
+  } = countersOf(checkpoint)
+  return {
+    at,
+    version,
+    zone: zone.id,
+    name: zone.name,
+    account: zone.account,
+    sink,
+    day,
+    state: cellStateOf(cell, time) ?? 'unread',
+    streamState: streamStateOf(cell, time),
+    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, skipped, lost },
+    ledger,
+    ordering: { order, cursorProven, revocations },
+    scans: scansOf(cell),
+    gaps: route.gaps.filter((gap) => gap.day === day).map(gapStatus),
+    parts: (checkpoint?.committed ?? []).map(({ part, writer, lines, bytes }) => ({
+      part,
+      writer,
+      lines,
+      bytes,
+    })),
+    deadLetters: route.deadLetters
+      .filter((each) => each.day === day)
+      .map(({ reason, count, bytes }) => ({ reason, count, bytes })),
+    ...(audit !== undefined && { audit: auditView(audit) }),
+    ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
+    ...(checkpoint !== undefined && {
+      lastCommitAt: iso(checkpoint.lastCommitAtMs),
+      caughtUpAt: iso(caughtUpOf({ stream: checkpoint.stream, checkpoint }, time.policy)),
+    }),
+    ...(checkpoint?.ended !== undefined && { endedAt: iso(checkpoint.ended.atMs) }),
+    ...(planned !== undefined && Number.isFinite(planned.dueAtMs) && { nextScanAt: iso(planned.dueAtMs) }),
+    apiDeadlineAt: iso(unreadableAt(day, time.policy.readableDays)),
+  }
+}
+
+function auditView({ atMs, ...found }: AuditRecord): NonNullable<DayView['audit']> {
+  return { at: iso(atMs), ...found }
+}
+
+function scansOf({ checkpoint }: Cell): ScanView[] {
+  if (checkpoint === undefined) return []
+  const { full, incremental, lastFull, lastIncremental } = checkpoint
+  return [
+    ...scanView('full', full),
+    ...scanView('incremental', incremental),
+    ...scanView('full', lastFull),
+    ...scanView('incremental', lastIncremental),
+  ]
+}
+
+/** A scan that is under way, or the record of one that is complete. */
+function scanView(kind: ScanView['kind'], scan: Scan | ScanRecord | undefined): ScanView[] {
+  if (scan === undefined) return []
+  const { beganAtMs, pages, found, tookMs } = scan
+  return [
+    {
+      kind,
+      state: 'endedAtMs' in scan ? 'complete' : 'under way',
+      beganAt: iso(beganAtMs),
+      ...('endedAtMs' in scan && { endedAt: iso(scan.endedAtMs) }),
+      pages,
+      found,
+      tookSeconds: tookMs / 1000,
+    },
+  ]
+}
+
+const dayMinutes = 1440
+/** About 12 KiB each. */
+const mostKept = 16
+
+/**
+ * Reads the ledger of one day after the other, so that many clients cost the store no more than one, and keeps the
+ * latest days until their next commit.
+ */
+export function createLedgerReader(
+  minutes: Ledger['minutes'],
+): (stream: Stream, commit: number) => Promise<DayView['ledger']> {
+  const kept = new Map<string, Promise<DayView['ledger']>>()
+  let last: Promise<unknown> = Promise.resolve()
+
+  return (stream, commit) => {
+    const key = `${streamKey(stream)} ${commit}`
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const read = last.then(async () => ledgerView(await minutes(stream), stream.day))
+    kept.set(key, read)
+    last = read.catch(() => kept.delete(key))
+    for (const old of kept.keys()) if (kept.size > mostKept) kept.delete(old)
+    return read
+  }
+}
+
+export function ledgerView(counts: readonly MinuteCount[], day: Day): DayView['ledger'] {
+  const first = startOf(day) / 60_000
+  const minutes = Array.from({ length: dayMinutes }, () => 0)
+  let [events, untimed, sum] = [0, 0, 0n]
+  for (const { minute, count, hash } of counts) {
+    events += count
+    sum = BigInt.asUintN(64, sum + hash)
+    const index = minute - first
+    // An event's time may lie outside the day that lists it.
+    if (minute === untimedMinute || index < 0 || index >= dayMinutes) untimed += count
+    else minutes[index] = count
+  }
+  return { events, minutes, untimed, hash: sum.toString(16).padStart(16, '0') }
+}
+
+const mostRead = 20
+const longestEvent = 8_000
+
+/** The event of a dead letter in native form, redacted; or why it cannot be read. */
+export type ReadEvent = (deadLetter: DeadLetter) => { readonly event: unknown } | { readonly problem: string }
+
+/** Undefined where there is no such day. */
+export async function deadLettersView(
+  { zone, sink, day: text }: DayQuery,
+  deadLetters: Pick<DeadLetters, 'keys' | 'read'>,
+  readEvent: ReadEvent,
+): Promise<DeadLettersView | undefined> {
+  const day = parseDay(text)
+  if (day === undefined) return undefined
+  const stream = { zone, sink, day }
+  const keys = await deadLetters.keys(stream)
+  const found = await deadLetters.read(stream, keys.slice(0, mostRead))
+  return {
+    count: keys.length,
+    deadLetters: found.map((deadLetter) => {
+      const { id, time, reason, answer, at } = deadLetter
+      const read = readEvent(deadLetter)
+      const event = 'event' in read ? JSON.stringify(read.event, undefined, 2) : read.problem
+      return {
+        id,
+        ...(time !== undefined && { time }),
+        reason,
+        answer,
+        at: iso(at),
+        event: event.length > longestEvent ? `${event.slice(0, longestEvent)}…` : event,
+      }
+    }),
+  }
+}

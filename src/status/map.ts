@@ -1,0 +1,262 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { daysFrom, endOf, shiftDay, type Day } from '../domain/day.ts'
+import type { DeadLetterCount } from '../domain/event/delivery.ts'
+import type { Gap } from '../domain/gap.ts'
+import { caughtUpOf, hasEndedEarly } from '../domain/plan/lag.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { StateSnapshot } from '../domain/plan/snapshot.ts'
+import { stateOf, todayOf, type StreamState } from '../domain/plan/stream-state.ts'
+import { firstUnfinished, lossOf, problemsOf } from '../domain/status/problems.ts'
+import {
+  cellStates,
+  type CellState,
+  type CellView,
+  type MapQuery,
+  type MapRoute,
+  type MapView,
+} from '../domain/status/status-views.ts'
+import type { FleetStatus } from '../domain/status/status.ts'
+import { routeKey } from '../domain/stream.ts'
+import type { LagHistory } from './lag-history.ts'
+import { countersOf, observeRoutes, type ObservedRoute, type RouteTime } from './observe.ts'
+import { problemRoute, routeSummary } from './route-status.ts'
+import { readStatus, type StatusDeps } from './status.ts'
+
+export interface FleetDeps extends StatusDeps {
+  readonly keepDays: number
+  /** The jobs of the schedule, where it counts them itself; else what was seen. */
+  readonly queues: (seen: StateSnapshot['queues']) => Promise<StateSnapshot['queues']>
+  /** Accounts that the API asked to pause. */
+  readonly pauses: () => Promise<MapView['pauses']>
+}
+
+/** A route with the days that the map shows. */
+export interface FleetRoute extends ObservedRoute {
+  readonly deadLetters: readonly DeadLetterCount[]
+  /** Delivered events of the last day. */
+  readonly eventsToday: number
+  /** In the order of the days; none for a day of which nothing is known. */
+  readonly cells: readonly CellView[]
+  /** The place of the most urgent state among all days in the list of states; current days count like complete ones. */
+  readonly urgency: number
+}
+
+/** Everything that the page shows of a fleet, at one instant. */
+export interface Fleet {
+  readonly status: FleetStatus
+  readonly readableDays: number
+  readonly days: readonly Day[]
+  readonly routes: readonly FleetRoute[]
+  readonly gaps: readonly Gap[]
+  readonly deadLetters: readonly DeadLetterCount[]
+  readonly queues: StateSnapshot['queues']
+  readonly pauses: MapView['pauses']
+}
+
+/** The map has a month at most. */
+const mostDays = 31
+
+export async function readFleet(deps: FleetDeps): Promise<Fleet> {
+  const { fleet: status, reading } = await readStatus(deps)
+  const { gaps, deadLetters, settings } = reading
+  const days = mapDays(deps)
+  const deadLettersOf = Map.groupBy(deadLetters, (count) => routeKey(count.zone, count.sink))
+  const routes: FleetRoute[] = []
+  const counts = await observeRoutes(deps, reading, (observed) => {
+    const { zone, sink } = observed.planned
+    const route = { ...observed, deadLetters: deadLettersOf.get(routeKey(zone.id, sink)) ?? [] }
+    const cells = days.flatMap((day) => cellView(day, route))
+    const last = cells.at(-1)
+    const eventsToday = last?.day === days.at(-1) ? (last?.events ?? 0) : 0
+    routes.push({ ...route, eventsToday, cells, urgency: urgencyOf(cells) })
+  })
+  const [queues, pauses] = await Promise.all([deps.queues(counts.queues(deps.active)), deps.pauses()])
+  const { readableDays } = settings.policy
+  return { status, readableDays, days, routes, gaps, deadLetters, queues, pauses }
+}
+
+/** Readable days and those before them whose checkpoints are kept, the oldest first. */
+function mapDays({ settings, keepDays, apiClock, clock }: FleetDeps): Day[] {
+  const { policy, zones } = settings()
+  const nowMs = Math.max(
+    zones.length === 0 ? clock.now() : 0,
+    ...new Set(zones.map(({ account }) => apiClock.now(account))),
+  )
+  const today = todayOf(nowMs)
+  const count = Math.min(mostDays, policy.readableDays + Math.ceil(keepDays))
+  return daysFrom(shiftDay(today, 1 - count), today)
+}
+
+/** What is known of one day of a route. */
+export interface Cell {
+  readonly day: Day
+  readonly planned: PlannedStream | undefined
+  readonly checkpoint: Checkpoint | undefined
+  readonly gaps: number
+  readonly deadLetters: number
+}
+
+type RouteFacts = Pick<FleetRoute, 'planned' | 'gaps' | 'deadLetters'>
+
+/** Undefined for a day of which nothing is known. */
+export function cellOn(day: Day, { planned: route, gaps, deadLetters }: RouteFacts): Cell | undefined {
+  const planned = route.live.find(({ stream }) => stream.day === day)
+  const checkpoint = planned?.checkpoint ?? route.checkpoints.find(({ stream }) => stream.day === day)
+  let [ownGaps, refused] = [0, 0]
+  for (const gap of gaps) if (gap.day === day) ownGaps++
+  for (const each of deadLetters) if (each.day === day) refused += each.count
+  const isKnown = planned !== undefined || checkpoint !== undefined || ownGaps > 0 || refused > 0
+  return isKnown ? { day, planned, checkpoint, gaps: ownGaps, deadLetters: refused } : undefined
+}
+
+export function streamStateOf({ day, planned, checkpoint }: Cell, { nowMs, policy }: RouteTime): StreamState {
+  return planned?.state ?? stateOf(day, checkpoint?.ended, nowMs, policy)
+}
+
+/** Undefined for a day that was never planned, so that nothing can be said of it. */
+export function cellStateOf(cell: Cell, time: RouteTime): CellState | undefined {
+  const { planned, checkpoint, gaps, deadLetters } = cell
+  const state = streamStateOf(cell, time)
+  const hasEnded = state === 'complete' || state === 'expired'
+  if (checkpoint?.trouble !== undefined && !hasEnded) return 'failing'
+  if (checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, time.nowMs))
+    return 'failing'
+  if (gaps > 0) return 'gap'
+  if (planned === undefined && checkpoint === undefined) return deadLetters > 0 ? 'dead_letters' : undefined
+  if (!hasEnded && isUnread(cell, state, time)) return 'unread'
+  return deadLetters > 0 ? 'dead_letters' : state
+}
+
+/** A current day is unread until its first page; a past day until it was read to its end. */
+function isUnread({ day, checkpoint }: Cell, state: StreamState, { nowMs, policy }: RouteTime): boolean {
+  if (checkpoint === undefined || checkpoint.counters.pages === 0) return true
+  if (state === 'open' && nowMs < endOf(day)) return false
+  return state === 'settling' && caughtUpOf({ stream: checkpoint.stream, checkpoint }, policy) < endOf(day)
+}
+
+function cellView(day: Day, route: RouteFacts & Pick<FleetRoute, 'time'>): CellView[] {
+  const cell = cellOn(day, route)
+  const state = cell === undefined ? undefined : cellStateOf(cell, route.time)
+  if (cell === undefined || state === undefined) return []
+  const { checkpoint, gaps, deadLetters } = cell
+  return [
+    {
+      day,
+      state,
+      events: countersOf(checkpoint).delivered,
+      deadLetters: deadLetters > 0 ? deadLetters : undefined,
+      gaps: gaps > 0 ? gaps : undefined,
+    },
+  ]
+}
+
+const placeOf = new Map(cellStates.map((state, place) => [state, place]))
+const leastUrgent = placeOf.get('open')!
+
+function urgencyOf(cells: FleetRoute['cells']): number {
+  return Math.min(leastUrgent, ...cells.map(({ state }) => placeOf.get(state)!))
+}
+
+const mostProblems = 12
+
+/** One page of the map. Totals and problems are of the whole fleet, whatever is chosen. */
+export function mapView(
+  fleet: Fleet,
+  query: MapQuery,
+  { version, history }: { readonly version: string; readonly history: LagHistory },
+): MapView {
+  const { status, days, routes } = fleet
+  const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
+  const pages = Math.max(1, Math.ceil(chosen.length / query.size))
+  const page = Math.min(query.page, pages)
+  const known = routes.map(problemRoute)
+  const problems = problemsOf({ ...status, routes: known })
+  const unfinished = firstUnfinished(known)
+  const nowMs = Date.parse(status.at)
+  return {
+    ...status,
+    version,
+    readableDays: fleet.readableDays,
+    days,
+    sinks: [...new Set(routes.map(({ planned }) => planned.sink))].sort(),
+    totals: { ...totalsOf(fleet), lostDays: lossOf({ ...status, routes: known }).days },
+    ...(unfinished !== undefined && { unfinished }),
+    problems: problems.slice(0, mostProblems),
+    problemsLeftOut: Math.max(0, problems.length - mostProblems),
+    chosen: { routes: chosen.length, page, pages, size: query.size },
+    routes: chosen
+      .slice((page - 1) * query.size, page * query.size)
+      .map((route) => mapRoute(route, history, nowMs)),
+    queues: fleet.queues,
+    pauses: fleet.pauses,
+  }
+}
+
+function mapRoute(route: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
+  const { eventsToday, cells } = route
+  const { timeToLossSeconds: _timeToLoss, ...summary } = routeSummary(route)
+  return { ...summary, eventsToday, cells, history: history.of(summary.zone, summary.sink, nowMs) }
+}
+
+function totalsOf({ days, routes, gaps, deadLetters }: Fleet): Omit<MapView['totals'], 'lostDays'> {
+  const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
+  const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
+  const today = days.at(-1)
+  let unreadDays = 0
+  for (const route of routes) {
+    states[route.standing]++
+    for (const { day, state } of route.cells) {
+      cells[state]++
+      if (state === 'unread' && day !== today) unreadDays++
+    }
+  }
+  let refused = 0
+  for (const { count } of deadLetters) refused += count
+  const zones = new Set(routes.map(({ planned }) => planned.zone.id)).size
+  return {
+    zones,
+    routes: routes.length,
+    states,
+    cells,
+    gaps: gaps.length,
+    deadLetters: refused,
+    unreadDays,
+  }
+}
+
+function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boolean {
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  return ({ planned, cells }) => {
+    if (sink !== undefined && planned.sink !== sink) return false
+    if (state !== undefined && cells.every((cell) => cell.state !== state)) return false
+    if (words.length === 0) return true
+    const text = `${planned.zone.id} ${planned.zone.name} → ${planned.sink}`.toLowerCase()
+    return words.every((word) => text.includes(word))
+  }
+}
+
+type Compare = (left: FleetRoute, right: FleetRoute) => number
+
+const byZone: Compare = (left, right) =>
+  left.planned.zone.id - right.planned.zone.id || compareText(left.planned.sink, right.planned.sink)
+
+const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
+  state: (left, right) => left.urgency - right.urgency,
+  zone: byZone,
+  sink: (left, right) => compareText(left.planned.sink, right.planned.sink),
+  // As it is shown: routes with the same lag keep their order.
+  lag: (left, right) => Math.round(right.figures.lagSeconds) - Math.round(left.figures.lagSeconds),
+  events: (left, right) => right.eventsToday - left.eventsToday,
+}
+
+function orderOf({ sort }: MapQuery): Compare {
+  return (left, right) => orders[sort](left, right) || byZone(left, right)
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}

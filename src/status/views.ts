@@ -1,0 +1,38 @@
+import type { DayQuery, DayView, StatusViews } from '../domain/status/status-views.ts'
+import type { DeadLetters, Ledger } from '../ports/store.ts'
+import { createLedgerReader, dayView, deadLettersView, routeDay, type ReadEvent } from './day.ts'
+import type { LagHistory } from './lag-history.ts'
+import type { LiveTail } from './live-tail.ts'
+import { mapView, type Fleet } from './map.ts'
+
+export interface ViewDeps {
+  readonly version: string
+  readonly fleet: () => Promise<Fleet>
+  readonly history: LagHistory
+  readonly minutes: Ledger['minutes']
+  readonly auditOf: Ledger['auditOf']
+  readonly deadLetters: Pick<DeadLetters, 'keys' | 'read'>
+  readonly readEvent: ReadEvent
+  readonly tail: LiveTail
+}
+
+/** What the status page reads. */
+export function createStatusViews(deps: ViewDeps): StatusViews {
+  const { version, history } = deps
+  const ledgerOf = createLedgerReader(deps.minutes)
+
+  async function day(query: DayQuery): Promise<DayView | undefined> {
+    const found = routeDay(await deps.fleet(), query)
+    if (found === undefined) return undefined
+    const stream = { zone: query.zone, sink: query.sink, day: found.cell.day }
+    const ledger = await ledgerOf(stream, found.cell.checkpoint?.commit ?? 0)
+    return dayView(found, { version, ledger, audit: await deps.auditOf(stream) })
+  }
+
+  return {
+    map: async (query) => mapView(await deps.fleet(), query, { version, history }),
+    day,
+    deadLetters: (query) => deadLettersView(query, deps.deadLetters, deps.readEvent),
+    tail: ({ zone, after }) => deps.tail.of(zone, after),
+  }
+}
