@@ -15,7 +15,7 @@ import {
 import { readProgress, type StreamProgress } from '../maintenance/backfill/backfill-progress.ts'
 import { unseeDay } from '../maintenance/unsee.ts'
 import type { Holder, Store } from '../ports/store.ts'
-import { withHeartbeat } from '../pump/heartbeat.ts'
+import { withHeartbeat } from '../pump/take-stream.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { backfillStatuses } from '../status/status.ts'
 import { refuseHeld, heldSinks, rememberSinks } from './held-sinks.ts'

@@ -63,19 +63,14 @@ export interface Counters {
   readonly skipped?: number
 }
 
-/** Absent while there are none, so that checkpoints of sinks that get everything stay as they are. */
-export function leftOutAfter(
-  { filtered = 0, skipped = 0 }: Counters,
-  more: { readonly filtered: number; readonly skipped: number },
-): Pick<Counters, 'filtered' | 'skipped'> {
-  return {
-    ...(filtered + more.filtered > 0 && { filtered: filtered + more.filtered }),
-    ...(skipped + more.skipped > 0 && { skipped: skipped + more.skipped }),
+/** The sums. A counter that few streams have stays absent while it is 0, so that their checkpoints stay small. */
+export function counted(counters: Counters, more: Partial<Counters>): Counters {
+  const sums: { -readonly [Name in keyof Counters]: Counters[Name] } = { ...counters }
+  for (const name of Object.keys(more) as (keyof Counters)[]) {
+    const sum = (counters[name] ?? 0) + (more[name] ?? 0)
+    if (sum !== 0 || counters[name] !== undefined) sums[name] = sum
   }
-}
-
-export function lostAfter({ lost = 0 }: Counters, more = 0): Pick<Counters, 'lost'> {
-  return lost + more > 0 ? { lost: lost + more } : {}
+  return sums
 }
 
 /**
@@ -129,4 +124,58 @@ export interface Checkpoint {
   /** A scan ended incomplete: the next one is full, and no incremental one comes before it. */
   readonly needsFull: boolean
   readonly lastCommitAtMs: number
+}
+
+/** The checkpoint of a stream that was never pumped. */
+export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering): Checkpoint {
+  return {
+    stream,
+    commit: 0,
+    createdAtMs: nowMs,
+    ordering,
+    storedCursors: [],
+    mark: [],
+    newSinceFull: 0,
+    pollPagesSinceFull: 0,
+    settleRepeats: 0,
+    restarts: 0,
+    counters: { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 },
+    committed: [],
+    needsFull: false,
+    lastCommitAtMs: nowMs,
+  }
+}
+
+/** Counts a change of lines or committed lengths by anything but a page or a replay. */
+export function countRepair(checkpoint: Checkpoint): Checkpoint {
+  return { ...checkpoint, repairs: (checkpoint.repairs ?? 0) + 1 }
+}
+
+/** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */
+export function settleDeadLetters(
+  checkpoint: Checkpoint,
+  settled: { readonly delivered?: number; readonly dropped?: number; readonly lost?: number },
+): Checkpoint {
+  const { counters } = checkpoint
+  const { delivered = 0, dropped = 0 } = settled
+  const left = Math.min(counters.deadLetters, delivered + dropped)
+  return { ...checkpoint, counters: counted(counters, { ...settled, deadLetters: -left }) }
+}
+
+/** After a stored cursor expired (not a failure): older ones have expired too, so all go, and the next scan is full. */
+export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
+  const { incremental: _, ...rest } = checkpoint
+  return { ...rest, storedCursors: [] }
+}
+
+/** Drops the full scan of a failed read request; polls and their next scan stay as they are. */
+export function dropFullScan(checkpoint: Checkpoint): Checkpoint {
+  const { full: _, ...rest } = checkpoint
+  return rest
+}
+
+/** After a scan ended incomplete or its cursor expired: drops all unfinished scans; the next one is full. */
+export function dropScans(checkpoint: Checkpoint): Checkpoint {
+  const { full: _full, incremental: _incremental, ...rest } = checkpoint
+  return { ...rest, needsFull: true }
 }

@@ -1,6 +1,5 @@
 import type { Failure } from '../domain/failure.ts'
-import { endAsExpired, endsUnasked } from './end-stream.ts'
-import { refuseScan } from './index-dropped.ts'
+import { endAsExpired, endsUnasked, refuseScan } from './end-stream.ts'
 import { openSink } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
 import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'

@@ -13,7 +13,7 @@ import type { Commit, Holder, Store } from '../ports/store.ts'
 import type { Source, AnySink } from '../ports/delivery.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { SeenMemory } from './seen-window.ts'
-import { tracedSource } from './traced-source.ts'
+import { tracedSource } from './fetch-page.ts'
 
 export interface PumpDeps {
   readonly source: Source

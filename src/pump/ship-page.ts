@@ -5,11 +5,10 @@ import { factsOf } from '../domain/scan/page.ts'
 import { stepOf } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { deliver } from './commit-delivery.ts'
-import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './page-ahead.ts'
-import { commitPage } from './page-commit.ts'
+import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './fetch-page.ts'
+import { commitPage, tellRepeatedIds } from './page-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
 import type { Session } from './session.ts'
-import { tellRepeatedIds } from './tell.ts'
 
 const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
 

@@ -1,5 +1,7 @@
-import { newCheckpoint } from '../domain/scan/progress.ts'
+import { newCheckpoint } from '../domain/checkpoint.ts'
 import { createSession, type PumpDeps, type PumpJob, type Session } from './session.ts'
+import type { Clock } from '../ports/process.ts'
+import type { Holder, Store } from '../ports/store.ts'
 
 /** What taking a stream needs of a job; the sink is opened separately. */
 export type TakeJob = Omit<PumpJob, 'sink'>
@@ -21,5 +23,30 @@ export async function takeStream<Job extends TakeJob>(job: Job, deps: PumpDeps):
       // A failed release makes the next pump wait; it must not hide the error that ended this one.
       await ledger.release(job.stream, fence).catch(() => undefined)
     },
+  }
+}
+
+const everyMs = 5_000
+
+/** Sends heartbeats of a holder to the store while the work runs. */
+export async function withHeartbeat<T>(
+  { store, clock, holder }: { readonly store: Store; readonly clock: Clock; readonly holder: Holder },
+  work: () => Promise<T>,
+): Promise<T> {
+  const ended = new AbortController()
+  const beating = beat()
+  try {
+    return await work()
+  } finally {
+    ended.abort()
+    await beating
+  }
+
+  async function beat(): Promise<void> {
+    while (!ended.signal.aborted) {
+      // A failed heartbeat is ignored: the next one follows, and the work itself fails if the store is gone.
+      await store.ledger.heartbeat(holder).catch(() => undefined)
+      await clock.sleep(everyMs, ended.signal).catch(() => undefined)
+    }
   }
 }

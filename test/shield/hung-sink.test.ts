@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import { cancelled } from '../../src/domain/failure.ts'
-import { fetchAhead } from '../../src/pump/page-ahead.ts'
+import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
 import { createPageBudget } from '../../src/shield/client/page-budget.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
-import { fetchAhead } from '../../src/pump/page-ahead.ts'
+import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { entry } from './samples.ts'

@@ -1,38 +1,21 @@
-import { leftOutAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
-import type { CommittedPart } from '../event/delivery.ts'
-import { mergeCommitted } from '../event/delivery.ts'
-import type { PageFacts } from './page.ts'
-import { overlapStart, polledSpan, cursorBefore, rememberCursor } from './overlap.ts'
-import { answerRequest } from '../read-request.ts'
-import type { ReadRequest } from '../read-request.ts'
-import type { Stream } from '../stream.ts'
-import { advanceScan, beginScan, findPart, type Scan, type ScanKind, type ScanStep } from './scan.ts'
-import { troubleAfterPage } from '../retry.ts'
-import type { Ordering } from './ordering.ts'
+import { counted, dropFullScan, dropScans, type Checkpoint, type Counters } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
+import { mergeCommitted, type CommittedPart } from '../event/delivery.ts'
 import { maxSettleRepeats, type Policy } from '../policy.ts'
-import type { ScanRecord } from './scan.ts'
+import { answerRequest, type ReadRequest } from '../read-request.ts'
+import { troubleAfterPage } from '../retry.ts'
 import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
-
-/** The checkpoint of a stream that was never pumped. */
-export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering): Checkpoint {
-  return {
-    stream,
-    commit: 0,
-    createdAtMs: nowMs,
-    ordering,
-    storedCursors: [],
-    mark: [],
-    newSinceFull: 0,
-    pollPagesSinceFull: 0,
-    settleRepeats: 0,
-    restarts: 0,
-    counters: { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 },
-    committed: [],
-    needsFull: false,
-    lastCommitAtMs: nowMs,
-  }
-}
+import { cursorBefore, overlapStart, polledSpan, rememberCursor } from './overlap.ts'
+import type { PageFacts } from './page.ts'
+import {
+  advanceScan,
+  beginScan,
+  findPart,
+  type Scan,
+  type ScanKind,
+  type ScanRecord,
+  type ScanStep,
+} from './scan.ts'
 
 /** What is due of a stream, and the request that it answers. */
 export interface DueScan {
@@ -58,20 +41,10 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   })
 }
 
-/** What one committed page changes besides the cursor of its scan. */
+/** What became of the events of a page or of a part of it. */
 export interface PageOutcome {
-  readonly delivered: number
-  readonly deadLetters: number
-  readonly late: number
-  /** Events that the sink filters out. */
-  readonly filtered: number
-  /** Of those delivered, events that the destination says it dropped. */
-  readonly lost?: number
-  /** Events that the destination takes no more. */
-  readonly skipped: number
+  readonly counts: Pick<Counters, 'delivered' | 'deadLetters' | 'late' | 'filtered' | 'skipped' | 'lost'>
   readonly committed: readonly CommittedPart[]
-  /** The time by which the day may become complete; undefined while it is in doubt. */
-  readonly sureMs: number | undefined
 }
 
 /** A page whose events are all delivered or need no delivery. */
@@ -79,6 +52,8 @@ export interface ReadPage {
   readonly step: ScanStep
   readonly facts: PageFacts
   readonly outcome: PageOutcome
+  /** The time by which the day may become complete; undefined while it is in doubt. */
+  readonly sureMs: number | undefined
 }
 
 /** The scan after a page; computed before the events of the page are delivered. */
@@ -89,7 +64,7 @@ export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy:
 /** The checkpoint after one page of a scan. */
 export function afterPage(
   before: Checkpoint,
-  { step, facts, outcome }: ReadPage,
+  { step, facts, outcome, sureMs }: ReadPage,
   nowMs: number,
   policy: Policy,
 ): Checkpoint {
@@ -105,99 +80,40 @@ export function afterPage(
         : rememberCursor(before.storedCursors, facts, policy.overlapMs),
     newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
     pollPagesSinceFull: before.pollPagesSinceFull + (scan.kind === 'incremental' ? 1 : 0),
-    counters: {
-      ...before.counters,
-      pages: before.counters.pages + 1,
-      events: before.counters.events + facts.events,
-      delivered: before.counters.delivered + outcome.delivered,
-      duplicates: before.counters.duplicates + facts.events - facts.unseen,
-      late: before.counters.late + outcome.late,
-      deadLetters: before.counters.deadLetters + outcome.deadLetters,
-      ...leftOutAfter(before.counters, outcome),
-      ...lostAfter(before.counters, outcome.lost),
-    },
+    counters: counted(before.counters, {
+      ...outcome.counts,
+      pages: 1,
+      events: facts.events,
+      duplicates: facts.events - facts.unseen,
+    }),
     committed: mergeCommitted(before.committed, outcome.committed),
   }
   if (step.end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
   if (step.end !== 'complete') return scan.readRequest === undefined ? dropScans(moved) : dropFullScan(moved)
   const { trouble: _, ...calm } = moved
-  const complete = completeScan(calm, scan, { nowMs, sureMs: outcome.sureMs }, policy)
+  const complete = completeScan(calm, scan, { nowMs, sureMs }, policy)
   return scan.readRequest === undefined
     ? complete
     : answerRequest(complete, { id: scan.readRequest, outcome: 'done', found: scan.found })
 }
 
 /** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
-export interface PartOfPage extends Omit<PageOutcome, 'sureMs' | 'filtered'> {
-  /** Their event times, where they have one. */
+export interface PartOfPage extends PageOutcome {
+  /** How many they are, and their event times, where they have one. */
+  readonly events: number
   readonly timesMs: readonly number[]
 }
 
 /** The scan keeps its cursor, so that it reads the page again, and counts these events as found. */
 export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
-  const { delivered, deadLetters, skipped, late } = part
-  const { counters } = before
-  const known = delivered + deadLetters + skipped
-  const found = findPart(scan, { events: known, timesMs: part.timesMs }, polledSpan(before, policy))
   const kept: Checkpoint = {
     ...before,
-    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : known),
-    counters: {
-      ...counters,
-      // Only what the API listed counts as read.
-      events: counters.events + (scan.kind === 'archive' ? 0 : known),
-      delivered: counters.delivered + delivered,
-      late: counters.late + late,
-      deadLetters: counters.deadLetters + deadLetters,
-      ...lostAfter(counters, part.lost),
-      ...leftOutAfter(counters, { filtered: 0, skipped }),
-    },
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : part.events),
+    // Only what the API listed counts as read.
+    counters: counted(before.counters, { ...part.counts, events: scan.kind === 'archive' ? 0 : part.events }),
     committed: mergeCommitted(before.committed, part.committed),
   }
-  return keepScan(kept, found)
-}
-
-/** Counts a change of lines or committed lengths by anything but a page or a replay. */
-export function countRepair(checkpoint: Checkpoint): Checkpoint {
-  return { ...checkpoint, repairs: (checkpoint.repairs ?? 0) + 1 }
-}
-
-/** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */
-export function settleDeadLetters(
-  checkpoint: Checkpoint,
-  settled: { readonly delivered?: number; readonly dropped?: number; readonly lost?: number },
-): Checkpoint {
-  const { counters } = checkpoint
-  const { delivered = 0, dropped = 0 } = settled
-  const droppedInAll = (counters.dropped ?? 0) + dropped
-  return {
-    ...checkpoint,
-    counters: {
-      ...counters,
-      delivered: counters.delivered + delivered,
-      deadLetters: Math.max(0, counters.deadLetters - delivered - dropped),
-      ...(droppedInAll > 0 && { dropped: droppedInAll }),
-      ...lostAfter(counters, settled.lost),
-    },
-  }
-}
-
-/** After a stored cursor expired (not a failure): older ones have expired too, so all go, and the next scan is full. */
-export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
-  const { incremental: _, ...rest } = checkpoint
-  return { ...rest, storedCursors: [] }
-}
-
-/** Drops the full scan of a failed read request; polls and their next scan stay as they are. */
-export function dropFullScan(checkpoint: Checkpoint): Checkpoint {
-  const { full: _, ...rest } = checkpoint
-  return rest
-}
-
-/** After a scan ended incomplete or its cursor expired: drops all unfinished scans; the next one is full. */
-export function dropScans(checkpoint: Checkpoint): Checkpoint {
-  const { full: _full, incremental: _incremental, ...rest } = checkpoint
-  return { ...rest, needsFull: true }
+  return keepScan(kept, findPart(scan, part, polledSpan(before, policy)))
 }
 
 function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
@@ -215,7 +131,7 @@ function withTroubleAfterPage({ trouble, requestTrouble, ...rest }: Checkpoint):
 }
 
 /** When a scan was complete. */
-export interface Instant {
+interface Instant {
   /** By the API's clock. */
   readonly nowMs: number
   /** By the clock by which a day becomes complete; undefined while it is in doubt. */
@@ -223,7 +139,7 @@ export interface Instant {
 }
 
 /** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
-export function completeScan(checkpoint: Checkpoint, scan: Scan, at: Instant, policy: Policy): Checkpoint {
+function completeScan(checkpoint: Checkpoint, scan: Scan, at: Instant, policy: Policy): Checkpoint {
   return scan.kind === 'full'
     ? completeFull(checkpoint, scan, at, policy)
     : completeIncremental(checkpoint, scan, at)
@@ -307,7 +223,7 @@ function settle(checkpoint: Checkpoint, scan: Scan, { nowMs, sureMs }: Instant, 
   return { ...rest, storedCursors: [], mark: [], ended: { as: 'complete', atMs: nowMs } }
 }
 
-export function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Scan {
+function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Scan {
   const start = { beganAtMs: nowMs, cursor: null, overlapStartMs: null, newestAtBeginMs: null }
   return archives?.[request] ?? beginScan({ kind: 'archive', ...start, readRequest: request })
 }
@@ -317,7 +233,7 @@ export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs:
   return keepArchiveScan(checkpoint, archiveScan(checkpoint, request, nowMs))
 }
 
-export function keepArchiveScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
+function keepArchiveScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
   return { ...checkpoint, archives: { ...checkpoint.archives, [scan.readRequest ?? '']: scan } }
 }
 
@@ -327,32 +243,18 @@ export function endArchiveScan(checkpoint: Checkpoint, request: string): Checkpo
   return Object.keys(others).length === 0 ? rest : { ...rest, archives: others }
 }
 
-export function afterArchivePage(
+function afterArchivePage(
   before: Checkpoint,
   { end, scan }: ScanStep,
   facts: PageFacts,
-  outcome: {
-    readonly delivered: number
-    readonly deadLetters: number
-    readonly filtered: number
-    readonly lost?: number
-    readonly skipped: number
-    readonly committed: readonly CommittedPart[]
-  },
+  { counts, committed }: PageOutcome,
 ): Checkpoint {
-  const { counters } = before
   const request = scan.readRequest ?? ''
   const moved: Checkpoint = {
     ...before,
-    committed: mergeCommitted(before.committed, outcome.committed),
+    committed: mergeCommitted(before.committed, committed),
     newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
-    counters: {
-      ...counters,
-      delivered: counters.delivered + outcome.delivered,
-      deadLetters: counters.deadLetters + outcome.deadLetters,
-      ...leftOutAfter(counters, outcome),
-      ...lostAfter(counters, outcome.lost),
-    },
+    counters: counted(before.counters, counts),
   }
   if (end === 'none') return keepArchiveScan(moved, scan)
   if (end !== 'complete') return endArchiveScan(moved, request)

@@ -12,7 +12,7 @@ import {
   type Unreadable,
 } from './archive-source.ts'
 import { beginAnew, holdStream, shortJob } from '../hold-stream.ts'
-import { shippedUnknown } from '../../pump/index-dropped.ts'
+import { shippedUnknown } from '../../pump/end-stream.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'

@@ -10,8 +10,7 @@ import type { Source } from '../../ports/delivery.ts'
 import type { Store } from '../../ports/store.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 import { createPageEstimate, type PageEstimate } from './backfill-progress.ts'
-import { noLongerKept } from '../../pump/end-stream.ts'
-import { shippedUnknown } from '../../pump/index-dropped.ts'
+import { noLongerKept, shippedUnknown } from '../../pump/end-stream.ts'
 import { readDay } from '../read/read-day.ts'
 
 /** Days, zones and sinks that a person names. */

@@ -5,7 +5,7 @@ import type { Gap } from '../../../src/domain/gap.ts'
 import type { Cursor } from '../../../src/domain/scan/page.ts'
 import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import type { Commit, Holder } from '../../../src/ports/store.ts'
 

@@ -4,13 +4,8 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { mergeCommitted } from '../../../src/domain/event/delivery.ts'
 import type { PageFacts } from '../../../src/domain/scan/page.ts'
-import {
-  afterPage,
-  dropStoredCursors,
-  dropScans,
-  stepOf,
-  scanFor,
-} from '../../../src/domain/scan/progress.ts'
+import { afterPage, stepOf, scanFor } from '../../../src/domain/scan/progress.ts'
+import { dropStoredCursors, dropScans } from '../../../src/domain/checkpoint.ts'
 import type { Scan } from '../../../src/domain/scan/scan.ts'
 import type { Ordering } from '../../../src/domain/scan/ordering.ts'
 import {
@@ -25,13 +20,8 @@ import {
 } from '../builders.ts'
 
 const nothing = {
-  delivered: 0,
-  deadLetters: 0,
-  late: 0,
-  filtered: 0,
-  skipped: 0,
+  counts: { delivered: 0, deadLetters: 0, late: 0, filtered: 0, skipped: 0 },
   committed: [],
-  sureMs: Infinity,
 }
 const oldestFirst: Ordering = { order: 'oldest-first', cursorProven: false, revocations: 0 }
 const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
@@ -40,7 +30,7 @@ function commit(before: Checkpoint, scan: Scan, facts: Partial<PageFacts>, nowMs
   const page = buildFacts({ cursor: scan.cursor, ...facts })
   return afterPage(
     before,
-    { step: stepOf(before, scan, page, policy), facts: page, outcome: nothing },
+    { step: stepOf(before, scan, page, policy), facts: page, outcome: nothing, sureMs: Infinity },
     nowMs,
     policy,
   )
@@ -177,16 +167,10 @@ describe('a full scan', () => {
   it('makes no day complete by an unconfirmed time', () => {
     const facts = buildFacts(last)
     const step = stepOf(read(), buildScan({ beganAtMs: at(70) }), facts, policy)
-    const doubtful = afterPage(
-      read(),
-      { step, facts, outcome: { ...nothing, sureMs: undefined } },
-      at(71),
-      policy,
-    )
-    expect(doubtful.ended).toBeUndefined()
-    expect(afterPage(read(), { step, facts, outcome: nothing }, at(71), policy).ended).toMatchObject({
-      as: 'complete',
-    })
+    const endedBy = (sureMs: number | undefined) =>
+      afterPage(read(), { step, facts, outcome: nothing, sureMs }, at(71), policy).ended
+    expect(endedBy(undefined)).toBeUndefined()
+    expect(endedBy(Infinity)).toMatchObject({ as: 'complete' })
   })
 
   it('by a read request leaves a complete day complete', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { minuteOf, packFingerprints } from '../../../src/domain/event/seen.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import type { Store } from '../../../src/ports/store.ts'
