@@ -5,17 +5,17 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
-import { createHandClock } from './clocks.ts'
+import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench
-let clock: ReturnType<typeof createHandClock>
+let clock: FakeClock
 let ledger: StreamLedger
 
 beforeEach(async () => {
   bench = await createWorkbench()
-  clock = createHandClock()
+  clock = createFakeClock()
   ledger = new StreamLedger(streamOf({ name: 'archive' }, 101))
 })
 afterEach(() => bench.dispose())
@@ -46,9 +46,9 @@ it.each([
   await (await ledger.open(sink)).close()
   const [first] = await bench.files()
   const plain = await readFile(join(bench.folder(), first!))
-  clock.advance(59_000)
+  await clock.advance(59_000)
   expect(await bench.files()).toContain(first)
-  clock.advance(61_000)
+  await clock.advance(61_000)
   await compressed(2)
   const files = await bench.files()
   expect(files.every((file) => file.endsWith(suffix))).toBe(true)
@@ -68,7 +68,7 @@ it('reports a part that cannot be compressed, and the schedule does not fail', a
   await (await ledger.open(sink)).close()
   const [first] = await bench.files()
   await mkdir(join(bench.folder(), `${first}.gz`))
-  clock.advance(120_000)
+  await clock.advance(120_000)
   await expect.poll(() => bench.named('CompressionFailed')).toHaveLength(1)
   expect(bench.named('CompressionFailed')[0]).toMatchObject({ part: join(bench.folder(), first!) })
   expect(bench.named('TickFailed')).toEqual([])
@@ -78,9 +78,9 @@ it('compresses the last part of a stream that is no longer opened, once it is to
   const sink = bench.sink({ compress: 'gzip', rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
   await ledger.ship(sink, buildEvents(3, 'a'))
   await (await ledger.open(sink)).close()
-  clock.advance(59 * 60_000)
+  await clock.advance(59 * 60_000)
   expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
-  clock.advance(3 * 60_000)
+  await clock.advance(3 * 60_000)
   await compressed()
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2'])
 })
@@ -91,7 +91,7 @@ it('does not compress a part with an uncommitted delivery', async () => {
   const opened = await ledger.open(sink)
   const { committed } = await opened.deliver(buildEvents(10, 'b'), never())
   await opened.close()
-  clock.advance(120_000)
+  await clock.advance(120_000)
   await compressed()
   const [uncommitted] = committed
   expect(await bench.files()).toContain(uncommitted!.part)
@@ -138,7 +138,7 @@ it('never cuts a compressed part, and reports that its lines will be written twi
   const sink = compressing('gzip')
   await ledger.ship(sink, buildEvents(10, 'a'))
   await (await ledger.open(sink)).close()
-  clock.advance(120_000)
+  await clock.advance(120_000)
   await compressed()
   const [file] = await bench.files()
   const path = join(bench.folder(), file!)
@@ -171,7 +171,7 @@ it.each(['gzip', 'zstd'] as const)(
     const sink = bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock, openFile })
     await ledger.ship(sink, buildEvents(10, 'a'))
     await (await ledger.open(sink)).close()
-    clock.advance(120_000)
+    await clock.advance(120_000)
     await expect.poll(() => bench.named('CompressionFailed')).toHaveLength(1)
     expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
     expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
@@ -182,7 +182,7 @@ it('writes a checksum into a zstd file, so that other tools detect damage too', 
   const sink = compressing('zstd')
   await ledger.ship(sink, buildEvents(10, 'a'))
   await (await ledger.open(sink)).close()
-  clock.advance(120_000)
+  await clock.advance(120_000)
   await compressed()
   const [file] = await bench.files()
   const bytes = await readFile(join(bench.folder(), file!))

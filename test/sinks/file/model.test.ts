@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { OpenStream } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
-import { createHandClock } from './clocks.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench } from './workbench.ts'
 
@@ -45,7 +45,7 @@ it('has exactly the committed lines after every open, whatever happened before',
 
 async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[]): Promise<void> {
   const bench = await createWorkbench()
-  const clock = createHandClock()
+  const clock = createFakeClock()
   const build = () => bench.sink({ compress, rotate: { maxBytes: 400, maxAgeMinutes: 60 } }, { clock })
   let sink = build()
   const ledger = new StreamLedger(streamOf(sink, 101))
@@ -86,7 +86,7 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
         // The port's rule: nothing is delivered after an uncommitted delivery before the stream is opened again.
         await deliver(step.events)
         opened = undefined
-      } else if (step.do === 'wait') clock.advance(step.minutes * 60_000)
+      } else if (step.do === 'wait') await clock.advance(step.minutes * 60_000)
       else await begin(step.do)
     }
     await open()

@@ -5,7 +5,7 @@ import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
-import { createHandClock } from './clocks.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -81,7 +81,7 @@ it('keeps a copy of a whole part that an older copy of the store does not know',
 
 it('keeps the longest copy of a repeated cut for two weeks', async () => {
   // Also with tests at another date, files have the time of this host.
-  const clock = createHandClock(performance.timeOrigin + performance.now())
+  const clock = createFakeClock(performance.timeOrigin + performance.now())
   const sizes: number[] = []
   sink = bench.sink({}, { clock })
   await ledger.ship(sink, buildEvents(1, 'a'))
@@ -95,12 +95,12 @@ it('keeps the longest copy of a repeated cut for two weeks', async () => {
   }
   expect((await aside()).map(({ length }) => length)).toEqual([Math.max(...sizes)])
   await sink.close()
-  clock.advance(13 * 86_400_000)
+  await clock.advance(13 * 86_400_000)
   sink = bench.sink({}, { clock })
   await reopen()
   expect(await aside()).toHaveLength(1)
   await sink.close()
-  clock.advance(2 * 86_400_000)
+  await clock.advance(2 * 86_400_000)
   sink = bench.sink({}, { clock })
   await reopen()
   expect(await aside()).toEqual([])

@@ -1,13 +1,13 @@
 import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../../src/clock.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { readParts } from './read-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
 import type { FileSinkDeps } from '../../../src/sinks/file/writer.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
-import { hostClock } from './clocks.ts'
 import { contractFormat, idOf, streamOf } from './samples.ts'
 
 export interface Workbench {
@@ -50,7 +50,7 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
           compress: 'none',
           ...settings,
         },
-        { format: contractFormat, clock: hostClock, telemetry, openFile, ...deps },
+        { format: contractFormat, clock: systemClock, telemetry, openFile, ...deps },
       )
       sinks.push(sink)
       return sink

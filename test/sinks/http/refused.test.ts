@@ -70,27 +70,6 @@ describe('refused content', () => {
     })
   })
 
-  it('for every event is an error of the sink, and nothing becomes a dead letter', async () => {
-    const server = await serve(reply(400, 'unknown index'))
-    const { sink } = ship(server.url)
-    const failure = await failureOf(deliver(sink, buildEvents(1000)))
-    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toContain('(unknown index)')
-    expect(server.got.length).toBeLessThanOrEqual(64)
-  })
-
-  it('at the start, eight times and more, does not stop the rest', async () => {
-    const bad = new Set(buildEvents(20).map(({ id }) => id))
-    for (const id of ['event-30', 'event-60', 'event-120', 'event-249', 'event-499']) bad.add(id)
-    const server = await serve(poison(bad, 400))
-    const { sink } = ship(server.url)
-    const { refusals } = await deliver(sink, buildEvents(500))
-    expect(new Set(refusals.map(({ event }) => event.id))).toEqual(bad)
-    expect(refusals).toHaveLength(25)
-    expect(server.taken()).toHaveLength(475)
-    expect(server.got.length).toBeLessThanOrEqual(150)
-  })
-
   it('of few events by a sink that accepted none is decided by the next accepted one', async () => {
     const server = await serve(poison(new Set(['bad-0']), 400))
     const { sink } = ship(server.url)
@@ -101,15 +80,6 @@ describe('refused content', () => {
       })
     await deliver(sink, buildEvents(1))
     expect((await deliver(sink, buildEvents(1, 'bad'))).refusals).toMatchObject([{ event: { id: 'bad-0' } }])
-  })
-
-  it('in small deliveries is an error of the sink after eight events too', async () => {
-    const server = await serve(reply(422))
-    const { sink } = ship(server.url)
-    const codes: string[] = []
-    for (let round = 0; round < 9; round++)
-      codes.push((await failureOf(deliver(sink, buildEvents(1, `round-${round}`)))).code)
-    expect(codes).toEqual([...Array.from({ length: 7 }, () => 'rejected'), 'sink_refuses', 'sink_refuses'])
   })
 
   it.each(['in the same process', 'after a restart'])(

@@ -109,6 +109,7 @@ describe('a check finds', () => {
     ['newrelic', { '/': { status: 400 } }, { found: 'accepted the license key' }],
     ['axiom', { '/v1/ingest/waf': { status: 400 } }, { found: 'accepted the token' }],
     ['json', { 'HEAD /': { status: 405 } }, { found: 'answered 405 to HEAD' }],
+    ['json', { 'HEAD /': { status: 400 } }, { untested: 'credentials not tested' }],
     ['ndjson', { 'OPTIONS /': { status: 204 } }, { found: 'answered 204 to OPTIONS' }],
     [
       'axiom',
@@ -150,6 +151,8 @@ describe('a check finds', () => {
     ['betterstack', { '/': { status: 403 } }, /answered 403/],
     ['datadog', { 'HEAD /': { status: 403 } }, /answered 403/],
     ['json', { 'HEAD /': { status: 401 } }, /answered 401.*check the credentials/],
+    ['json', { 'HEAD /': { status: 302 } }, /answered 302: redirects are not followed/],
+    ['json', { 'HEAD /': { status: 503 } }, /answered 503/],
     ['ndjson', {}, /answered 404: check url/],
     ['newrelic', { '/': { status: 403 } }, /answered 403: check that the credentials may write there/],
     [

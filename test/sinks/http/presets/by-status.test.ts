@@ -1,0 +1,114 @@
+import { expect, it } from 'vitest'
+import { Secret } from '../../../../src/domain/text/secret.ts'
+import { presetContract } from '../../../contract/preset.contract.ts'
+import { buildEvent } from '../../../formats/events.ts'
+import { headerOf, idsIn, wholeBody } from './dialects.ts'
+import { presetWith, readWith } from './reading.ts'
+
+// Presets that read nothing but the status. The suite tests each answer of the table in the documentation.
+
+for (const preset of ['json', 'ndjson'] as const)
+  presetContract(preset, {
+    settings: (url, secret) => ({ url, headers: { Authorization: secret } }),
+    idsOf: idsIn,
+    secretOf: headerOf('authorization'),
+    ...wholeBody({ status: 200 }, { status: 401 }),
+    readsStatusOnly: true,
+  })
+
+// Statuses: Better Stack, "Ingesting logs via HTTP".
+presetContract('betterstack', {
+  settings: (url, token) => ({ url, token }),
+  idsOf: idsIn,
+  secretOf: headerOf('authorization'),
+  ...wholeBody({ status: 202 }, { status: 403, body: 'Unauthorized' }),
+  readsStatusOnly: true,
+})
+
+// Statuses: Datadog, API reference, Logs, "Send logs".
+presetContract('datadog', {
+  settings: (url, apiKey) => ({ url, apiKey }),
+  idsOf: idsIn,
+  secretOf: headerOf('dd-api-key'),
+  ...wholeBody({ status: 202, body: {} }, { status: 403, body: { errors: ['Forbidden'] } }),
+  readsStatusOnly: true,
+})
+
+// Statuses: New Relic, "Introduction to the Log API", HTTP responses.
+presetContract('newrelic', {
+  settings: (url, licenseKey) => ({ url, licenseKey }),
+  idsOf: idsIn,
+  secretOf: headerOf('api-key'),
+  ...wholeBody({ status: 202, body: { requestId: 'x' } }, { status: 403 }),
+  readsStatusOnly: true,
+})
+
+// Statuses: Sumo Logic, "HTTP Logs and Metrics Source", and "Troubleshooting HTTP Sources".
+presetContract('sumologic', {
+  settings: (url) => ({ url: `${url}/receiver/v1/http/ZaVnC4dhaV3`, category: 'waf' }),
+  idsOf: idsIn,
+  // The address is the secret.
+  secretOf: () => undefined,
+  ...wholeBody({ status: 200 }, { status: 401 }),
+  readsStatusOnly: true,
+})
+
+const secret = new Secret('k')
+const datadog = { preset: 'datadog', site: 'datadoghq.eu', apiKey: secret, tags: ['env:prod', 'team:waf'] }
+const newrelic = { preset: 'newrelic', region: 'eu', licenseKey: secret }
+const betterstack = { preset: 'betterstack', url: 'https://s1.betterstackdata.com', token: secret }
+const sumologic = {
+  preset: 'sumologic',
+  url: 'https://endpoint1.collection.sumologic.com/receiver/v1/http/x',
+}
+
+it('an intake of its own may acknowledge with 200, that of Datadog only with 202', () => {
+  expect(readWith(datadog, [])({ status: 200 })).toMatchObject({ kind: 'retry', code: 'bad_body' })
+  expect(readWith({ ...datadog, url: 'http://worker' }, [])({ status: 200 }).kind).toBe('delivered')
+})
+
+const event = buildEvent({ id: 'x' })
+it.each<[given: { preset: string }, line: string, piece: unknown]>([
+  [betterstack, '{"v":1}', { dt: event.time, v: 1 }],
+  // New Relic parses the message.
+  [newrelic, '{"v":1}', { timestamp: event.timeMs, message: '{"v":1}', attributes: { log_id: 'x' } }],
+  [
+    datadog,
+    '{"status":"y"}',
+    {
+      ddsource: 'bunny-shield',
+      ddtags: 'env:prod,team:waf',
+      service: 'bunny-shield',
+      hostname: 'shop',
+      timestamp: event.time,
+      message: 'Blocked 930130 Restricted File Access Attempt',
+      bunny: { status: 'y' },
+    },
+  ],
+])('$preset gets what it reads of an event', (given, line, piece) => {
+  expect(JSON.parse(presetWith(given).piece(event, line))).toEqual(piece)
+})
+
+it('addresses and headers are made of the settings', () => {
+  expect(presetWith(datadog).url).toBe('https://http-intake.logs.datadoghq.eu/api/v2/logs')
+  expect(presetWith(newrelic).url).toBe('https://log-api.eu.newrelic.com/log/v1')
+  expect(presetWith({ ...sumologic, category: 'prod/waf', host: 'edge' }).headers).toEqual({
+    'x-sumo-category': 'prod/waf',
+    'x-sumo-host': 'edge',
+  })
+})
+
+// API reference, Authentication, "Validate API key": 200 {"valid":true}, 403 {"errors":["Forbidden"]}.
+it.each([
+  [200, { found: 'accepted the API key' }],
+  [403, { verdict: { kind: 'stop', credentials: true }, answer: { status: 403 } }],
+  [503, { verdict: { kind: 'retry', code: 'server_error' } }],
+])('a check asks the site of Datadog whether the key is valid: %i', async (status, expected) => {
+  const asked: unknown[] = []
+  const checked = await presetWith(datadog).check((request) => {
+    asked.push(request)
+    return Promise.resolve({ status, headers: {}, body: Buffer.from('{}'), whole: true })
+  })
+  expect(asked).toEqual([{ method: 'GET', url: 'https://api.datadoghq.eu/api/v1/validate' }])
+  expect(checked).toMatchObject(expected)
+})
