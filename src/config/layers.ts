@@ -33,6 +33,13 @@ export interface Overlaid {
   readonly value: unknown
   readonly origins: ReadonlyMap<string, Origin & { readonly literal: boolean }>
   readonly errors: readonly { readonly path: Path; readonly error: Omit<ConfigError, 'path'> }[]
+  readonly overridden: readonly Overridden[]
+}
+
+/** A setting of the file that the environment replaces, and the name that does. */
+export interface Overridden {
+  readonly path: string
+  readonly where: string
 }
 
 export function environmentLayer(env: Environment, settings: readonly Setting[]): Layer {
@@ -73,6 +80,7 @@ export function unknownNames(
 export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): Overlaid {
   const origins = new Map<string, Origin & { literal: boolean }>()
   const errors: { path: Path; error: Omit<ConfigError, 'path'> }[] = []
+  const overridden: Overridden[] = []
   let value = base
   for (const { source, values } of layers) {
     const own = new Set(values.map(({ setting }) => pathText(setting.path)))
@@ -88,11 +96,26 @@ export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): 
         errors.push({ path, error: { problem, remedy: `remove it, or give ${name} as an object`, where } })
         continue
       }
+      const before = value
       value = put({ target: value, shape, at: [], rest: path, value: coerced.value, own })
+      if (source === 'environment' && isReplaced(before, value, path))
+        overridden.push({ path: pathText(setting.path), where })
       origins.set(pathText(path), { source, where, literal: !coerced.document })
     }
   }
-  return { value, origins, errors }
+  return { value, origins, errors, overridden }
+}
+
+/** Whether a setting took the place of another value: its own, one that excludes it, or a scalar for the whole object. */
+function isReplaced(before: unknown, after: unknown, path: Path): boolean {
+  const around = path.slice(0, -1)
+  const above = around.map((_, index) => valueAt(before, path.slice(0, index + 1)))
+  if (above.some((value) => value !== undefined && value !== null && !isPlainObject(value))) return true
+  const old = valueAt(before, around)
+  return (
+    isPlainObject(old) &&
+    Object.entries(old).some(([key, value]) => value !== null && valueAt(after, [...around, key]) !== value)
+  )
 }
 
 /** The list that is given, and allowed, in place of an object with this setting. */
@@ -207,35 +230,6 @@ export function coerceScalar(text: string, shape: Shape): unknown {
   if ((type === 'number' || type === 'integer') && numeric.test(trimmed)) return Number(trimmed)
   if (type === 'boolean' && (trimmed === 'true' || trimmed === 'false')) return trimmed === 'true'
   return text
-}
-
-/** A setting of the file that the environment replaces, and the name that does. */
-export interface Overridden {
-  readonly path: string
-  readonly where: string
-}
-
-/** The settings that both the file and the environment give. Names only: a value may be a secret. */
-export function overriddenBy(file: unknown, { values }: Layer): Overridden[] {
-  return values.flatMap(({ setting: { path }, where }) =>
-    isGiven(file, path) ? [{ path: pathText(path), where }] : [],
-  )
-}
-
-/** Also where the file gives a secret by the name of its file, or a scalar in place of the whole object. */
-function isGiven(file: unknown, path: Path): boolean {
-  const last = String(path.at(-1))
-  const above = path.slice(0, -1)
-  const partner = last.endsWith('File') ? last.slice(0, -'File'.length) : `${last}File`
-  if ([last, partner].some((key) => isSet(valueAt(file, [...above, key])))) return true
-  return above.some((_, index) => {
-    const value = valueAt(file, path.slice(0, index + 1))
-    return isSet(value) && !isPlainObject(value)
-  })
-}
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 /** One line for all of them. */

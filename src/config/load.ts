@@ -18,7 +18,6 @@ import {
   flagLayer,
   overlay,
   unknownNames,
-  overriddenBy,
   type Overridden,
 } from './layers.ts'
 import { type Config, ConfigFile, ServerSetting } from './schema.ts'
@@ -97,6 +96,7 @@ export function loadConfig({
 
   const asked = new Set<string>()
   const templates = new Map<string, string>()
+  const plainSecrets = new Set<string>()
   const unresolved = new Map<string, string>()
   const preparation = {
     sources: { env, cwd, asked: (name: string) => void asked.add(name) },
@@ -104,6 +104,7 @@ export function loadConfig({
     report,
     usesSecretsOf: (section: string) => usesSecretsOf(section, needs),
     templates,
+    plainSecrets,
     unresolved,
   }
   const written = prepare(laid.value, shape, [], preparation)
@@ -131,14 +132,14 @@ export function loadConfig({
     origins: new Map(origins),
     effective: value,
     unresolved,
-    overridden: overriddenBy(file?.value, environmentLayer(env, settings)),
+    overridden: laid.overridden,
     warnings: [
       ...unknownNames(env, settings, asked),
       ...plainHttpWarnings(config),
       ...unknownWordWarnings(config),
       ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),
     ],
-    exposed: file === undefined ? [] : readableSecretsWarnings(file, shape),
+    exposed: file === undefined ? [] : readableSecretsWarnings(file, [...plainSecrets]),
     ...(file?.path === undefined ? {} : { file: file.path }),
   }
 }

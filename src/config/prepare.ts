@@ -20,6 +20,8 @@ export interface Preparation {
   readonly usesSecretsOf: (section: string) => boolean
   /** Collects the original text of values with templates, by path. */
   readonly templates: Map<string, string>
+  /** Collects where the file holds a secret as plain text. */
+  readonly plainSecrets: Set<string>
   /** Collects why a value that the command does not use could not be read, by path. */
   readonly unresolved: Map<string, string>
 }
@@ -46,7 +48,17 @@ function prepareObject(object: Record<string, unknown>, form: Shape, path: Path,
     if (field === undefined) reportUnknown(key, form, path, on)
     else if (value !== null) prepared.push([key, prepare(value, field, [...path, key], on)])
   }
-  return readSecretFiles(Object.fromEntries(prepared), form, path, on)
+  const given = Object.fromEntries(prepared)
+  for (const group of form['x-marks']?.exclusive ?? []) {
+    const [first = '', ...others] = group.filter((key) => Object.hasOwn(given, key))
+    for (const other of others) reportBoth([...path, other], first, on)
+  }
+  return readSecretFiles(given, form, path, on)
+}
+
+function reportBoth(at: Path, key: string, on: Preparation): void {
+  const remedy = `remove ${key} or ${String(at.at(-1))}`
+  on.report(at, { problem: `cannot be used with ${key}`, remedy })
 }
 
 /** Shape of a map's values. `__proto__` is refused: assigning that key would lose the value silently. */
@@ -73,8 +85,7 @@ function readSecretFiles(
     const file = object[`${key}File`]
     if (field['x-marks']?.kind !== 'secret' || typeof file !== 'string') continue
     const at = [...path, `${key}File`]
-    if (Object.hasOwn(object, key))
-      on.report(at, { problem: `cannot be used with ${key}`, remedy: `remove ${key} or ${key}File` })
+    if (Object.hasOwn(object, key)) reportBoth(at, key, on)
     else {
       const secret = secretFrom(() => readSecretFile(file, on.sources.cwd), at, on)
       if (secret !== undefined) added.push([key, secret])
@@ -86,8 +97,9 @@ function readSecretFiles(
 function prepareText(written: string, shape: Shape, path: Path, on: Preparation): unknown {
   const scalar = scalarForm(shape)
   const kind = scalar?.['x-marks']?.kind
-  const { literal, where = 'configuration' } = on.originOf(path)
+  const { literal, source, where = 'configuration' } = on.originOf(path)
   const template = !literal && isTemplate(written)
+  if (source === 'file' && !template && holdsSecret(written, kind)) on.plainSecrets.add(pathText(path))
   if (kind === 'secret')
     return template
       ? secretFrom(() => expand(written, on.sources), path, on)
@@ -101,6 +113,10 @@ function prepareText(written: string, shape: Shape, path: Path, on: Preparation)
   if (coerced.errors.length === 0) return coerced.value
   for (const { problem, remedy } of coerced.errors) on.report(path, { problem, remedy })
   return undefined
+}
+
+function holdsSecret(text: string, kind: FieldKind | undefined): boolean {
+  return kind === 'secret' || (kind === 'url' && (URL.parse(text)?.password ?? '') !== '')
 }
 
 const unresolvedKinds: readonly (FieldKind | undefined)[] = ['url', 'address']

@@ -6,7 +6,6 @@ import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../domain/stream.ts'
 import { Secret } from '../domain/text/secret.ts'
 import { type Path, pathText } from './errors.ts'
-import type { App } from '../domain/figures.ts'
 import { nearest } from '../domain/text/nearest.ts'
 
 export interface Resolution {
@@ -96,60 +95,52 @@ export function resolveAccounts(
   needs: Needs,
   report: Report,
 ): AccountConfig[] {
-  if (accounts.length > 0 && (accessKey !== undefined || isGiven(zones)))
+  const { key: needsKey, zones: needsZones } = required[needs]
+  const isShort = accessKey !== undefined || isGiven(zones)
+  if (isShort && accounts.length > 0)
     report(['accounts'], {
       problem: `cannot be used with ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
       remedy: 'move the key and its zones into accounts',
     })
-  const mayLack = !required[needs].key
-  const claim: Claim = { names: new Map(), ids: new Map(), mayLack, report }
-  const resolved: AccountConfig[] = []
-  const short = zonesOf(zones, 'default', ['zones'], claim)
-  const key = accessKey ?? (mayLack && isGiven(zones) ? lackingKey('api.accessKey') : undefined)
-  if (key !== undefined)
-    resolved.push({ name: 'default', accessKey: key, zones: short, ...discoveryOf(zones) })
-  resolved.push(...longForm(accounts, claim))
-  const hasZones = isGiven(zones) || accounts.some((account) => isGiven(account.zones))
-  const given = { key: accessKey !== undefined || accounts.length > 0, zones: hasZones }
-  reportMissing(given, needs, report)
+  const short = { name: 'default', accessKey, zones, at: [], keyAt: ['api', 'accessKey'] }
+  const long = accounts.map((account, index) => {
+    const at = ['accounts', index]
+    return { ...account, at, keyAt: [...at, 'accessKey'] }
+  })
+  const names = new Set<string>()
+  const claim: Claim = { names: new Map(), ids: new Map(), report }
+  const all = isShort || long.length === 0 ? [short, ...long] : long
+  const resolved = all.flatMap(({ name, accessKey: key, zones: own, at, keyAt }) => {
+    if (names.has(name))
+      report([...at, 'name'], {
+        value: JSON.stringify(name),
+        problem: 'is also the name of another account',
+        remedy: 'give each account a different name',
+      })
+    names.add(name)
+    const listed = zonesOf(own, name, [...at, 'zones'], claim)
+    if (key === undefined && needsKey) report(keyAt, missingKey(at))
+    if (key === undefined && (needsKey || (at.length === 0 && !isGiven(own)))) return []
+    const given = key ?? Secret.unresolved(`${pathText(keyAt)} is missing`)
+    return [{ name, accessKey: given, zones: listed, ...discoveryOf(own) }]
+  })
+  if (needsZones && !all.some((account) => isGiven(account.zones)))
+    report(['zones'], {
+      problem: 'lists no zone',
+      remedy: 'list the ids of your shield zones or write all, here or as SHIELDLOG_ZONES=101,102',
+    })
   return resolved
+}
+
+function missingKey(at: Path) {
+  const here = 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE'
+  return { problem: 'is missing', remedy: at.length === 0 ? here : 'set accessKey or accessKeyFile' }
 }
 
 interface Claim {
   readonly names: Map<string, string>
   readonly ids: Map<number, string>
-  /** Accounts may be without a key. */
-  readonly mayLack: boolean
   readonly report: Report
-}
-
-function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig[] {
-  const resolved: AccountConfig[] = []
-  const seen = new Set<string>()
-  accounts.forEach((account, index) => {
-    const at = ['accounts', index]
-    const { name, accessKey } = account
-    if (seen.has(name))
-      claim.report([...at, 'name'], {
-        value: JSON.stringify(name),
-        problem: 'is also the name of another account',
-        remedy: 'give each account a different name',
-      })
-    seen.add(name)
-    const zones = zonesOf(account.zones, name, [...at, 'zones'], claim)
-    const key = accessKey ?? (claim.mayLack ? lackingKey(pathText([...at, 'accessKey'])) : undefined)
-    if (key !== undefined) resolved.push({ name, accessKey: key, zones, ...discoveryOf(account.zones) })
-    else
-      claim.report([...at, 'accessKey'], {
-        problem: 'is missing',
-        remedy: 'set accessKey or accessKeyFile',
-      })
-  })
-  return resolved
-}
-
-function lackingKey(path: string): Secret {
-  return Secret.unresolved(`${path} is missing`)
 }
 
 function isGiven(zones: ConfigFile['zones']): boolean {
@@ -194,19 +185,6 @@ function zonesOf(
     zones.push({ id, name, account })
   })
   return zones
-}
-
-function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, report: Report): void {
-  if (!given.key && required[needs].key)
-    report(['api', 'accessKey'], {
-      problem: 'is missing',
-      remedy: 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE',
-    })
-  if (!given.zones && required[needs].zones)
-    report(['zones'], {
-      problem: 'lists no zone',
-      remedy: 'list the ids of your shield zones or write all, here or as SHIELDLOG_ZONES=101,102',
-    })
 }
 
 const scanDefaults = [0.5, 6, 24, 44]
@@ -282,58 +260,37 @@ export function realFolder(path: string): string {
   }
 }
 
-/** The name of the account that api.accessKey and zones stand for. */
-const shortForm = 'default'
-
 /** Finds the account of each application; one must be named where there are several. */
 export function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): MetricsConfig {
   const { uploadScanning, volumes } = metrics
-  const known = accounts.length === 0 ? [shortForm] : accounts.map(({ name }) => name)
-  const claim: AppClaim = { known, ids: new Set(), report }
-  const apps = (volumes?.apps ?? []).map((setting, index) =>
-    appOf(
-      typeof setting === 'string' ? { id: setting } : setting,
-      ['metrics', 'volumes', 'apps', index],
-      claim,
-    ),
-  )
+  const known = accounts.length === 0 ? ['default'] : accounts.map(({ name }) => name)
+  const seen = new Set<string>()
+  const apps = (volumes?.apps ?? []).map((setting, index) => {
+    const at = ['metrics', 'volumes', 'apps', index]
+    const app: { id: string; account?: string | undefined } =
+      typeof setting === 'string' ? { id: setting } : setting
+    const { id, account } = app
+    const value = JSON.stringify(id)
+    if (seen.has(id)) report(at, { value, problem: 'is listed twice', remedy: 'name each application once' })
+    seen.add(id)
+    if (account === undefined && known.length > 1)
+      report(at, {
+        value,
+        problem: 'names no account, and there are several',
+        remedy: `write { id: ${id}, account: NAME }, with one of: ${known.join(', ')}`,
+      })
+    if (account !== undefined && !known.includes(account)) {
+      const near = nearest(account, known)
+      report([...at, 'account'], {
+        value: JSON.stringify(account),
+        problem: 'is not the name of an account',
+        remedy: near === undefined ? `write one of: ${known.join(', ')}` : `did you mean ${near}?`,
+      })
+    }
+    return { id, account: account ?? known[0]! }
+  })
   return {
     ...(uploadScanning !== undefined && { uploadScanning }),
     ...(volumes !== undefined && { volumes: { ...volumes, apps } }),
   }
-}
-
-interface AppClaim {
-  readonly known: readonly string[]
-  readonly ids: Set<string>
-  readonly report: Report
-}
-
-function appOf(
-  { id, account }: { readonly id: string; readonly account?: string | undefined },
-  at: Path,
-  { known, ids, report }: AppClaim,
-): App {
-  if (ids.has(id))
-    report(at, {
-      value: JSON.stringify(id),
-      problem: 'is listed twice',
-      remedy: 'name each application once',
-    })
-  ids.add(id)
-  if (account === undefined && known.length > 1)
-    report(at, {
-      value: JSON.stringify(id),
-      problem: 'names no account, and there are several',
-      remedy: `write { id: ${id}, account: NAME }, with one of: ${known.join(', ')}`,
-    })
-  if (account !== undefined && !known.includes(account)) {
-    const near = nearest(account, known)
-    report([...at, 'account'], {
-      value: JSON.stringify(account),
-      problem: 'is not the name of an account',
-      remedy: near === undefined ? `write one of: ${known.join(', ')}` : `did you mean ${near}?`,
-    })
-  }
-  return { id, account: account ?? known[0]! }
 }

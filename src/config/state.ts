@@ -117,8 +117,6 @@ export function resolveState(
       problem: `is less than poll.readableDays (${readableDays})`,
       remedy: `set it to ${readableDays} or more, or leave it out; what was delivered of a day must be known while the API lists it`,
     })
-  if (url !== undefined && redis !== undefined)
-    return report(['state', 'redis'], { problem: 'cannot be used with url', remedy: 'remove url or redis' })
   if (redis !== undefined) return redisStore(redis, keepDays, report)
   const text = url ?? defaultStateUrl
   const at = isShort ? ['state'] : ['state', 'url']
@@ -180,10 +178,9 @@ function decoded(text: string): string {
 function redisStore(redis: RedisSetting, keepDays: number, report: Report): RedisStateConfig | undefined {
   const { url, sentinels, cluster, name: primary, username, password, tls, keyPrefix } = redis
   const at = ['state', 'redis']
-  const given = [url, sentinels, cluster].filter((one) => one !== undefined)
-  if (given.length !== 1)
+  if ((url ?? sentinels ?? cluster) === undefined)
     return report(at, {
-      problem: given.length === 0 ? 'has no server' : 'has servers in more than one form',
+      problem: 'has no server',
       remedy: 'set one of url, sentinels (with name) and cluster',
     })
   if ((sentinels === undefined) !== (primary === undefined))

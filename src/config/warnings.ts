@@ -3,10 +3,7 @@ import { statSync } from 'node:fs'
 import { isLoopback } from '../domain/text/http-rules.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { Secret } from '../domain/text/secret.ts'
-import { type Path, pathText } from './errors.ts'
 import type { Config, SinkConfig } from './schema.ts'
-import { type Shape, formFor, isPlainObject, property, scalarForm } from './shape.ts'
-import { isTemplate } from './prepare.ts'
 import type { SourceFile } from './source.ts'
 
 /** Warns of credentials sent in plain text. */
@@ -19,41 +16,49 @@ export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
 export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
   const zones = accounts.flatMap((account) => account.zones)
   const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
-  const known = new Set(names.map((name) => name.trim().toLowerCase()))
+  const known = new Set(names.map(plain))
   return sinks.flatMap(({ where }, index) => {
-    const given = where?.zones ?? []
-    const [list, path] = 'not' in given ? [given.not, 'where.zones.not'] : [given, 'where.zones']
-    return list.flatMap((zone, at) => {
-      const text = String(zone).trim()
-      if (known.has(text.toLowerCase())) return []
-      const close = nearest(text, names)
+    const listed = listedIn(where?.zones, `sinks[${index}].where.zones`)
+    const unknown = listed.filter(({ value }) => !known.has(plain(value)))
+    const passes = where?.zones !== undefined && 'not' in where.zones
+    const effect = passes ? 'it keeps nothing out' : 'no event comes from it'
+    const isClosed = !passes && unknown.length === listed.length
+    return unknown.map(({ at, value }) => {
+      const close = nearest(String(value).trim(), names)
       const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`
-      return [
-        `sinks[${index}].${path}[${at}] ${JSON.stringify(zone)} is not a zone that is shipped, so it has no effect; ${remedy}`,
-      ]
+      const all = isClosed ? ', and the sink gets no event at all' : ''
+      return `${at} ${JSON.stringify(value)} is not a zone that is shipped: ${effect}${all}; ${remedy}`
     })
   })
+}
+
+function plain(zone: string | number): string {
+  return String(zone).trim().toLowerCase()
+}
+
+/** The values of a filter, each with its place. */
+function listedIn<T>(given: readonly T[] | { readonly not: readonly T[] } = [], path: string) {
+  const [list, place] = 'not' in given ? [given.not, `${path}.not`] : [given, path]
+  return list.map((value, index) => ({ at: `${place}[${index}]`, value }))
 }
 
 /** Warns of words in `where` and `sample` that no event is known to have. */
 export function unknownWordWarnings({ sinks }: Pick<Config, 'sinks'>): string[] {
   return sinks.flatMap(({ where = {}, sample = {} }, index) => {
-    const told = (path: string, kind: WordKind, word: string) => {
+    const sink = `sinks[${index}]`
+    const told = (at: string, kind: WordKind, word: string) => {
       const why = unknownWord(kind, word)
-      return why === undefined ? [] : [`sinks[${index}].${path} ${JSON.stringify(word)} ${why}`]
+      return why === undefined ? [] : [`${at} ${JSON.stringify(word)} ${why}`]
     }
-    const lists = (['actions', 'severities', 'countries'] as const).flatMap((kind) => {
-      const given = where[kind] ?? []
-      const [list, path] = 'not' in given ? [given.not, `where.${kind}.not`] : [given, `where.${kind}`]
-      return list.flatMap((word, at) => told(`${path}[${at}]`, kind, word))
-    })
-    return [...lists, ...Object.keys(sample).flatMap((word) => told('sample', 'actions', word))]
+    const lists = (['actions', 'severities', 'countries'] as const).flatMap((kind) =>
+      listedIn(where[kind], `${sink}.where.${kind}`).flatMap(({ at, value }) => told(at, kind, value)),
+    )
+    return [...lists, ...Object.keys(sample).flatMap((word) => told(`${sink}.sample`, 'actions', word))]
   })
 }
 
-/** Warns of a file that other users can read, with secrets in it as plain text. */
-export function readableSecretsWarnings({ path, label, value }: SourceFile, shape: Shape): string[] {
-  const secrets = literalSecrets(value, shape, [])
+/** Warns of a file that other users can read, with these secrets in it as plain text. */
+export function readableSecretsWarnings({ path, label }: SourceFile, secrets: readonly string[]): string[] {
   const [first] = secrets
   if (path === undefined || first === undefined) return []
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
@@ -61,28 +66,9 @@ export function readableSecretsWarnings({ path, label, value }: SourceFile, shap
   const more = secrets.length > 1 ? ` and ${secrets.length - 1} more` : ''
   const octal = (mode & 0o777).toString(8).padStart(4, '0')
   return [
-    `${label} has mode ${octal}, so that other users of this host can read ${pathText(first)}${more}; ` +
+    `${label} has mode ${octal}, so that other users of this host can read ${first}${more}; ` +
       'run chmod 600 on it, or keep the secret in a file of its own (…File)',
   ]
-}
-
-/** Where secrets are written as they are, without a template. */
-function literalSecrets(value: unknown, shape: Shape, path: Path): Path[] {
-  if (typeof value === 'string') {
-    if (isTemplate(value)) return []
-    const kind = scalarForm(shape)?.['x-marks']?.kind
-    const isSecret = kind === 'secret' || (kind === 'url' && (URL.parse(value)?.password ?? '') !== '')
-    return isSecret ? [path] : []
-  }
-  const form = formFor(shape, value)
-  if (Array.isArray(value))
-    return value.flatMap((item: unknown, index) => literalSecrets(item, form?.items ?? {}, [...path, index]))
-  if (!isPlainObject(value) || form === undefined) return []
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const others = form.additionalProperties
-    const field = property(form, key) ?? (typeof others === 'object' ? others : {})
-    return literalSecrets(inner, field, [...path, key])
-  })
 }
 
 function ofSink(sink: SinkConfig, index: number): string[] {

@@ -13,10 +13,13 @@ test('a zone in where that is not shipped is warned of, with the nearest name', 
     load({ yaml: yaml('[101, { id: 102, name: shop }, { id: 103, name: " Blog " }]', where) }).warnings
   expect(warnings('[101, " SHOP ", blog]')).toEqual([])
   expect(warnings('[shpo]')).toEqual([
-    'sinks[0].where.zones[0] "shpo" is not a zone that is shipped, so it has no effect; did you mean shop?',
+    'sinks[0].where.zones[0] "shpo" is not a zone that is shipped: no event comes from it, and the sink gets no event at all; did you mean shop?',
+  ])
+  expect(warnings('[101, 999999]')).toEqual([
+    'sinks[0].where.zones[1] 999999 is not a zone that is shipped: no event comes from it; write the id or the name of one',
   ])
   expect(warnings('{ not: [101, 999999] }')).toEqual([
-    'sinks[0].where.zones.not[1] 999999 is not a zone that is shipped, so it has no effect; write the id or the name of one',
+    'sinks[0].where.zones.not[1] 999999 is not a zone that is shipped: it keeps nothing out; write the id or the name of one',
   ])
 })
 

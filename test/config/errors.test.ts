@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorsOf, load } from '../loading.ts'
+import { errorsOf, load } from './loading.ts'
 
 const key = { SHIELDLOG_API_ACCESS_KEY: 'key' }
 const file = '{ type: file, path: ./events'
@@ -79,7 +79,12 @@ const bad: readonly [yaml: string, path: string, problem: string, remedy: string
   ['state: { redis: {} }', 'state.redis', 'has no server', 'sentinels (with name)'],
   ['state: { redis: { cluster: [] } }', 'state.redis.cluster', 'is empty', 'host:port'],
   ['state: { redis: { sentinels: [a:1] } }', 'state.redis.name', 'the other one', 'both'],
-  ['state: { redis: { url: "redis://h", cluster: [a] } }', 'state.redis', 'more than one form', 'set one'],
+  [
+    'state: { redis: { url: "redis://h", cluster: [a] } }',
+    'state.redis.cluster',
+    'more than one form',
+    'set one',
+  ],
   ['state: { redis: { cluster: ["a b"] } }', 'state.redis.cluster[0]', 'is not a host address', 'host:port'],
   [
     'state: { redis: { url: "redis://h", keyPrefix: "{x}" } }',
