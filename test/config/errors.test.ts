@@ -82,8 +82,8 @@ const bad: readonly [yaml: string, path: string, problem: string, remedy: string
   [
     'state: { redis: { url: "redis://h", cluster: [a] } }',
     'state.redis.cluster',
-    'more than one form',
-    'set one',
+    'cannot be used with url',
+    'remove url or cluster',
   ],
   ['state: { redis: { cluster: ["a b"] } }', 'state.redis.cluster[0]', 'is not a host address', 'host:port'],
   [

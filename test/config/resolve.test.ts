@@ -2,8 +2,8 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { compareConfigs } from '../../src/config/compare.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
-import { temporaryFolder } from '../../setup/temp.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load } from './loading.ts'
 
 const tls = `${projectFolder}test/fixtures/tls`
