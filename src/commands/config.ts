@@ -9,7 +9,7 @@ import { example } from './program-name.ts'
 /** JSON Schemas of single lines, by format. */
 const formatSchemas = { native: nativeSchema }
 
-export function registerConfig({ command: config, io, load }: Registration): void {
+export function register({ command: config, io, load }: Registration): void {
   config.addHelpText('after', example('config print'))
   config
     .command('print')

@@ -16,7 +16,7 @@ import { createReadStream, globSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { counted } from './terminal/text.ts'
 
-export function registerDemo({ command, io, exit }: Registration): void {
+export function register({ command, io, exit }: Registration): void {
   command
     .option('--seconds <number>', 'stop after this time; default: at Ctrl-C', atLeastOne)
     .addHelpText('after', example('demo --seconds 15'))

@@ -21,7 +21,7 @@ interface FetchOptions {
 
 const mostTold = 5
 
-export function registerFetch({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)

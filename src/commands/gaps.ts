@@ -18,7 +18,7 @@ interface Options extends StoredChoice {
   readonly yes?: boolean
 }
 
-export function registerGaps({ command: gaps, io, exit, load }: Registration): void {
+export function register({ command: gaps, io, exit, load }: Registration): void {
   gaps.addHelpText('after', example('gaps list', 'gaps acknowledge --zone shop'))
   withChoice(gaps.command('list'))
     .description('list lost days, with their time span, reason and acknowledgement')

@@ -7,7 +7,7 @@ import { Failure } from '../domain/failure.ts'
 import { example } from './program-name.ts'
 import type { Registration } from './command.ts'
 
-export function registerHealth({ command, io }: Registration): void {
+export function register({ command, io }: Registration): void {
   command
     .addHelpText('after', example('health -c /etc/shieldlog/shieldlog.yaml'))
     .action(async (_: unknown, command: Command) => {

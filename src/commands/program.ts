@@ -4,111 +4,59 @@ import { version } from '../assemble/version.ts'
 import { programName } from './program-name.ts'
 import { wrapped } from './terminal/terminal.ts'
 
-export interface ListedCommand {
-  /** One line of the help. */
-  readonly description: string
-  /** Its argument, if any. */
-  readonly argument?: string
-  /** Loads the file of the command; the result adds its options and what it does. */
-  readonly register: () => Promise<(registration: Registration) => void>
-}
+type Module = { readonly register: (registration: Registration) => void }
 
-/** All commands by name, in the order of the help. The help needs only this list, not the files of the commands. */
-export const listedCommands: Readonly<Record<string, ListedCommand>> = {
-  run: {
-    description: 'ship events until stopped',
-    register: async () => (await import('./run.ts')).registerRun,
-  },
-  demo: {
-    description: 'run everything against the simulator: no key, file or server needed',
-    register: async () => (await import('./demo.ts')).registerDemo,
-  },
-  backfill: {
-    description: 'read past days again and ship what is missing',
-    register: async () => (await import('./backfill/backfill.ts')).registerBackfill,
-  },
-  status: {
-    description: 'show each zone and sink: state, lag, events, last error',
-    register: async () => (await import('./status/status.ts')).registerStatus,
-  },
-  check: {
-    description: 'try what run does: configuration, API, state, port and sinks',
-    register: async () => (await import('./check/check.ts')).registerCheck,
-  },
-  fetch: {
-    description: 'print events of a day, without using the state',
-    register: async () => (await import('./fetch.ts')).registerFetch,
-  },
-  tail: {
-    description: 'print events as they come, until stopped, without using the state',
-    register: async () => (await import('./tail.ts')).registerTail,
-  },
-  top: {
-    description: 'count recent events by rule, address, country, ASN, URL or action',
-    register: async () => (await import('./top.ts')).registerTop,
-  },
-  audit: {
-    description: 'read days again and compare them with what was shipped',
-    register: async () => (await import('./audit/audit.ts')).registerAudit,
-  },
-  'dead-letters': {
-    description: 'list, show, export, replay or drop the events that a sink refused',
-    register: async () => (await import('./dead-letters/dead-letters.ts')).registerDeadLetters,
-  },
-  gaps: {
-    description: 'list or acknowledge the days of which events were lost',
-    register: async () => (await import('./gaps.ts')).registerGaps,
-  },
-  zones: {
-    description: 'list the shield zones of the account',
-    register: async () => (await import('./zones.ts')).registerZones,
-  },
-  init: {
-    description: 'write a commented configuration, from questions or options',
-    register: async () => (await import('./init/init.ts')).registerInit,
-  },
-  state: {
-    description: 'change names in the store',
-    register: async () => (await import('./state.ts')).registerState,
-  },
-  simulate: {
-    description: 'serve the simulator of the API and print its address',
-    register: async () => (await import('./simulate.ts')).registerSimulate,
-  },
-  config: {
-    description: 'show the effective settings, or all possible settings',
-    register: async () => (await import('./config.ts')).registerConfig,
-  },
-  'rate-limit': {
-    description: 'change rate limit rules',
-    register: async () => (await import('./rate-limit.ts')).registerRateLimit,
-  },
-  'upload-scanning': {
-    description: 'print what upload scanning did in zones in the past 28 days',
-    register: async () => (await import('./upload-scanning.ts')).registerUploadScanning,
-  },
-  volumes: {
-    description: 'print the volumes of a container application and how full they are',
-    register: async () => (await import('./volumes.ts')).registerVolumes,
-  },
-  health: {
-    description: 'for probes: exit 0 while /healthz of the configured server answers',
-    register: async () => (await import('./health.ts')).registerHealth,
-  },
-  completion: {
-    description: 'print a completion script for a shell',
-    argument: '<shell>',
-    register: async () => (await import('./completion.ts')).registerCompletion,
-  },
-}
+/**
+ * All commands, in the order of the help: the name, with the argument where the help shows one, one line of the help,
+ * and the file that adds the options and what the command does. The help needs only this list, not the files.
+ */
+const commands: readonly (readonly [name: string, description: string, load: () => Promise<Module>])[] = [
+  ['run', 'ship events until stopped', () => import('./run.ts')],
+  ['demo', 'run everything against the simulator: no key, file or server needed', () => import('./demo.ts')],
+  ['backfill', 'read past days again and ship what is missing', () => import('./backfill/backfill.ts')],
+  ['status', 'show each zone and sink: state, lag, events, last error', () => import('./status/status.ts')],
+  ['check', 'try what run does: configuration, API, state, port and sinks', () => import('./check/check.ts')],
+  ['fetch', 'print events of a day, without using the state', () => import('./fetch.ts')],
+  ['tail', 'print events as they come, until stopped, without using the state', () => import('./tail.ts')],
+  ['top', 'count recent events by rule, address, country, ASN, URL or action', () => import('./top.ts')],
+  ['audit', 'read days again and compare them with what was shipped', () => import('./audit/audit.ts')],
+  [
+    'dead-letters',
+    'list, show, export, replay or drop the events that a sink refused',
+    () => import('./dead-letters/dead-letters.ts'),
+  ],
+  ['gaps', 'list or acknowledge the days of which events were lost', () => import('./gaps.ts')],
+  ['zones', 'list the shield zones of the account', () => import('./zones.ts')],
+  ['init', 'write a commented configuration, from questions or options', () => import('./init/init.ts')],
+  ['state', 'change names in the store', () => import('./state.ts')],
+  ['simulate', 'serve the simulator of the API and print its address', () => import('./simulate.ts')],
+  ['config', 'show the effective settings, or all possible settings', () => import('./config.ts')],
+  ['rate-limit', 'change rate limit rules', () => import('./rate-limit.ts')],
+  [
+    'upload-scanning',
+    'print what upload scanning did in zones in the past 28 days',
+    () => import('./upload-scanning.ts'),
+  ],
+  [
+    'volumes',
+    'print the volumes of a container application and how full they are',
+    () => import('./volumes.ts'),
+  ],
+  [
+    'health',
+    'for probes: exit 0 while /healthz of the configured server answers',
+    () => import('./health.ts'),
+  ],
+  ['completion <shell>', 'print a completion script for a shell', () => import('./completion.ts')],
+]
 
 const whatItIs = `ships Bunny Shield (bunny.net) WAF event logs to your SIEM;
 not affiliated with bunny.net
 `
 
 /**
- * The program with the commands that the words of `argv` may mean. Where none is named, it has only the names and
- * descriptions of all, for the help and for suggestions; without `argv` it has all of them whole.
+ * The program with the commands that the words of `argv` may mean; of the others it has the names and descriptions, for
+ * the help and for suggestions. Without `argv` it has all of them whole.
  */
 export async function createProgram(
   io: Io,
@@ -130,17 +78,12 @@ export async function createProgram(
     })
     .addHelpText('before', whatItIs)
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
-  const named = argv === undefined ? names : namesIn(argv)
-  if (named.length === 0) return argv?.[0] === '--version' ? program : describeAll(program)
-  const { loadConfig } = await import('../config/load.ts')
-  const load: Registration['load'] = (command, needs = 'zones', overrides = {}) => {
-    const { config } = command.optsWithGlobals<{ config?: string }>()
-    return loadConfig({ argv: { config, overrides }, needs })
-  }
-  for (const name of named) {
-    const { description, register } = listedCommands[name]!
-    const complete = await register()
-    complete({ program, command: program.command(name).description(description), io, exit, load })
+  if (argv?.[0] === '--version') return program
+  for (const [usage, description, file] of commands) {
+    const [name = ''] = usage.split(' ')
+    const isMeant = argv === undefined || argv.includes(name)
+    const command = program.command(isMeant ? name : usage).description(description)
+    if (isMeant) (await file()).register({ program, command, io, exit, load: await loader() })
   }
   for (const command of everyCommand(program)) {
     command.configureOutput({ outputError: (text, write) => write(`${text}${remedyOf(text, command)}`) })
@@ -148,6 +91,15 @@ export async function createProgram(
       command.option('-c, --config <file>', 'configuration file')
   }
   return program
+}
+
+/** Takes most of a start, so only what runs a command asks for it. */
+async function loader(): Promise<Registration['load']> {
+  const { loadConfig } = await import('../config/load.ts')
+  return (command, needs = 'zones', overrides = {}) => {
+    const { config } = command.optsWithGlobals<{ config?: string }>()
+    return loadConfig({ argv: { config, overrides }, needs })
+  }
 }
 
 /** For errors of the parser that do not say themselves what to do. */
@@ -173,19 +125,4 @@ function termOf(command: Command): string {
 
 function everyCommand(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...everyCommand(child)])
-}
-
-const names = Object.keys(listedCommands)
-
-function namesIn(argv: readonly string[]): string[] {
-  const named = names.filter((name) => argv.includes(name))
-  // A completion is made of all commands.
-  return named.includes('completion') ? names : named
-}
-
-/** Adds what the help of the program shows of each command. */
-function describeAll(program: Command): Command {
-  for (const [name, { description, argument = '' }] of Object.entries(listedCommands))
-    program.command(`${name} ${argument}`.trim()).description(description)
-  return program
 }

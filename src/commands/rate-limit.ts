@@ -30,7 +30,7 @@ interface UpdateOptions {
   readonly json?: boolean
 }
 
-export function registerRateLimit(registration: Registration): void {
+export function register(registration: Registration): void {
   const { command: rateLimit, io } = registration
   rateLimit.addHelpText('after', example('rate-limit update 7 --file rule.yaml'))
   rateLimit

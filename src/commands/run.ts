@@ -17,7 +17,7 @@ import { createProgress, progressMode, type Progress } from './terminal/progress
 import { createTeller, type Teller } from './terminal/live.ts'
 import { programName } from './program-name.ts'
 
-export function registerRun({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .option('--once', 'read every planned stream to its last page once, then exit')
     .addOption(

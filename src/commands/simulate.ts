@@ -39,7 +39,7 @@ export interface SimulateOptions {
   readonly writeConfig?: string
 }
 
-export function registerSimulate({ command, io, exit }: Registration): void {
+export function register({ command, io, exit }: Registration): void {
   command
     .option('--host <address>', 'address to listen on; 0.0.0.0: all of this host', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 0)

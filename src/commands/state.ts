@@ -7,7 +7,7 @@ import { counted } from './terminal/text.ts'
 import { wrapped } from './terminal/terminal.ts'
 import { example } from './program-name.ts'
 
-export function registerState({ command: state, io, exit, load }: Registration): void {
+export function register({ command: state, io, exit, load }: Registration): void {
   state.addHelpText('after', example('state rename-sink archive main'))
   state
     .command('rename-sink')

@@ -24,7 +24,7 @@ interface TailOptions {
 const shownBefore = 10
 const widestZone = 12
 
-export function registerTail({ command, io, load }: Registration): void {
+export function register({ command, io, load }: Registration): void {
   command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)

@@ -27,7 +27,7 @@ interface TopOptions {
 const hourMs = 3_600_000
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
 
-export function registerTop({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).default('rule'))
     .addOption(

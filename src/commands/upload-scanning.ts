@@ -20,7 +20,7 @@ interface UploadOptions {
   readonly json?: boolean
 }
 
-export function registerUploadScanning({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .option('--json', 'as JSON: an object for one zone, a list for several')

@@ -23,7 +23,7 @@ interface VolumeOptions {
   readonly json?: boolean
 }
 
-export function registerVolumes({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .requiredOption('--app <id>', 'id of the application', appId)
     .option('--json', 'as JSON')

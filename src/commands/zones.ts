@@ -11,7 +11,7 @@ import { paintFor } from './terminal/terminal.ts'
 import type { AccountZones } from '../discovery/list-zones.ts'
 import { tableLines } from './terminal/table.ts'
 
-export function registerZones({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .option('--json', 'as JSON')
     .addHelpText('after', example('zones'))

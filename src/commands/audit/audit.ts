@@ -34,7 +34,7 @@ Exit code 0: no difference; 1: differences; 3: something could not be compared,
 or the audit was stopped.
 `
 
-export function registerAudit({ command: audit, io, exit, load }: Registration): void {
+export function register({ command: audit, io, exit, load }: Registration): void {
   audit
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option(

@@ -44,7 +44,7 @@ Examples:
   ${programName()} backfill --source archive --sink siem --from 2026-10-01 --to 2026-10-31
 `
 
-export function registerBackfill(registration: Registration): void {
+export function register(registration: Registration): void {
   const { command: backfill, io, exit, load } = registration
   backfill
     .option('--from <day>', 'first day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)

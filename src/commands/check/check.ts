@@ -29,7 +29,7 @@ interface CheckOptions {
   readonly json?: boolean
 }
 
-export function registerCheck({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .option('--offline', 'check only the configuration')
     .option('--send-test', 'send one event, marked as a test, to each sink but files and stdout')

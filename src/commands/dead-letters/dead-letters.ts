@@ -24,7 +24,7 @@ import { inertJson } from '../../domain/text/json-text.ts'
 import type { SinkReplay } from '../../assemble/dead-letters.ts'
 import { systemClock } from '../../clock.ts'
 
-export function registerDeadLetters(registration: Registration): void {
+export function register(registration: Registration): void {
   const { command: deadLetters, io, exit, load } = registration
   deadLetters.addHelpText('after', example('dead-letters list'))
   withDeadLetterChoice(deadLetters.command('list'))

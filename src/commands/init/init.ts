@@ -36,7 +36,7 @@ Without a terminal, or with --yes, it writes nothing if the API cannot be reache
 either (exit code 1). Stopped at a question, it ends with exit code 1.
 `
 
-export function registerInit({ command, io, exit }: Registration): void {
+export function register({ command, io, exit }: Registration): void {
   const names = destinations().map(({ name }) => name)
   command
     .option('--file <file>', 'file to write; it must not exist (default: shieldlog.yaml)')

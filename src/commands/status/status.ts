@@ -26,7 +26,7 @@ Shows as many routes as the terminal has lines, or 40 into a pipe, those that ne
 (gaps acknowledge), else 0. No access key is needed.
 `
 
-export function registerStatus({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, load }: Registration): void {
   command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
