@@ -131,7 +131,7 @@ function listText(gaps: readonly Gap[], config: Config, width: number): string {
   const open = gaps.filter(isOpenGap).length
   const next = [
     'The API no longer lists these events. If a file sink has them, another sink can get them from its files:',
-    commandLine('backfill --source'),
+    commandLine(fromFiles(gaps, config)),
     ...copiesText(gaps),
     ...(open === 0
       ? []
@@ -139,6 +139,14 @@ function listText(gaps: readonly Gap[], config: Config, width: number): string {
   ]
   const below = [...reasons, '', ...next].flatMap((line) => (line === '' ? [''] : wrapPlain(line, width)))
   return `${[...tableLines(header, rows, { width }), '', ...below].join('\n')}\n`
+}
+
+/** The names of the configuration where it has them. */
+function fromFiles(gaps: readonly Gap[], { sinks }: Config): string {
+  const days = gaps.map(({ day }) => day).sort()
+  const source = sinks.find(({ type }) => type === 'file')?.name ?? 'FILE-SINK'
+  const sink = gaps.find((gap) => gap.sink !== source)?.sink ?? 'SINK'
+  return `backfill --source ${source} --sink ${printable(sink)} --from ${days[0]} --to ${days.at(-1)}`
 }
 
 /** `13:02` of an instant of the day, `24:00` for its end. */

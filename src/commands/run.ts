@@ -95,8 +95,8 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     const stopping = Promise.all([following, daemon.stop()])
     if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late')
       io.exit(fatal.signal.aborted ? 1 : 0)
-    runtime.telemetry.emit({ name: 'Stopped' })
     if (following !== undefined) progress?.end()
+    runtime.telemetry.emit({ name: 'Stopped' })
   }
 }
 

@@ -42,6 +42,7 @@ test('run --once through pipes writes JSON lines to stderr, and only events to s
   for (const event of parsed(stdout)) expect(event).toMatchObject({ v: 1, id: expect.any(String) as string })
   const told = parsed(stderr)
   for (const line of told) expect(line).toMatchObject({ event: expect.any(String) as string })
+  expect(told.at(-1)).toMatchObject({ event: 'Stopped' })
   const progress = told.flatMap(({ event, msg }) => (event === 'Progress' ? [msg] : []))
   expect(progress).toEqual(
     expect.arrayContaining([

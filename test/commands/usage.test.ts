@@ -106,7 +106,7 @@ test('prints its version, and help with an example', async () => {
   expect(nothing.stderr).toMatch(/^Usage: \S+/m)
 })
 
-test('loads the files of the commands that are named, of all for the help, and of none for the version', async () => {
+test('loads the files of the commands that are named only', async () => {
   const io = { write: () => undefined }
   const process = {
     stdout: io,
@@ -116,11 +116,13 @@ test('loads the files of the commands that are named, of all for the help, and o
     onHangup: () => () => undefined,
   }
   const loaded = async (...argv: string[]) =>
-    (await createProgram(process, () => undefined, argv)).commands.map((command) => command.name())
+    (await createProgram(process, () => undefined, argv)).commands
+      // Of the others it has only the names: `-c` is their one option.
+      .filter(({ options, commands }) => options.length > 1 || commands.length > 0)
+      .map((command) => command.name())
   expect(await loaded('-c', 'x.yaml', 'status', '--json')).toEqual(['status'])
   expect(await loaded('--version')).toEqual([])
-  expect((await loaded('--help')).length).toBeGreaterThan(12)
-  expect(await loaded('statu')).toEqual(await loaded('--help'))
+  expect(await loaded('--help')).toEqual([])
 })
 
 test('has one line and an example for every command', async () => {

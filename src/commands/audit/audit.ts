@@ -83,7 +83,8 @@ async function runAudit(
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
     return `${commandLine('audit', file.named)} --zone ${zone} --day ${day}${only}`
   }
-  const told = { map: { zones, sinks: names, days: audited.days }, again }
+  const map = { zones, sinks: names, days: audited.days }
+  const told = { map, again, areDaysNamed: days !== undefined }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
   else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))

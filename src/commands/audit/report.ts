@@ -1,7 +1,7 @@
 import type { Audit } from '../../assemble/audit.ts'
 import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
-import { countOf, countText, jsonResult } from '../terminal/text.ts'
+import { countOf, countText, jsonResult, someOf, sumOf } from '../terminal/text.ts'
 import { failureLines, findingsOf } from './verdict.ts'
 import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -104,25 +104,30 @@ function verdictOf(audit: Audit, rows: readonly ReportRow[]): Pick<ReportView, '
 }
 
 function whatIsWrong(bad: readonly ReportRow[]): string {
-  let [missing, extra, more, others] = [0, 0, 0, 0]
-  for (const { counts, foreign = 0 } of bad) {
-    more += foreign
-    missing += counts?.missing ?? 0
-    extra += counts?.extra ?? 0
-    if ((counts?.missing ?? 0) + (counts?.extra ?? 0) + foreign === 0) others++
-  }
-  const parts = [
-    ...(missing > 0 ? [`${countOf(missing, 'event')} missing`] : []),
-    ...(extra > 0 ? [`${countOf(extra, 'event')} extra`] : []),
-    ...(more > 0 ? [`${countOf(more, 'line')} in files that the state does not know`] : []),
-    ...(others > 0 ? [`${countOf(others, 'day')} with a gap, an error or files that differ`] : []),
+  const counts = bad.map(({ counts: { missing = 0, extra = 0 } = {}, foreign = 0 }) => ({
+    missing,
+    extra,
+    foreign,
+  }))
+  const others = counts.filter(({ missing, extra, foreign }) => missing + extra + foreign === 0).length
+  const [missing, extra, foreign] = [
+    sumOf(counts, 'missing'),
+    sumOf(counts, 'extra'),
+    sumOf(counts, 'foreign'),
   ]
-  return parts.join(', ')
+  return someOf(
+    [missing, `event${missing === 1 ? '' : 's'} missing`],
+    [extra, `event${extra === 1 ? '' : 's'} extra`],
+    [foreign, `line${foreign === 1 ? '' : 's'} in files that the state does not know`],
+    [others, `day${others === 1 ? '' : 's'} with a gap, an error or files that differ`],
+  ).join(', ')
 }
 
 function scopeOf(audit: Audit, rows: readonly ReportRow[]): string {
-  let listed = 0
-  for (const { streams } of audit.audited) listed += streams[0]?.listed ?? 0
+  const listed = sumOf(
+    audit.audited.flatMap(({ streams }) => streams.slice(0, 1)),
+    'listed',
+  )
   const { zones, sinks, span } = extentOf(audit, rows)
   return `${span}: ${zones}, ${sinks}; the API lists ${countOf(listed, 'event')}.`
 }
@@ -175,11 +180,6 @@ function isMissing(error: unknown): boolean {
 export function auditJson({ days, targets, audited, blind }: Audit, isEqual: boolean): string {
   const streams = audited.flatMap((each) => each.streams)
   const files = audited.flatMap((each) => each.files)
-  const total = (name: 'missing' | 'extra' | 'notYetDue') => {
-    let sum = 0
-    for (const stream of streams) sum += stream[name]
-    return sum
-  }
   const reached = new Map(audited.map((each) => [each.target, each]))
   const notCompared = targets.flatMap((target) => {
     const each = reached.get(target)
@@ -193,9 +193,9 @@ export function auditJson({ days, targets, audited, blind }: Audit, isEqual: boo
   return jsonResult({
     days,
     isEqual,
-    missing: total('missing'),
-    extra: total('extra'),
-    notYetDue: total('notYetDue'),
+    missing: sumOf(streams, 'missing'),
+    extra: sumOf(streams, 'extra'),
+    notYetDue: sumOf(streams, 'notYetDue'),
     streams,
     ...(files.length > 0 && { files }),
     notCompared,

@@ -1,6 +1,7 @@
 import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf, isRepairable, type FileAudit } from '../../domain/audit-report.ts'
-import { countOf, countText } from '../terminal/text.ts'
+import { countOf, countText, someOf, sumOf } from '../terminal/text.ts'
+import { commandLine } from '../program-name.ts'
 import { wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { findingsOf, hasDifferences, type Findings } from './verdict.ts'
@@ -21,10 +22,12 @@ interface Told {
   readonly map: AuditMap
   /** The command that audits one zone, day and sink again. */
   readonly again: (zone: number, day: string, sink: string) => string
+  /** Days were named: others are not asked about. */
+  readonly areDaysNamed?: boolean
 }
 
 /** The map, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
-export function auditText(audit: Audit, { map, again }: Told, paint: Paint): string {
+export function auditText(audit: Audit, { map, again, areDaysNamed = false }: Told, paint: Paint): string {
   const findings = findingsOf(audit)
   const paragraphs: string[][] = []
   let differences = 0
@@ -39,6 +42,7 @@ export function auditText(audit: Audit, { map, again }: Told, paint: Paint): str
     ...paragraphs,
     rest.map((line) => line.trimStart()),
     summaryLines(audit, map, paint),
+    areDaysNamed ? [] : olderGapLines(audit, map, paint),
   ].filter((lines) => lines.length > 0)
   return blocks.map((lines) => `${lines.join('\n')}\n`).join('\n')
 }
@@ -64,81 +68,57 @@ function paragraphsOf(
   })
 }
 
-/** Lines that the files lack are no missing events: those were delivered, and lost afterwards. */
-function linesText({ lines, lacking }: { readonly lines: number; readonly lacking: number }): string {
-  const found = `files have ${countOf(lines, 'line')}`
-  return lacking === 0 ? found : `${found} and lack ${countText(lacking)}`
+function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
+  const streams = audited.flatMap((each) => each.streams)
+  const files = audited.flatMap((each) => each.files)
+  if (streams.length + files.length === 0) return []
+  const listed = sumOf(
+    audited.flatMap((each) => each.streams.slice(0, 1)),
+    'listed',
+  )
+  // Lines that the files lack are no missing events: those were delivered, and lost afterwards.
+  const [lines, lacking] = [sumOf(files, 'lines'), sumOf(files, 'missing')]
+  let unknown = 0
+  for (const file of files) unknown += foreignLinesOf(file)
+  const sizes = [countOf(zones.length, 'zone'), countOf(days.length, 'day'), countOf(sinks.length, 'sink')]
+  const deadLetters = sumOf(streams, 'deadLetters')
+  const facts = [
+    `the API lists ${countOf(listed, 'event')}`,
+    ...(lines + lacking > 0
+      ? [`files have ${countOf(lines, 'line')}${lacking === 0 ? '' : ` and lack ${countText(lacking)}`}`]
+      : []),
+    ...(unknown > 0 ? [`${countOf(unknown, 'line')} more that the state does not know`] : []),
+    `${countText(sumOf(streams, 'missing'))} missing, ${countText(sumOf(streams, 'extra'))} extra`,
+    ...(deadLetters > 0 ? [countOf(deadLetters, 'dead letter')] : []),
+    ...someOf(
+      [sumOf(streams, 'dropped'), 'dropped'],
+      [sumOf(streams, 'filtered'), 'filtered'],
+      [sumOf(streams, 'lost'), 'dropped by the destination'],
+      [sumOf(streams, 'skipped'), 'skipped as too old'],
+    ),
+  ]
+  const notYetDue = sumOf(streams, 'notYetDue')
+  const late =
+    notYetDue === 0
+      ? []
+      : wrapPlain(
+          `Not delivered yet: ${countOf(notYetDue, 'event')}, newer than the last scan of their stream; a run ships them with its next scan.`,
+          paint.width,
+        )
+  const text = wrapPlain(`${sizes.join(', ')}: ${facts.join('; ')}.`, paint.width)
+  return [...late, ...([...streams, ...files].every(({ isEqual }) => isEqual) ? text : text.map(paint.bad))]
 }
 
-function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
-  const sum = {
-    listed: 0,
-    missing: 0,
-    extra: 0,
-    notYetDue: 0,
-    lines: 0,
-    lacking: 0,
-    more: 0,
-    compared: 0,
-    differing: 0,
-  }
-  const aside = { deadLetters: 0, dropped: 0, filtered: 0, skipped: 0, lost: 0 }
-  for (const { streams, files } of audited) {
-    sum.listed += streams[0]?.listed ?? 0
-    for (const {
-      missing,
-      extra,
-      notYetDue,
-      isEqual,
-      deadLetters,
-      dropped,
-      filtered,
-      skipped,
-      lost,
-    } of streams) {
-      aside.deadLetters += deadLetters
-      aside.dropped += dropped
-      aside.filtered += filtered
-      aside.skipped += skipped
-      aside.lost += lost
-      sum.missing += missing
-      sum.extra += extra
-      sum.notYetDue += notYetDue
-      if (!isEqual) sum.differing++
-    }
-    for (const file of files) {
-      const { lines, missing, isEqual } = file
-      sum.lines += lines
-      sum.lacking += missing
-      sum.more += foreignLinesOf(file)
-      if (!isEqual) sum.differing++
-    }
-    sum.compared += streams.length + files.length
-  }
-  if (sum.compared === 0) return []
-  const sizes = [countOf(zones.length, 'zone'), countOf(days.length, 'day'), countOf(sinks.length, 'sink')]
-  const facts = [
-    `the API lists ${countOf(sum.listed, 'event')}`,
-    ...(sum.lines + sum.lacking > 0 ? [linesText(sum)] : []),
-    ...(sum.more > 0 ? [`${countOf(sum.more, 'line')} more that the state does not know`] : []),
-    `${countText(sum.missing)} missing, ${countText(sum.extra)} extra`,
-    ...(aside.deadLetters > 0 ? [countOf(aside.deadLetters, 'dead letter')] : []),
-    ...(aside.dropped > 0 ? [`${countText(aside.dropped)} dropped`] : []),
-    ...(aside.filtered > 0 ? [`${countText(aside.filtered)} filtered`] : []),
-    ...(aside.lost > 0 ? [`${countText(aside.lost)} dropped by the destination`] : []),
-    ...(aside.skipped > 0 ? [`${countText(aside.skipped)} skipped as too old`] : []),
-  ]
-  const late =
-    sum.notYetDue === 0
-      ? []
-      : [
-          `Not delivered yet: ${countOf(sum.notYetDue, 'event')}, newer than the last scan of their stream; a run ships them with its next scan.`,
-        ]
-  const text = wrapPlain(`${sizes.join(', ')}: ${facts.join('; ')}.`, paint.width)
-  return [
-    ...late.flatMap((line) => wrapPlain(line, paint.width)),
-    ...(sum.differing > 0 ? text.map(paint.bad) : text),
-  ]
+/** Days that the API no longer lists are not compared; that events of them were lost is part of what there is to say. */
+function olderGapLines({ gaps, days }: Audit, { zones, sinks }: AuditMap, { width }: Paint): string[] {
+  const older = gaps.filter(
+    ({ zone, sink, day }) => day < days[0]! && sinks.includes(sink) && zones.some(({ id }) => id === zone),
+  )
+  const gone = [...new Set(older.map(({ day }) => day))].sort()
+  if (gone.length === 0) return []
+  const span = gone.length === 1 ? gone[0] : `${gone[0]} to ${gone.at(-1)}`
+  const what = `Not compared: events were lost on ${countOf(gone.length, 'day')} that the API no longer lists (${span})`
+  return wrapPlain(`${what}: ${commandLine('gaps list')}`, width)
 }
 
 export interface AuditMap {
@@ -253,12 +233,12 @@ export function streamParagraph(
 }
 
 function countsText({ listed, ledger, deadLetters, dropped, filtered, skipped, lost }: StreamAudit): string {
-  const others = [
-    ...(deadLetters > 0 ? [`${countText(deadLetters)} wait as dead letters`] : []),
-    ...(dropped > 0 ? [`${countText(dropped)} were dropped by dead-letters drop`] : []),
-    ...(filtered > 0 ? [`${countText(filtered)} were filtered by the sink’s where and sample`] : []),
-    ...(skipped > 0 ? [`${countText(skipped)} were skipped, too old for the destination`] : []),
-  ]
+  const others = someOf(
+    [deadLetters, 'wait as dead letters'],
+    [dropped, 'were dropped by dead-letters drop'],
+    [filtered, 'were filtered by the sink’s where and sample'],
+    [skipped, 'were skipped, too old for the destination'],
+  )
   const ofThem = lost > 0 ? ` (${countText(lost)} of them dropped by the destination)` : ''
   const delivered = `${countText(ledger - deadLetters - dropped - filtered - skipped)} were delivered${ofThem}`
   return `the API lists ${countOf(listed, 'event')}, ${[delivered, ...others].join(', ')}.`
@@ -342,11 +322,7 @@ export function fileParagraph(
 
 /** Events of the ledger that need no line. */
 function needless({ deadLetters, dropped, filtered }: FileAudit): string {
-  const kinds = [
-    ...(deadLetters > 0 ? [`${countText(deadLetters)} as dead letters`] : []),
-    ...(dropped > 0 ? [`${countText(dropped)} dropped`] : []),
-    ...(filtered > 0 ? [`${countText(filtered)} filtered`] : []),
-  ]
+  const kinds = someOf([deadLetters, 'as dead letters'], [dropped, 'dropped'], [filtered, 'filtered'])
   return kinds.length === 0 ? '' : `, ${kinds.join(' and ')} without a line`
 }
 
@@ -373,9 +349,8 @@ function repairedText({ restored, kept = 0 }: FileAudit): string[] {
 }
 
 function problemsText({ problems }: FileAudit): string[] {
-  const counts = Object.entries(problems).filter(([, count]) => count > 0)
-  if (counts.length === 0) return []
-  return [`Bad lines: ${counts.map(([problem, count]) => `${countText(count)} ${problem}`).join(', ')}.`]
+  const counts = someOf(...Object.entries(problems).map(([problem, count]) => [count, problem] as const))
+  return counts.length === 0 ? [] : [`Bad lines: ${counts.join(', ')}.`]
 }
 
 function badLines({ badLines: lines }: FileAudit, { width }: Paint): string[] {

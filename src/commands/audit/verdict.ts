@@ -2,7 +2,7 @@ import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf, isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
-import { countText, countOf } from '../terminal/text.ts'
+import { someOf, countText, countOf } from '../terminal/text.ts'
 import type { TargetAudit } from '../../maintenance/audit/audit.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 
@@ -50,10 +50,7 @@ function verdictOf(audited: TargetAudit | undefined, sink: string, hasGap: boole
 
 function comparedVerdict(stream: StreamAudit | undefined, file: FileAudit | undefined): Verdict {
   const { missing = 0, extra = 0, notYetDue = 0 } = stream ?? {}
-  const counts = [
-    ...(missing > 0 ? [`${countText(missing)} missing`] : []),
-    ...(extra > 0 ? [`${countText(extra)} extra`] : []),
-  ]
+  const counts = someOf([missing, 'missing'], [extra, 'extra'])
   if (counts.length > 0) return { text: counts.join(', '), tone: 'bad' }
   const more = file === undefined ? 0 : foreignLinesOf(file)
   if (more > 0 && stream?.isEqual !== false && !isRepairable(file!))

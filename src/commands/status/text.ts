@@ -148,9 +148,11 @@ export function sentences(status: Status, isVerbose = false): string[] {
     ...failingSentence(status),
     ...shown,
     ...(left === 0 ? [] : [`and ${left} more problems: --verbose`]),
-    ...status.backfills
-      .filter(({ state }) => state === 'running')
-      .map((each) => backfillText(each, status.at)),
+    ...status.backfills.flatMap((each) => {
+      if (each.state === 'running') return [backfillText(each, status.at)]
+      // A resend that was interrupted waits like this: its days count as not shipped.
+      return each.state === 'paused' ? [pausedText(each)] : []
+    }),
   ]
 }
 
@@ -206,6 +208,11 @@ export function backfillText(backfill: BackfillStatus, at: string): string {
     ...(leftOut === 0 ? [] : [`${counted(leftOut, 'stream')} left out`]),
   ]
   return `Backfill ${printable(id)} (${span}): ${facts.join(', ')}.`
+}
+
+function pausedText({ id, from, to }: BackfillStatus): string {
+  const span = from === to ? from : `${from} to ${to}`
+  return `Backfill ${printable(id)} (${span}) is paused: ${commandLine(`backfill resume ${printable(id)}`)}`
 }
 
 /** An estimate has no seconds where it has minutes. */

@@ -27,6 +27,20 @@ export function countOf(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** What there is any of: `3 missing`, not `0 extra`. */
+export function someOf(...counts: readonly (readonly [count: number, what: string])[]): string[] {
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${countText(count)} ${what}`)
+}
+
+export function sumOf<Name extends string>(
+  items: readonly { readonly [key in Name]?: number }[],
+  name: Name,
+): number {
+  let sum = 0
+  for (const item of items) sum += item[name] ?? 0
+  return sum
+}
+
 /** `101 (shop)`, or the id alone where the name adds nothing. Escapes the name. */
 export function zoneText(id: number, name: string): string {
   return name === '' || name === String(id) ? String(id) : `${id} (${printable(name)})`

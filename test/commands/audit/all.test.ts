@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
 import * as faults from '../../simulator/faults.ts'
@@ -48,6 +51,26 @@ describe('an audit of everything', () => {
     expect(report.streams.map(({ zone, day }) => `${zone} ${day}`)).toEqual(
       [101, 102].flatMap((zone) => days.map((day) => `${zone} ${day}`)),
     )
+  })
+
+  test('names the days with gaps that the API no longer lists, unless days were named', async () => {
+    const workshop = await openWorkshopWithApi({ days: 3 })
+    await workshop.execute('run', '--once')
+    const path = join(workshop.folder, 'var', 'shieldlog.db')
+    const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
+    const day = shiftDay(today, -9)
+    const lost = { zone: 101, day, from: startOf(day), to: startOf(day) + 1, reason: 'unreadable' as const }
+    await store.catalogue.addGaps([
+      { ...lost, sink: 'archive', recordedAt: startOf(today) },
+      { ...lost, sink: 'other', day: shiftDay(today, -8), recordedAt: startOf(today) },
+    ])
+    await store.close()
+    const told = `events were lost on 1 day that the API no longer lists (${day}): shieldlog gaps list\n`
+    expect(await workshop.execute('audit')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(told) as string,
+    })
+    expect((await workshop.execute('audit', '--day', 'today')).stdout).not.toContain('gaps list')
   })
 
   test('takes days, zones and sinks as repeatable options and comma lists', async () => {

@@ -116,6 +116,14 @@ test('shows days, gaps, processes and ended backfills only with --verbose', () =
   }
 })
 
+test('says how a paused backfill continues: a resend that was interrupted waits like that', () => {
+  const backfills = status.backfills.map((each) => ({ ...each, state: 'paused' }))
+  const text = textOf(statusWith({ backfills: backfills.slice(0, 1) }), 120)
+  expect(text).toContain(
+    'Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20) is paused: shieldlog backfill resume 5f0c1d2e3a',
+  )
+})
+
 test('says of what left the configuration what was read and what was not, and what to do', () => {
   const left = (zone: number, changes: object = {}) => ({
     zone,
