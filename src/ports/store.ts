@@ -57,7 +57,7 @@ export interface Ledger {
   /**
    * Whether fingerprints of the stream were dropped: reading its day again would ship these events again. Stays true as
    * long as the store has the stream, whatever is committed afterwards. A stream with fingerprints to drop keeps all of
-   * them until `forgetFingerprints` is called.
+   * them until `dropIndex` is called.
    */
   isIndexDropped(stream: Stream): Promise<boolean>
   /**
@@ -163,7 +163,7 @@ export interface Upkeep {
    * Drops the fingerprints of an ended stream; its counts and hashes stay. False, and none is dropped, while a live
    * holder has the stream: its pump would ship again what it no longer finds.
    */
-  forgetFingerprints(stream: Stream): Promise<boolean>
+  dropIndex(stream: Stream): Promise<boolean>
   /**
    * Moves checkpoints, gaps and dead letters to another sink name, and keeps the old one as a former name. Throws
    * Failure when the store has any of these under the new name. With `replace`, drops checkpoints and routes of it first.

@@ -33,7 +33,7 @@ describe('from the parts of a file sink', () => {
           if (stream.sink !== 'copy') continue
           expect(archives).toBeUndefined()
           expect(ended?.as).toBe('complete')
-          await store.upkeep.forgetFingerprints(stream)
+          await store.upkeep.dropIndex(stream)
         }
       })
       const forgotten = await ship('--sink', 'copy')

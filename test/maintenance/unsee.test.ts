@@ -133,7 +133,7 @@ test('a complete day is open again until it was shipped', async () => {
 test('a day whose deduplication index was dropped stays as it is', async () => {
   const { stage, unsee } = await setUp()
   await stage.complete()
-  await stage.store.upkeep.forgetFingerprints(stream)
+  await stage.store.upkeep.dropIndex(stream)
   const before = await stage.read()
   expect(await unsee()).toBe('index dropped')
   expect(await stage.read()).toEqual(before)

@@ -15,7 +15,7 @@ async function dropped(): Promise<Stage> {
   stage.script.answer = listingOf(events, 2)
   await stage.pump()
   await stage.complete()
-  await stage.store.upkeep.forgetFingerprints(stream)
+  await stage.store.upkeep.dropIndex(stream)
   stage.delivered.length = 0
   stage.script.answer = listingOf([...events, eventAt(4)], 2)
   return stage

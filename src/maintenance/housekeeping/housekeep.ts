@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { dayMs, dayOf, firstReadable, unreadableAt } from '../../domain/day.ts'
+import { requestsOf } from '../../domain/plan/backfill.ts'
 import type { Policy } from '../../domain/policy.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
@@ -27,7 +28,7 @@ const plannedWithinMs = 600_000
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
   /** Dropping fingerprints writes even where none are left; ended streams are kept for weeks, so do it once. */
-  const forgotten = new Set<string>()
+  const withoutIndex = new Set<string>()
 
   /** The earliest time of all accounts; undefined until that of all is sure. */
   function earliestNow(): number | undefined {
@@ -39,7 +40,8 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
 
   /** The streams that nothing will read any more. */
   async function overOf(checkpoints: readonly Checkpoint[]): Promise<Checkpoint[]> {
-    const awaited = await awaitedStreams(store)
+    // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
+    const requests = requestsOf(await store.backfills.list())
     const { zones, policy } = settings()
     const times = new Map(zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
     const earliestMs = earliestNow()
@@ -47,19 +49,19 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
       const { stream } = checkpoint
       // A zone that left the configuration has no time of its own.
       const nowMs = times.has(stream.zone) ? times.get(stream.zone) : earliestMs
-      return nowMs !== undefined && !awaited.has(streamKey(stream)) && isOver(checkpoint, nowMs, policy)
+      return nowMs !== undefined && !requests.awaits(stream) && isOver(checkpoint, nowMs, policy)
     })
   }
 
-  async function forgetFingerprints(over: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
+  async function dropIndexes(over: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
     for (const { stream, ended } of over) {
       if (signal.aborted) return
       const key = streamKey(stream)
-      if (ended === undefined || forgotten.has(key)) continue
-      if (await store.upkeep.forgetFingerprints(stream)) forgotten.add(key)
+      if (ended === undefined || withoutIndex.has(key)) continue
+      if (await store.upkeep.dropIndex(stream)) withoutIndex.add(key)
     }
     const kept = new Set(over.map(({ stream }) => streamKey(stream)))
-    for (const key of forgotten) if (!kept.has(key)) forgotten.delete(key)
+    for (const key of withoutIndex) if (!kept.has(key)) withoutIndex.delete(key)
   }
 
   /**
@@ -94,7 +96,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
 
   return async (signal) => {
     const over = await overOf(await store.catalogue.checkpoints())
-    await forgetFingerprints(over, signal)
+    await dropIndexes(over, signal)
     const nowMs = earliestNow()
     if (nowMs === undefined || !(await isCompared(nowMs))) return false
     if (signal.aborted) return true
@@ -118,14 +120,4 @@ function isOver(
   policy: Pick<Policy, 'readableDays'>,
 ): boolean {
   return archives === undefined && !isReadable(stream.day, nowMs - dayMs, policy)
-}
-
-/** A backfill will read these days again, whatever their age: their fingerprints are needed until then. */
-async function awaitedStreams(store: Store): Promise<ReadonlySet<string>> {
-  const awaited = new Set<string>()
-  for (const { state, streams } of await store.backfills.list()) {
-    if (state === 'done' || state === 'cancelled') continue
-    for (const { stream, state: own } of streams) if (own === 'queued') awaited.add(streamKey(stream))
-  }
-  return awaited
 }

@@ -45,7 +45,7 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   for (const part of parts) {
     throwIfAborted(signal)
     const own = committed.get(part.name)
-    if (own === undefined && isForgotten(part, known)) continue
+    if (own === undefined && wasCommitted(part, known)) continue
     const at = { ...files, part, ...(own !== undefined && { committed: own }) }
     const why = whyForeign(part, writer.owner, own, (id) => writer.ownerOf(id))
     if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
@@ -68,7 +68,7 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
 }
 
 /** A part whose committed length the store had, and has dropped with the checkpoint of its day. */
-function isForgotten({ parsed }: PartOnDisk, { unreadable }: Reconciliation): boolean {
+function wasCommitted({ parsed }: PartOnDisk, { unreadable }: Reconciliation): boolean {
   return parsed !== undefined && unreadable !== undefined && parsed.openedAtMs < unreadable.knownSinceMs
 }
 

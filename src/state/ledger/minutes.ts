@@ -15,7 +15,7 @@ const entryBytes = 16
 type Counts = Map<number, MinuteCount>
 
 export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
-  readonly forget: Upkeep['forgetFingerprints']
+  readonly dropIndex: Upkeep['dropIndex']
 }
 
 /**
@@ -55,8 +55,8 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
         }),
       ),
     isIndexDropped: (stream) => root.under(stream, async (key) => (await readHead(key))?.isDropped ?? false),
-    async forget(stream) {
-      const isForgotten = await untilDecided(clock, async () => {
+    async dropIndex(stream) {
+      const isDropped = await untilDecided(clock, async () => {
         await root.refresh()
         const { names } = root
         const key = keyOf(stream, names)
@@ -79,7 +79,7 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
         return outcome === 'done' ? true : again
       })
       await records.reclaim()
-      return isForgotten
+      return isDropped
     },
   }
 }

@@ -35,7 +35,7 @@ export async function openLedger(options: LedgerOptions): Promise<Store> {
   const root = createRoot({ records, clock, place })
   await root.open(create)
   const deps: LedgerDeps = { records, clock, root, own: createOwnStreams() }
-  const { forget, ...minutes } = createMinutes(deps)
+  const { dropIndex, ...minutes } = createMinutes(deps)
   const backfills = createBackfills(deps)
   return {
     get id() {
@@ -55,7 +55,7 @@ export async function openLedger(options: LedgerOptions): Promise<Store> {
     deadLetters: createDeadLetters(deps),
     backfills,
     upkeep: {
-      forgetFingerprints: forget,
+      dropIndex,
       renameSink: createRenameSink(deps),
       prune: createPrune({ ...deps, backfills }),
     },

@@ -24,7 +24,7 @@ const fieldsAtOnce = 100
 const maxRounds = 5
 
 export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
-  readonly forget: Upkeep['forgetFingerprints']
+  readonly forget: Upkeep['dropIndex']
 }
 
 type Counts = Map<number, MinuteCount>

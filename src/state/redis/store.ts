@@ -82,7 +82,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
     deadLetters: createDeadLetters(link, keys),
     backfills,
     upkeep: {
-      forgetFingerprints: forget,
+      dropIndex: forget,
       renameSink: createRenameSink(link, keys, clock, instant),
       ...createPruning({ link, keys, gaps, backfills, instant }),
     },

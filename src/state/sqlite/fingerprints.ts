@@ -15,7 +15,7 @@ export interface Fingerprints {
   readonly minutes: Ledger['minutes']
   readonly isIndexDropped: Ledger['isIndexDropped']
   /** Only marks them as dropped; `reclaim` deletes them later. */
-  readonly forget: Upkeep['forgetFingerprints']
+  readonly forget: Upkeep['dropIndex']
 }
 
 export function createFingerprints(database: Database, clock: Clock): Fingerprints {

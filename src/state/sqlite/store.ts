@@ -67,7 +67,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
     deadLetters: createDeadLetters(database),
     backfills: createBackfills(database),
     upkeep: {
-      async forgetFingerprints(stream) {
+      async dropIndex(stream) {
         const isForgotten = await forget(stream)
         await reclaim()
         return isForgotten

@@ -111,7 +111,7 @@ test('reads days older than poll.readableDays if the API still has them', async 
   // What was shipped of such a day and is forgotten later, as the run may do at any time, is not shipped again.
   await inStore(place, async (store) => {
     expect(await store.catalogue.gaps()).toEqual([])
-    for (const stream of streams) await store.upkeep.forgetFingerprints(stream)
+    for (const stream of streams) await store.upkeep.dropIndex(stream)
   })
   const again = await told(place, 'backfill', '--from', old, '--to', old)
   expect([again.code, again.stdout], again.stderr).toEqual([1, ''])

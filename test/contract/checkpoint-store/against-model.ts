@@ -113,7 +113,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
         return clock.advance(step.ms)
       case 'forget':
         model.forget(streams[step.stream]!, clock.now())
-        await store.upkeep.forgetFingerprints(streams[step.stream]!)
+        await store.upkeep.dropIndex(streams[step.stream]!)
         return
       case 'removeDeadLetters':
         return removeDeadLetters(step.deadLetters)

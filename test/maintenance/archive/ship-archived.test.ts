@@ -50,7 +50,7 @@ it('ships nothing twice if the index was dropped meanwhile', async () => {
     const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
     expect(await stage.store.ledger.commit(commit)).toBe('done')
     await stage.store.ledger.release(stream, fence)
-    await stage.store.upkeep.forgetFingerprints(stream)
+    await stage.store.upkeep.dropIndex(stream)
   })
   expect(shipped.leftOut).toContain('reading it again would ship it twice')
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e1'])

@@ -78,7 +78,7 @@ test('a complete day that lacks events is due again, and the next poll delivers 
 test('a day whose deduplication index was dropped is not corrected, since a scan would deliver all of it again', async () => {
   const stage = await shipped()
   await stage.complete()
-  await stage.store.upkeep.forgetFingerprints(stream)
+  await stage.store.upkeep.dropIndex(stream)
   const before = await stage.read()
   expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 0, kept: 0 })
   expect(await stage.read()).toEqual(before)

@@ -27,9 +27,9 @@ async function createHouse(
     ...store,
     upkeep: {
       ...store.upkeep,
-      forgetFingerprints: (stream: Stream) => {
+      dropIndex: (stream: Stream) => {
         forgets++
-        return store.upkeep.forgetFingerprints(stream)
+        return store.upkeep.dropIndex(stream)
       },
     },
   }

@@ -23,7 +23,7 @@ describe.skipIf(!redisAvailable())('a deduplication index in Redis', async () =>
     await store.ledger.commit(buildCommit(stream, fence, 0, { seen }))
     await store.ledger.release(stream, fence)
     const fields = await client.hgetallBuffer(seenKey)
-    await store.upkeep.forgetFingerprints(stream)
+    await store.upkeep.dropIndex(stream)
     // As a process leaves it that ends after the first of several scripts.
     for (const [field, value] of Object.entries(fields)) await client.hset(seenKey, field, value)
     await client.hdel(seenKey, '600', '600.0')

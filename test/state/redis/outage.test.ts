@@ -32,7 +32,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'ledger.loadSeen': (store) => store.ledger.loadSeen(stream, [7]),
   'ledger.minutes': (store) => store.ledger.minutes(stream),
   'ledger.isIndexDropped': (store) => store.ledger.isIndexDropped(stream),
-  'upkeep.forgetFingerprints': (store) => store.upkeep.forgetFingerprints(stream),
+  'upkeep.dropIndex': (store) => store.upkeep.dropIndex(stream),
   'catalogue.routes': (store) => store.catalogue.routes(),
   'catalogue.gaps': (store) => store.catalogue.gaps(),
   'catalogue.acknowledgeGaps': (store) => store.catalogue.acknowledgeGaps([buildGap()], 1),

@@ -158,7 +158,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await fillDay(store, stream, 200_000, inOrder(200_000), 20_000)
     const ledger = await store.ledger.minutes(stream)
     const full = (await settled()) - before
-    await store.upkeep.forgetFingerprints(stream)
+    await store.upkeep.dropIndex(stream)
     await atMost(before + full / 10)
     expect(await store.ledger.minutes(stream)).toEqual(ledger)
     expect(ledger).toHaveLength(1440)
@@ -180,7 +180,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       await fillDay(store, buildStream({ zone: 1 }), 1, () => 0)
       const before = await settled()
       await fillDay(store, stream, minutes * 20, (event) => event % minutes)
-      await store.upkeep.forgetFingerprints(stream)
+      await store.upkeep.dropIndex(stream)
       await atMost(before + bytesOf.stream + bytesOf.minute * minutes)
     },
   )
@@ -241,7 +241,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       return Promise.all(keys.map((key) => client.pttl(key)))
     }
     expect(new Set(await expiring())).toEqual(new Set([-1]))
-    await store.upkeep.forgetFingerprints(stream)
+    await store.upkeep.dropIndex(stream)
     expect(new Set(await expiring())).toEqual(new Set([-1]))
   })
 })

@@ -121,7 +121,7 @@ describe('a store', () => {
     const store = await openAt(path)
     await fillDay(store, 1_000_000, inOrder(1_000_000), 20_000)
     const full = bytesOf(path)
-    await store.upkeep.forgetFingerprints(stream)
+    await store.upkeep.dropIndex(stream)
     expect(bytesOf(path)).toBeLessThan(full / 1.8)
     expect(await store.ledger.minutes(stream)).toHaveLength(1440)
     await store.close()
