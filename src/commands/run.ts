@@ -13,8 +13,8 @@ import type { InternalEvent } from '../domain/internal-event.ts'
 import { totalOf } from './dead-letters/choice.ts'
 import { exitCodes, type Io, UsageError, type Registration } from './command.ts'
 import { counted } from './terminal/text.ts'
-import { createProgress, progressMode, type Progress } from './terminal/progress.ts'
-import { createTeller, type Teller } from './terminal/live.ts'
+import { createProgress, type Progress } from './terminal/progress.ts'
+import { createTeller, progressMode, type Teller } from './terminal/live.ts'
 import { programName } from './program-name.ts'
 
 export function register({ command, io, exit, load }: Registration): void {

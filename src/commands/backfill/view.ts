@@ -6,11 +6,10 @@ import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { fractionOf, pagesText } from './text.ts'
 import { durationText } from '../../domain/text/time.ts'
-import type { Io, Output } from '../command.ts'
-import { createLiveBlock, liveLog, createTeller, type Teller } from '../terminal/live.ts'
+import type { Io } from '../command.ts'
+import { createDisplay, type Display } from '../terminal/live.ts'
 import { counted, countOf, countText } from '../terminal/text.ts'
-import { progressMode } from '../terminal/progress.ts'
-import { paintFor, wrapped } from '../terminal/terminal.ts'
+import { paintFor } from '../terminal/terminal.ts'
 import {
   byDay,
   summed,
@@ -21,62 +20,39 @@ import type { Day } from '../../domain/day.ts'
 import { barOf, columnLines } from '../terminal/table.ts'
 
 /** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
-export interface BackfillView {
-  /** Target of log lines while something is drawn in place; undefined where the log writes directly. */
-  readonly log: Output | undefined
-  /** Prints a line for people, above the drawing. */
-  readonly say: Teller
-  /** Time until the next update, ms. */
-  pauseMs(): number
+export interface BackfillView extends Pick<Display, 'log' | 'say' | 'pauseMs'> {
   show(look: BackfillLook): void
   /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
   end(look: BackfillLook): string
 }
 
 const redrawMs = 500
-const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
-const usualColumns = 80
 const mostTroubles = 3
 
 export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
-  const mode = progressMode(config, io)
-  const output = io.stderr
-  const block = mode === 'live' ? createLiveBlock(output) : undefined
-  const rate = createPageRate()
+  const display = createDisplay(config, io, clock, redrawMs)
   const names = new Map(config.accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
   const nameOf = (zone: number) => names.get(zone) ?? String(zone)
+  /** Of all pages, and of the events of each row. */
   const rates = new Map<string, PageRate>()
-  const beganMs = clock.monotonic()
   const remember = createMemory()
-  let printed = new Map<string, string>()
-  let hasEnded = false
-  const tell = createTeller(config, output)
-  const say: Teller = (line, level) => {
-    if (block === undefined || hasEnded) tell(line, level)
-    else block.write(wrapped(`${line}\n`, output))
-  }
 
-  function printPlain(lines: ReadonlyMap<string, string>): void {
-    // Prints only what has changed.
-    for (const [key, line] of lines) if (printed.get(key) !== line) say(line)
-    printed = new Map(lines)
-  }
-
-  function rateFor({ title }: RowProgress): PageRate {
+  function rateOf(title: string): PageRate {
     const own = rates.get(title) ?? createPageRate()
     rates.set(title, own)
     return own
   }
 
-  function show(look: BackfillLook): void {
-    if (mode === 'quiet') return
-    const streams = remember(look.streams)
+  function show({ backfill, streams: read }: BackfillLook): void {
+    if (display.mode === 'quiet') return
+    const streams = remember(read)
     const total = summed(streams)
+    const rate = rateOf('')
     rate.add(total.pages, clock.monotonic())
     const troubles = troublesOf(streams)
-    if (block === undefined) {
+    if (display.mode === 'plain') {
       const days = byDay(streams).filter(({ pages, done }) => pages > 0 || done > 0)
-      printPlain(
+      display.print(
         new Map([
           ...days.map((day) => [day.day, dayText(day)] as const),
           ...troubles.map((t) => [t, t] as const),
@@ -84,35 +60,34 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       )
       return
     }
-    const paint = paintFor(output)
+    const paint = paintFor(io.stderr)
     const rows = rowsOf(streams, nameOf)
-    for (const row of rows) rateFor(row).add(row.events, clock.monotonic())
-    // Leaves the last column free: some terminals wrap there.
-    const width = (output.columns === undefined || output.columns < 2 ? usualColumns : output.columns) - 1
-    const title = titleOf(look.backfill, nameOf, durationText((clock.monotonic() - beganMs) / 1000), width)
-    const lines = rowLines(rows, (row) => rateFor(row).perSecond(), width).map((line) => cut(line, width))
-    const foot = [restText(total, rate.perSecond()), ...troubles].map((line) => cut(line, width))
-    block.draw([cut(title, width), ...lines, paint.dim(foot[0]!), ...foot.slice(1).map(paint.bad)])
+    for (const { title, events } of rows) rateOf(title).add(events, clock.monotonic())
+    const width = display.width()
+    const fit = (lines: readonly string[]) => lines.map((line) => cut(line, width))
+    display.draw([
+      ...fit([titleOf(backfill, nameOf, durationText(display.seconds()), width)]),
+      ...fit(rowLines(rows, ({ title }) => rateOf(title).perSecond(), width)),
+      ...fit([restText(total, rate.perSecond())]).map(paint.dim),
+      ...fit(troubles).map(paint.bad),
+    ])
   }
 
   return {
-    log: block && liveLog(block, output),
-    say,
-    pauseMs() {
-      if (mode === 'live') return redrawMs
-      return clock.monotonic() - beganMs < plainMs.firstForMs ? plainMs.first : plainMs.later
-    },
+    log: display.log,
+    say: display.say,
+    pauseMs: display.pauseMs,
     show,
     end(look) {
-      const { backfill, streams } = look
       show(look)
-      hasEnded = true
+      display.keep()
+      const { backfill, streams } = look
       const { done, queued, leftOut, pages, events } = summed(remember(streams))
       const rest = [
         ...(queued > 0 ? [`${counted(queued, 'stream')} not read`] : []),
         ...(leftOut > 0 ? [`${leftOut} left out`] : []),
       ]
-      const seconds = (clock.monotonic() - beganMs) / 1000
+      const seconds = display.seconds()
       const took = seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)
       // The store has no number of those that were filtered, skipped or refused among them.
       const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} that ${events === 1 ? 'was' : 'were'} missing`
@@ -142,19 +117,11 @@ function createMemory(): (streams: readonly StreamProgress[]) => StreamProgress[
 }
 
 function dayText(day: DayProgress): string {
-  return `${day.day}: ${factsOf(day)}`
-}
-
-function factsOf(day: DayProgress): string {
-  if (isLeftOut(day)) return 'left out'
   const { queued, done, leftOut, events, pages } = day
+  if (queued === 0 && done === 0) return `${day.day}: left out`
   const read = queued === 0 ? counted(pages, 'page') : pagesText(day)
   const left = leftOut === 0 ? '' : `, ${leftOut} left out`
-  return `${read}, ${counted(events, 'event')}, ${done} of ${counted(done + queued, 'stream')}${left}`
-}
-
-function isLeftOut({ queued, done }: DayProgress): boolean {
-  return queued === 0 && done === 0
+  return `${day.day}: ${read}, ${counted(events, 'event')}, ${done} of ${counted(done + queued, 'stream')}${left}`
 }
 
 /** `5f0c1d2e3a: 2026-11-18 to 2026-11-20, 2 zones → siem`, and to the right how long it takes by now. */

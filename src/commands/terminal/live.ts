@@ -1,11 +1,87 @@
-import type { Output } from '../command.ts'
+import type { Io, Output } from '../command.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
+import type { Clock } from '../../ports/process.ts'
 import { iso } from '../../domain/text/time.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { wrapped } from './terminal.ts'
 
 const usualColumns = 80
+/** Plain lines are frequent at first, while somebody may be watching, and rare in the log of a long run. */
+const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
+
+/** `live`: lines redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
+export type ProgressMode = 'live' | 'plain' | 'quiet'
+
+/**
+ * A sink that writes to stdout may print to the same terminal, even through a pipe: then nothing is redrawn in place.
+ */
+export function progressMode({ sinks, log }: Config, { stdout, stderr }: Io): ProgressMode {
+  const toStdout = sinks.some(({ type }) => type === 'stdout')
+  if (toStdout) return stdout.isTTY === true ? 'quiet' : 'plain'
+  return stderr.isTTY === true && log.format !== 'json' ? 'live' : 'plain'
+}
+
+/** What a command shows on stderr while it works. */
+export interface Display {
+  readonly mode: ProgressMode
+  /** Target of log lines while something is drawn in place; undefined where the log writes directly. */
+  readonly log: Output | undefined
+  /** Prints a line for people, above what is drawn. */
+  readonly say: Teller
+  /** For a line that is drawn: one column less than the terminal, since some terminals wrap in the last one. */
+  width(): number
+  /** Time since the start. */
+  seconds(): number
+  /** Time until the next update. */
+  pauseMs(): number
+  /** Redraws in place; nothing in other modes. */
+  draw(lines: readonly string[]): void
+  /** In mode `plain`: prints these lines, by what each is about, or those that have changed. */
+  print(lines: ReadonlyMap<string, string>): void
+  /** Keeps what is drawn: lines said from now on stand below it. */
+  keep(): void
+}
+
+export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: number): Display {
+  const mode = progressMode(config, io)
+  const output = io.stderr
+  const tell = createTeller(config, output)
+  const beganMs = clock.monotonic()
+  let block = mode === 'live' ? createLiveBlock(output) : undefined
+  let printed: ReadonlyMap<string, string> = new Map()
+  return {
+    mode,
+    log: block && {
+      write: (text) => (block ?? output).write(text),
+      isTTY: true,
+      get columns() {
+        return output.columns ?? usualColumns
+      },
+    },
+    say(line, level) {
+      if (block === undefined) tell(line, level)
+      else block.write(wrapped(`${line}\n`, output))
+    },
+    width() {
+      const { columns = 0 } = output
+      // Some terminals report no size.
+      return Math.max(1, (columns < 2 ? usualColumns : columns) - 1)
+    },
+    seconds: () => (clock.monotonic() - beganMs) / 1000,
+    pauseMs() {
+      if (mode === 'live') return redrawMs
+      return clock.monotonic() - beganMs < plainMs.firstForMs ? plainMs.first : plainMs.later
+    },
+    draw: (lines) => block?.draw(lines),
+    print(lines) {
+      if (mode !== 'plain') return
+      for (const [about, line] of lines) if (printed.get(about) !== line) tell(line)
+      printed = new Map(lines)
+    },
+    keep: () => void (block = undefined),
+  }
+}
 
 /** Lines at the end of a terminal that are redrawn in place, while other text is printed above them. */
 export interface LiveBlock {
@@ -13,17 +89,6 @@ export interface LiveBlock {
   draw(lines: readonly string[]): void
   /** Prints whole lines above the block. */
   write(text: string): void
-}
-
-/** A target for log lines, which are printed above the block. */
-export function liveLog(block: LiveBlock, terminal: Output): Output {
-  return {
-    write: (text) => block.write(text),
-    isTTY: true,
-    get columns() {
-      return terminal.columns ?? usualColumns
-    },
-  }
 }
 
 export function createLiveBlock(output: Output): LiveBlock {

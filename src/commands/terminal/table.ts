@@ -1,17 +1,5 @@
 import { cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
 
-/** Formats rows under a header, in columns as wide as their widest cell; a line beyond the width is cut with `…`. */
-export function tableLines(
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-  { indent = '', width = 120 }: { readonly indent?: string; readonly width?: number } = {},
-): string[] {
-  const widths = header.map((title, column) => widestOf([title, ...rows.map((row) => row[column] ?? '')]))
-  return [header, ...rows].map((row) =>
-    cut(indent + row.map((cell, column) => pad(cell, widths[column] ?? 0)).join('  '), width),
-  )
-}
-
 /** One column of a table whose cells may be painted. */
 export interface Column {
   readonly title: string
@@ -46,6 +34,17 @@ export function columnLines(columns: readonly Column[]): { header: string; rows:
       .join(gap),
   )
   return { header: columns.map(({ title }, index) => cellOf(title, index)).join(gap), rows }
+}
+
+/** Rows of texts under a header; a line beyond the width is cut with `…`. */
+export function tableLines(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  { indent = '', width = Infinity }: { readonly indent?: string; readonly width?: number } = {},
+): string[] {
+  const columns = titles.map((title, index) => ({ title, cells: rows.map((row) => row[index] ?? '') }))
+  const { header, rows: lines } = columnLines(columns)
+  return [header, ...lines].map((line) => cut(indent + line.trimEnd(), width))
 }
 
 function columnWidth({ title, cells, most = Infinity }: Column): number {
