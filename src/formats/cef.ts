@@ -1,7 +1,6 @@
 import type { Event, Identity } from '../domain/event/event.ts'
-import type { Format } from '../ports/delivery.ts'
 import { categoryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
-import { type Include, included, jsonLine, rawText, type Wanted, withDefaults } from './line.ts'
+import { type Include, included, jsonLine, lineFormat, rawText } from './line.ts'
 
 /** Version, vendor and product. */
 const start = 'CEF:0|bunny.net|Bunny Shield|'
@@ -17,10 +16,13 @@ type Fields = Record<string, string | number | undefined>
  * Common Event Format, version 0: a header and an extension of `key=value`. Values are cut to the lengths of its
  * dictionary; keys that begin with `BunnyShield` are not in it, and are not cut.
  */
-export function createCefFormat(wanted: Wanted = {}): Format {
-  const include = withDefaults(wanted, nothing)
-  return { name: 'cef', mediaType: 'text/plain', encode: (event) => encode(event, include), identify }
-}
+export const createCefFormat = lineFormat({
+  name: 'cef',
+  mediaType: 'text/plain',
+  defaults: nothing,
+  encode,
+  identify,
+})
 
 function encode(event: Event, include: Include): string {
   const { action, rule } = event
@@ -127,7 +129,7 @@ function timeOf(ms: string | undefined): string | undefined {
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 
 /** At most `length` characters, whole ones. */
-export function cutTo(text: string, length: number): string {
+function cutTo(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }
 
@@ -143,7 +145,7 @@ export function headerText(text: string): string {
 const special = /[\\=\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/
 
 /** Looks first: nearly no value holds anything to replace. */
-export function extensionText(text: string): string {
+function extensionText(text: string): string {
   if (!special.test(text)) return text
   return text
     .toWellFormed()

@@ -44,7 +44,7 @@ export function filled<T extends object>(members: T): T | undefined {
   return undefined
 }
 
-export interface RequestUrl {
+interface RequestUrl {
   readonly scheme: string
   /** Lower case; an IPv6 address without brackets. */
   readonly host: string
@@ -112,7 +112,7 @@ export function severityOf({ severity, action }: Pick<Event, 'severity' | 'actio
 }
 
 /** What was done with a request, in the terms of each schema. */
-export interface Disposition {
+interface Disposition {
   /** ECS `event.type`. */
   readonly ecs: readonly string[]
   /** OCSF `action_id` and `disposition_id`. */

@@ -1,6 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import type { Format } from '../ports/delivery.ts'
 import {
   categoryOf,
   dispositionOf,
@@ -10,31 +9,19 @@ import {
   partsOf,
   severityOf,
 } from './describe-event.ts'
-import {
-  type Include,
-  included,
-  jsonLine,
-  rawOnly,
-  rawText,
-  readObject,
-  type Wanted,
-  withDefaults,
-} from './line.ts'
+import { type Include, included, jsonLine, lineFormat, rawOnly, rawText, readObject } from './line.ts'
 
 const version = '9.4.0'
 const dataset = 'bunny_shield.event'
 const product = 'bunny_shield'
 
 /** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. Values without an ECS field are in `bunny.shield`. */
-export function createEcsFormat(wanted: Wanted = {}): Format {
-  const include = withDefaults(wanted, rawOnly)
-  return {
-    name: 'ecs',
-    mediaType: 'application/x-ndjson',
-    encode: (event) => encode(event, include),
-    identify,
-  }
-}
+export const createEcsFormat = lineFormat({
+  name: 'ecs',
+  defaults: rawOnly,
+  encode,
+  identify,
+})
 
 function encode(event: Event, include: Include): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')

@@ -1,6 +1,7 @@
 import type { Event } from '../domain/event/event.ts'
 import { jsonText, oneLineJson } from '../domain/text/json-text.ts'
 import { isObject, type JsonObject } from '../domain/text/json.ts'
+import type { Format } from '../ports/delivery.ts'
 
 /**
  * Encodes one value as one line of JSON that every reader accepts. JSON.stringify escapes a lone surrogate, and strict
@@ -37,9 +38,23 @@ export interface Include {
 /** What a sink is configured to include; the format decides about the others. */
 export type Wanted = { readonly [Part in keyof Include]?: boolean | undefined }
 
-export function withDefaults(wanted: Wanted, { labels, log, raw }: Include): Include {
-  return { labels: wanted.labels ?? labels, log: wanted.log ?? log, raw: wanted.raw ?? raw }
+interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
+  /** Default: lines of JSON. */
+  readonly mediaType?: string
+  readonly defaults: Include
+  readonly encode: (event: Event, include: Include) => string
 }
+
+/** A format as a function of what a sink is configured to include. */
+export function lineFormat({ defaults, encode, ...rest }: Lines): (wanted?: Wanted) => Format {
+  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}) => {
+    const include = { labels, log, raw }
+    return { mediaType: 'application/x-ndjson', ...rest, encode: (event) => encode(event, include) }
+  }
+}
+
+/** A line that is an archive too contains labels and log, but not the entry as received. */
+export const labelsAndLog: Include = { labels: true, log: true, raw: false }
 
 /** Lines of the SIEM formats contain the entry once, with labels and log in it. */
 export const rawOnly: Include = { labels: false, log: false, raw: true }

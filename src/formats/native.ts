@@ -1,22 +1,16 @@
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { JsonObject } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
-import type { Format } from '../ports/delivery.ts'
-import { type Include, included, jsonLine, readObject, type Wanted, withDefaults } from './line.ts'
-
-const labelsAndLog: Include = { labels: true, log: true, raw: false }
+import { type Include, included, jsonLine, labelsAndLog, lineFormat, readObject } from './line.ts'
 
 /** The native format, described by `native-schema.ts`. The order of keys is fixed. */
-export function createNativeFormat(wanted: Wanted = {}): Format {
-  const include = withDefaults(wanted, labelsAndLog)
-  return {
-    name: 'native',
-    mediaType: 'application/x-ndjson',
-    encode: (event) => encode(event, include),
-    identify,
-    readBack,
-  }
-}
+export const createNativeFormat = lineFormat({
+  name: 'native',
+  defaults: labelsAndLog,
+  encode,
+  identify,
+  readBack,
+})
 
 /** One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. */
 function encode(event: Event, include: Include): string {

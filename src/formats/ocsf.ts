@@ -1,17 +1,7 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import type { Format } from '../ports/delivery.ts'
 import { dispositionOf, filled, isoCountryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
-import {
-  type Include,
-  included,
-  jsonLine,
-  rawOnly,
-  rawText,
-  readObject,
-  type Wanted,
-  withDefaults,
-} from './line.ts'
+import { type Include, included, jsonLine, lineFormat, rawOnly, rawText, readObject } from './line.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'
@@ -41,15 +31,12 @@ const ipObservable = 2
  * OCSF 1.8.0, class HTTP Activity with the profile security_control, https://schema.ocsf.io. Values without an
  * attribute are in `unmapped`.
  */
-export function createOcsfFormat(wanted: Wanted = {}): Format {
-  const include = withDefaults(wanted, rawOnly)
-  return {
-    name: 'ocsf',
-    mediaType: 'application/x-ndjson',
-    encode: (event) => encode(event, include),
-    identify,
-  }
-}
+export const createOcsfFormat = lineFormat({
+  name: 'ocsf',
+  defaults: rawOnly,
+  encode,
+  identify,
+})
 
 function encode(event: Event, include: Include): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')

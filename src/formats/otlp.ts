@@ -2,18 +2,8 @@ import type { Event, Identity } from '../domain/event/event.ts'
 import { jsonText } from '../domain/text/json-text.ts'
 import type { Json } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
-import type { Format } from '../ports/delivery.ts'
 import { categoryOf, isoCountryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
-import {
-  type Include,
-  included,
-  jsonLine,
-  rawOnly,
-  rawText,
-  readObject,
-  type Wanted,
-  withDefaults,
-} from './line.ts'
+import { type Include, included, jsonLine, lineFormat, rawOnly, rawText, readObject } from './line.ts'
 
 const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'
@@ -26,15 +16,12 @@ const deepest = 8
  * One log record in the JSON encoding of OTLP, as it is in `resourceLogs[].scopeLogs[].logRecords[]` of a request,
  * https://opentelemetry.io/docs/specs/otlp. Attribute names follow the semantic conventions where these define one.
  */
-export function createOtlpFormat(wanted: Wanted = {}): Format {
-  const include = withDefaults(wanted, rawOnly)
-  return {
-    name: 'otlp',
-    mediaType: 'application/x-ndjson',
-    encode: (event) => encode(event, include),
-    identify,
-  }
-}
+export const createOtlpFormat = lineFormat({
+  name: 'otlp',
+  defaults: rawOnly,
+  encode,
+  identify,
+})
 
 function encode(event: Event, include: Include): string {
   const nanoseconds = nanosecondsOf(event.time)

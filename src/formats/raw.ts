@@ -1,25 +1,22 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { Json, JsonObject } from '../domain/text/json.ts'
-import type { Format } from '../ports/delivery.ts'
-import { type Include, jsonLine, readObject, type Wanted } from './line.ts'
+import { type Include, jsonLine, labelsAndLog, lineFormat, readObject } from './line.ts'
 
 /**
  * The entry as received, redacted, plus `shieldZoneId`. If the event's id and time cannot be derived from the entry by
  * the rule below (an entry without id, a timestamp in microseconds …), the line also has `shieldlogId` and
  * `shieldlogTime` (null for an event without a time), because an audit must identify each line.
  */
-export function createRawFormat({ labels = true, log = true }: Wanted = {}): Format {
-  return {
-    name: 'raw',
-    mediaType: 'application/x-ndjson',
-    encode: (event) => encode(event, { labels, log }),
-    identify,
-    readBack,
-  }
-}
+export const createRawFormat = lineFormat({
+  name: 'raw',
+  defaults: labelsAndLog,
+  encode,
+  identify,
+  readBack,
+})
 
-function encode(event: Event, { labels, log }: Omit<Include, 'raw'>): string {
+function encode(event: Event, { labels, log }: Include): string {
   const received: Record<string, Json> = { ...event.raw(), shieldZoneId: event.zone.id }
   if (!labels) delete received['labels']
   if (!log) delete received['log']

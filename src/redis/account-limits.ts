@@ -3,7 +3,7 @@ import type { Clock, Place, PlaceAsked, SharedLimits } from '../ports/process.ts
 import type { RedisClient } from './connection.ts'
 import { loadScript, type Script } from './script.ts'
 
-export interface AccountLimitsOptions {
+interface AccountLimitsOptions {
   readonly keyPrefix: string
   readonly account: string
   /** Of all processes together. */

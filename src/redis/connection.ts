@@ -21,7 +21,7 @@ export interface RedisServers {
 
 export type RedisClient = Redis | Cluster
 
-export interface ConnectionUse {
+interface ConnectionUse {
   /**
    * `prompt`: a command fails within seconds while Redis is away. `patient`: it waits until Redis is back, as consumers
    * of a queue need. `strict`: it is sent at once or not at all, and once only; the caller waits until the client is

@@ -23,7 +23,7 @@ interface Said {
   readonly aheadMs: Readonly<Record<string, number>>
 }
 
-export interface ProcessRecordOptions {
+interface ProcessRecordOptions {
   readonly keyPrefix: string
   /** The holder's id: the record also keeps the holder's streams. */
   readonly id: string
@@ -85,7 +85,7 @@ export class ProcessRecord {
   }
 }
 
-export interface RecordDeps {
+interface RecordDeps {
   readonly client: RedisClient
   readonly clock: Clock
 }

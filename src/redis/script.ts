@@ -22,7 +22,7 @@ export function defineScript(client: RedisClient, name: string, lua: string): vo
   if (!(name in client)) client.defineCommand(name, { lua })
 }
 
-export interface ScriptCall {
+interface ScriptCall {
   readonly keys: readonly string[]
   readonly args: readonly ScriptArgument[]
   /** `bytes`: texts of the answer come as buffers. */

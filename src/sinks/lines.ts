@@ -4,7 +4,7 @@ import { messageOf } from '../domain/failure.ts'
 import type { Format } from '../ports/delivery.ts'
 
 /** An event with its line, or the refusal of an event that the format cannot represent. */
-export type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }
+type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }
 
 export function mapEvent(event: Event, format: Format): Mapped {
   try {
@@ -24,7 +24,7 @@ export interface Text {
   readonly bytes: number
 }
 
-export interface Framing {
+interface Framing {
   readonly before: string
   readonly between: string
   readonly after: string

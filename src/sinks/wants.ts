@@ -1,7 +1,7 @@
 import type { Event } from '../domain/event/event.ts'
 
 /** Listed values pass; with `not`, all others do. */
-export type ListOrNot = readonly (string | number)[] | { readonly not: readonly (string | number)[] }
+type ListOrNot = readonly (string | number)[] | { readonly not: readonly (string | number)[] }
 
 /** Which events a sink gets, as configured. */
 export interface Routing {

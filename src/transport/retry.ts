@@ -1,4 +1,4 @@
-export interface BackoffLimits {
+interface BackoffLimits {
   readonly baseMs: number
   readonly maxMs: number
 }

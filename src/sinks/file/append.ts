@@ -151,7 +151,7 @@ function pathOf(place: Place, part: PartName): string {
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
 
 /** A part open for deliveries, in append mode: a file that another process has cut never gets a hole. */
-export interface OpenPart {
+interface OpenPart {
   readonly parsed: PartName
   readonly path: string
   readonly handle: FileHandle
@@ -164,12 +164,12 @@ export interface OpenPart {
 
 const maxTries = 100
 
-export function committedOf({ parsed, bytes, lines }: OpenPart): CommittedPart {
+function committedOf({ parsed, bytes, lines }: OpenPart): CommittedPart {
   return { writer: parsed.writer, part: parsed.name, bytes, lines }
 }
 
 /** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
-export async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
+async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
   for (let tries = 0; tries < maxTries; tries++) {
     const parsed = partName(number + tries, writer.clock.now(), writer.identity.id)
     const path = join(folder, parsed.name)
@@ -196,7 +196,7 @@ export async function createPart(writer: Writer, folder: string, number: number)
 }
 
 /** Opens an existing part to append. Undefined when the file no longer exists. */
-export async function continuePart(
+async function continuePart(
   writer: Writer,
   folder: string,
   part: { readonly parsed: PartName; readonly bytes: number; readonly lines: number },
@@ -213,7 +213,7 @@ export async function continuePart(
 }
 
 /** Why the file under the part's name is no longer the expected one; undefined when it is. */
-export async function whyChanged(part: OpenPart, bytes: number): Promise<string | undefined> {
+async function whyChanged(part: OpenPart, bytes: number): Promise<string | undefined> {
   const found = await lookAt(part.path)
   if (found === undefined) return 'the file is gone'
   if (found.ino !== part.inode || found.dev !== part.device || !found.isFile())
@@ -224,7 +224,7 @@ export async function whyChanged(part: OpenPart, bytes: number): Promise<string 
 }
 
 /** Truncates the part to its committed length. Returns false when that fails; a shorter file is never padded. */
-export async function cutBack(part: OpenPart): Promise<boolean> {
+async function cutBack(part: OpenPart): Promise<boolean> {
   try {
     const { size } = await part.handle.stat()
     if (size > part.bytes) await part.handle.truncate(part.bytes)
@@ -235,14 +235,14 @@ export async function cutBack(part: OpenPart): Promise<boolean> {
 }
 
 /** Whole lines, ready to write. */
-export interface Chunk {
+interface Chunk {
   /** Valid until the next chunk is requested. */
   readonly bytes: Buffer
   readonly lines: number
 }
 
 /** Encodes lazily, chunk by chunk. Events that the format cannot represent go to `refusals`. */
-export type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
+type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
 
 /** Small compared with the memory of a page, but large enough that a page usually needs only two writes. */
 const chunkBytes = 524_288
@@ -256,7 +256,7 @@ const lineBreak = 0x0a
  * Encodes lines straight into one reused buffer: joining the texts of a page (`joinTexts`) takes a quarter more CPU
  * time and a new buffer for each page. The buffer is shared, so one run of an encoder must end before the next begins.
  */
-export function createEncoder(format: Format): Encoder {
+function createEncoder(format: Format): Encoder {
   let room = Buffer.allocUnsafeSlow(firstBytes)
 
   function makeRoom(used: number, needed: number): void {

@@ -15,13 +15,13 @@ import { fullAt, isFull } from './parts.ts'
 import { readBytes } from './read.ts'
 
 /** A closed part and its committed length. */
-export interface ClosedPart {
+interface ClosedPart {
   readonly place: Place
   readonly parsed: PartName
   readonly bytes: number
 }
 
-export interface CompressorDeps {
+interface CompressorDeps {
   readonly root: string
   readonly clock: Clock
   readonly openFile: typeof open
@@ -226,7 +226,7 @@ async function verify(
 }
 
 /** True while only the plain form of the part exists, with the length it was closed at. */
-export function isUntouched(part: PartOnDisk | undefined, bytes: number): boolean {
+function isUntouched(part: PartOnDisk | undefined, bytes: number): boolean {
   return part?.plain !== undefined && part.compressed === undefined && part.plain.size === bytes
 }
 

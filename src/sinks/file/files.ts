@@ -177,7 +177,7 @@ export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Pro
   }
 }
 
-export interface Copy {
+interface Copy {
   /** Path of the copy; an existing file is overwritten. */
   readonly path: string
   readonly mode: number
@@ -216,10 +216,6 @@ export async function cutFile(path: string, bytes: number): Promise<void> {
     const { size } = await handle.stat()
     if (size > bytes) await handle.truncate(bytes)
   })
-}
-
-export async function syncFile(path: string): Promise<void> {
-  await withFile(path, O_RDONLY, (handle) => handle.datasync())
 }
 
 /** True when the byte before this length ends a line. */

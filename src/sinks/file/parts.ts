@@ -19,7 +19,7 @@ export interface PartName {
 
 export const extension = '.ndjson'
 export const compressedSuffixes = ['.gz', '.zst'] as const
-export type CompressedSuffix = (typeof compressedSuffixes)[number]
+type CompressedSuffix = (typeof compressedSuffixes)[number]
 
 const pattern = /^(\d{4,12})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([a-z0-9]{4,32})\.ndjson$/
 

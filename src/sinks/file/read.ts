@@ -11,7 +11,7 @@ import { fileFailure, findFolder, findRoot, hasCode } from './files.ts'
 import { listParts, lookAtPart, type PartOnDisk, placeOf } from './parts.ts'
 
 /** Whole lines of a part, in order. */
-export interface CommittedLines {
+interface CommittedLines {
   readonly part: string
   /** Number of the first of them, from 1. */
   readonly from: number

@@ -20,8 +20,15 @@ import {
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import { listParts, lookAtPart, parsePartName, type PartName, type PartOnDisk, type Place } from './parts.ts'
-import { isFull } from './parts.ts'
+import {
+  isFull,
+  listParts,
+  lookAtPart,
+  parsePartName,
+  type PartName,
+  type PartOnDisk,
+  type Place,
+} from './parts.ts'
 import { readBytes } from './read.ts'
 import type { Writer } from './writer.ts'
 
@@ -51,7 +58,7 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
     if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
     else {
       foreign.push(why)
-      if (own !== undefined) sayUnusable(at, why)
+      if (own !== undefined) sayReplaced(at, why)
     }
   }
   sayForeign(files, foreign)
@@ -126,12 +133,6 @@ function sayForeign({ writer }: FilesAtHand, whys: readonly string[]): void {
   const why = [...new Set(whys)].join('; ')
   const sink = writer.settings.name
   writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why })
-}
-
-function sayUnusable(at: PartAtHand, why: string): void {
-  const part = nameOf(at)
-  const sink = at.writer.settings.name
-  at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
 }
 
 /** A part whose writer was never on this path is on another host's disk: not reported. */
@@ -248,7 +249,7 @@ async function keepAside({ writer, place, part, signal }: PartAtHand, from: numb
 }
 
 /** A stream's files during reconciliation. */
-export interface FilesAtHand {
+interface FilesAtHand {
   readonly writer: Writer
   readonly place: Place
   readonly known: Reconciliation
@@ -256,7 +257,7 @@ export interface FilesAtHand {
 }
 
 /** One part of them. */
-export interface PartAtHand extends FilesAtHand {
+interface PartAtHand extends FilesAtHand {
   readonly part: PartOnDisk
   /** Absent for a part without a committed length. */
   readonly committed?: CommittedPart

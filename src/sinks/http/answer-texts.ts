@@ -104,7 +104,7 @@ function decoded(secret: string): string[] {
 }
 
 /** The readable beginning of an answer: secrets masked, one line, at most 4 KiB of UTF-8. */
-export function maskAnswer(body: Buffer, forms: readonly string[]): string {
+function maskAnswer(body: Buffer, forms: readonly string[]): string {
   return mask(body.toString('utf8', 0, readBytes), body.length > readBytes, forms)
 }
 

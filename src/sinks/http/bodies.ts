@@ -13,7 +13,7 @@ import {
   type Preset,
 } from './protocol/preset.ts'
 
-export interface Cutting {
+interface Cutting {
   readonly format: Format
   readonly preset: Preset
   readonly limits: BatchLimits

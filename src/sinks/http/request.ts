@@ -38,7 +38,7 @@ export interface Prepared {
   readonly credentials: Readonly<Record<string, string>>
 }
 
-export interface Sending extends Omit<Prepared, 'credentials'> {
+interface Sending extends Omit<Prepared, 'credentials'> {
   readonly method: Dispatcher.HttpMethod
   readonly body?: Pick<Body, 'bytes' | 'plainBytes'>
   /** The events in the body; none in a check. */

@@ -13,7 +13,7 @@ import {
   sendRequest,
 } from './request.ts'
 
-export interface SendDeps extends RequestDeps {
+interface SendDeps extends RequestDeps {
   readonly compression: Compression
   /** Returns [0, 1). */
   readonly random: () => number

@@ -16,7 +16,7 @@ export interface Settled {
   bytes: number
 }
 
-export interface SettleDeps {
+interface SettleDeps {
   /** How failures name the sink. */
   readonly what: string
   readonly send: Send
@@ -333,7 +333,7 @@ export interface DeliveryTally {
 }
 
 /** This many refusals in a row, of a batch or of the sink, put the sink in doubt. */
-export const doubtAfter = 8
+const doubtAfter = 8
 /** A batch is tried so often, with events of others accepted in between, before its events count as the cause. */
 const triesOfWhole = 3
 /** Streams that are remembered: each was refused as a whole and never read further. */

@@ -10,7 +10,7 @@ export interface Target {
 }
 
 /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
-export interface TargetSettings {
+interface TargetSettings {
   readonly name: string
   /** Its query and long path segments may be secrets; what the preset adds to it is not. */
   readonly url?: string | undefined

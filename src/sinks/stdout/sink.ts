@@ -12,7 +12,7 @@ import type { Clock } from '../../ports/process.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
 import { createSlots } from '../slots.ts'
 
-export interface StdoutSinkDeps {
+interface StdoutSinkDeps {
   readonly format: Format
   /** `process.stdout`. The sink never ends it. */
   readonly output: Writable
@@ -127,7 +127,7 @@ export interface Output {
 const writeAt = promisify(write)
 const lineBreak = 0x0a
 
-export function openOutput(stream: Writable): Output {
+function openOutput(stream: Writable): Output {
   const fd: unknown = Reflect.get(stream, 'fd')
   return typeof fd === 'number' && isFile(fd) ? openFile(fd) : openStream(stream)
 }

@@ -183,7 +183,7 @@ interface Refused {
   readonly failure: Failure
 }
 
-export interface ReconnectionDeps {
+interface ReconnectionDeps {
   readonly clock: Clock
   /** Returns [0, 1), for the jitter of waits. */
   readonly random: () => number

@@ -13,7 +13,7 @@ export interface SyslogSinkOptions extends Receiver {
   readonly maxMessageBytes: number
 }
 
-export interface SyslogSinkDeps {
+interface SyslogSinkDeps {
   readonly format: Format
   readonly clock: Clock
   /** Returns [0, 1), for the jitter of waits. */
@@ -133,6 +133,6 @@ function timestampOf(time: string | undefined): string {
 }
 
 /** Octet counting (RFC 6587, section 3.4.1): a line break in a message cannot begin another one. */
-export function framed(message: Buffer): Buffer[] {
+function framed(message: Buffer): Buffer[] {
   return [Buffer.from(`${message.length} `), message]
 }

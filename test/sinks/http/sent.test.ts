@@ -85,21 +85,6 @@ describe('the request', () => {
     expect(server.got.find(({ ids }) => ids.includes('event-12'))!.ids).toEqual(['event-12'])
   })
 
-  it('leaves out events that the format cannot represent, and reports them', async () => {
-    const server = await serve(reply(200))
-    const picky = {
-      ...format,
-      encode(event: Parameters<typeof format.encode>[0]) {
-        if (event.id === 'event-1') throw new Error('no class for it')
-        return format.encode(event)
-      },
-    }
-    const { sink } = ship(server.url, {}, { format: picky })
-    const { refusals } = await deliver(sink, buildEvents(3))
-    expect(refusals).toMatchObject([{ event: { id: 'event-1' }, reason: 'unmappable' }])
-    expect(server.taken()).toEqual(['event-0', 'event-2'])
-  })
-
   it('is one batch after another for a stream, and parallel for several streams', async () => {
     let now = 0
     let most = 0

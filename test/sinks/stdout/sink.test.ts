@@ -149,30 +149,6 @@ describe('the stdout sink', () => {
     await sink.close()
   })
 
-  it('refuses events that the format cannot represent, and ships the others', async () => {
-    const cat = reader('cat')
-    const text = read(cat.stdout)
-    const picky = {
-      ...format,
-      encode(event: Parameters<typeof format.encode>[0]) {
-        if (event.id === 'event-1') throw new Error('no class for it')
-        return format.encode(event)
-      },
-    }
-    const sink = createStdoutSink({ name: 'out' }, { format: picky, output: cat.stdin, clock: systemClock })
-    const delivery = await (await stream(sink)).deliver(buildEvents(3), never)
-    expect(delivery.refusals).toMatchObject([
-      {
-        event: { id: 'event-1' },
-        reason: 'unmappable',
-        answer: 'cannot be written in format native: no class for it',
-      },
-    ])
-    await sink.close()
-    cat.stdin.end()
-    expect((await text).split('\n')).toHaveLength(3)
-  })
-
   it('delivers nothing after it is closed', async () => {
     const cat = reader('cat')
     const sink = open(cat.stdin)

@@ -30,7 +30,7 @@ export const presets = [
 ] as const
 
 /** The settings of a sink with any of the presets. */
-export type PresetSettings = z.output<(typeof presets)[number]['schema']>
+type PresetSettings = z.output<(typeof presets)[number]['schema']>
 
 export function createPreset(settings: PresetSettings, format: Format): Preset {
   const found = presets.find(({ name }) => name === settings.preset)

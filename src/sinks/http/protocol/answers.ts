@@ -59,7 +59,7 @@ export function readPage({ status, headers, body, whole }: Answer): Retry | unde
   return noAcknowledgement('a page of HTML, as of a login or a portal: check url')
 }
 
-export function retryCodeOf(status: number): Retry['code'] {
+function retryCodeOf(status: number): Retry['code'] {
   if (status === 429) return 'throttled'
   return status === 408 ? 'timeout' : 'server_error'
 }
@@ -115,7 +115,7 @@ export async function checkAddress(ask: Ask): Promise<Checked> {
   }
 }
 
-export interface EmptyBatch {
+interface EmptyBatch {
   readonly body: string
   /** True for the answer of a destination that would accept events. */
   isWell(answer: Answer): boolean

@@ -63,7 +63,7 @@ export function bearer(token: Secret | undefined): NonNullable<Preset['authorise
   return header('authorization', () => token && `Bearer ${token.reveal()}`)
 }
 
-export interface SignatureSettings {
+interface SignatureSettings {
   readonly header: string
   readonly secret?: Secret | undefined
   readonly algorithm: string
@@ -83,7 +83,7 @@ export function createSignature({
   }
 }
 
-export interface ClientCredentials {
+interface ClientCredentials {
   readonly tokenUrl: URL
   readonly clientId: string
   readonly clientSecret: Secret

@@ -41,7 +41,7 @@ type Common = Required<Pick<PresetDefinition<string, never>, 'formats' | 'compre
 type First<Value> = readonly [Value, ...Value[]]
 
 /** A preset without the settings that every preset has. */
-export interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
+interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
   readonly name: Name
   /** Name of the destination for people, in menus. */
   readonly title: string
@@ -66,7 +66,7 @@ type OwnAndHeaders<Own extends z.core.$ZodShape> = z.output<z.ZodObject<Own>> &
   Pick<CommonSettings, 'headers'>
 
 type CommonShape = ReturnType<typeof commonSettings>
-export type CommonSettings = z.output<z.ZodObject<CommonShape>>
+type CommonSettings = z.output<z.ZodObject<CommonShape>>
 
 type AllSettings<Name extends string, Own extends z.core.$ZodShape> = z.ZodObject<
   { type: z.ZodLiteral<'http'>; preset: z.ZodLiteral<Name> } & CommonShape & Own,
