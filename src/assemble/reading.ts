@@ -3,7 +3,7 @@ import type { AccountGate, Clock } from '../ports/process.ts'
 import type { Source } from '../ports/delivery.ts'
 import { createAccountGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
-import { createPageBudget } from '../shield/client/page-budget.ts'
+import { PageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { Backend } from './daemon/backend.ts'
@@ -28,7 +28,7 @@ export function createReading(
   limitsOf?: Backend['limitsOf'],
 ): Reading {
   const { api, workers } = config
-  const budget = createPageBudget(api.maxBytesInFlight)
+  const budget = new PageBudget(api.maxBytesInFlight)
   const { maxRequestsPerSecond } = api
   const gates = new Map(
     config.accounts.map(({ name }) => [

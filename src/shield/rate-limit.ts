@@ -52,7 +52,7 @@ export async function updateRateLimit(
 ): Promise<RateLimitOutcome> {
   const { body, ...request } = rateLimitRequest(id, update)
   try {
-    const { value, release } = await client.send(
+    return await client.read(
       {
         ...request,
         operation: 'rate_limit',
@@ -61,8 +61,6 @@ export async function updateRateLimit(
       },
       signal,
     )
-    release()
-    return value
   } catch (error) {
     throw isFailure(error) ? withOutcome(error, id) : error
   }

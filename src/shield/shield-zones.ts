@@ -38,8 +38,8 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
   throw broken(`it has more than ${mostPages} pages`)
 }
 
-async function readPage(client: ShieldClient, page: number, signal: AbortSignal): Promise<ZonePage> {
-  const { value, release } = await client.send(
+function readPage(client: ShieldClient, page: number, signal: AbortSignal): Promise<ZonePage> {
+  return client.read(
     {
       operation: 'shield_zones',
       method: 'GET',
@@ -48,8 +48,6 @@ async function readPage(client: ShieldClient, page: number, signal: AbortSignal)
     },
     signal,
   )
-  release()
-  return value
 }
 
 /** An empty list has no `page`. Beyond the last page `nextPage` still counts up, so it decides nothing. */

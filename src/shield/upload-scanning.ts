@@ -34,7 +34,7 @@ export async function readUploadScanning(
   zone: number,
   signal: AbortSignal,
 ): Promise<UploadScanningMetrics> {
-  const { value, release } = await client.send(
+  const value = await client.read(
     {
       operation: 'upload_scanning',
       method: 'GET',
@@ -43,7 +43,6 @@ export async function readUploadScanning(
     },
     signal,
   )
-  release()
   if (value === null || value === undefined)
     throw new Failure('refuse', 'rejected', `the API has no upload scanning metrics for zone ${zone}`)
   return value

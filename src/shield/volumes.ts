@@ -86,14 +86,14 @@ export function stateOf({ status, set }: VolumeInstance): string {
   return String(status ?? set ?? '')
 }
 
-async function readList(
+function readList(
   client: ShieldClient,
   appId: string,
   cursor: string,
   signal: AbortSignal,
 ): Promise<VolumeList> {
   const query = cursor === '' ? '' : `?nextCursor=${encodeURIComponent(cursor.toWellFormed())}`
-  const { value, release } = await client.send(
+  return client.read(
     {
       operation: 'volumes',
       method: 'GET',
@@ -102,6 +102,4 @@ async function readList(
     },
     signal,
   )
-  release()
-  return value
 }

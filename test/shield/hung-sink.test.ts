@@ -3,7 +3,7 @@ import { dayOf } from '../../src/domain/day.ts'
 import { cancelled } from '../../src/domain/failure.ts'
 import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
-import { createPageBudget } from '../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { entry } from './samples.ts'
 import { answer, emptyPage, type ShieldApi, startShieldApi } from './shield-api.ts'
@@ -21,7 +21,7 @@ const logs = Array.from({ length: 6 }, (_, index) =>
 )
 
 it('six streams of a sink that hangs leave memory for the pages of another one', async () => {
-  const budget = createPageBudget(defaultBytesInFlight)
+  const budget = new PageBudget(defaultBytesInFlight)
   api = await startShieldApi({ budget, maxPageBytes: 33_554_432, connections: 32 })
   api.reply(answer(200, { ...emptyPage, logs }))
   const { client, clock } = api

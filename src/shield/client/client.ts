@@ -1,19 +1,17 @@
-import { isFailure, Failure } from '../../domain/failure.ts'
+import type { Dispatcher } from 'undici'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import type { Secret } from '../../domain/text/secret.ts'
+import { withDeadline } from '../../domain/promises.ts'
 import type { Priority } from '../../domain/stream.ts'
+import type { Secret } from '../../domain/text/secret.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
-import type { TlsOptions } from '../../transport/dispatcher.ts'
+import { acceptedEncodings, readBody } from '../../transport/body.ts'
+import { createDispatcher, type DispatcherOptions, type TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
+import { backoffMs, httpDateOf, retryAfterMsOf } from '../../transport/retry.ts'
 import { createAccountGate } from './account-gate.ts'
 import { failureOf, parseBody } from './api-error.ts'
-import type { PageBudget, Reservation } from './page-budget.ts'
-import { createPageSizes, type PageSizes } from './page-budget.ts'
-import type { Dispatcher } from 'undici'
-import { withDeadline } from '../../domain/promises.ts'
-import { acceptedEncodings, readBody } from '../../transport/body.ts'
-import { httpDateOf, retryAfterMsOf, backoffMs } from '../../transport/retry.ts'
-import { createDispatcher, type DispatcherOptions } from '../../transport/dispatcher.ts'
+import { PageSizes, type PageBudget, type Reservation } from './page-budget.ts'
 
 export interface ShieldClientOptions {
   readonly baseUrl: string
@@ -79,17 +77,16 @@ export class ShieldClient {
   readonly #connections: Connections
   readonly #gate: AccountGate
   readonly #sizes: PageSizes
-  readonly #plans: RetryPlans
+  /** Consecutive answers with 429. */
+  #throttledInRow = 0
 
   constructor(options: ShieldClientOptions) {
-    const { account, clock, telemetry, random = Math.random } = options
-    this.account = account
+    this.account = options.account
     this.firstPage = options.firstPage
     this.#options = options
-    this.#connections = createConnections(options)
-    this.#gate = options.gate ?? createAccountGate(options, clock)
-    this.#sizes = createPageSizes(options.maxPageBytes)
-    this.#plans = createRetryPlans({ account, gate: this.#gate, clock, telemetry, random })
+    this.#connections = new Connections(options)
+    this.#gate = options.gate ?? createAccountGate(options, options.clock)
+    this.#sizes = new PageSizes(options.maxPageBytes)
   }
 
   /**
@@ -105,6 +102,13 @@ export class ShieldClient {
     }
   }
 
+  /** As `send`, for an answer whose memory need not be reserved any longer. */
+  async read<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { value, release } = await this.send(call, signal)
+    release()
+    return value
+  }
+
   close(): Promise<void> {
     return this.#connections.close()
   }
@@ -114,19 +118,50 @@ export class ShieldClient {
   }
 
   async #sendPatiently<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const plan = this.#plans.begin(call.method === 'GET')
-    for (;;) {
+    const beganMs = this.#options.clock.monotonic()
+    for (let tries = 1; ; tries++) {
       const key = this.#options.accessKey.reveal()
       try {
         const answer = await this.#tryOnce(call, key, signal)
-        this.#plans.succeeded()
+        this.#throttledInRow = 0
         return answer
       } catch (error) {
         if (!isFailure(error)) throw error
-        if (error.code === 'unauthorised' && this.#hasOtherKey(key) && plan.mayRepeat()) continue
-        await plan.waitAfter(error, signal)
+        const mayRepeat = call.method === 'GET' && tries < mostTries
+        if (error.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
+        const isThrottled = isFailure(error, 'throttled') && error.kind === 'retry'
+        const met = isThrottled ? await this.#pauseAccount(error) : error
+        // A certificate error does not go away within seconds.
+        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
+        if (!mayRepeat || !isPassing) throw met
+        await this.#waitAfter(met, { tries, beganMs }, signal)
       }
     }
+  }
+
+  /** A 429 pauses the whole account, so that its other requests do not get the same answer. */
+  async #pauseAccount({ message, details }: Failure): Promise<Failure> {
+    const { clock, telemetry } = this.#options
+    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(this.#throttledInRow++, 10))
+    const retryAt = details.retryAt ?? clock.now() + ownMs
+    await this.#gate.pauseUntil(retryAt)
+    telemetry.emit({ name: 'ApiThrottled', account: this.account, untilMs: retryAt })
+    return new Failure('wait', 'throttled', message, { ...details, retryAt })
+  }
+
+  /** Throws the failure where the next try would begin too late. */
+  async #waitAfter(
+    met: Failure,
+    { tries, beganMs }: { readonly tries: number; readonly beganMs: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, random = Math.random } = this.#options
+    const { retryAt } = met.details
+    const waitMs =
+      retryAt === undefined ? backoffMs(tries - 1, backoff, random) : Math.max(0, retryAt - clock.now())
+    if (clock.monotonic() - beganMs + waitMs >= longestMs)
+      throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
+    await clock.sleep(waitMs, signal)
   }
 
   /** A key that was replaced in its file justifies one more try; another request may have read the new key already. */
@@ -140,7 +175,7 @@ export class ShieldClient {
     const { priority = 'live' } = call
     // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
     if (priority === 'backfill') await this.#gate.enter(signal, priority)
-    const reservation = await this.#options.budget.reserve(this.#sizes.next, signal, call.sink)
+    const reservation = await this.#options.budget.reserve(() => this.#sizes.next(), signal, call.sink)
     try {
       if (priority === 'live') await this.#gate.enter(signal, priority)
       return await this.#measured(call.operation, (answered) =>
@@ -179,7 +214,7 @@ export class ShieldClient {
     const { clock } = this.#options
     const [requestedAt, wallMs] = [clock.steady(), clock.now()]
     const dispatcher = this.#connections.current()
-    const answer = await exchange({ ...this.#options, dispatcher, key }, call, signal)
+    const answer = await this.#exchange(call, key, dispatcher, signal)
     answered()
     reservation.resize(this.#sizes.heldBy(answer.body.length))
     const clockOffsetMs = this.#offsetOf(answer, requestedAt, wallMs)
@@ -222,21 +257,69 @@ export class ShieldClient {
     telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
     return clockOffsetOf(serverDate, requestedAt, clock.steady())
   }
+
+  /** Sends one request and reads the whole answer within the time for one try. */
+  async #exchange(
+    call: Call<unknown>,
+    key: string,
+    dispatcher: Dispatcher,
+    signal: AbortSignal,
+  ): Promise<Exchange> {
+    const { baseUrl, version, requestTimeoutMs, maxPageBytes, clock } = this.#options
+    const what = this.#what(call)
+    if (!/^[!-~]+$/.test(key))
+      throw new Failure(
+        'stop',
+        'unauthorised',
+        `${what}: the access key is empty or contains characters that are not allowed in a header`,
+      )
+    const { origin, pathname } = new URL(baseUrl)
+    const { method, body } = call
+    return withDeadline(requestTimeoutMs, signal, clock, async (whole) => {
+      try {
+        // The path is passed apart from the origin: a URL object would resolve its dots.
+        const answer = await dispatcher.request({
+          origin,
+          path: pathname.replace(/\/+$/, '') + call.path,
+          method,
+          headers: {
+            AccessKey: key,
+            Accept: 'application/json',
+            'Accept-Encoding': acceptedEncodings,
+            'User-Agent': `shieldlog/${version}`,
+            ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          },
+          ...(body !== undefined && { body }),
+          // One time limit covers the whole request instead.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          signal: whole,
+        })
+        const header = (name: string) => [answer.headers[name]].flat()[0]
+        const asked = { retryAfter: header('retry-after'), date: header('date') }
+        return {
+          status: answer.statusCode,
+          body: await bodyOf(answer, maxPageBytes, whole),
+          serverDate: httpDateOf(asked.date),
+          requestId: header('cdn-requestid')?.slice(0, 100),
+          retryAfterMs: retryAfterMsOf(asked, clock.now(), longestRetryAfterMs),
+        }
+      } catch (error) {
+        throw networkFailure(error, what, whole, origin)
+      }
+    })
+  }
 }
 
-export interface ExchangeOptions {
-  readonly dispatcher: Dispatcher
-  readonly baseUrl: string
-  readonly key: string
-  readonly account: string
-  readonly version: string
-  readonly requestTimeoutMs: number
-  readonly maxPageBytes: number
-  readonly clock: Clock
-}
+/** A GET is tried so often, each try begun within this time; any other request once. */
+const mostTries = 3
+const longestMs = 10_000
+const backoff = { baseMs: 500, maxMs: 4_000 }
+/** Pause after a 429 without Retry-After: doubled with each consecutive one. */
+const pause = { baseMs: 1_000, maxMs: 60_000 }
 
 /** One answer, whatever its status. */
-export interface Exchange {
+interface Exchange {
   readonly status: number
   readonly body: Buffer
   /** The Date header of the answer, ms since the epoch. */
@@ -249,57 +332,6 @@ export interface Exchange {
 const longestRetryAfterMs = 3_600_000
 /** Error bodies are small; a larger one is not worth its memory. */
 const mostErrorBytes = 1_048_576
-
-/** Sends one request and reads the whole answer within the time for one try. Throws Failure. */
-export async function exchange(
-  options: ExchangeOptions,
-  request: { method: 'GET' | 'PATCH'; operation: string; path: string; body?: string },
-  signal: AbortSignal,
-): Promise<Exchange> {
-  const { account, key, version, clock } = options
-  const what = `${request.operation} of account ${account}`
-  if (!/^[!-~]+$/.test(key))
-    throw new Failure(
-      'stop',
-      'unauthorised',
-      `${what}: the access key is empty or contains characters that are not allowed in a header`,
-    )
-  const { origin, pathname } = new URL(options.baseUrl)
-  return withDeadline(options.requestTimeoutMs, signal, clock, async (whole) => {
-    try {
-      // The path is passed apart from the origin: a URL object would resolve its dots.
-      const answer = await options.dispatcher.request({
-        origin,
-        path: pathname.replace(/\/+$/, '') + request.path,
-        method: request.method,
-        headers: {
-          AccessKey: key,
-          Accept: 'application/json',
-          'Accept-Encoding': acceptedEncodings,
-          'User-Agent': `shieldlog/${version}`,
-          ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        },
-        ...(request.body === undefined ? {} : { body: request.body }),
-        // One time limit covers the whole request instead.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        signal: whole,
-      })
-      const header = (name: string) => firstOf(answer.headers[name])
-      const serverDate = httpDateOf(header('date'))
-      const asked = { retryAfter: header('retry-after'), date: header('date') }
-      return {
-        status: answer.statusCode,
-        body: await bodyOf(answer, options.maxPageBytes, whole),
-        serverDate,
-        requestId: header('cdn-requestid')?.slice(0, 100),
-        retryAfterMs: retryAfterMsOf(asked, clock.now(), longestRetryAfterMs),
-      }
-    } catch (error) {
-      throw networkFailure(error, what, whole, origin)
-    }
-  })
-}
 
 async function bodyOf(
   { statusCode, headers, body }: Dispatcher.ResponseData,
@@ -319,84 +351,6 @@ async function bodyOf(
   }
 }
 
-function firstOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header
-}
-
-export interface RetryDeps {
-  readonly account: string
-  readonly gate: AccountGate
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  readonly random: () => number
-}
-
-/** The tries of one request. */
-export interface RetryPlan {
-  /** Counts one more try; false when none is left. */
-  mayRepeat(): boolean
-  /** Waits until the next try; throws the final failure when none is left. */
-  waitAfter(failure: Failure, signal: AbortSignal): Promise<void>
-}
-
-export interface RetryPlans {
-  begin(isRepeatable: boolean): RetryPlan
-  /** Resets the count of consecutive 429 answers. */
-  succeeded(): void
-}
-
-const mostTries = 3
-const longestMs = 10_000
-const backoff = { baseMs: 500, maxMs: 4_000 }
-/** Pause after a 429 without Retry-After: doubled with each consecutive one. */
-const pause = { baseMs: 1_000, maxMs: 60_000 }
-
-/**
- * Plans the tries of one request: at most three, all begun within ten seconds, only for requests that may be repeated.
- * A 429 pauses the whole account, so that its other requests do not get the same answer.
- */
-export function createRetryPlans({ account, gate, clock, telemetry, random }: RetryDeps): RetryPlans {
-  let throttledInRow = 0
-
-  async function pauseAccount({ message, details }: Failure): Promise<Failure> {
-    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(throttledInRow, 10))
-    throttledInRow++
-    const retryAt = details.retryAt ?? clock.now() + ownMs
-    await gate.pauseUntil(retryAt)
-    telemetry.emit({ name: 'ApiThrottled', account, untilMs: retryAt })
-    return new Failure('wait', 'throttled', message, { ...details, retryAt })
-  }
-
-  function begin(isRepeatable: boolean): RetryPlan {
-    const beganMs = clock.monotonic()
-    let tries = 1
-    const mayRepeat = () => isRepeatable && ++tries <= mostTries
-    return {
-      mayRepeat,
-      async waitAfter(failure, signal) {
-        const isAnswer = failure.kind === 'retry' && failure.code === 'throttled'
-        const met = isAnswer ? await pauseAccount(failure) : failure
-        // A certificate error does not go away within seconds.
-        const isPassing = isAnswer || (met.kind === 'retry' && met.code !== 'tls')
-        if (!isPassing || !mayRepeat()) throw met
-        const { retryAt } = met.details
-        const waitMs =
-          retryAt === undefined ? backoffMs(tries - 2, backoff, random) : Math.max(0, retryAt - clock.now())
-        if (clock.monotonic() - beganMs + waitMs >= longestMs)
-          throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
-        await clock.sleep(waitMs, signal)
-      },
-    }
-  }
-
-  return {
-    begin,
-    succeeded() {
-      throttledInRow = 0
-    },
-  }
-}
-
 const outcomes: Partial<Record<Failure['code'], RequestOutcome>> = {
   throttled: 'throttled',
   unauthorised: 'unauthorised',
@@ -408,46 +362,47 @@ const outcomes: Partial<Record<Failure['code'], RequestOutcome>> = {
 }
 
 /** The outcome label under which metrics count a failed try. */
-export function outcomeOf({ code }: Failure): RequestOutcome {
+function outcomeOf({ code }: Failure): RequestOutcome {
   return outcomes[code] ?? 'rejected'
-}
-
-/** The connections of one account: a pool that is replaced when an answer's `Date` contradicts the one before. */
-export interface Connections {
-  current(): Dispatcher
-  /** An answer has told the API's time, as an offset to this host's clock. */
-  heard(offsetMs: number): void
-  close(): Promise<void>
 }
 
 /** The same as where the API's clock takes an offset for a jump. */
 const jumpMs = 30_000
 
 /**
- * A `Date` that jumps counts only when a second answer confirms it. Over a connection that is kept alive the same server
- * would answer again, so the requests that follow go over new connections; those under way end over the old ones.
+ * The connections of one account. A `Date` that jumps counts only when a second answer confirms it. Over a connection
+ * that is kept alive the same server would answer again, so the requests that follow go over new connections; those
+ * under way end over the old ones.
  */
-export function createConnections(options: DispatcherOptions): Connections {
-  let pool = createDispatcher(options)
-  let latestMs = 0
-  const replaced = new Set<Dispatcher>()
-  return {
-    current: () => pool,
-    heard(offsetMs) {
-      const isJump = Math.abs(offsetMs - latestMs) > jumpMs
-      latestMs = offsetMs
-      if (!isJump) return
-      const old = pool
-      pool = createDispatcher(options)
-      replaced.add(old)
-      void old.close().then(
-        () => replaced.delete(old),
-        () => replaced.delete(old),
-      )
-    },
-    async close() {
-      await Promise.all([pool, ...replaced].map((each) => each.destroy()))
-    },
+class Connections {
+  readonly #options: DispatcherOptions
+  readonly #replaced = new Set<Dispatcher>()
+  #pool: Dispatcher
+  #latestMs = 0
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    this.#pool = createDispatcher(options)
+  }
+
+  current(): Dispatcher {
+    return this.#pool
+  }
+
+  /** An answer has told the API's time, as an offset to this host's clock. */
+  heard(offsetMs: number): void {
+    const isJump = Math.abs(offsetMs - this.#latestMs) > jumpMs
+    this.#latestMs = offsetMs
+    if (!isJump) return
+    const old = this.#pool
+    this.#pool = createDispatcher(this.#options)
+    this.#replaced.add(old)
+    const forget = () => this.#replaced.delete(old)
+    void old.close().then(forget, forget)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool, ...this.#replaced].map((each) => each.destroy()))
   }
 }
 
@@ -456,7 +411,7 @@ export function createConnections(options: DispatcherOptions): Connections {
  * sending and receiving, so a range of offsets fits. This returns the one nearest to zero: clocks that agree give 0
  * instead of a different fraction of a second for each answer.
  */
-export function clockOffsetOf(serverDate: number, sentAtMs: number, receivedAtMs: number): number {
+function clockOffsetOf(serverDate: number, sentAtMs: number, receivedAtMs: number): number {
   const lowest = serverDate - receivedAtMs
   const highest = serverDate + 999 - sentAtMs
   if (lowest > 0) return lowest

@@ -8,22 +8,6 @@ export interface Reservation {
   release(): void
 }
 
-export interface PageBudget {
-  /**
-   * Waits for memory for a page of that sink; pages for no sink (an audit) share one queue. A sink that holds no page
-   * is admitted at once, even with a page larger than the whole budget. Its further pages are admitted, first come,
-   * first served for each sink, while they fit the budget and the sink's share of it, so a sink that hangs does not
-   * block the others. Throws Failure `cancelled` as soon as the signal aborts.
-   *
-   * A pump may hold a page while it waits here for the next one: it releases the first by delivering it, and delivering
-   * never waits for the next page, so no deadlock can occur.
-   *
-   * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
-   */
-  reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation>
-  readonly heldBytes: number
-}
-
 interface Waiter {
   readonly sink: string | undefined
   readonly estimate: () => number
@@ -41,11 +25,8 @@ function shareOf(maxBytes: number, sinks: number): number {
   return sinks < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks - 1)
 }
 
-export function createPageBudget(maxBytes: number): PageBudget {
-  return new LimitedPages(maxBytes)
-}
-
-class LimitedPages implements PageBudget {
+/** Memory for pages of the whole process. */
+export class PageBudget {
   readonly #maxBytes: number
   readonly #waiters = new Set<Waiter>()
   /** Every sink that ever reserved memory. */
@@ -60,6 +41,17 @@ class LimitedPages implements PageBudget {
     return this.#heldBytes
   }
 
+  /**
+   * Waits for memory for a page of that sink; pages for no sink (an audit) share one queue. A sink that holds no page
+   * is admitted at once, even with a page larger than the whole budget. Its further pages are admitted, first come,
+   * first served for each sink, while they fit the budget and the sink's share of it, so a sink that hangs does not
+   * block the others. Throws Failure `cancelled` as soon as the signal aborts.
+   *
+   * A pump may hold a page while it waits here for the next one: it releases the first by delivering it, and delivering
+   * never waits for the next page, so no deadlock can occur.
+   *
+   * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
+   */
   reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(cancelled(signal.reason))
@@ -144,26 +136,27 @@ const remembered = 16
 const leastBytes = 16_384
 
 /** Estimates how much memory the pages of one account take. */
-export interface PageSizes {
-  /** Estimate for the next page: the page limit at first, then the largest of the last pages plus a margin. */
-  next(): number
-  /** Memory of a body of that many bytes once its entries are events. */
-  heldBy(bytes: number): number
-  saw(bytes: number): void
-}
+export class PageSizes {
+  readonly #maxPageBytes: number
+  readonly #sizes: number[] = []
 
-export function createPageSizes(maxPageBytes: number): PageSizes {
-  const sizes: number[] = []
-  const heldBy = (bytes: number) => bytes * heldPerByte
-  return {
-    next() {
-      if (sizes.length === 0) return heldBy(maxPageBytes)
-      return heldBy(Math.min(maxPageBytes, Math.max(leastBytes, ...sizes) * margin))
-    },
-    heldBy,
-    saw(bytes) {
-      sizes.push(bytes)
-      if (sizes.length > remembered) sizes.shift()
-    },
+  constructor(maxPageBytes: number) {
+    this.#maxPageBytes = maxPageBytes
+  }
+
+  /** Estimate for the next page: the page limit at first, then the largest of the last pages plus a margin. */
+  next(): number {
+    if (this.#sizes.length === 0) return this.heldBy(this.#maxPageBytes)
+    return this.heldBy(Math.min(this.#maxPageBytes, Math.max(leastBytes, ...this.#sizes) * margin))
+  }
+
+  /** Memory of a body of that many bytes once its entries are events. */
+  heldBy(bytes: number): number {
+    return bytes * heldPerByte
+  }
+
+  saw(bytes: number): void {
+    this.#sizes.push(bytes)
+    if (this.#sizes.length > remembered) this.#sizes.shift()
   }
 }

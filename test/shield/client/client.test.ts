@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
-import { createPageBudget } from '../../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../../src/shield/client/page-budget.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
@@ -203,7 +203,7 @@ describe('a stop', () => {
   })
 
   it('ends waits between tries, for the budget of the account, and for memory', async () => {
-    const budget = createPageBudget(10)
+    const budget = new PageBudget(10)
     const api = await started({ budget })
     api.clock.autoAdvance(false)
     const stop = new AbortController()

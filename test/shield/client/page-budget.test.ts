@@ -1,11 +1,7 @@
 import * as fc from 'fast-check'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import {
-  createPageBudget,
-  type Reservation,
-  createPageSizes,
-} from '../../../src/shield/client/page-budget.ts'
+import { PageBudget, type Reservation, PageSizes } from '../../../src/shield/client/page-budget.ts'
 
 const never = new AbortController().signal
 
@@ -21,7 +17,7 @@ async function settledOf(promise: Promise<unknown>): Promise<boolean> {
 
 describe('the budget of pages', () => {
   it('admits what fits, and the others as soon as they fit', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const first = await budget.reserve(() => 60, never)
     const second = budget.reserve(() => 60, never)
     expect(await settledOf(second)).toBe(false)
@@ -34,7 +30,7 @@ describe('the budget of pages', () => {
   })
 
   it('admits one page that is larger than the budget', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const large = await budget.reserve(() => 1000, never)
     const next = budget.reserve(() => 1, never)
     expect(await settledOf(next)).toBe(false)
@@ -43,7 +39,7 @@ describe('the budget of pages', () => {
   })
 
   it('makes the large page wait only until nothing else is held, and nothing overtakes it', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const small = await budget.reserve(() => 10, never)
     const large = budget.reserve(() => 1000, never)
     const behind = budget.reserve(() => 10, never)
@@ -55,7 +51,7 @@ describe('the budget of pages', () => {
   })
 
   it('counts a page that is larger than its estimate, and one without a size', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const page = await budget.reserve(() => 10, never)
     page.resize(0)
     const large = budget.reserve(() => 1000, never)
@@ -69,7 +65,7 @@ describe('the budget of pages', () => {
   })
 
   it('asks waiting pages for their estimate again, which may have become smaller', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     let bytes = 1000
     const first = await budget.reserve(() => bytes, never)
     const others = [budget.reserve(() => bytes, never), budget.reserve(() => bytes, never)]
@@ -80,7 +76,7 @@ describe('the budget of pages', () => {
   })
 
   it('ends waiting at once on a stop, and admits those behind', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const held = await budget.reserve(() => 50, never)
     const stop = new AbortController()
     const large = budget.reserve(() => 80, stop.signal)
@@ -94,7 +90,7 @@ describe('the budget of pages', () => {
   })
 
   it('makes progress while every pump holds a page that fills it and requests the next', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     let most = 0
     const pump = async () => {
       let ahead = budget.reserve(() => 100, never)
@@ -113,7 +109,7 @@ describe('the budget of pages', () => {
   })
 
   it('keeps a quarter for the other sinks if one hangs', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     ;(await budget.reserve(() => 20, never, 'healthy')).release()
     const hung = Array.from({ length: 6 }, () => budget.reserve(() => 20, never, 'hung'))
     await turn()
@@ -129,7 +125,7 @@ describe('the budget of pages', () => {
   })
 
   it('admits a page for each sink that holds none, whatever the others hold', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const first = await budget.reserve(() => 1000, never, 'hung')
     const second = await budget.reserve(() => 1000, never, 'healthy')
     const none = await budget.reserve(() => 1000, never)
@@ -152,7 +148,7 @@ describe('the budget of pages', () => {
     const asks = fc.array(fc.record(ask), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(asks, async (wanted) => {
-        const budget = createPageBudget(100)
+        const budget = new PageBudget(100)
         const held: Reservation[] = []
         const done = wanted.map(async ({ estimate, size, stops, sink }) => {
           const stop = new AbortController()
@@ -178,7 +174,7 @@ describe('the budget of pages', () => {
 
 describe('the estimate of a page', () => {
   it('is the largest page until one was seen, then a quarter more than the largest of the last', () => {
-    const estimate = createPageSizes(1_000_000)
+    const estimate = new PageSizes(1_000_000)
     expect(estimate.next()).toBe(4_000_000)
     estimate.saw(100_000)
     estimate.saw(80_000)
