@@ -9,7 +9,6 @@ import type { PartEnd } from '../domain/audit-report.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
-import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
 import { auditDay, type ComparedSides } from '../maintenance/audit/audit-day.ts'
@@ -27,19 +26,17 @@ import { auditFiles, type ReadableSink } from '../maintenance/audit/audit-files.
 import type { AuditedSink, PartLines } from '../maintenance/audit/audit-files.ts'
 import { unseeLost, type FilesRepair } from '../maintenance/unsee.ts'
 import { serveRequest } from '../maintenance/serve-request.ts'
-import type { Clock } from '../ports/process.ts'
-import type { Holder, Store } from '../ports/store.ts'
-import { withHeartbeat } from '../pump/take-stream.ts'
+import type { Store } from '../ports/store.ts'
 import { readCommitted } from '../sinks/file/read.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
 import { refuseHeld } from './held-sinks.ts'
 import { policyOf } from '../config/planned.ts'
-import { createQuietRuntime, createHolder, type QuietRuntime } from './quiet-runtime.ts'
-import { sharedBudgets } from './reading.ts'
-import { createShipping, type Shipping } from './shipping.ts'
-import { openExistingStore, stateName, workersOn } from './state.ts'
+import { type Shipping } from './shipping.ts'
 import { auditedDays, ComparedDays, detailsOf, type Details } from './audited-days.ts'
 import { version } from './version.ts'
+import { openWork, type Work } from './work.ts'
+import { workersOn, stateName } from './state.ts'
+import { keepLatest } from '../domain/promises.ts'
 
 interface AuditRequest {
   readonly zones: readonly Zone[]
@@ -84,63 +81,51 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
   const today = todayOf(systemClock.now())
   const { days = daysFrom(firstReadable(today, config.poll.readableDays), today) } = request
   const nothing = { days, targets: [], audited: [], gaps: [], details: [] }
-  let store: Store | undefined
   try {
-    store = await openExistingStore(config, systemClock)
+    await using work = await openWork(config, { store: 'existing', sharesBudgets: true }, signal)
     const areDaysNamed = request.days !== undefined
-    if (store !== undefined) return await auditOver(store, config, { ...request, days, areDaysNamed }, signal)
+    if (work.hasStore) return await auditOver(work, { ...request, days, areDaysNamed }, signal)
     const why = `there is no store at ${stateName(config)}: nothing was shipped yet, so there is nothing to compare`
     return { ...nothing, blind: why }
   } catch (error) {
     if (!isFailure(error)) throw error
     return error.code === 'cancelled' ? nothing : { ...nothing, blind: messageOf(error) }
-  } finally {
-    await store?.close()
   }
 }
 
 async function auditOver(
-  store: Store,
-  config: Config,
+  work: Work,
   request: AuditRequest & Pick<AuditChoice, 'days' | 'areDaysNamed'>,
   signal: AbortSignal,
 ): Promise<Audit> {
+  const { store, runtime } = work
   const { days, sinks, deep } = request
   const targets = await auditTargets({ ...request, sinks: sinks.map(({ name }) => name) }, store)
   const gaps = await store.catalogue.gaps()
-  const runtime = createQuietRuntime()
-  const budgets = await sharedBudgets(config, runtime.clock)
-  const holder = createHolder(false)
-  const shipping = createShipping(config, runtime, { store, holder, ...budgets, delivers: request.repair })
+  const shipping = await work.shipping({ delivers: request.repair })
   const compared = new ComparedDays()
-  const workers = () => workersOn(config, runtime.clock)
-  const look = lookDeps({ store, config, runtime, holder, shipping, compared, workers }, request, signal)
+  const look = lookDeps({ work, shipping, compared }, request, signal)
   const audited = new Map<AuditTarget, TargetAudit>()
   const budget = new DetailBudget()
   let listed = 0
-  let details: Details = { details: [] }
-  try {
-    await auditDays(targets, {
-      atOnce: deep ? atOnce.deep : atOnce.usual,
-      audit: (target) => lookAndRepair(target, look),
-      done(one) {
-        const streams = one.streams.map((stream) => budget.ofStream(stream))
-        audited.set(one.target, { ...one, streams, files: one.files.map((file) => budget.ofFile(file)) })
-        listed += one.streams[0]?.listed ?? 0
-        request.progressed?.({ done: audited.size, all: targets.length, listed })
-      },
-    })
-    await noteAudits(audited.values(), store, runtime.clock.now()).catch((error: unknown) => {
-      if (!isFailure(error)) throw error
-      // The result itself is whole.
-      request.tell(`the status page does not show this audit: ${messageOf(error)}`)
-    })
-    const parts = { store, runtime, shipping, workers, config }
-    if (request.report) details = await detailsOf(auditedDays(targets, compared, parts))
-  } finally {
-    await shipping.close()
-    budgets.close()
-  }
+  await auditDays(targets, {
+    atOnce: deep ? atOnce.deep : atOnce.usual,
+    audit: (target) => lookAndRepair(target, look),
+    done(one) {
+      const streams = one.streams.map((stream) => budget.ofStream(stream))
+      audited.set(one.target, { ...one, streams, files: one.files.map((file) => budget.ofFile(file)) })
+      listed += one.streams[0]?.listed ?? 0
+      request.progressed?.({ done: audited.size, all: targets.length, listed })
+    },
+  })
+  await noteAudits(audited.values(), store, runtime.clock.now()).catch((error: unknown) => {
+    if (!isFailure(error)) throw error
+    // The result itself is whole.
+    request.tell(`the status page does not show this audit: ${messageOf(error)}`)
+  })
+  const details: Details = request.report
+    ? await detailsOf(auditedDays(targets, compared, { work, shipping }))
+    : { details: [] }
   return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, ...details }
 }
 
@@ -165,23 +150,21 @@ async function noteAudits(audited: Iterable<TargetAudit>, store: Store, atMs: nu
 }
 
 interface Parts {
-  readonly store: Store
-  readonly config: Config
-  readonly runtime: QuietRuntime
-  readonly holder: Holder
+  readonly work: Work
   readonly shipping: Shipping
   readonly compared: ComparedDays
-  readonly workers: () => Promise<readonly WorkerStatus[]>
 }
 
 function lookDeps(
-  { store, config, runtime, holder, shipping, compared, workers }: Parts,
+  { work, shipping, compared }: Parts,
   { sinks, repair, deep, report, tell }: AuditRequest,
   signal: AbortSignal,
 ): LookDeps {
-  const { clock, apiClock } = runtime
-  const { source } = shipping.reading
-  const isShipping = remembered(async () => (await workers()).length > 0, clock)
+  const { config, store, reading } = work
+  const { clock, apiClock } = work.runtime
+  const { source } = reading
+  const askShipping = async () => (await workersOn(config, clock)).length > 0
+  const { read: isShipping } = keepLatest(askShipping, rememberedMs, clock)
   const noted = { compared: (stream: Stream, sides: ComparedSides) => compared.note(stream, sides) }
   const policy = policyOf(config)
   const deps = { source, clock, apiClock, store, policy, isShipping, ...(report && noted) }
@@ -194,12 +177,12 @@ function lookDeps(
       repair: {
         async correct(job: FilesRepair) {
           await refuseHeld(config, store, [job.stream.sink])
-          return withHeartbeat({ store, clock, holder }, () => unseeLost(job, shipping.deps, signal))
+          return work.beating(() => unseeLost(job, shipping.deps, signal))
         },
         async ship(stream: Stream, zone: Zone) {
           await refuseHeld(config, store, [stream.sink])
           tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
-          return repairOver(store, shipping, { stream, zone, runtime, holder }, signal)
+          return repairOver({ stream, zone }, { work, shipping }, signal)
         },
       },
     }),
@@ -214,32 +197,21 @@ function lookDeps(
   }
 }
 
-/** Keeps an answer for a short time: an audit of many streams asks for each. */
-function remembered(ask: () => Promise<boolean>, clock: Clock): () => Promise<boolean> {
-  let [answer, untilMs]: [Promise<boolean> | undefined, number] = [undefined, -Infinity]
-  return () => {
-    if (answer === undefined || clock.monotonic() >= untilMs) {
-      answer = ask()
-      untilMs = clock.monotonic() + rememberedMs
-    }
-    return answer
-  }
-}
-
 async function repairOver(
-  store: Store,
-  shipping: Shipping,
-  { stream, zone, runtime, holder }: { stream: Stream; zone: Zone; runtime: QuietRuntime; holder: Holder },
+  { stream, zone }: { readonly stream: Stream; readonly zone: Zone },
+  { work, shipping }: Omit<Parts, 'compared'>,
   signal: AbortSignal,
 ): Promise<number> {
+  const { store, runtime } = work
   const { clock, apiClock } = runtime
   const ordering = (await store.ledger.read(stream))?.ordering ?? unknownOrdering
   const readRequest: ReadRequest = { id: randomUUID() }
   const pump = (abort: AbortSignal) =>
-    shipping.pump({ stream, zone, ordering, priority: 'backfill', readRequest }, () => false, abort)
+    shipping.pump({ stream, zone, ordering, priority: 'backfill', readRequest }, abort, () => false)
   const deps = { store, clock, now: () => apiClock.now(zone.account), pump }
-  const work = () => serveRequest(stream, readRequest, deps, signal)
-  const { outcome, reason, delivered } = await withHeartbeat({ store, clock, holder }, work)
+  const { outcome, reason, delivered } = await work.beating(() =>
+    serveRequest(stream, readRequest, deps, signal),
+  )
   if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
   return delivered
 }

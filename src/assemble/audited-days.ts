@@ -1,17 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Config } from '../config/schema.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { DayView } from '../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
 import type { AuditTarget } from '../maintenance/audit/audit.ts'
-import type { Store } from '../ports/store.ts'
 import { routeDay, dayView, ledgerView } from '../status/day.ts'
-import { readFleet, type FleetDeps } from '../status/map.ts'
+import { readFleet } from '../status/map.ts'
 import { isRetired } from '../discovery/with-zones.ts'
-import type { QuietRuntime } from './quiet-runtime.ts'
 import type { Shipping } from './shipping.ts'
 import { version } from './version.ts'
+import type { Work } from './work.ts'
+import { workersOn } from './state.ts'
 
 /** One day of a route for a report, with the figures that the audit compared. */
 export interface AuditedDay {
@@ -60,19 +59,17 @@ export class ComparedDays {
 }
 
 interface Parts {
-  readonly store: Store
-  readonly runtime: QuietRuntime
+  readonly work: Work
   readonly shipping: Shipping
-  readonly workers: FleetDeps['workers']
-  readonly config: Config
 }
 
 /** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
 export async function* auditedDays(
   targets: readonly AuditTarget[],
   compared: ComparedDays,
-  { store, runtime, shipping, workers, config }: Parts,
+  { work, shipping }: Parts,
 ): AsyncGenerator<AuditedDay> {
+  const { config, store, runtime } = work
   const { clock, apiClock } = runtime
   const { planner, settings } = shipping
   const fleet = await readFleet({
@@ -81,7 +78,7 @@ export async function* auditedDays(
     apiClock,
     planner,
     settings,
-    workers,
+    workers: () => workersOn(config, clock),
     keepDays: config.state.keepDays,
     isRetired: (zone) => isRetired(config, zone),
     active: () => 0,

@@ -10,15 +10,13 @@ import type { ArchivedPiece } from '../maintenance/archive/archive-source.ts'
 import { shipArchived, type Archived } from '../maintenance/archive/ship-archived.ts'
 import { tooOldFor } from '../maintenance/backfill/backfill-plan.ts'
 import type { Store } from '../ports/store.ts'
-import { withHeartbeat } from '../pump/take-stream.ts'
 import { eventOfLine } from '../shield/entries/stored-event.ts'
 import { createRedactor, type Redactor } from '../shield/redaction/redact.ts'
 import { readArchive } from '../sinks/file/read.ts'
 import { maxAgeHoursIn } from './backfill.ts'
 import { refuseHeld, rememberSinks } from './held-sinks.ts'
-import { createQuietRuntime, createHolder } from './quiet-runtime.ts'
-import { createShipping, type Shipping } from './shipping.ts'
-import { openStore } from './state.ts'
+import type { Shipping } from './shipping.ts'
+import { openWork } from './work.ts'
 
 export type ArchiveConfig = Extract<SinkConfig, { type: 'file' }>
 
@@ -53,29 +51,25 @@ export async function backfillFromArchive(
   told: ArchiveTold,
   signal: AbortSignal,
 ): Promise<void> {
-  const clock = systemClock
-  const store = await openStore(config, clock)
-  const runtime = createQuietRuntime({ clock })
-  const holder = createHolder(false)
-  const names = request.sinks.map(({ name }) => name)
-  const shipping = createShipping(config, runtime, { store, holder })
-  try {
-    await refuseHeld(config, store, names)
-    await rememberSinks({ sinks: request.sinks }, store)
-    await setClocks(store, request.zones, shipping)
-    await withHeartbeat({ store, clock, holder }, async () => {
-      for (const sink of request.sinks)
-        await shipToSink(sink, { config, request, store, shipping, told }, signal)
-    })
-  } finally {
-    await shipping.close()
-    await store.close()
-  }
+  await using work = await openWork(config, { store: 'created' }, signal)
+  const { store } = work
+  const shipping = await work.shipping()
+  await refuseHeld(
+    config,
+    store,
+    request.sinks.map(({ name }) => name),
+  )
+  await rememberSinks({ sinks: request.sinks }, store)
+  await setClocks(store, request.zones, shipping)
+  await work.beating(async () => {
+    for (const sink of request.sinks)
+      await shipToSink(sink, { config, request, store, shipping, told }, signal)
+  })
 }
 
 const noLines = { lines: 0, damagedParts: 0, where: [] }
 
-interface Work {
+interface Archiving {
   readonly config: Config
   readonly request: ArchiveRequest
   readonly store: Store
@@ -83,7 +77,7 @@ interface Work {
   readonly told: ArchiveTold
 }
 
-async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Promise<void> {
+async function shipToSink(sink: SinkConfig, work: Archiving, signal: AbortSignal): Promise<void> {
   const { config, request, store, shipping, told } = work
   const redactor = createRedactor(config.redact)
   for (const day of daysFrom(request.from, request.to))

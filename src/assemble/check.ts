@@ -10,17 +10,18 @@ import type { Zone } from '../domain/stream.ts'
 import { within, withDeadline } from '../domain/promises.ts'
 import { checkApi, type ApiChecked } from '../maintenance/read/check.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
-import type { AnySink, Sink, SinkCheck, Source } from '../ports/delivery.ts'
+import type { AnySink, Sink, SinkCheck } from '../ports/delivery.ts'
 import { probePort } from '../server/listen.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { type AccountZones } from '../discovery/list-zones.ts'
+import { type AccountZones, listZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
 import { zonesOf } from '../config/planned.ts'
 import { createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
-import { createReading, listAccounts } from './reading.ts'
+import { createReading, type Reading } from './reading.ts'
 import { openSink } from './shipping.ts'
-import { openExistingStore, probeStore, workersOn } from './state.ts'
+import { probeStore, workersOn } from './state.ts'
+import { openWork } from './work.ts'
 
 /** Why a step failed, or what it found. */
 export type Tried =
@@ -58,7 +59,7 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
   const { clock } = runtime
   const reading = createReading(config, runtime)
   const zones = zonesOf(config)
-  const api = tryApi(config, { runtime, source: reading.source }, signal)
+  const api = tryApi(config, { runtime, reading }, signal)
   const state = tryState(config, clock)
   const { host, port } = config.server
   const checks = {
@@ -69,7 +70,9 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
       sink,
       tried: checkSink(sink, { runtime, zones, sendTest }, signal),
     })),
-    held: state.then(async ({ isWell }) => (isWell ? heldIn(config, clock) : new Map<string, string>())),
+    held: state.then(async ({ isWell }) =>
+      isWell ? heldIn(config, clock, signal) : new Map<string, string>(),
+    ),
     worker: state.then(async ({ isWell }) => (isWell ? workerHere(config, clock) : undefined)),
   }
   // The command awaits them one after the other: an early one that rejects must not end the process.
@@ -83,11 +86,11 @@ const mostOfAccount = 20
 
 async function tryApi(
   config: Config,
-  { runtime, source }: { readonly runtime: QuietRuntime; readonly source: Source },
+  { runtime, reading }: { readonly runtime: QuietRuntime; readonly reading: Reading },
   signal: AbortSignal,
 ): Promise<ApiTried> {
   const { clock } = runtime
-  const list = (accounts: Config['accounts']) => listAccounts(config, signal, { runtime, accounts })
+  const list = (accounts: Config['accounts']) => listZones(reading.clientOf)(accounts, signal)
   const discovering = discoveringIn(config)
   const listed = await list(discovering)
   const found = new Map(listed.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : [])))
@@ -101,7 +104,10 @@ async function tryApi(
       return wants === undefined ? [] : [[sink.name, wants] as const]
     }),
   )
-  const checked = await checkApi({ source, zones, today: todayOf(clock.now()), clock, filters }, signal)
+  const checked = await checkApi(
+    { source: reading.source, zones, today: todayOf(clock.now()), clock, filters },
+    signal,
+  )
   const lost = new Set(
     checked.problems.flatMap(({ account, failure }) => (failure.code === 'zone_gone' ? [account] : [])),
   )
@@ -109,14 +115,10 @@ async function tryApi(
   return { ...checked, config: filled, listed: [...listed, ...(await list(named))] }
 }
 
-async function heldIn(config: Config, clock: Clock): Promise<HeldSinks> {
+async function heldIn(config: Config, clock: Clock, signal: AbortSignal): Promise<HeldSinks> {
   const look = async () => {
-    const store = await openExistingStore(config, clock)
-    try {
-      return store === undefined ? new Map<string, string>() : await heldSinks(config, store)
-    } finally {
-      await store?.close()
-    }
+    await using work = await openWork(config, { store: 'existing' }, signal)
+    return work.hasStore ? await heldSinks(config, work.store) : new Map<string, string>()
   }
   const answer = await within(stateMs, look(), clock).catch((error: unknown) => {
     // The check of the state, or of the folder, names it.

@@ -1,4 +1,3 @@
-import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Day } from '../domain/day.ts'
 import type { DeadLetterCount, DeadLetter, RefusalReason } from '../domain/event/delivery.ts'
@@ -10,47 +9,28 @@ import { formats } from '../formats/registry.ts'
 import { dropDeadLetters, wakeFullStreams } from '../maintenance/dead-letters/drop.ts'
 import type { ReplayedPage } from '../maintenance/dead-letters/replay.ts'
 import { replayStream } from '../maintenance/dead-letters/replay.ts'
-import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
-import { withHeartbeat } from '../pump/take-stream.ts'
 import { eventAgain } from '../shield/entries/stored-event.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import { heldSinks } from './held-sinks.ts'
 import { zonesOf } from '../config/planned.ts'
-import { createQuietRuntime, createHolder } from './quiet-runtime.ts'
-import { createShipping, type Shipping } from './shipping.ts'
-import { withStoreToLook } from './state.ts'
+import { type Shipping } from './shipping.ts'
+import type { Work } from './work.ts'
 
 /** The event, or why it cannot be read. */
 type ReadDeadLetter = { readonly event: unknown } | { readonly problem: string }
 
-/** The dead letters, oldest first; none where there is no store. Throws Failure. */
-export function listDeadLetters(config: Config): Promise<DeadLetter[]> {
-  return withStoreToLook(config, systemClock, (store) => store.deadLetters.list())
-}
-
 /** Reads the events of dead letters, in native form and redacted as configured now. */
 export function deadLetterReader(config: Config): (deadLetter: DeadLetter) => ReadDeadLetter {
-  const redactor = createRedactor(config.redact)
-  const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
+  const redo = redoneBy(config)
   const { encode } = formats.native()
   return ({ event }) => {
     try {
-      const stored = restoreEvent(event)
-      const again = eventAgain(stored, zones.get(stored.zone.id) ?? stored.zone, redactor)
-      return { event: JSON.parse(encode(again)) as unknown }
+      return { event: JSON.parse(encode(redo(restoreEvent(event)))) as unknown }
     } catch (error) {
       return { problem: messageOf(error) }
     }
   }
-}
-
-/** Works on the existing store. Throws Failure. */
-export function withDeadLetterTasks<Result>(
-  config: Config,
-  work: (tasks: DeadLetterTasks) => Promise<Result>,
-): Promise<Result> {
-  return withStoreToLook(config, systemClock, (store) => work(new StoreTasks(config, store)))
 }
 
 /** Dead letters of one stream at the time of the request. */
@@ -94,27 +74,6 @@ export interface SinkReplay {
   readonly error?: string
 }
 
-/** Replays and drops dead letters, with or without a running process. */
-export interface DeadLetterTasks {
-  /** All of them, oldest first. */
-  list(): Promise<DeadLetter[]>
-  /** Counts by stream and reason; none where nothing was ever shipped. */
-  counts(): Promise<DeadLetterCount[]>
-  /** The streams of these counts, with the keys of their dead letters. */
-  groups(counts: readonly DeadLetterCount[]): Promise<DeadLetterGroup[]>
-  /** Continues with the next sink when one fails; ends early when it is stopped. Throws the Failures of a store. */
-  replay(
-    groups: readonly DeadLetterGroup[],
-    progressed: (sink: string, done: number) => void,
-    signal: AbortSignal,
-  ): Promise<SinkReplay[]>
-  /** Throws Failure. */
-  drop(
-    groups: readonly DeadLetterGroup[],
-    signal: AbortSignal,
-  ): Promise<{ sink: string; counts: ReasonCounts }[]>
-}
-
 const notConfigured = 'it is not configured; add it to the configuration, or drop them'
 
 interface ReplayOfSink {
@@ -125,135 +84,114 @@ interface ReplayOfSink {
   readonly progressed: (done: number) => void
 }
 
-/** Replays and drops the dead letters of a store that is open. */
-export class StoreTasks implements DeadLetterTasks {
-  readonly #config: Config
-  readonly #store: Store
-  readonly #clock: Clock
-  readonly #zones: ReadonlyMap<number, Zone>
-  readonly #redo: (event: Event) => Event
-
-  constructor(config: Config, store: Store, clock = systemClock) {
-    this.#config = config
-    this.#store = store
-    this.#clock = clock
-    const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
-    this.#zones = zones
-    const redactor = createRedactor(config.redact)
-    this.#redo = (event) => eventAgain(event, zones.get(event.zone.id) ?? event.zone, redactor)
+/** The streams of these counts, with the keys of their dead letters. */
+export async function groupsOfCounts(
+  counts: readonly DeadLetterCount[],
+  { deadLetters }: Pick<Store, 'deadLetters'>,
+): Promise<DeadLetterGroup[]> {
+  const groups: DeadLetterGroup[] = []
+  for (const own of Map.groupBy(counts, streamKey).values()) {
+    const { zone, day, sink } = own[0]!
+    const stream = { zone, day, sink }
+    groups.push({ stream, counts: own, keys: await deadLetters.keys(stream) })
   }
+  return groups
+}
 
-  list(): Promise<DeadLetter[]> {
-    return this.#store.deadLetters.list()
-  }
-
-  counts(): Promise<DeadLetterCount[]> {
-    return this.#store.deadLetters.counts()
-  }
-
-  async groups(counts: readonly DeadLetterCount[]): Promise<DeadLetterGroup[]> {
-    const groups: DeadLetterGroup[] = []
-    for (const own of Map.groupBy(counts, streamKey).values()) {
-      const { zone, day, sink } = own[0]!
-      const stream = { zone, day, sink }
-      groups.push({ stream, counts: own, keys: await this.#store.deadLetters.keys(stream) })
+/** Continues with the next sink when one fails; ends early when it is stopped. Throws the Failures of a store. */
+export async function replayDeadLetters(
+  groups: readonly DeadLetterGroup[],
+  work: Work,
+  progressed: (done: number) => void,
+  signal: AbortSignal,
+): Promise<SinkReplay[]> {
+  const results: SinkReplay[] = []
+  const shipping = await work.shipping()
+  await changing(work, shipping, signal, async () => {
+    const held = await heldSinks(work.config, work.store)
+    for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
+      const replay = { sink, groups: own, held: held.get(sink), progressed }
+      results.push({ sink, ...(await replaySink(replay, work, shipping, signal)) })
     }
-    return groups
-  }
+  })
+  return results
+}
 
-  replay(
-    groups: readonly DeadLetterGroup[],
-    progressed: (sink: string, done: number) => void,
-    signal: AbortSignal,
-  ): Promise<SinkReplay[]> {
-    return this.#withShipping(true, signal, async (shipping) => {
-      const results: SinkReplay[] = []
-      const held = await heldSinks(this.#config, this.#store)
-      for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
-        const told = (done: number) => progressed(sink, done)
-        const replay = { sink, groups: own, held: held.get(sink), progressed: told }
-        results.push({ sink, ...(await this.#replaySink(replay, shipping, signal)) })
+/** Returns how many of each sink were dropped, by reason. Throws Failure. */
+export async function dropAll(
+  groups: readonly DeadLetterGroup[],
+  work: Work,
+  signal: AbortSignal,
+): Promise<{ sink: string; counts: ReasonCounts }[]> {
+  const results: { sink: string; counts: ReasonCounts }[] = []
+  const shipping = await work.shipping({ delivers: false })
+  await changing(work, shipping, signal, async () => {
+    for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
+      const counts = new Map<RefusalReason, number>()
+      for (const { stream, keys } of own) {
+        const job = { stream, zone: zoneOf(work, stream.zone), keys }
+        for (const [reason, count] of await dropDeadLetters(job, shipping.deps, signal))
+          counts.set(reason, (counts.get(reason) ?? 0) + count)
       }
-      return results
-    })
-  }
-
-  drop(
-    groups: readonly DeadLetterGroup[],
-    signal: AbortSignal,
-  ): Promise<{ sink: string; counts: ReasonCounts }[]> {
-    return this.#withShipping(false, signal, async ({ deps }) => {
-      const results: { sink: string; counts: ReasonCounts }[] = []
-      for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
-        const counts = new Map<RefusalReason, number>()
-        for (const { stream, keys } of own) {
-          const dropped = await dropDeadLetters(
-            { stream, zone: this.#zoneOf(stream.zone), keys },
-            deps,
-            signal,
-          )
-          for (const [reason, count] of dropped) counts.set(reason, (counts.get(reason) ?? 0) + count)
-        }
-        results.push({ sink, counts })
-      }
-      return results
-    })
-  }
-
-  /** A zone that left the configuration may still have dead letters. */
-  #zoneOf(id: number): Zone {
-    return this.#zones.get(id) ?? { id, name: String(id), account: '' }
-  }
-
-  /** Creates the parts that ship, with a holder that sends heartbeats. */
-  async #withShipping<Result>(
-    delivers: boolean,
-    signal: AbortSignal,
-    work: (shipping: Shipping) => Promise<Result>,
-  ): Promise<Result> {
-    const [store, clock] = [this.#store, this.#clock]
-    const runtime = createQuietRuntime({ clock })
-    const holder = createHolder(false)
-    const shipping = createShipping(this.#config, runtime, { store, holder, delivers })
-    try {
-      return await withHeartbeat({ store, clock, holder }, async () => {
-        const result = await work(shipping)
-        if (!signal.aborted) await wakeFullStreams(shipping.deps, (id) => this.#zoneOf(id), signal)
-        return result
-      })
-    } finally {
-      await shipping.close()
+      results.push({ sink, counts })
     }
-  }
+  })
+  return results
+}
 
-  async #replaySink(
-    { sink: name, groups, held, progressed }: ReplayOfSink,
-    { deps, sinks }: Shipping,
-    signal: AbortSignal,
-  ): Promise<Omit<SinkReplay, 'sink'>> {
-    let [delivered, gone, left] = [0, 0, 0]
-    for (const { keys } of groups) left += keys.length
-    const refused = new Map<RefusalReason, number>()
-    const sink = sinks.get(name)
-    if (sink === undefined) return { delivered, refused, gone, left, error: notConfigured }
-    if (held !== undefined) return { delivered, refused, gone, left, error: held }
-    const done = (page: ReplayedPage) => {
-      left -= page.tried
-      delivered += page.delivered
-      gone += page.tried - page.delivered - page.kept.length
-      for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
-      progressed(page.tried)
-    }
-    try {
-      for (const { stream, keys } of groups) {
-        const job = { stream, zone: this.#zoneOf(stream.zone), sink, redo: this.#redo, keys, done }
-        await replayStream(job, deps, signal)
-      }
-      return { delivered, refused, gone, left }
-    } catch (error) {
-      if (!isFailure(error) || error.code === 'store_unavailable' || error.code === 'store_refuses')
-        throw error
-      return { delivered, refused, gone, left, error: signal.aborted ? 'stopped' : messageOf(error) }
-    }
+/** Streams that waited for room go on after the change. */
+async function changing(
+  work: Work,
+  { deps }: Shipping,
+  signal: AbortSignal,
+  change: () => Promise<void>,
+): Promise<void> {
+  await work.beating(async () => {
+    await change()
+    if (!signal.aborted) await wakeFullStreams(deps, (id) => zoneOf(work, id), signal)
+  })
+}
+
+/** A zone that left the configuration may still have dead letters. */
+function zoneOf({ config }: Work, id: number): Zone {
+  return zonesOf(config).find((zone) => zone.id === id) ?? { id, name: String(id), account: '' }
+}
+
+async function replaySink(
+  { sink: name, groups, held, progressed }: ReplayOfSink,
+  work: Work,
+  { deps, sinks }: Shipping,
+  signal: AbortSignal,
+): Promise<Omit<SinkReplay, 'sink'>> {
+  let [delivered, gone, left] = [0, 0, 0]
+  for (const { keys } of groups) left += keys.length
+  const refused = new Map<RefusalReason, number>()
+  const sink = sinks.get(name)
+  if (sink === undefined) return { delivered, refused, gone, left, error: notConfigured }
+  if (held !== undefined) return { delivered, refused, gone, left, error: held }
+  const redo = redoneBy(work.config)
+  const done = (page: ReplayedPage) => {
+    left -= page.tried
+    delivered += page.delivered
+    gone += page.tried - page.delivered - page.kept.length
+    for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
+    progressed(page.tried)
   }
+  try {
+    for (const { stream, keys } of groups) {
+      const job = { stream, zone: zoneOf(work, stream.zone), sink, redo, keys, done }
+      await replayStream(job, deps, signal)
+    }
+    return { delivered, refused, gone, left }
+  } catch (error) {
+    if (!isFailure(error) || error.code === 'store_unavailable' || error.code === 'store_refuses') throw error
+    return { delivered, refused, gone, left, error: signal.aborted ? 'stopped' : messageOf(error) }
+  }
+}
+
+/** Maps a stored event by the present configuration: its names of zones, its redaction. */
+function redoneBy(config: Config): (event: Event) => Event {
+  const redactor = createRedactor(config.redact)
+  const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
+  return (event) => eventAgain(event, zones.get(event.zone.id) ?? event.zone, redactor)
 }

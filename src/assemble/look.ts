@@ -15,9 +15,8 @@ import { createRedactor } from '../shield/redaction/redact.ts'
 import { wantsOf, type Routing } from '../sinks/wants.ts'
 import { piecesOf, type ArchiveConfig } from './backfill-archive.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
-import { createQuietRuntime } from './quiet-runtime.ts'
-import { createReading } from './reading.ts'
 import { openSink } from './shipping.ts'
+import type { Work } from './work.ts'
 
 /** Which events a sink gets, and in which form. */
 export type FetchForm = Pick<SinkConfig, 'format' | 'include' | 'where' | 'sample'>
@@ -36,13 +35,11 @@ interface FetchRequest {
 
 /** Prints events of a day to stdout, without state. Returns those without a form in the format. Throws Failure. */
 export async function fetchToStdout(
-  config: Config,
+  { config, reading, runtime }: Work,
   { zones, day, form, limit }: FetchRequest,
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
-  const runtime = createQuietRuntime()
   const { clock, apiClock } = runtime
-  const reading = createReading(config, runtime)
   const sink = openSink({ type: 'stdout', name: 'stdout', ...form }, runtime)
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
@@ -59,7 +56,6 @@ export async function fetchToStdout(
     throw explainWindow(error, day, error.details.serverDate ?? clock.now(), config.poll.readableDays)
   } finally {
     await sink.close()
-    await reading.close()
   }
 }
 
@@ -96,10 +92,12 @@ export function lineOf(form: LineForm): (event: Event) => string {
 }
 
 /** Shows events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */
-export async function tailEvents(config: Config, request: TailRequest, signal: AbortSignal): Promise<void> {
-  const runtime = createQuietRuntime()
+export async function tailEvents(
+  { config, reading, runtime }: Work,
+  request: TailRequest,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, apiClock } = runtime
-  const reading = createReading(config, runtime)
   const deps: ReadDeps = {
     source: explainingZones(reading.source, listZones(reading.clientOf)),
     clock,
@@ -128,15 +126,10 @@ export async function tailEvents(config: Config, request: TailRequest, signal: A
     isFirst = false
   }
 
-  try {
-    while (!signal.aborted) {
-      await pollAll()
-      await clock
-        .sleep(Math.min(longestPauseMs, config.poll.everySeconds * 1000), signal)
-        .catch(() => undefined)
-    }
-  } finally {
-    await reading.close()
+  while (!signal.aborted) {
+    await pollAll()
+    const pauseMs = Math.min(longestPauseMs, config.poll.everySeconds * 1000)
+    await clock.sleep(pauseMs, signal).catch(() => undefined)
   }
 }
 
@@ -162,7 +155,8 @@ export interface Top {
 }
 
 /** Counts recent events. Touches no state. Throws Failure. */
-export async function topOf(config: Config, request: TopRequest, signal: AbortSignal): Promise<Top> {
+export async function topOf(work: Work, request: TopRequest, signal: AbortSignal): Promise<Top> {
+  const { config } = work
   const fromMs = systemClock.now() - request.sinceMs
   const counter = new EventCounter(request.by)
   const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
@@ -175,7 +169,7 @@ export async function topOf(config: Config, request: TopRequest, signal: AbortSi
   const unknownZones = new Map<Zone, Failure>()
   const pages =
     source === undefined
-      ? pagesOfApi({ config, places, fromMs, unknownZones }, signal)
+      ? pagesOfApi({ work, places, fromMs, unknownZones }, signal)
       : pagesOfParts({ config, source, places, unreadable }, signal)
   for await (const events of pages)
     for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
@@ -211,7 +205,7 @@ async function* pagesOfParts(
 }
 
 interface Listings {
-  readonly config: Config
+  readonly work: Work
   readonly places: readonly Place[]
   readonly fromMs: number
   /** Takes the zones that the API does not know. */
@@ -219,25 +213,20 @@ interface Listings {
 }
 
 async function* pagesOfApi(
-  { config, places, fromMs, unknownZones }: Listings,
+  { work, places, fromMs, unknownZones }: Listings,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Event[]> {
-  const runtime = createQuietRuntime()
+  const { reading, runtime } = work
   const { clock, apiClock } = runtime
-  const reading = createReading(config, runtime)
   const deps = { source: explainingZones(reading.source, listZones(reading.clientOf)), clock, apiClock }
-  try {
-    for (const place of places) {
-      if (unknownZones.has(place.zone)) continue
-      try {
-        yield* pagesSince(place, fromMs, deps, signal)
-      } catch (error) {
-        if (!isFailure(error, 'zone_gone')) throw error
-        unknownZones.set(place.zone, error)
-      }
+  for (const place of places) {
+    if (unknownZones.has(place.zone)) continue
+    try {
+      yield* pagesSince(place, fromMs, deps, signal)
+    } catch (error) {
+      if (!isFailure(error, 'zone_gone')) throw error
+      unknownZones.set(place.zone, error)
     }
-  } finally {
-    await reading.close()
   }
 }
 

@@ -4,6 +4,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { createFormat } from '../formats/registry.ts'
+import { whileRequested } from '../maintenance/backfill/while-requested.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import { Planner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
@@ -14,12 +15,11 @@ import type { PumpDeps } from '../pump/session.ts'
 import { failStream } from '../pump/write-failure.ts'
 import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import type { Backend } from './daemon/backend.ts'
-import { closeInOrder, closeTogether } from './close-all.ts'
+import { closeTogether } from './close-all.ts'
 import type { HeldSinks } from './held-sinks.ts'
 import { zonesOf, policyOf } from '../config/planned.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
-import { createReading, type Reading } from './reading.ts'
+import type { Reading } from './reading.ts'
 import { version } from './version.ts'
 
 /** The parts that depend on the configuration: what is read, and where it goes. A reload creates them again. */
@@ -31,8 +31,11 @@ export interface Shipping {
   readonly planner: Planner
   readonly sinks: ReadonlyMap<string, AnySink>
   readonly deps: PumpDeps
-  /** Calls `mayGoOn` after each page. */
-  pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
+  /**
+   * One pump over a planned stream: of a live one while it is due, of a backfill as long as that is wanted. Asks
+   * `mayGoOn` after each page instead, where it is given.
+   */
+  pump(planned: Planned, signal: AbortSignal, mayGoOn?: () => boolean): Promise<Failure | undefined>
   /** Records a failure when no pump could do so. Throws Failure. */
   fail(planned: Planned, failure: Failure): Promise<void>
   /** Reconciles the sinks to the last commit. */
@@ -43,11 +46,11 @@ export interface Shipping {
 /** What a pump needs to know of a planned stream. */
 type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>
 
-/** What shipping takes of a backend; a command without a backend brings its own. */
-interface ShippingOver {
+/** What shipping works over; whoever brings it closes it. */
+export interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
-  readonly limitsOf?: Backend['limitsOf']
+  readonly reading: Reading
   /** Default: the zones of the configuration. */
   readonly zones?: () => readonly Zone[]
   /** Sinks to which nothing may be shipped now. */
@@ -62,7 +65,7 @@ export function createShipping(
   {
     store,
     holder,
-    limitsOf,
+    reading,
     zones = () => zonesOf(config),
     held = () => new Map(),
     delivers = true,
@@ -71,7 +74,6 @@ export function createShipping(
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
-  const reading = createReading(config, runtime, limitsOf)
   const opened = delivers ? config.sinks : []
   const sinks = new Map(opened.map((sink) => [sink.name, openSink(sink, runtime)]))
   const { clock, apiClock, telemetry, tracer } = runtime
@@ -96,22 +98,22 @@ export function createShipping(
     planner: new Planner({ store, clock, turn: setImmediate, apiClock, telemetry, settings }),
     sinks,
     deps,
-    pump({ stream, zone, priority, readRequest, ordering }, mayGoOn, signal) {
-      const job = { stream, zone, sink: sinks.get(stream.sink)!, priority, ordering, mayGoOn }
-      return reconciler.pumping(stream, () =>
-        pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
-      )
+    async pump(planned, signal, given) {
+      const { stream, zone, priority, readRequest, ordering } = planned
+      using _ = priority === 'live' ? reading.gateOf(zone.account).liveBegins() : undefined
+      const pump = (mayGoOn: () => boolean) => {
+        const job = { stream, zone, sink: sinks.get(stream.sink)!, priority, ordering, mayGoOn }
+        return reconciler.pumping(stream, () =>
+          pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
+        )
+      }
+      return given === undefined ? await whileRequested(planned, { store, clock }, pump) : await pump(given)
     },
     async fail({ stream, zone, priority, readRequest, ordering }, failure) {
       const job = { stream, zone, priority, ordering, mayGoOn: () => false }
       await failStream(readRequest === undefined ? job : { ...job, readRequest }, deps, failure)
     },
-    async close() {
-      await closeInOrder(
-        () => closeTogether(sinks.values()),
-        () => reading.close(),
-      )
-    },
+    close: () => closeTogether(sinks.values()),
   }
 }
 

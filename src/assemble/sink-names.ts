@@ -1,4 +1,3 @@
-import { systemClock } from '../clock.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure } from '../domain/failure.ts'
 import { knownSinks, renameSink } from '../maintenance/housekeeping/rename-sink.ts'
@@ -7,7 +6,8 @@ import { policyOf } from '../config/planned.ts'
 import { createHolder } from './quiet-runtime.ts'
 import { createRuntime } from './runtime.ts'
 import { openSink } from './shipping.ts'
-import { openExistingStore, stateName, createLock, openStore } from './state.ts'
+import { stateName, createLock } from './state.ts'
+import { openWork } from './work.ts'
 
 type Renamed =
   | { readonly outcome: 'renamed'; readonly streams: number }
@@ -22,34 +22,34 @@ export async function renameSinkInStore(
 ): Promise<Renamed> {
   const runtime = createRuntime(config, { logLevel: 'warn' })
   const { clock } = runtime
-  const store = await openExistingStore(config, clock)
-  if (store === undefined)
+  await using work = await openWork(config, { store: 'existing', runtime }, signal)
+  const { store, hasStore } = work
+  if (!hasStore)
     throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
-  const lock = createLock(config, clock)
-  const sinkConfig = fileSinkOf(config, from, to)
-  const sink = sinkConfig === undefined ? undefined : openSink({ ...sinkConfig, name: from }, runtime)
-  try {
-    const locked = await lock.acquire()
-    if (!locked.ok) {
-      const why = `another shieldlog runs on this state: ${locked.holder}`
-      throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
-    }
-    const known = await knownSinks(store)
-    if (!known.includes(from)) return { outcome: 'unknown', known }
-    const deps = { store, clock, policy: policyOf(config), holder: createHolder(true), sink }
-    return { outcome: 'renamed', streams: await renameSink(from, to, deps, signal) }
-  } finally {
-    await sink?.close()
-    await lock.release()
-    await store.close()
+  const lock = work.adopt(createLock(config, clock), (each) => each.release())
+  const locked = await lock.acquire()
+  if (!locked.ok) {
+    const why = `another shieldlog runs on this state: ${locked.holder}`
+    throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
   }
+  const known = await knownSinks(store)
+  if (!known.includes(from)) return { outcome: 'unknown', known }
+  const sinkConfig = fileSinkOf(config, from, to)
+  const sink =
+    sinkConfig && work.adopt(openSink({ ...sinkConfig, name: from }, runtime), (each) => each.close())
+  const deps = { store, clock, policy: policyOf(config), holder: createHolder(true), sink }
+  return { outcome: 'renamed', streams: await renameSink(from, to, deps, signal) }
 }
 
 /**
  * Stores that a sink of the configuration is a new one, also where it looks like another under a new name. Throws
  * Failure.
  */
-export async function acceptNewSink(config: Config, sink: SinkConfig): Promise<HeldSinks> {
+export async function acceptNewSink(
+  config: Config,
+  sink: SinkConfig,
+  signal: AbortSignal,
+): Promise<HeldSinks> {
   if (!hasPlace(sink)) {
     const what = `the address of sink ${sink.name} is not known here`
     throw new Failure(
@@ -58,16 +58,12 @@ export async function acceptNewSink(config: Config, sink: SinkConfig): Promise<H
       `${what}: set the variables, or make readable the files, that it uses`,
     )
   }
-  const store = await openStore(config, systemClock)
-  try {
-    const held = await heldSinks(config, store)
-    // Only another path helps a file sink. Nothing is stored of it, so that its remedy keeps naming the old sink.
-    if (sink.type === 'file' && held.has(sink.name)) return held
-    await rememberSinks({ sinks: [sink] }, store)
-    return await heldSinks({ sinks: [sink] }, store)
-  } finally {
-    await store.close()
-  }
+  await using work = await openWork(config, { store: 'created' }, signal)
+  const held = await heldSinks(config, work.store)
+  // Only another path helps a file sink. Nothing is stored of it, so that its remedy keeps naming the old sink.
+  if (sink.type === 'file' && held.has(sink.name)) return held
+  await rememberSinks({ sinks: [sink] }, work.store)
+  return await heldSinks({ sinks: [sink] }, work.store)
 }
 
 /** The configuration may still name the sink by its old name, or already by the new one. */

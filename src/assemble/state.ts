@@ -76,23 +76,6 @@ export async function openExistingStore(config: Config, clock: Clock): Promise<S
   })
 }
 
-/** Opens the existing store, or an empty one in memory, and closes it when the work is done. */
-export async function withStoreToLook<Result>(
-  config: Config,
-  clock: Clock,
-  work: (store: Store, isThere: boolean) => Promise<Result>,
-): Promise<Result> {
-  const existing = await openExistingStore(config, clock)
-  const { keepDays } = config.state
-  const store =
-    existing ?? (await openStore({ ...config, state: { kind: 'sqlite', path: ':memory:', keepDays } }, clock))
-  try {
-    return await work(store, existing !== undefined)
-  } finally {
-    await store.close()
-  }
-}
-
 /** Lists the processes that ship over a Redis, for a process that is not one of them. */
 async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
   const [{ connectRedis }, { livingProcesses }] = await Promise.all([

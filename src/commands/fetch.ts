@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { withListedZones } from '../assemble/zones-for-commands.ts'
+import { openWork } from '../assemble/work.ts'
 import { fetchToStdout, formatNames, formOf, type FetchForm } from '../assemble/look.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { Day } from '../domain/day.ts'
@@ -36,12 +36,13 @@ export function register({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
-      const { config } = await withListedZones(load(command, 'events'), io.signal)
+      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      const { config } = work
       const form: FetchForm =
         sink === undefined ? { format: options.format } : formOf(chooseSinks(config, [sink])[0]!)
       const zones = chooseZones(config, zone)
       try {
-        const refusals = await fetchToStdout(config, { zones, day, form, limit }, io.signal)
+        const refusals = await fetchToStdout(work, { zones, day, form, limit }, io.signal)
         for (const { event, answer } of refusals.slice(0, mostTold))
           io.stderr.write(
             `event ${printable(event.id, 200)} has no ${form.format} format: ${printable(answer)}\n`,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../assemble/zones-for-commands.ts'
-import { withGapTasks } from '../assemble/gaps.ts'
+import { openWork, type Work } from '../assemble/work.ts'
+import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/gap.ts'
 import { zoneLabel } from '../domain/status/problems.ts'
@@ -18,16 +18,18 @@ interface Options extends StoredChoice {
   readonly yes?: boolean
 }
 
+/** There are no gaps where there is no store, and none is made. */
+const needs = { store: 'existing', zones: 'stored' } as const
+
 export function register({ command: gaps, io, exit, load }: Registration): void {
   gaps.addHelpText('after', example('gaps list', 'gaps acknowledge --zone shop'))
   withChoice(gaps.command('list'))
     .description('list lost days, with their time span, reason and acknowledgement')
     .addHelpText('after', example('gaps list --sink siem'))
     .action(async (options: Options, command: Command) => {
-      const { config } = await withStoredZones(load(command, 'state'))
-      const chosen = await withGapTasks(config, async ({ list }) =>
-        storedChoice(config, await list(), options),
-      )
+      await using work = await openWork(load(command, 'state').config, needs, io.signal)
+      const { config, store } = work
+      const chosen = storedChoice(config, await store.catalogue.gaps(), options)
       const { width } = paintFor(io.stdout)
       io.stdout.write(options.json === true ? gapsJson(chosen, config) : listText(chosen, config, width))
     })
@@ -36,8 +38,8 @@ export function register({ command: gaps, io, exit, load }: Registration): void 
     .option('--yes', 'do not ask')
     .addHelpText('after', acknowledgeHelp())
     .action(async (options: Options, command: Command) => {
-      const { config } = await withStoredZones(load(command, 'state'))
-      exit(await acknowledge(config, options, io))
+      await using work = await openWork(load(command, 'state').config, needs, io.signal)
+      exit(await acknowledge(work, options, io))
     })
 }
 
@@ -60,19 +62,18 @@ Example:
 `
 }
 
-async function acknowledge(config: Config, options: Options, io: Io): Promise<number> {
-  return withGapTasks(config, async (tasks) => {
-    const chosen = storedChoice(config, await tasks.list(), options).filter(isOpenGap)
-    if (chosen.length > 0 && !(await isAgreed(chosen, options, io))) {
-      io.stderr.write('nothing was acknowledged\n')
-      return exitCodes.failed
-    }
-    const acknowledged = chosen.length === 0 ? 0 : await tasks.acknowledge(chosen)
-    const text =
-      chosen.length === 0 ? 'no gaps to acknowledge' : `acknowledged ${countOf(acknowledged, 'gap')}`
-    io.stdout.write(options.json === true ? jsonResult({ acknowledged }) : `${text}\n`)
-    return exitCodes.done
-  })
+async function acknowledge({ config, store }: Work, options: Options, io: Io): Promise<number> {
+  const { catalogue } = store
+  const chosen = storedChoice(config, await catalogue.gaps(), options).filter(isOpenGap)
+  if (chosen.length > 0 && !(await isAgreed(chosen, options, io))) {
+    io.stderr.write('nothing was acknowledged\n')
+    return exitCodes.failed
+  }
+  const nowMs = Math.floor(systemClock.now())
+  const acknowledged = chosen.length === 0 ? 0 : await catalogue.acknowledgeGaps(chosen, nowMs)
+  const text = chosen.length === 0 ? 'no gaps to acknowledge' : `acknowledged ${countOf(acknowledged, 'gap')}`
+  io.stdout.write(options.json === true ? jsonResult({ acknowledged }) : `${text}\n`)
+  return exitCodes.done
 }
 
 const mostNamed = 5

@@ -16,7 +16,7 @@ import {
   updateRateLimit,
 } from '../shield/rate-limit.ts'
 import { rateLimitUpdateJsonSchema } from '../shield/rules/update.ts'
-import { withClient } from '../assemble/reading.ts'
+import { openWork } from '../assemble/work.ts'
 import { nameOf } from '../shield/rules/enumerations.ts'
 import type { NotShown, RateLimitRule } from '../shield/rules/rule.ts'
 import { readFile, stat } from 'node:fs/promises'
@@ -71,11 +71,10 @@ async function update(
     return
   }
   const { name } = chooseAccount(config, account)
+  await using work = await openWork(config, {}, io.signal)
+  const client = work.reading.clientOf(name)
   try {
-    const outcome = await withClient(config, name, (client) =>
-      updateRateLimit(client, id, document.value, io.signal),
-    )
-    showOutcome(outcome, json, io)
+    showOutcome(await updateRateLimit(client, id, document.value, io.signal), json, io)
   } catch (error) {
     // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error

@@ -39,7 +39,7 @@ export function register({ command: state, io, exit, load }: Registration): void
     .addHelpText('after', example('state new-sink splunk'))
     .action(async (name: string, _: unknown, command: Command) => {
       const { config } = load(command, 'state')
-      const why = (await acceptNewSink(config, chooseSinks(config, [name])[0]!)).get(name)
+      const why = (await acceptNewSink(config, chooseSinks(config, [name])[0]!, io.signal)).get(name)
       if (why === undefined) {
         io.stdout.write(`${name} is a new sink: all days that the API lists are shipped to it\n`)
         return

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { withListedZones } from '../assemble/zones-for-commands.ts'
+import { openWork } from '../assemble/work.ts'
 import { lineOf, tailEvents, wantedBy } from '../assemble/look.ts'
 import type { Config } from '../config/schema.ts'
 import { unknownWord } from '../domain/event/known-words.ts'
@@ -37,7 +37,8 @@ export function register({ command, io, load }: Registration): void {
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))
     .action(async (options: TailOptions, command: Command) => {
-      const { config } = await withListedZones(load(command, 'events'), io.signal)
+      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      const { config } = work
       const zones = chooseZones(config, options.zone)
       for (const action of options.action ?? []) {
         const why = unknownWord('actions', action)
@@ -58,7 +59,7 @@ export function register({ command, io, load }: Registration): void {
         },
         warn: (text: string) => void io.stderr.write(`${printable(text)}\n`),
       }
-      await tailEvents(config, request, signal)
+      await tailEvents(work, request, signal)
       // The terminal has shown ^C: what is typed next begins a line.
       if (io.stdout.isTTY === true) io.stdout.write('\n')
     })

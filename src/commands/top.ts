@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { withListedZones } from '../assemble/zones-for-commands.ts'
+import { openWork } from '../assemble/work.ts'
 import { topOf, type Top } from '../assemble/look.ts'
 import { messageOf } from '../domain/failure.ts'
 import { printable, cut, pad, widestOf } from '../domain/text/terminal-text.ts'
@@ -40,10 +40,11 @@ export function register({ command, io, exit, load }: Registration): void {
     .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
     .addHelpText('after', example('top --by address --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
-      const { config } = await withListedZones(load(command, 'events'), io.signal)
+      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      const { config } = work
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? {} : { source: sourceOf(config, source) }
-      const top = await topOf(config, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)
+      const top = await topOf(work, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)
       const lines = topLines(top.rows, by, paintFor(io.stdout), io.stdout.isTTY !== true)
       if (top.events > 0) io.stdout.write(`${lines.join('\n')}\n`)
       for (const day of top.leftOut)

@@ -9,7 +9,7 @@ import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
 import { jsonResult, zoneText, countText } from './terminal/text.ts'
 import { paintFor } from './terminal/terminal.ts'
-import { withClient } from '../assemble/reading.ts'
+import { openWork } from '../assemble/work.ts'
 import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/upload-scanning.ts'
 import { barOf, columnLines, widthOf, type Column } from './terminal/table.ts'
 import type { Paint } from './terminal/terminal.ts'
@@ -43,11 +43,11 @@ export function register({ command, io, exit, load }: Registration): void {
 async function readZones(config: Config, zones: readonly Zone[], signal: AbortSignal) {
   const read: ZoneFigures[] = []
   const failures: { readonly zone: Zone; readonly failure: Failure }[] = []
+  await using work = await openWork(config, {}, signal)
   for (const zone of zones) {
     try {
-      const figures = await withClient(config, zone.account, (client) =>
-        readUploadScanning(client, zone.id, signal),
-      )
+      const client = work.reading.clientOf(zone.account)
+      const figures = await readUploadScanning(client, zone.id, signal)
       read.push({ zone, figures })
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error

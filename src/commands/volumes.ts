@@ -13,7 +13,7 @@ import {
   type VolumeInstance,
   type VolumeTemplate,
 } from '../shield/volumes.ts'
-import { withClient } from '../assemble/reading.ts'
+import { openWork } from '../assemble/work.ts'
 import { barOf, columnLines, widthOf, type Column } from './terminal/table.ts'
 import type { Paint } from './terminal/terminal.ts'
 
@@ -32,7 +32,8 @@ export function register({ command, io, exit, load }: Registration): void {
     .action(async ({ app, account, json = false }: VolumeOptions, command: Command) => {
       const { config } = load(command, 'key')
       const { name } = chooseAccount(config, account)
-      const volumes = await withClient(config, name, (client) => listVolumes(client, app, io.signal))
+      await using work = await openWork(config, {}, io.signal)
+      const volumes = await listVolumes(work.reading.clientOf(name), app, io.signal)
       const { items, summary, isWhole } = volumes
       if (json) io.stdout.write(jsonResult({ items, summary, isWhole }))
       else if (items.length > 0) {

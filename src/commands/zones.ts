@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { listAccounts } from '../assemble/reading.ts'
+import { openWork } from '../assemble/work.ts'
+import { listZones } from '../discovery/list-zones.ts'
 import type { Config } from '../config/schema.ts'
 import { messageOf } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
@@ -17,7 +18,8 @@ export function register({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('zones'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { config } = load(command, 'key')
-      const listed = await listAccounts(config, io.signal)
+      await using work = await openWork(config, {}, io.signal)
+      const listed = await listZones(work.reading.clientOf)(config.accounts, io.signal)
       const rows = describeZones(config, listed)
       const { width } = paintFor(io.stdout)
       const isSeveral = config.accounts.length > 1

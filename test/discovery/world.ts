@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { listAccounts } from '../../src/assemble/reading.ts'
+import { createReading } from '../../src/assemble/reading.ts'
+import { listZones } from '../../src/discovery/list-zones.ts'
 import { createRuntime } from '../../src/assemble/runtime.ts'
 import { systemClock } from '../../src/clock.ts'
 import { zonesOf } from '../../src/config/planned.ts'
@@ -42,7 +43,11 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
       ...runtime,
       store,
       schedules,
-      list: (of, which, signal) => listAccounts(of, signal, { runtime, accounts: which }),
+      async list(of, which, signal) {
+        const reading = createReading(of, runtime)
+        onTestFinished(() => reading.close())
+        return listZones(reading.clientOf)(which, signal)
+      },
       changed: () => undefined,
     })
   const first = directory()

@@ -13,7 +13,7 @@ import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
 import { awaitBackend, openBackend } from '../../src/assemble/daemon/open-backend.ts'
 import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
-import { createShipping } from '../../src/assemble/shipping.ts'
+import { openWork } from '../../src/assemble/work.ts'
 import { runInPlace } from '../../src/assemble/backfill.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
@@ -140,8 +140,8 @@ function complain(givenUp: readonly GivenUp[]): void {
 
 /** Makes a backfill of all zones and sinks and reads it in this process, as the command does. */
 async function backfill({ config }: Loaded, range: string): Promise<number> {
-  const backend = await openBackend(config, 'all', runtime)
-  const { store } = backend
+  await using work = await openWork(config, { store: 'created', runtime }, stop.signal)
+  const { store } = work
   wrapStore(store, pass)
   const [from, to] = range.split(':') as [Day, Day]
   const { resend } = values
@@ -156,15 +156,13 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   )
   const id = randomUUID().slice(0, 8)
   if (resend) {
-    const shipping = createShipping(config, runtime, { ...backend, delivers: false })
+    const { deps } = await work.shipping({ delivers: false })
     const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
     for (const { stream } of streams)
-      await unseeDay({ stream, zone: zones.get(stream.zone)! }, shipping.deps, stop.signal)
-    await shipping.close()
+      await unseeDay({ stream, zone: zones.get(stream.zone)! }, deps, stop.signal)
   }
   await store.backfills.add({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
-  const served = await runInPlace({ config, runtime, store, id }, stop.signal)
-  await backend.close()
+  const served = await runInPlace(id, work, stop.signal)
   return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1
 }
 

@@ -16,7 +16,8 @@ import { createDaemonServer } from './daemon-server.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { awaitBackend, openBackend } from './open-backend.ts'
 import { reloadEngine } from './reload.ts'
-import { listAccounts } from '../reading.ts'
+import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
+import { createReading } from '../reading.ts'
 
 interface DaemonOptions {
   readonly runtime: Runtime
@@ -64,12 +65,10 @@ export class Daemon {
     this.#backend = await this.#openBackend(signal)
     this.#trouble = undefined
     await this.#backend.acquire(signal)
-    const { limitsOf } = this.#backend
     const zones = new ZoneDirectory({
       ...this.#runtime,
       ...this.#backend,
-      list: (config, accounts, abort) =>
-        listAccounts(config, abort, { runtime: this.#runtime, accounts, limitsOf }),
+      list: (config, accounts, abort) => this.#list(config, accounts, abort),
       changed: () => this.#prepare(),
     })
     this.#zones = zones
@@ -127,6 +126,16 @@ export class Daemon {
       )
     } catch (error) {
       this.#warn('stop', `cannot close everything: ${messageOf(error)}`)
+    }
+  }
+
+  /** By clients of its own: a configuration that is not in force yet may have other keys. */
+  async #list(config: Config, accounts: Config['accounts'], signal: AbortSignal): Promise<AccountZones[]> {
+    const reading = createReading(config, this.#runtime, this.#backend!.limitsOf)
+    try {
+      return await listZones(reading.clientOf)(accounts, signal)
+    } finally {
+      await reading.close()
     }
   }
 

@@ -8,7 +8,6 @@ import type { Schedule } from '../../ports/process.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe } from '../../status/observe.ts'
 import { planOne } from '../../plan/plan-one.ts'
-import { whileRequested } from '../../maintenance/backfill/while-requested.ts'
 import { statusOf, type StatusInSteps } from '../../status/status.ts'
 import { readFleet, type Fleet } from '../../status/map.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
@@ -21,6 +20,7 @@ import { SinkHolds } from '../held-sinks.ts'
 import type { Runtime } from '../runtime.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
 import { version } from '../version.ts'
+import { createReading } from '../reading.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
 /** Schedules and ships the streams of one configuration, over one store. */
@@ -56,22 +56,19 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const { runtime, backend, zones, readZones, turned, sinkGone } = options
   const { store } = backend
   const holds = new SinkHolds(config, store, runtime)
-  const shipping = createShipping(config, runtime, { ...backend, zones, held: () => holds.held })
+  const reading = createReading(config, runtime, backend.limitsOf)
+  const shipping = createShipping(config, runtime, { ...backend, reading, zones, held: () => holds.held })
   const { clock, apiClock } = runtime
   const { keepDays } = config.state
   const { planner, settings } = shipping
-  const { gateOf } = shipping.reading
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
   const active: Record<Priority, number> = { live: 0, backfill: 0 }
 
   async function pump(planned: PlannedStream, signal: AbortSignal) {
     active[planned.priority]++
-    using _ = planned.priority === 'live' ? gateOf(planned.zone.account).liveBegins() : undefined
     try {
-      const failure = await whileRequested(planned, { store, clock }, (isRequested) =>
-        shipping.pump(planned, isRequested, signal),
-      )
+      const failure = await shipping.pump(planned, signal)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure
     } finally {
@@ -120,7 +117,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
 
   async function pausesOf(): Promise<Fleet['pauses']> {
     const pauses = config.accounts.map(async ({ name }) => {
-      const untilMs = await gateOf(name).pausedUntil()
+      const untilMs = await reading.gateOf(name).pausedUntil()
       return untilMs === undefined ? [] : [{ account: name, until: new Date(untilMs).toISOString() }]
     })
     return (await Promise.all(pauses)).flat()
@@ -131,7 +128,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const figures = createFiguresLoop({
     clock,
     telemetry: runtime.telemetry,
-    source: createFigureSource(shipping.reading.clientOf),
+    source: createFigureSource(reading.clientOf),
     mayRead: backend.readsFigures,
     ...(uploadScanning && {
       uploads: { zones, everyMs: uploadScanning.everyMinutes * minuteMs },
@@ -197,6 +194,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
         () => figures.stop(),
         () => schedule.stop(),
         () => shipping.close(),
+        () => reading.close(),
       )
     },
   }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/audit.ts'
-import { withKnownZones } from '../../assemble/zones-for-commands.ts'
+import { withKnownZones } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Day } from '../../domain/day.ts'
@@ -53,7 +53,7 @@ export function register({ command: audit, io, exit, load }: Registration): void
       // A stop proves nothing: in `audit && …` it must not count as "no difference".
       exit(exitCodes.blind)
       const loaded = load(command, options.repair === true ? 'delivery' : 'comparison')
-      const { config } = await withKnownZones(loaded, io.signal)
+      const config = await withKnownZones(loaded.config, io.signal)
       const named = command.optsWithGlobals<{ config?: string }>().config
       exit(await runAudit(config, options, { named, path: loaded.file }, io))
     })

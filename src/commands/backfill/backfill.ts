@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { withKnownZones } from '../../assemble/zones-for-commands.ts'
+import { withKnownZones } from '../../assemble/work.ts'
 import type { BackfillTasks } from '../../assemble/backfill.ts'
 import type { Loaded } from '../../config/load.ts'
 import { systemClock } from '../../clock.ts'
@@ -59,7 +59,8 @@ export function register(registration: Registration): void {
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
-      const { config } = await withKnownZones(await loaded(options, load, command), io.signal)
+      const { config: configured } = await loaded(options, load, command)
+      const config = await withKnownZones(configured, io.signal)
       if (options.resend === true) checkResend(config, options, io)
       const request = requestOf(config, options)
       if (source !== undefined) {
@@ -165,7 +166,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .option('--watch', 'show progress until it is done')
     .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
     .action(async (id: string, _: unknown, command: Command) => {
-      const { config } = await withKnownZones(await loadToBackfill(load, command), io.signal)
+      const config = await withKnownZones((await loadToBackfill(load, command)).config, io.signal)
       // `backfill` itself has the option too, and parses it wherever it is.
       const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
       const code = await withTasks(config, io, async (tasks, view) => {

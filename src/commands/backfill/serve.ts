@@ -9,7 +9,8 @@ import { paintFor } from '../terminal/terminal.ts'
 import { commandLine } from '../program-name.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-import { openBackfillTasks, shippingProcess, type BackfillTasks } from '../../assemble/backfill.ts'
+import { BackfillTasks, shippingProcess } from '../../assemble/backfill.ts'
+import { openWork } from '../../assemble/work.ts'
 import type { Command } from 'commander'
 import { createBackfillView, type BackfillView } from './view.ts'
 import type { Loaded } from '../../config/load.ts'
@@ -176,13 +177,8 @@ export async function withTasks<Value>(
   const { level, format } = log
   const config: Config = { ...others, log: { ...log, format: format === 'json' ? 'json' : 'pretty' } }
   const view = createBackfillView(config, io, systemClock)
-  const tasks = await openBackfillTasks(config, {
-    logLevel: level === 'info' ? 'warn' : level,
-    ...(view.log !== undefined && { log: view.log }),
-  })
-  try {
-    return await use(tasks, view)
-  } finally {
-    await tasks.close()
-  }
+  await using work = await openWork(config, { store: 'existing' }, io.signal)
+  const logLevel = level === 'info' ? 'warn' : level
+  const tasks = new BackfillTasks(work, { logLevel, ...(view.log !== undefined && { log: view.log }) })
+  return await use(tasks, view)
 }

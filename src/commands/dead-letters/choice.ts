@@ -1,11 +1,6 @@
 import { Option, type Command } from 'commander'
-import {
-  groupsOf,
-  type DeadLetterTasks,
-  type DeadLetterGroup,
-  withDeadLetterTasks,
-} from '../../assemble/dead-letters.ts'
-import { withStoredZones } from '../../assemble/zones-for-commands.ts'
+import { groupsOf, groupsOfCounts, type DeadLetterGroup } from '../../assemble/dead-letters.ts'
+import { openWork, type Work } from '../../assemble/work.ts'
 import type { Needs } from '../../config/resolve.ts'
 import type { Config } from '../../config/schema.ts'
 import type { DeadLetterCount } from '../../domain/event/delivery.ts'
@@ -27,47 +22,42 @@ export interface DeadLetterChoice {
   readonly json?: boolean
 }
 
+/** The existing store: there are no dead letters where there is none, and none is made. */
+export const deadLetterNeeds = { store: 'existing', zones: 'stored' } as const
+
 /** What a command that changes dead letters works with. */
 export interface DeadLetterWork<Options> {
-  readonly config: Config
-  readonly tasks: DeadLetterTasks
+  readonly work: Work
   readonly chosen: readonly DeadLetterGroup[]
   readonly options: Options
   readonly io: Io
 }
 
-/** Runs a command on the dead letters that its options select; the work returns the exit code. */
+/** Runs a command on the dead letters that its options select; `change` returns the exit code. */
 export function workOnDeadLetters<Options extends DeadLetterChoice>(
   command: Command,
   { io, exit, load }: Registration,
   needs: Needs,
-  work: (on: DeadLetterWork<Options>) => Promise<number>,
+  change: (on: DeadLetterWork<Options>) => Promise<number>,
 ): void {
   withDeadLetterChoice(command)
     .option('--json', 'as JSON')
     .action(async (options: Options, parsed: Command) => {
-      const { config } = await withStoredZones(load(parsed, needs))
-      const code = await withDeadLetterTasks(config, async (tasks) => {
-        const chosen = await groupsChosen(config, tasks, options)
-        const found = chosen.flatMap(({ keys }) => keys)
-        const areFound = areIdsFound(found, options, io)
-        const code = await work({ config, tasks, chosen, options, io })
-        return areFound || code !== exitCodes.done ? code : exitCodes.failed
-      })
-      exit(code)
+      await using work = await openWork(load(parsed, needs).config, deadLetterNeeds, io.signal)
+      const chosen = await groupsChosen(work, options)
+      const found = chosen.flatMap(({ keys }) => keys)
+      const areFound = areIdsFound(found, options, io)
+      const code = await change({ work, chosen, options, io })
+      exit(areFound || code !== exitCodes.done ? code : exitCodes.failed)
     })
 }
 
 /** Counts name neither events nor their order: a selection by these reads the dead letters themselves. */
-async function groupsChosen(
-  config: Config,
-  tasks: DeadLetterTasks,
-  options: DeadLetterChoice,
-): Promise<DeadLetterGroup[]> {
+async function groupsChosen({ config, store }: Work, options: DeadLetterChoice): Promise<DeadLetterGroup[]> {
   const { id, reason, limit } = options
   if (id === undefined && reason === undefined && limit === undefined)
-    return tasks.groups(chosenOf(config, await tasks.counts(), options))
-  return groupsOf(chosenOf(config, await tasks.list(), options))
+    return groupsOfCounts(chosenOf(config, await store.deadLetters.counts(), options), store)
+  return groupsOf(chosenOf(config, await store.deadLetters.list(), options))
 }
 
 /** Whether each id of `--id` has a dead letter; names the others on stderr. */

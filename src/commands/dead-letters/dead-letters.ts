@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../../assemble/zones-for-commands.ts'
-import { listDeadLetters, deadLetterReader } from '../../assemble/dead-letters.ts'
+import { openWork } from '../../assemble/work.ts'
+import { deadLetterReader, dropAll, replayDeadLetters } from '../../assemble/dead-letters.ts'
 import { printable, cut, wrap } from '../../domain/text/terminal-text.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import {
   areIdsFound,
   chosenOf,
+  deadLetterNeeds,
   countLines,
   countsOf,
   withDeadLetterChoice,
@@ -32,8 +33,8 @@ export function register(registration: Registration): void {
     .description('list refused events with the reason, the oldest first')
     .addHelpText('after', example('dead-letters list --sink siem'))
     .action(async (options: DeadLetterChoice, command: Command) => {
-      const { config } = await withStoredZones(load(command, 'state'))
-      const deadLetters = chosenOf(config, await listDeadLetters(config), options)
+      await using work = await openWork(load(command, 'state').config, deadLetterNeeds, io.signal)
+      const deadLetters = chosenOf(work.config, await work.store.deadLetters.list(), options)
       if (!areIdsFound(deadLetters, options, io)) exit(exitCodes.failed)
       io.stdout.write(
         options.json === true ? listJson(deadLetters) : listText(deadLetters, paintFor(io.stdout).width),
@@ -118,9 +119,9 @@ async function readChosen(
   command: Command,
   { io, exit, load }: Registration,
 ): Promise<Shown[]> {
-  const { config } = await withStoredZones(load(command, 'state'))
-  const read = deadLetterReader(config)
-  const chosen = chosenOf(config, await listDeadLetters(config), options)
+  await using work = await openWork(load(command, 'state').config, deadLetterNeeds, io.signal)
+  const read = deadLetterReader(work.config)
+  const chosen = chosenOf(work.config, await work.store.deadLetters.list(), options)
   if (!areIdsFound(chosen, options, io)) exit(exitCodes.failed)
   return chosen.map((deadLetter) => {
     const { at, ...rest } = deadLetter
@@ -170,12 +171,12 @@ Example:
 }
 
 async function drop(on: DeadLetterWork<Options>): Promise<number> {
-  const { tasks, chosen, options, io } = on
+  const { work, chosen, options, io } = on
   if (chosen.length > 0 && !(await isAgreed(on))) {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
-  const dropped = (await tasks.drop(chosen, io.signal)).flatMap(({ sink, counts }) =>
+  const dropped = (await dropAll(chosen, work, io.signal)).flatMap(({ sink, counts }) =>
     [...counts].map(([reason, count]) => ({ sink, reason, count })),
   )
   const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
@@ -217,25 +218,19 @@ Example:
   workOnDeadLetters(command, registration, 'sinks', replay)
 }
 
-async function replay({
-  config,
-  tasks,
-  chosen,
-  options,
-  io,
-}: DeadLetterWork<DeadLetterChoice>): Promise<number> {
+async function replay({ work, chosen, options, io }: DeadLetterWork<DeadLetterChoice>): Promise<number> {
   const total = totalOf(chosen.flatMap(({ counts }) => counts))
   if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
   let [done, toldAtMs] = [0, systemClock.monotonic()]
-  const progressed = (_sink: string, tried: number) => {
+  const progressed = (tried: number) => {
     done += tried
     if (systemClock.monotonic() - toldAtMs < tellEveryMs) return
     toldAtMs = systemClock.monotonic()
     io.stderr.write(`${done} of ${total}\n`)
   }
-  const results = await tasks.replay(chosen, progressed, io.signal)
+  const results = await replayDeadLetters(chosen, work, progressed, io.signal)
   // Keeps the report apart from events that a replay ships to stdout.
-  const isToStdout = config.sinks.some(
+  const isToStdout = work.config.sinks.some(
     ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),
   )
   const output = isToStdout ? io.stderr : io.stdout

@@ -21,7 +21,8 @@ import {
   refusal,
 } from './document.ts'
 import { destinations, setInSection } from './settings.ts'
-import { listAccounts } from '../../assemble/reading.ts'
+import { openWork } from '../../assemble/work.ts'
+import { listZones } from '../../discovery/list-zones.ts'
 import { ConfigErrors } from '../../config/errors.ts'
 import { Failure, messageOf, type FailureCode } from '../../domain/failure.ts'
 import { wrapped } from '../terminal/terminal.ts'
@@ -229,7 +230,8 @@ async function listWith(
     if (error instanceof ConfigErrors) throw refusal(error.errors)
     throw error
   }
-  const [account] = await listAccounts(config, io.signal)
+  await using work = await openWork(config, {}, io.signal)
+  const [account] = await listZones(work.reading.clientOf)(config.accounts, io.signal)
   if (account === undefined) throw new UsageError('the environment configures no account')
   return account
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../../assemble/zones-for-commands.ts'
-import { createStatusReader } from '../../assemble/status.ts'
+import { readStatus } from '../../assemble/status.ts'
 import type { SinkConfig, Config } from '../../config/schema.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { commandLine, example } from '../program-name.ts'
@@ -38,16 +37,14 @@ export function register({ command, io, exit, load }: Registration): void {
     .action(async (options: StatusOptions, command: Command) => {
       const { json = false, verbose = false, watch = false } = options
       if (watch) checkWatch(json, io.stdout.isTTY === true)
-      const loaded = await withStoredZones(load(command, 'routes'))
-      const choose = statusChooser(loaded.config, options)
-      const readStatus = createStatusReader(loaded)
-      const hasFilter = chooseSinks(loaded.config, options.sink).some(leavesOut)
-      if (watch) {
-        const read = async () => choose((await readStatus()).status)
-        return watchStatus(read, { verbose, hasFilter }, io)
+      const { config: configured } = load(command, 'routes')
+      const hasFilter = chooseSinks(configured, options.sink).some(leavesOut)
+      const read = async () => {
+        const { status, config, ...rest } = await readStatus(configured, io.signal)
+        return { chosen: statusChooser(config, options)(status), ...rest }
       }
-      const { status, state, hasStore, undecided } = await readStatus()
-      const chosen = choose(status)
+      if (watch) return watchStatus(async () => (await read()).chosen, { verbose, hasFilter }, io)
+      const { chosen, state, hasStore, undecided } = await read()
       if (!hasStore)
         io.stderr.write(
           `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
@@ -88,7 +85,7 @@ export interface StatusChoice {
   readonly sink?: string[]
 }
 
-/** Checks the names once, and returns what leaves only the chosen zones and sinks. Throws UsageError. */
+/** Checks the names, and returns what leaves only the chosen zones and sinks. Throws UsageError. */
 export function statusChooser(config: Config, { zone, sink }: StatusChoice): (status: Status) => Status {
   const zones = new Set(chooseZones(config, zone).map(({ id }) => id))
   const sinks = new Set(chooseSinks(config, sink).map(({ name }) => name))

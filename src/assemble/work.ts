@@ -1,0 +1,183 @@
+import type { Config } from '../config/schema.ts'
+import { listZones, type AccountZones } from '../discovery/list-zones.ts'
+import { discoveringIn, withZones } from '../discovery/with-zones.ts'
+import type { ZoneList } from '../domain/zone-list.ts'
+import type { Clock } from '../ports/process.ts'
+import type { Holder, Store } from '../ports/store.ts'
+import { withHeartbeat } from '../pump/take-stream.ts'
+import type { Backend } from './daemon/backend.ts'
+import { createHolder, createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
+import { createReading, type Reading } from './reading.ts'
+import type { Shipping, ShippingOver } from './shipping.ts'
+import { fleetState, openExistingStore, openStore } from './state.ts'
+
+/** What a command needs to be open, besides what it asks a `Work` for. */
+interface Needs {
+  /** `existing`: the store that there is, else an empty one in memory; `created`: also makes one. */
+  readonly store?: 'existing' | 'created'
+  /**
+   * The zones of accounts that discover theirs. `stored`: those that a run ships, and none of an account that no run has
+   * listed; `known`: the same, else those that the API lists; `listed`: those that the API lists.
+   */
+  readonly zones?: 'stored' | 'known' | 'listed'
+  /** Requests count against the budgets that the processes of a fleet share. */
+  readonly sharesBudgets?: boolean
+  readonly runtime?: QuietRuntime
+}
+
+/** The parts that one command works with, each opened when it is asked for, and closed in reverse order at the end. */
+export class Work implements AsyncDisposable {
+  readonly runtime: QuietRuntime
+  /** Who takes streams, where this command pumps or changes them. */
+  readonly holder: Holder = createHolder(false)
+  /** With the zones that were needed. */
+  config: Config
+  readonly #parts = new AsyncDisposableStack()
+  #store: Store | undefined
+  #hasStore = false
+  #limitsOf: Backend['limitsOf'] | undefined
+  #reading: Reading | undefined
+
+  private constructor(config: Config, runtime: QuietRuntime) {
+    this.config = config
+    this.runtime = runtime
+  }
+
+  /** Throws Failure; what is open by then is closed. */
+  static async open(config: Config, needs: Needs, signal: AbortSignal): Promise<Work> {
+    await using parts = new AsyncDisposableStack()
+    const work = parts.use(new Work(config, needs.runtime ?? createQuietRuntime()))
+    await work.#open(needs, signal)
+    parts.move()
+    return work
+  }
+
+  /** Only where `needs` names it. */
+  get store(): Store {
+    return this.#store!
+  }
+
+  /** False where nothing was ever shipped: the store is an empty one in memory. */
+  get hasStore(): boolean {
+    return this.#hasStore
+  }
+
+  /** The API clients. */
+  get reading(): Reading {
+    this.#reading ??= this.#parts.adopt(createReading(this.config, this.runtime, this.#limitsOf), (reading) =>
+      reading.close(),
+    )
+    return this.#reading
+  }
+
+  /** Makes the store where there is none yet. */
+  async createStore(): Promise<Store> {
+    if (!this.#hasStore) this.#keepStore(await openStore(this.config, this.#clock), true)
+    return this.store
+  }
+
+  /** The same work with another runtime: its clients and sinks are opened anew. */
+  with(runtime: QuietRuntime): Work {
+    const other = new Work(this.config, runtime)
+    other.#store = this.#store
+    other.#hasStore = this.#hasStore
+    other.#limitsOf = this.#limitsOf
+    return this.#parts.use(other)
+  }
+
+  /** Creates what delivers and changes streams; `delivers: false` opens no sink. */
+  async shipping(
+    options: Pick<ShippingOver, 'held' | 'delivers'> & { readonly holder?: Holder } = {},
+  ): Promise<Shipping> {
+    const { createShipping } = await import('./shipping.ts')
+    const { store, reading, holder } = this
+    const shipping = createShipping(this.config, this.runtime, { store, reading, holder, ...options })
+    return this.#parts.adopt(shipping, (each) => each.close())
+  }
+
+  /** Keeps the streams of `holder` taken while it works. */
+  beating<Result>(work: () => Promise<Result>): Promise<Result> {
+    return withHeartbeat({ store: this.store, clock: this.#clock, holder: this.holder }, work)
+  }
+
+  /** Closes a part with the others. */
+  adopt<Part>(part: Part, close: (part: Part) => Promise<unknown>): Part {
+    return this.#parts.adopt(part, async (each) => void (await close(each)))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.disposeAsync()
+  }
+
+  get #clock(): Clock {
+    return this.runtime.clock
+  }
+
+  async #open({ store, zones, sharesBudgets = false }: Needs, signal: AbortSignal): Promise<void> {
+    if (sharesBudgets) await this.#shareBudgets()
+    if (store === 'created') await this.createStore()
+    if (store === 'existing') await this.#openExisting()
+    if (zones !== undefined) this.config = await this.#withZones(zones, signal)
+  }
+
+  async #openExisting(): Promise<void> {
+    const existing = await openExistingStore(this.config, this.#clock)
+    if (existing !== undefined) return this.#keepStore(existing, true)
+    const state = { kind: 'sqlite', path: ':memory:', keepDays: this.config.state.keepDays } as const
+    this.#keepStore(await openStore({ ...this.config, state }, this.#clock), false)
+  }
+
+  #keepStore(store: Store, hasStore: boolean): void {
+    this.#store = this.#parts.adopt(store, (each) => each.close())
+    this.#hasStore = hasStore
+  }
+
+  async #withZones(zones: NonNullable<Needs['zones']>, signal: AbortSignal): Promise<Config> {
+    const accounts = discoveringIn(this.config)
+    if (accounts.length === 0) return this.config
+    const stored = zones === 'listed' ? new Map<string, ZoneList>() : await zoneListsOf(this.store)
+    const isKnown = zones === 'stored' || accounts.every(({ name }) => stored.has(name))
+    if (isKnown) return withZones(this.config, stored)
+    const listed = await listZones(this.reading.clientOf)(accounts, signal)
+    const found = listed.map((each) => [each.account, foundIn(each)] as const)
+    return withZones(this.config, new Map(found))
+  }
+
+  async #shareBudgets(): Promise<void> {
+    const fleet = fleetState(this.config)
+    // SQLite has no budgets that processes share.
+    if (fleet === undefined) return
+    const [{ connectRedis }, { createAccountLimits }] = await Promise.all([
+      import('../redis/connection.ts'),
+      import('../redis/account-limits.ts'),
+    ])
+    const { keyPrefix } = fleet
+    // Without an answer of Redis the gate uses a budget of this process.
+    const client = connectRedis(fleet, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
+    this.#parts.defer(() => client.disconnect())
+    this.#limitsOf = (account, { api: { maxRequestsPerSecond } }) =>
+      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, this.#clock)
+  }
+}
+
+/** Opens what a command needs; `await using` closes it. Throws Failure. */
+export function openWork(config: Config, needs: Needs, signal: AbortSignal): Promise<Work> {
+  return Work.open(config, needs, signal)
+}
+
+/** The lists of zones that the store holds, by account. */
+async function zoneListsOf({ catalogue }: Pick<Store, 'catalogue'>): Promise<Map<string, ZoneList>> {
+  return new Map((await catalogue.zoneLists()).map((list) => [list.account, list]))
+}
+
+function foundIn(listed: AccountZones) {
+  if ('failure' in listed) throw listed.failure
+  return listed
+}
+
+/** The configuration with the zones that a run ships, else with those that the API lists. Throws Failure. */
+export async function withKnownZones(config: Config, signal: AbortSignal): Promise<Config> {
+  if (discoveringIn(config).length === 0) return config
+  await using work = await openWork(config, { store: 'existing', zones: 'known' }, signal)
+  return work.config
+}
