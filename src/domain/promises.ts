@@ -153,3 +153,28 @@ export function keepLatest<Value>(
     },
   }
 }
+
+/**
+ * Works on items in their order, a few at once. No further item is begun once work resolves to false, or throws. Returns
+ * the items that were not begun. Rejects with the first error.
+ */
+export async function fewAtOnce<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<boolean | void>,
+): Promise<readonly Item[]> {
+  const waiting = [...items]
+  let goesOn = true
+  async function workOn(): Promise<void> {
+    for (let item = waiting.shift(); item !== undefined; item = goesOn ? waiting.shift() : undefined) {
+      let isLast = true
+      try {
+        isLast = (await work(item)) === false
+      } finally {
+        goesOn &&= !isLast
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, workOn))
+  return waiting
+}

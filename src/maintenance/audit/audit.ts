@@ -7,7 +7,8 @@ import type { DayListing } from './compare-ledger.ts'
 import type { FilesRepair, FilesRepaired } from '../unsee.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Store } from '../../ports/store.ts'
-import { concernsAccount } from '../read/check.ts'
+import { fewAtOnce } from '../../domain/promises.ts'
+import { Accounts } from '../read/check.ts'
 
 export interface LookDeps {
   /** Throws a Failure when it could not compare. */
@@ -201,44 +202,28 @@ export interface AuditDaysDeps {
   done(audited: TargetAudit): void
 }
 
-/** After this many failures of an account, and no answer, its other days are not read. */
-const enoughFailures = 3
-
 /**
  * Audits a few at once; one that cannot be compared does not stop the others. After `cancelled` it returns, and what
  * was not done by then is not reported.
  */
 export async function auditDays(targets: readonly AuditTarget[], deps: AuditDaysDeps): Promise<void> {
-  const waiting = [...targets]
-  const accounts = new Map<string, { answers: number; failures: Failure[] }>()
-  let isStopped = false
-
-  async function auditNext(target: AuditTarget): Promise<void> {
-    const account = accounts.get(target.zone.account) ?? { answers: 0, failures: [] }
-    accounts.set(target.zone.account, account)
-    const [failure] = account.failures
-    if (account.answers === 0 && failure !== undefined && account.failures.length >= enoughFailures) {
-      deps.done({ target, streams: [], files: [], unrepaired: [], failure })
-      return
+  const accounts = new Accounts()
+  await fewAtOnce(targets, deps.atOnce, async (target) => {
+    const { account } = target.zone
+    const failure = accounts.failureOf(account)
+    try {
+      const audited =
+        failure === undefined
+          ? await deps.audit(target)
+          : { target, streams: [], files: [], unrepaired: [], failure }
+      if (failure === undefined) accounts.note(account, audited.failure)
+      deps.done(audited)
+      return true
+    } catch (error) {
+      if (!isFailure(error, 'cancelled')) throw error
+      return false
     }
-    const audited = await deps.audit(target)
-    if (audited.failure === undefined) account.answers++
-    else if (concernsAccount(audited.failure)) account.failures.push(audited.failure)
-    deps.done(audited)
-  }
-
-  async function work(): Promise<void> {
-    for (let target = waiting.shift(); target !== undefined && !isStopped; target = waiting.shift()) {
-      try {
-        await auditNext(target)
-      } catch (error) {
-        isStopped = true
-        if (!isFailure(error, 'cancelled')) throw error
-      }
-    }
-  }
-
-  await Promise.all(Array.from({ length: Math.min(deps.atOnce, targets.length) }, work))
+  })
 }
 
 /** Minutes, events and lines that all reports of one audit name together. */

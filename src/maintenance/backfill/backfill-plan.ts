@@ -1,6 +1,7 @@
 import type { Backfilled } from '../../domain/plan/backfill.ts'
 import { daysFrom, type Day, endOf, startOf } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
+import { fewAtOnce } from '../../domain/promises.ts'
 import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
@@ -64,13 +65,10 @@ export async function planBackfill(
       deps.apiClock.notBefore(account, lastCommitAtMs)
   }
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
-  const waiting = [...request.zones]
   const streams: Backfilled[] = []
-  async function planNext(): Promise<void> {
-    for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift())
-      streams.push(...(await planZone(zone, { ...request, checkpoints: byKey }, deps, signal)))
-  }
-  await Promise.all(Array.from({ length: askedAtOnce }, planNext))
+  await fewAtOnce(request.zones, askedAtOnce, async (zone) => {
+    streams.push(...(await planZone(zone, { ...request, checkpoints: byKey }, deps, signal)))
+  })
   return {
     ...request,
     streams: streams.sort(byDayAndZone),

@@ -1,6 +1,7 @@
 import type { Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, type Failure, type FailureCode } from '../../domain/failure.ts'
+import { fewAtOnce } from '../../domain/promises.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
@@ -45,8 +46,6 @@ export interface ApiChecked {
   readonly passed: ReadonlyMap<string, number>
 }
 
-/** After this many failures of the whole account, and no answer, its other zones are not read. */
-const enoughFailures = 3
 const askedAtOnce = 8
 
 const accountCodes: readonly FailureCode[] = [
@@ -58,9 +57,26 @@ const accountCodes: readonly FailureCode[] = [
   'throttled',
 ]
 
-/** Whether another zone of the same account would fail for the same reason. */
-export function concernsAccount({ code }: Failure): boolean {
-  return accountCodes.includes(code)
+/** After this many failures of a whole account, and no answer, its other zones are not read. */
+const enoughFailures = 3
+
+/** Which accounts answer: other zones of an account without an answer would fail for the same reason. */
+export class Accounts {
+  readonly #answered = new Set<string>()
+  readonly #failures = new Map<string, Failure[]>()
+
+  /** `failure`: undefined for an answer. */
+  note(account: string, failure?: Failure): void {
+    if (failure === undefined) this.#answered.add(account)
+    else if (accountCodes.includes(failure.code))
+      this.#failures.set(account, [...(this.#failures.get(account) ?? []), failure])
+  }
+
+  /** Why no further zone of the account need be read. */
+  failureOf(account: string): Failure | undefined {
+    const failures = this.#failures.get(account) ?? []
+    return this.#answered.has(account) || failures.length < enoughFailures ? undefined : failures[0]
+  }
 }
 
 /** Reads the first page of today of every zone. Throws only `cancelled`, and bugs. */
@@ -89,48 +105,44 @@ async function checkAccount(
   signal: AbortSignal,
 ): Promise<ZoneProblem[]> {
   const failures: { zone: Zone; failure: Failure }[] = []
-  const waiting = [...zones]
-  let answered = 0
-  const isHopeless = () =>
-    answered === 0 && failures.filter(({ failure }) => concernsAccount(failure)).length >= enoughFailures
+  const accounts = new Accounts()
 
-  async function work(): Promise<void> {
-    for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift()) {
-      try {
-        const beganMs = clock.monotonic()
-        const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
-        const tookMs = Math.round(clock.monotonic() - beganMs)
-        const { events, more } = page
-        const isNewestHere = !more || orderOf(page) === 'newest-first'
-        const newestMs = isNewestHere ? newestOf(events) : -Infinity
-        const newestSeconds = Math.max(0, (clock.steady() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
-        read.push({
-          zone,
-          tookMs,
-          events: events.length,
-          more,
-          ...(Number.isFinite(newestMs) && { newestSeconds }),
-        })
-        for (const [name, wants] of filters)
-          passed.set(name, passed.get(name)! + events.filter((event) => wants(event)).length)
-        page.release()
-        answered++
-        if (page.clockOffsetMs !== undefined) clockOffsets.set(zone.account, page.clockOffsetMs)
-      } catch (error) {
-        if (!isFailure(error) || error.kind === 'cancelled') throw error
-        failures.push({ zone, failure: error })
-      }
-      if (isHopeless()) return
+  async function readZone(zone: Zone): Promise<boolean> {
+    try {
+      const beganMs = clock.monotonic()
+      const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
+      const tookMs = Math.round(clock.monotonic() - beganMs)
+      const { events, more } = page
+      const isNewestHere = !more || orderOf(page) === 'newest-first'
+      const newestMs = isNewestHere ? newestOf(events) : -Infinity
+      const newestSeconds = Math.max(0, (clock.steady() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
+      read.push({
+        zone,
+        tookMs,
+        events: events.length,
+        more,
+        ...(Number.isFinite(newestMs) && { newestSeconds }),
+      })
+      for (const [name, wants] of filters)
+        passed.set(name, passed.get(name)! + events.filter((event) => wants(event)).length)
+      page.release()
+      accounts.note(zone.account)
+      if (page.clockOffsetMs !== undefined) clockOffsets.set(zone.account, page.clockOffsetMs)
+    } catch (error) {
+      if (!isFailure(error) || error.kind === 'cancelled') throw error
+      failures.push({ zone, failure: error })
+      accounts.note(zone.account, error)
     }
+    return accounts.failureOf(zone.account) === undefined
   }
 
-  await Promise.all(Array.from({ length: Math.min(askedAtOnce, zones.length) }, work))
+  const notAsked = await fewAtOnce(zones, askedAtOnce, readZone)
   const groups = [...Map.groupBy(failures, ({ failure }) => failure.code).values()]
   return groups.map((group, index) => ({
     account: group[0]!.zone.account,
     failure: group[0]!.failure,
     zones: group.map(({ zone }) => zone),
-    notAsked: index === 0 ? waiting.length : 0,
+    notAsked: index === 0 ? notAsked.length : 0,
   }))
 }
 
