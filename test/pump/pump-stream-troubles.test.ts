@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import { at, dayAt, stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
+import { shiftDay } from '../../src/domain/day.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
+import { failStream } from '../../src/pump/write-failure.ts'
+import { at, stream } from '../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone, type Stage } from './stage.ts'
 
 const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
 
@@ -229,9 +232,36 @@ describe('events that a sink will never accept', () => {
   })
 })
 
-it('a stream of another day is another stream', async () => {
-  const stage = await staged()
-  await stage.pump()
-  await stage.pump({ stream: { ...stream, day: dayAt('2026-11-19') } })
-  expect(stage.delivered).toHaveLength(12)
+describe('a failure that the pump could not record', () => {
+  it('makes the stream back off, longer each time, and is logged', async () => {
+    const stage = await createStage()
+    stage.script.answer = listingOf([eventAt(0)], 1)
+    const job = { stream, zone, priority: 'live', ordering: unknownOrdering, mayGoOn: () => false } as const
+    const crashed = new Failure('refuse', 'crashed', 'its processes died')
+    const waits: number[] = []
+    for (let times = 0; times < 3; times++) {
+      await failStream(job, stage.deps, crashed)
+      waits.push((await stage.read())!.trouble!.retryAtMs - stage.clock.now())
+    }
+    expect(waits).toEqual([22_500, 45_000, 90_000])
+    expect((await stage.read())?.trouble).toMatchObject({ code: 'crashed', count: 3 })
+    expect(stage.internalEvents.map(({ name }) => name)).toEqual(Array(3).fill('StreamFailed'))
+    // A page that goes through ends it.
+    await stage.clock.advance(100_000)
+    await stage.pump()
+    expect((await stage.read())?.trouble).toBeUndefined()
+  })
+})
+
+it('an entry that is listed under two days is shipped once for each', async () => {
+  const stage = await createStage()
+  stage.script.answer = listingOf([eventAt(1), eventAt(2)], 10)
+  const yesterday = { ...stream, day: shiftDay(stream.day, -1) }
+  for (let turn = 0; turn < 2; turn++) {
+    await stage.pump()
+    await stage.pump({ stream: yesterday })
+    await stage.clock.advance(3_600_000)
+  }
+  expect(stage.requests()).toBeGreaterThan(2)
+  expect(stage.delivered.map(({ id }) => id)).toEqual(['e1', 'e2', 'e1', 'e2'])
 })
