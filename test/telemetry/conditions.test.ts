@@ -1,9 +1,140 @@
+import { assert, constantFrom, integer, array, oneof, property, record, constant } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import { Failure, type FailureCode } from '../../src/domain/failure.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
+import { Conditions } from '../../src/telemetry/conditions.ts'
 import { matching } from './log-lines.ts'
-import { day, failed, minute, setUp, streamOf } from './stage.ts'
+import { day, failed, minute, recovered, setUp, streamOf } from './stage.ts'
+
+describe('a lasting failure', () => {
+  it('is logged when it begins, every ten minutes with counts, and when it ends, in words for an operator', async () => {
+    const { clock, log, emit } = setUp()
+    for (let elapsed = 0; elapsed < 25; elapsed++) {
+      for (let zone = 101; zone < 401; zone++) emit(failed(zone, { retryAtMs: clock.now() + minute }))
+      await clock.advance(minute)
+    }
+    for (let zone = 101; zone < 401; zone++) emit(recovered(zone))
+    const lines = log.lines()
+    expect(lines.map(({ level, phase, msg }) => `${String(level)} ${String(phase)} ${String(msg)}`)).toEqual([
+      'warn begins zone 101 (shop) → archive: no answer within 30 s; next try in 60 s',
+      'warn lasts still after 10 min: account default → archive: no answer in time (3001 times, 300 zones)',
+      'warn lasts still after 20 min: account default → archive: no answer in time (6001 times, 300 zones)',
+      'info ends ended after 25 min: account default → archive: no answer in time (7500 times, 300 zones)',
+    ])
+    expect(lines[0]).toMatchObject({
+      zone: 101,
+      day,
+      sink: 'archive',
+      code: 'timeout',
+      retryAt: '2026-11-20T12:01:00.000Z',
+    })
+    expect(lines[1]).toMatchObject({ zones: 300, count: 3001 })
+  })
+
+  it('is one line for each reason and side, not for each zone', () => {
+    const { log, emit } = setUp()
+    for (let zone = 101; zone < 601; zone++) {
+      emit(failed(zone, { code: 'unauthorised', kind: 'stop', sink: 'archive' }))
+      emit(failed(zone, { code: 'unauthorised', kind: 'stop', sink: 'siem' }))
+    }
+    for (let zone = 101; zone < 601; zone++)
+      emit(failed(zone, { code: 'sink_refuses', kind: 'stop', sink: 'siem' }))
+    for (let zone = 101; zone < 601; zone++) emit(failed(zone, { code: 'store_unavailable' }))
+    const begun = log.lines().filter(({ phase }) => phase === 'begins')
+    expect(begun.map(({ level, code, account, sink }) => [level, code, account, sink])).toEqual([
+      ['error', 'unauthorised', 'default', 'archive'],
+      ['error', 'unauthorised', 'second', 'archive'],
+      ['error', 'sink_refuses', undefined, 'siem'],
+      ['warn', 'store_unavailable', undefined, 'archive'],
+    ])
+  })
+
+  it('ends only when the last stream has recovered', () => {
+    const { log, emit } = setUp()
+    emit(failed(101))
+    emit(failed(102))
+    emit(recovered(101))
+    expect(log.lines()).toHaveLength(1)
+    emit({ name: 'StreamEnded', stream: streamOf(102), as: 'expired' })
+    expect(log.lines().map(({ phase }) => phase)).toEqual(['begins', 'ends'])
+    emit(recovered(102))
+    emit(recovered(102))
+    expect(log.lines()).toHaveLength(2)
+  })
+
+  it('is logged again although only other streams report', async () => {
+    const { clock, log, emit, tick } = setUp()
+    emit(failed(101, { retryAtMs: clock.now() + 60 * minute }))
+    for (let elapsed = 0; elapsed < 31; elapsed++) {
+      await clock.advance(minute)
+      tick()
+    }
+    expect(log.lines().map(({ phase, count }) => [phase, count])).toEqual([
+      ['begins', 1],
+      ['lasts', 1],
+      ['lasts', 1],
+      ['lasts', 1],
+    ])
+  })
+
+  it('expires when the stream is pumped by another process', async () => {
+    const { clock, log, emit, tick } = setUp()
+    emit(failed(101, { retryAtMs: clock.now() + minute }))
+    await clock.advance(17 * minute)
+    tick()
+    expect(log.lines().at(-1)).toMatchObject({
+      phase: 'ends',
+      msg: 'no longer reported after 17 min: account default → archive: no answer in time (1 time)',
+    })
+    emit(recovered(101))
+    expect(log.lines()).toHaveLength(2)
+  })
+
+  it('is logged a few times when it repeats, then only counted', async () => {
+    const { clock, log, emit, tick } = setUp()
+    for (let round = 0; round < 60; round++) {
+      emit(failed(101, { retryAtMs: clock.now() + 1000 }))
+      await clock.advance(2000)
+      emit(recovered(101))
+      await clock.advance(2000)
+    }
+    expect(log.lines().map(({ phase }) => phase)).toEqual(Array(3).fill(['begins', 'ends']).flat())
+    log.clear()
+    await clock.advance(10 * minute)
+    tick()
+    expect(log.lines()).toMatchObject([{ level: 'info', msg: matching(/^ended after .* \(58 times\)$/) }])
+    await clock.advance(20 * minute)
+    tick()
+    emit(failed(101))
+    expect(log.lines()).toHaveLength(2)
+  })
+
+  it('does not log stops, and a throttled account only once', () => {
+    const { clock, log, emit } = setUp()
+    emit(failed(101, { code: 'cancelled', kind: 'cancelled' }))
+    expect(log.lines()).toEqual([])
+    emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
+    emit(failed(101, { code: 'throttled', kind: 'wait' }))
+    expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled'])
+    emit(failed(501, { code: 'throttled', kind: 'wait' }))
+    expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled', 'StreamFailed'])
+  })
+
+  it('is deleted for zones and sinks that are no longer configured', () => {
+    const { log, emit, metrics, known } = setUp()
+    emit(failed(101))
+    emit(failed(102, { sink: 'siem', code: 'sink_refuses', kind: 'stop' }))
+    metrics.prepare({ ...known, zones: known.zones.slice(1), sinks: ['archive'] })
+    log.clear()
+    emit({ name: 'ConfigReloaded', changed: ['zones', 'sinks'], needsRestart: ['server'] })
+    expect(log.lines().map(({ level, event, phase }) => [level, event, phase])).toEqual([
+      ['info', 'StreamFailed', 'ends'],
+      ['info', 'StreamFailed', 'ends'],
+      ['warn', 'ConfigReloaded', undefined],
+    ])
+  })
+})
 
 describe('other conditions', () => {
   it('throttled: over a minute after the last pause', async () => {
@@ -51,27 +182,11 @@ describe('other conditions', () => {
     }
     emit({ name: 'QueueRecovered' })
     emit({ name: 'QueueRecovered' })
-    expect(log.lines().map(({ event, phase, msg }) => [event, phase, msg])).toEqual([
-      [
-        'QueueFailed',
-        'begins',
-        'the queue stands still: the store (redis://h:1/0) failed: connect ECONNREFUSED; shieldlog tries again',
-      ],
-      [
-        'QueueFailed',
-        'begins',
-        'the queue stands still: the store (redis://h:1/0) failed: LOADING; shieldlog tries again',
-      ],
-      [
-        'QueueFailed',
-        'ends',
-        'ended after 60 s: the queue stands still: the store does not answer (12 times)',
-      ],
-      [
-        'QueueFailed',
-        'ends',
-        'ended after 60 s: the queue stands still: the store refuses the work (12 times)',
-      ],
+    expect(log.lines().map(({ phase, msg }) => `${String(phase)} ${String(msg)}`)).toEqual([
+      'begins the queue stands still: the store (redis://h:1/0) failed: connect ECONNREFUSED; shieldlog tries again',
+      'begins the queue stands still: the store (redis://h:1/0) failed: LOADING; shieldlog tries again',
+      'ends ended after 60 s: the queue stands still: the store does not answer (12 times)',
+      'ends ended after 60 s: the queue stands still: the store refuses the work (12 times)',
     ])
   })
 
@@ -83,45 +198,39 @@ describe('other conditions', () => {
     }
     emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: Number.NaN })
     emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -29_000 })
-    expect(log.lines().map(({ level, phase, msg }) => [level, phase, msg])).toEqual([
-      [
-        'warn',
-        'begins',
-        "account default: the clock of this host is 2 min behind the API's; shieldlog uses the API's clock for days; correct the clock of this host",
-      ],
-      ['info', 'ends', matching(/^ended after /)],
+    expect(log.lines()).toMatchObject([
+      {
+        level: 'warn',
+        phase: 'begins',
+        msg: matching(/this host is 2 min behind the API's; .*; correct the/),
+      },
+      { level: 'info', phase: 'ends', msg: matching(/^ended after /) },
     ])
   })
 
-  it.each([
-    ['TickFailed', { name: 'TickFailed', error: new Error('boom') }],
-    ['FileShort', { name: 'FileShort', sink: 'archive', part: 'p', expected: 9, found: 3 }],
-    ['Warned', { name: 'Warned', about: 'config', text: 'unknown SHIELDLOG_X' }],
-    [
-      'GapFound',
-      {
-        name: 'GapFound',
-        gap: { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'unreadable', recordedAt: 2 },
-      },
-    ],
-  ] satisfies [string, InternalEvent][])(
-    '%s repeated: logged at once, then every ten minutes with a count',
-    async (_, internalEvent) => {
-      const { clock, log, emit, tick } = setUp()
-      for (let elapsed = 0; elapsed < 12; elapsed++) {
-        emit(internalEvent)
-        await clock.advance(minute)
-      }
-      expect(log.lines().map(({ count }) => count)).toEqual([1, 11])
-      for (let elapsed = 0; elapsed < 30; elapsed++) {
-        await clock.advance(minute)
-        tick()
-      }
-      expect(log.lines().map(({ count }) => count)).toEqual([1, 11, 12])
-      emit(internalEvent)
-      expect(log.lines()).toHaveLength(4)
+  it.each<InternalEvent>([
+    { name: 'TickFailed', error: new Error('boom') },
+    { name: 'FileShort', sink: 'archive', part: 'p', expected: 9, found: 3 },
+    { name: 'Warned', about: 'config', text: 'unknown SHIELDLOG_X' },
+    {
+      name: 'GapFound',
+      gap: { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'unreadable', recordedAt: 2 },
     },
-  )
+  ])('$name repeated: logged at once, then every ten minutes with a count', async (internalEvent) => {
+    const { clock, log, emit, tick } = setUp()
+    for (let elapsed = 0; elapsed < 12; elapsed++) {
+      emit(internalEvent)
+      await clock.advance(minute)
+    }
+    expect(log.lines().map(({ count }) => count)).toEqual([1, 11])
+    for (let elapsed = 0; elapsed < 30; elapsed++) {
+      await clock.advance(minute)
+      tick()
+    }
+    expect(log.lines().map(({ count }) => count)).toEqual([1, 11, 12])
+    emit(internalEvent)
+    expect(log.lines()).toHaveLength(4)
+  })
 
   it('reports repeated ids once', async () => {
     const { clock, log, emit } = setUp()
@@ -152,5 +261,88 @@ describe('other conditions', () => {
     log.clear()
     emit(failed(101))
     expect(log.lines()).toMatchObject([{ event: 'StreamFailed', phase: 'begins' }])
+  })
+})
+
+const tenMinutesMs = 600_000
+
+const members = constantFrom('a', 'a', 'a', 'b', 'c')
+/** Mostly seconds, so that things come and go within ten minutes; now and then minutes. */
+const waits = oneof(
+  { arbitrary: integer({ min: 0, max: 3000 }), weight: 9 },
+  { arbitrary: integer({ min: 0, max: 400_000 }), weight: 1 },
+)
+const step = oneof(
+  record({ does: constant('report' as const), group: constantFrom('x', 'y'), member: members }),
+  record({ does: constant('leave' as const), member: members }),
+  record({ does: constant('end' as const) }),
+  record({
+    does: constant('wait' as const),
+    ms: waits,
+  }),
+)
+
+interface Line {
+  readonly atMs: number
+  readonly phase: unknown
+}
+
+describe('conditions with random reports', () => {
+  it('begin before they last, end after they began, and never flood the log', () => {
+    assert(
+      property(array(step, { maxLength: 200, size: 'max' }), (steps) => {
+        let nowMs = 0
+        const told = new Map<string, Line[]>([
+          ['x', []],
+          ['y', []],
+        ])
+        const conditions = new Conditions({
+          nowMs: () => nowMs,
+          tell: (_level, _event, _message, fields) =>
+            told.get(String(fields?.['group']))!.push({ atMs: nowMs, phase: fields?.['phase'] }),
+        })
+        /** The model: which member has which condition. */
+        const place = new Map<string, string>()
+        for (const one of steps) {
+          if (one.does === 'wait') nowMs += one.ms
+          if (one.does === 'leave') {
+            conditions.leave('StreamFailed', one.member)
+            place.delete(one.member)
+          }
+          if (one.does === 'end') {
+            conditions.leave('StreamFailed')
+            place.clear()
+          }
+          if (one.does === 'report') {
+            const { group, member } = one
+            conditions.report('StreamFailed', 'warn', {
+              group,
+              member,
+              message: 'fails',
+              about: group,
+              fields: { group },
+              hasEnd: true,
+              fadesAfterMs: Number.POSITIVE_INFINITY,
+            })
+            place.set(member, group)
+          }
+          conditions.turn()
+          for (const group of told.keys())
+            expect(conditions.stands('StreamFailed', group)).toBe([...place.values()].includes(group))
+        }
+        for (const lines of told.values()) {
+          for (const [index, { atMs, phase }] of lines.entries()) {
+            const before = lines[index - 1]
+            if (phase === 'begins') expect(before?.phase ?? 'ends').toBe('ends')
+            if (phase === 'ends') expect(before).toBeDefined()
+            if (phase === 'lasts') expect(atMs - before!.atMs).toBeGreaterThanOrEqual(tenMinutesMs)
+            const recent = lines.filter((line) => line.atMs > atMs - tenMinutesMs && line.atMs <= atMs)
+            expect(recent.filter((line) => line.phase === 'begins').length).toBeLessThanOrEqual(3)
+            expect(recent.length).toBeLessThanOrEqual(8)
+          }
+        }
+      }),
+      { numRuns: 150 },
+    )
   })
 })

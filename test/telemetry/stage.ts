@@ -1,9 +1,9 @@
 import type { Day } from '../../src/domain/day.ts'
-import { Failure } from '../../src/domain/failure.ts'
-import type { FailureCode, FailureKind } from '../../src/domain/failure.ts'
+import { Failure, type FailureCode, type FailureKind } from '../../src/domain/failure.ts'
+import type { StateSnapshot } from '../../src/domain/plan/snapshot.ts'
+import type { Zone } from '../../src/domain/stream.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
-import type { LogLevel } from '../../src/telemetry/logger.ts'
+import { createLogger, type LogLevel } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
@@ -23,7 +23,7 @@ export function setUp(level: LogLevel = 'info', zoneCount = 500) {
     account: index < 400 ? 'default' : 'second',
   }))
   const known = { zones, sinks: ['archive', 'siem'], accounts: ['default', 'second'] }
-  metrics.prepare(known)
+  if (zoneCount > 0) metrics.prepare(known)
   const telemetry = createTelemetry({
     logger: createLogger({ level, format: 'json', stream: log }),
     metrics,
@@ -69,4 +69,37 @@ export function failed(
 
 export function recovered(zone: number, sink = 'archive'): InternalEvent {
   return { name: 'StreamRecovered', stream: streamOf(zone, sink), failures: 3, seconds: 90 }
+}
+
+export const shop: Zone = { id: 101, name: 'shop', account: 'default' }
+export const blog: Zone = { id: 102, name: 'blog', account: 'default' }
+export const known = { zones: [shop, blog], sinks: ['archive', 'siem'], accounts: ['default'] }
+export const stream = { zone: 101, day, sink: 'siem' }
+
+/** Without zones and sinks until a test prepares the metrics with those that it knows. */
+export function setUpMetrics() {
+  return setUp('silent', 0)
+}
+
+export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lagSeconds = 5): StateSnapshot {
+  const routes = zones.flatMap(({ id }) =>
+    sinks.map((sink) => ({
+      zone: id,
+      sink,
+      lagSeconds,
+      caughtUpAtMs: 1_800_000_000_500,
+      newestMs: undefined,
+      timeToLossSeconds: 90_000,
+      delivered: 30,
+      gaps: 2,
+    })),
+  )
+  return {
+    routes,
+    leftGaps: [],
+    streams: { open: 4, settling: 3, complete: 2, expired: 1 },
+    refusedAccounts: [],
+    deadLetters: [{ sink: 'siem', count: 7 }],
+    queues: [{ priority: 'live', state: 'waiting', jobs: 9 }],
+  }
 }

@@ -73,26 +73,6 @@ describe('emit', () => {
     ).toBe(true)
   })
 
-  it('keeps the order of what happens', () => {
-    const { log, emit } = setUp()
-    emit({ name: 'Started', version: '1.2.3', zones: 2, sinks: ['archive'], state: 'sqlite:./var/x.db' })
-    emit({ name: 'ServerListening', address: 'http://127.0.0.1:9871' })
-    emit(failed(101))
-    emit({ name: 'ConfigRefused', errors: ['poll.everySeconds: -1', 'zones: none'] })
-    emit({ name: 'Stopping', signal: 'SIGTERM' })
-    emit({ name: 'Stopped' })
-    expect(log.lines().map(({ event }) => event)).toEqual([
-      'Started',
-      'ServerListening',
-      'StreamFailed',
-      'ConfigRefused',
-      'Stopping',
-      'Stopped',
-    ])
-    const times = log.lines().map(({ time }) => String(time))
-    expect(times).toEqual([...times].sort())
-  })
-
   it('escapes hostile text in a line', () => {
     const hostile = 'x\n{"level":"info","event":"Forged"}\u001b]0;owned\u0007\u009b2J\u202e'
     const { log, emit } = setUp('trace')

@@ -1,9 +1,17 @@
-import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type TracerProvider,
+} from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { parseDay } from '../../src/domain/day.ts'
 import type { SpanFacts } from '../../src/domain/span.ts'
-import { createTickTracing, createTracer } from '../../src/telemetry/tracing.ts'
+import { createTickTracing, createTracer, flushSpans } from '../../src/telemetry/tracing.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { registerRecorder, unregisterRecorder, type RecordedSpan } from './span-recorder.ts'
 
@@ -15,7 +23,8 @@ const told = {
   'shieldlog.priority': 'live',
 }
 const late = new Failure('retry', 'timeout', 'secret text')
-const startMs = Date.parse('2026-11-20T12:00:00Z')
+/** The SDK takes a time before the start of the process for one of the monotonic clock. */
+const startMs = Date.parse('2126-11-20T12:00:00Z')
 
 describe('without a recorder', () => {
   it('passes values and errors through', async () => {
@@ -183,12 +192,12 @@ describe('a recorder', () => {
   })
 })
 
+const fail = (): never => {
+  throw new Error('the recorder is broken')
+}
+
 describe('a recorder that fails', () => {
   afterEach(unregisterRecorder)
-
-  const fail = (): never => {
-    throw new Error('the recorder is broken')
-  }
 
   it('while spans are created stops nothing', async () => {
     registerRecorder(() => undefined)
@@ -225,4 +234,43 @@ describe('a recorder that fails', () => {
     await expect(span('commit', facts, () => Promise.reject(late))).rejects.toBe(late)
     expect(context.active()).toBe(ROOT_CONTEXT)
   }
+})
+
+describe('the end of a process', () => {
+  afterEach(() => trace.disable())
+
+  /** An SDK, as far as flushing sees one. */
+  function provide(forceFlush: unknown): void {
+    const getTracer = trace.getTracer.bind(trace)
+    trace.setGlobalTracerProvider({ getTracer, forceFlush } as TracerProvider)
+  }
+
+  it('requests a flush once, and waits for its end', async () => {
+    let asked = 0
+    provide(async () => void asked++)
+    const clock = createFakeClock()
+    await flushSpans(1_000, clock)
+    expect([asked, clock.sleeping()]).toEqual([1, 0])
+  })
+
+  it('waits for a collector that does not answer up to a limit', async () => {
+    provide(() => new Promise(() => undefined))
+    const clock = createFakeClock()
+    let isDone = false
+    const flushing = flushSpans(1_000, clock).then(() => (isDone = true))
+    await clock.advance(999)
+    expect(isDone).toBe(false)
+    await clock.advance(1)
+    await flushing
+  })
+
+  it.each([
+    ['throws', fail],
+    ['rejects', () => Promise.reject(new Error('away'))],
+    ['gives no promise', () => 7],
+    ['is none', 'forceFlush'],
+  ])('accepts a flush that %s', async (_, forceFlush) => {
+    provide(forceFlush)
+    await expect(flushSpans(1_000, createFakeClock())).resolves.toBeUndefined()
+  })
 })

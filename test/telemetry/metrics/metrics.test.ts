@@ -1,11 +1,15 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import type { StateSnapshot } from '../../../src/domain/plan/snapshot.ts'
+import type { Zone } from '../../../src/domain/stream.ts'
+import { labelText, metricText } from '../../../src/telemetry/metrics/exposition.ts'
 import { metricDefinitions } from '../../../src/telemetry/metrics/metric-definitions.ts'
-import { parseExposition, valueOf } from './exposition.ts'
 import { promtoolAvailable } from '../../prometheus/promtool.ts'
 import { runCommand } from '../../setup/run-command.ts'
-import { day, known, setUpMetrics, shop, snapshotOf, stream } from '../known.ts'
+import { blog, day, known, setUpMetrics, shop, snapshotOf, stream } from '../stage.ts'
+import { parseExposition, valueOf } from './exposition.ts'
 
 describe('metrics', () => {
   it('has every name of the contract, with its labels', async () => {
@@ -20,7 +24,8 @@ describe('metrics', () => {
       build_info{version} zone_info{zone,name,account} stream_failures_total{sink,code}`
     const { metrics } = setUpMetrics()
     metrics.readState(() => Promise.resolve(snapshotOf([], [])))
-    const families = parseExposition(await metrics.text())
+    const text = await metrics.text()
+    const families = parseExposition(text)
     for (const entry of contract.split(/\s+/)) {
       const [, name, labels] = /^(\w+)\{(.*)\}$/.exec(entry)!
       const definition = metricDefinitions.find((one) => one.name === name)
@@ -30,30 +35,15 @@ describe('metrics', () => {
         help: definition!.help,
       })
     }
-    for (const { name, type, help } of metricDefinitions) {
-      expect(name.endsWith('_total'), name).toBe(type === 'counter')
-      expect(help).toMatch(/^[^\n]{20,}$/)
-    }
+    for (const { help } of metricDefinitions) expect(help).toMatch(/^[^\n\\]{20,}$/)
     expect(valueOf(families, 'shieldlog_build_info', { version: '1.2.3' })).toBe(1)
     expect([...families.keys()].some((name) => name.startsWith('process_'))).toBe(true)
     expect([...families.keys()].some((name) => name.startsWith('nodejs_'))).toBe(true)
-  })
-
-  it('has each name once in OpenMetrics too', async () => {
-    const { metrics } = setUpMetrics()
-    metrics.readState(() => Promise.resolve(snapshotOf([], [])))
-    const text = await metrics.text()
-    const families = [...parseExposition(text).values()]
-    for (const { name, type } of families) expect(name.endsWith('_total'), name).toBe(type === 'counter')
-    // There a counter is named without its suffix.
-    const names = families.map(({ name }) => name.replace(/_total$/, ''))
+    // In OpenMetrics a counter is named without its suffix.
+    for (const [name, { type }] of families) expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    const names = [...families.keys()].map((name) => name.replace(/_total$/, ''))
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
-  })
-
-  it.skipIf(!promtoolAvailable())('passes `promtool check metrics`', async () => {
-    const { metrics } = setUpMetrics()
-    metrics.readState(() => Promise.resolve(snapshotOf([], [])))
-    await runCommand('promtool', ['check', 'metrics'], { input: (await metrics.text()).join('') })
+    if (promtoolAvailable()) await runCommand('promtool', ['check', 'metrics'], { input: text.join('') })
   })
 
   it('have name and account of each configured zone', async () => {
@@ -207,5 +197,151 @@ describe('metrics', () => {
     expect(perZone.size).toBe(500)
     expect(Math.max(...perRoute.values()) + Math.max(...perZone.values())).toBeLessThanOrEqual(25)
     expect(valueOf(families, 'shieldlog_zone_lag_seconds', { zone: '500', sink: 'siem' })).toBe(5)
+  })
+})
+
+describe('the gauges of shared state', () => {
+  const route = { zone: '101', sink: 'siem' }
+
+  it('are read from the store, only for configured zones and sinks', async () => {
+    const { metrics } = setUpMetrics()
+    metrics.prepare(known)
+    const gone: Zone = { id: 999, name: 'gone', account: 'default' }
+    const snapshot = snapshotOf([shop, blog, gone], [...known.sinks, 'old'])
+    const routes = snapshot.routes.map((one) =>
+      one.zone === 102 ? { ...one, newestMs: 1_800_000_000_250, timeToLossSeconds: Infinity } : one,
+    )
+    const leftGaps = [{ zone: 77, sink: 'retired', gaps: 3 }]
+    metrics.readState(() => Promise.resolve({ ...snapshot, routes, leftGaps }))
+    const families = parseExposition(await metrics.text())
+    const value = (name: string, labels: Record<string, string>) =>
+      valueOf(families, `shieldlog_${name}`, labels)
+    expect(families.get('shieldlog_zone_lag_seconds')!.samples).toHaveLength(4)
+    expect(value('zone_caught_up_timestamp_seconds', route)).toBe(1_800_000_000.5)
+    expect(value('zone_newest_event_timestamp_seconds', route)).toBeUndefined()
+    expect(value('zone_newest_event_timestamp_seconds', { ...route, zone: '102' })).toBe(1_800_000_000.25)
+    expect(value('time_to_loss_seconds', { ...route, zone: '102' })).toBe(Infinity)
+    expect(value('gaps', route)).toBe(2)
+    expect(value('gaps', { zone: '77', sink: 'retired' })).toBe(3)
+    expect(value('streams', { state: 'settling' })).toBe(3)
+    expect(value('dead_letters', { sink: 'siem' })).toBe(7)
+    expect(value('queue_jobs', { priority: 'live', state: 'waiting' })).toBe(9)
+    expect(value('state_up', {})).toBe(1)
+  })
+
+  it('are read once in a few seconds', async () => {
+    const { metrics, clock } = setUpMetrics()
+    metrics.prepare(known)
+    let asked = 0
+    metrics.readState(() => {
+      asked++
+      return Promise.resolve(snapshotOf(known.zones, known.sinks))
+    })
+    await Promise.all([metrics.text(), metrics.text(), metrics.text()])
+    await metrics.text()
+    expect(asked).toBe(1)
+    await clock.advance(2000)
+    const families = parseExposition(await metrics.text())
+    expect(valueOf(families, 'shieldlog_zone_lag_seconds', route)).toBe(7)
+    expect(asked).toBe(1)
+    await clock.advance(1000)
+    await metrics.text()
+    expect(asked).toBe(2)
+    expect(clock.sleeping()).toBe(0)
+  })
+
+  it('are absent when the store fails, except lag, which keeps growing', async () => {
+    const fail = () => Promise.reject(new Error('store down'))
+    const { metrics, clock } = setUpMetrics()
+    metrics.prepare(known)
+    let read: () => Promise<StateSnapshot> = fail
+    metrics.readState(() => read())
+    const never = parseExposition(await metrics.text())
+    expect(valueOf(never, 'shieldlog_state_up')).toBe(0)
+    expect(never.get('shieldlog_zone_lag_seconds')!.samples).toEqual([])
+
+    read = () => Promise.resolve(snapshotOf(known.zones, known.sinks))
+    await clock.advance(3000)
+    expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_state_up')).toBe(1)
+    read = fail
+    await clock.advance(100_000)
+    const down = parseExposition(await metrics.text())
+    expect(valueOf(down, 'shieldlog_state_up')).toBe(0)
+    expect(valueOf(down, 'shieldlog_zone_lag_seconds', route)).toBe(105)
+    expect(valueOf(down, 'shieldlog_time_to_loss_seconds', route)).toBe(89_900)
+    for (const name of ['streams', 'gaps', 'dead_letters', 'queue_jobs', 'zone_caught_up_timestamp_seconds'])
+      expect(down.get(`shieldlog_${name}`)!.samples, name).toEqual([])
+    expect(valueOf(down, 'shieldlog_events_late_total', route)).toBe(0)
+  })
+
+  it('delay a scrape by at most four seconds when the store hangs, and read it every 15 seconds', async () => {
+    const { metrics, clock } = setUpMetrics()
+    metrics.prepare(known)
+    const questions: ((snapshot: StateSnapshot) => void)[] = []
+    metrics.readState(() => new Promise((resolve) => questions.push(resolve)))
+    const first = metrics.text()
+    await clock.untilSleeping()
+    await clock.advance(4000)
+    expect(valueOf(parseExposition(await first), 'shieldlog_state_up')).toBe(0)
+
+    await clock.advance(11_000)
+    const second = metrics.text()
+    await clock.untilSleeping()
+    expect(questions).toHaveLength(2)
+    questions[1]!(snapshotOf(known.zones, known.sinks, 1))
+    expect(valueOf(parseExposition(await second), 'shieldlog_zone_lag_seconds', route)).toBe(1)
+
+    // The abandoned answer is older than what is known by now.
+    questions[0]!(snapshotOf(known.zones, known.sinks, 77))
+    expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_zone_lag_seconds', route)).toBe(1)
+    expect(clock.sleeping()).toBe(0)
+  })
+})
+
+describe('the text format', () => {
+  it('has each series with its labels and value', async () => {
+    const hostile = { x: 'quote " back \\ line\n', y: '' }
+    const gauge = { name: 'a', help: 'a', type: 'gauge' }
+    const series = [
+      [labelText({ y: 'ü', x: 'plain' }, ['x', 'y']), Infinity],
+      [labelText(hostile), 1e-7],
+      ['', -1],
+    ] as const
+    const families = parseExposition(await metricText(gauge, series, () => Promise.resolve()))
+    expect(valueOf(families, 'a', { x: 'plain', y: 'ü' })).toBe(Infinity)
+    expect(valueOf(families, 'a', hostile)).toBe(1e-7)
+    expect(valueOf(families, 'a')).toBe(-1)
+  })
+
+  it('writes a metric anew once it has changed, also while it was being written', async () => {
+    const { metrics, clock } = setUpMetrics()
+    const zones = Array.from({ length: 1000 }, (_, index) => ({
+      id: index + 1,
+      name: '',
+      account: 'default',
+    }))
+    metrics.prepare({ ...known, zones })
+    const value = (text: readonly string[]) =>
+      valueOf(parseExposition(text), 'shieldlog_events_fetched_total', { zone: '1' })
+    const meanwhile = metrics.text()
+    // So many that the event loop turns while they are written.
+    await clock.advance(1000)
+    await setImmediate()
+    metrics.count('events_fetched_total', { zone: '1' }, 4)
+    expect(value(await meanwhile)).toBe(0)
+    expect(value(await metrics.text())).toBe(4)
+  })
+
+  it('writes a histogram with the sums of its buckets', async () => {
+    const { metrics } = setUpMetrics()
+    metrics.prepare(known)
+    const labels = { sink: 'siem', priority: 'live' }
+    metrics.count('event_delay_seconds', labels, [0.5, 3, 3, 70])
+    metrics.count('event_delay_seconds', { ...labels, sink: 'unknown' }, 1)
+    const families = parseExposition(await metrics.text())
+    const value = (part: string, more = {}) =>
+      valueOf(families, `shieldlog_event_delay_seconds${part}`, { ...more, ...labels })
+    const buckets = ['1', '5', '60', '+Inf'].map((le) => value('_bucket', { le }))
+    expect([...buckets, value('_sum'), value('_count')]).toEqual([1, 3, 3, 4, 76.5, 4])
   })
 })
