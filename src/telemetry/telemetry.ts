@@ -2,17 +2,28 @@ import { messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import { Conditions } from './conditions.ts'
-import { internalEvents } from './internal-events.ts'
-import type { About, Definition } from './internal-events/definition.ts'
+import type { About, Definition, Definitions } from './internal-events/definition.ts'
 import type { Fields, Logger } from './logger.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { streamPhrase, zonePhrase } from './phrases.ts'
+import { apiInternalEvents } from './internal-events/api.ts'
+import { processInternalEvents } from './internal-events/process.ts'
+import { sinkInternalEvents } from './internal-events/sinks.ts'
+import { streamInternalEvents } from './internal-events/streams.ts'
 
 export interface TelemetryDeps {
   readonly logger: Logger
   /** Prepared with the configuration: its zones give messages their names. */
   readonly metrics: Metrics
   readonly clock: Clock
+}
+
+/** Every internal event has a definition; the compiler reports a missing one. */
+export const internalEvents: Definitions<InternalEvent['name']> = {
+  ...processInternalEvents,
+  ...apiInternalEvents,
+  ...streamInternalEvents,
+  ...sinkInternalEvents,
 }
 
 /** Updates the metrics and writes the line of each internal event. `emit` never throws. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { internalEvents } from '../../src/telemetry/internal-events.ts'
+import { internalEvents } from '../../src/telemetry/telemetry.ts'
 import { metricDefinitions } from '../../src/telemetry/metrics/metric-definitions.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 

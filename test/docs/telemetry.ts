@@ -1,4 +1,4 @@
-import { internalEvents } from '../../src/telemetry/internal-events.ts'
+import { internalEvents } from '../../src/telemetry/telemetry.ts'
 import { metricDefinitions, metricPrefix } from '../../src/telemetry/metrics/metric-definitions.ts'
 import { markdownTable } from './table.ts'
 

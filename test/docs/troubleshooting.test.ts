@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { internalEvents } from '../../src/telemetry/internal-events.ts'
+import { internalEvents } from '../../src/telemetry/telemetry.ts'
 import { failureCodes } from '../../src/domain/failure.ts'
 import { earlyEndCode } from '../../src/domain/plan/route-state.ts'
 import { projectFolder } from '../setup/project-folder.ts'

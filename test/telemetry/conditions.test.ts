@@ -99,7 +99,7 @@ describe('a lasting failure', () => {
       emit(recovered(101))
       await clock.advance(2000)
     }
-    expect(log.lines().map(({ phase }) => phase)).toEqual(Array(3).fill(['begins', 'ends']).flat())
+    expect(log.lines().map(({ phase }) => phase)).toEqual([1, 2, 3].flatMap(() => ['begins', 'ends']))
     log.clear()
     await clock.advance(10 * minute)
     tick()

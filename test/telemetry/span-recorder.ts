@@ -1,4 +1,11 @@
-import { context, propagation, trace, type Attributes, type SpanKind } from '@opentelemetry/api'
+import {
+  context,
+  propagation,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type SpanKind,
+} from '@opentelemetry/api'
 import { NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
 /** A span as it ended. */
@@ -46,6 +53,6 @@ function recorded(span: ReadableSpan): RecordedSpan {
     isParentRemote: parentSpanContext?.isRemote === true,
     startTime: startTime[0] * 1000 + startTime[1] / 1e6,
     attributes,
-    status: status.code === 0 ? undefined : status.code,
+    status: status.code === SpanStatusCode.UNSET ? undefined : status.code,
   }
 }

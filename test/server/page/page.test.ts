@@ -1,70 +1,37 @@
 import { describe, expect, it } from 'vitest'
-import { endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { shiftDay } from '../../../src/domain/day.ts'
 import { cellStates } from '../../../src/domain/status/status-views.ts'
-import { at, minuteMs, today } from '../../domain/builders.ts'
+import { minuteMs, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { eventAt } from '../../pump/stage.ts'
 import { serveWorld } from './browser.ts'
 import { cell, texts, usePages } from './pages.ts'
-import { change, readDay, story, storyZones, trouble } from './story.ts'
-import { emptyWorld } from './world.ts'
+import { change, readDay, story, storyZones } from './story.ts'
+import { emptyWorld, viewsOf } from './world.ts'
 
 const shop = { zone: 101, sink: 'siem', day: today }
 const yesterday = shiftDay(today, -1)
-const old = shiftDay(today, -8)
 
 describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
   const { show, servers } = usePages()
 
-  it('shows every state of a day as soon as the store has it', async () => {
-    const world = emptyWorld({ zones: [storyZones[0]!], sinks: ['siem'] })
-    const { page, again } = await show(world)
-    const becomes = async (day: string, state: string, events: string) => {
-      await again()
-      const button = cell(page, { ...shop, day })
-      await waitFor(async () => (await button.getAttribute('data-state')) === state, {
-        what: `${day} ${state}`,
-      })
-      expect(await button.innerText()).toBe(events)
-      expect(await button.getAttribute('aria-label')).toContain(
-        `shop → siem, ${day}: ${state.replace('_', ' ')}, `,
-      )
-    }
-    const shown = new Set<string>()
-    const step = async (by: () => void, day: string, state: (typeof cellStates)[number], events: string) => {
-      by()
-      await becomes(day, state, events)
-      shown.add(state)
-    }
-    await step(() => undefined, today, 'unread', '0')
-    await step(() => world.checkpoints.push(readDay(shop, 120)), today, 'open', '120')
-    const failing = trouble('no route to host', at(13))
-    await step(() => change(world, shop, (each) => ({ ...each, trouble: failing })), today, 'failing', '120')
-    await step(
-      () => world.checkpoints.push(readDay({ ...shop, day: yesterday }, 1_234)),
-      yesterday,
-      'settling',
-      '1.23K',
+  it('shows each day of a route in its state, with its events', async () => {
+    const world = story()
+    const { page } = await show(world)
+    const { routes } = await viewsOf(world).views.map({ filter: '', sort: 'state', page: 1, size: 25 })
+    const days = routes.flatMap(({ zone, sink, cells }) =>
+      cells.map(({ day, state }) => ({ zone: String(zone), sink, day, state })),
     )
-    await step(() => world.checkpoints.push(readDay({ ...shop, day: old }, 5)), old, 'complete', '5')
-    const letters = { ...shop, day: old, reason: 'refused', count: 2, bytes: 10 } as const
-    await step(() => world.deadLetters.push(letters), old, 'dead_letters', '5')
-    const gap = {
-      ...shop,
-      day: old,
-      from: startOf(old),
-      to: endOf(old),
-      reason: 'unreadable',
-      recordedAt: at(1),
-    } as const
-    await step(() => world.gaps.push(gap), old, 'gap', '5')
-    const expired = readDay({ ...shop, day: shiftDay(old, 1) }, 7, { ended: { as: 'expired', atMs: at(1) } })
-    await step(() => world.checkpoints.push(expired), shiftDay(old, 1), 'expired', '7')
-    expect([...shown].sort()).toEqual([...cellStates].sort())
-    expect(await page.locator('#headline').innerText()).toBe(
-      '1 of 1 route fails. Missing: events of 1 day, 2 events that a sink refused.',
+    expect(new Set(days.map(({ state }) => state))).toEqual(new Set(cellStates))
+    const shown = await page.evaluate<unknown[]>(
+      '[...document.querySelectorAll("#grid-body button")].map(({ dataset: { zone, sink, day, state } }) => ({ zone, sink, day, state }))',
     )
+    expect(shown).toHaveLength(days.length)
+    expect(shown).toEqual(expect.arrayContaining(days))
+    const failing = cell(page, shop)
+    expect(await failing.innerText()).toMatch(/^\d+(?:\.\d+)?K$/)
+    expect(await failing.getAttribute('aria-label')).toContain('shop → siem, 2026-11-20: failing, ')
   })
 
   it('shows first whether anything is missing, and what to do', async () => {

@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import { daysFrom, shiftDay } from '../../src/domain/day.ts'
+import { daysFrom, endOf, shiftDay } from '../../src/domain/day.ts'
 import type { MapQuery } from '../../src/domain/status/status-views.ts'
-import { emptyWorld, viewsOf } from '../server/page/world.ts'
+import { cellStateOf, type Cell } from '../../src/status/map.ts'
+import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { readDay, story, trouble } from '../server/page/story.ts'
-import { at, today } from '../domain/builders.ts'
+import { emptyWorld, viewsOf } from '../server/page/world.ts'
 
 const everything: MapQuery = { filter: '', sort: 'state', page: 1, size: 100 }
 const mapOf = (world: ReturnType<typeof story>, query: Partial<MapQuery> = {}) =>
@@ -151,81 +152,58 @@ describe('the map', () => {
   })
 })
 
-describe('a day', () => {
-  const asked = { zone: 101, sink: 'siem', day: today }
+const time = { nowMs: at(14), policy }
+const yesterday = shiftDay(today, -1)
+const old = shiftDay(today, -5)
 
-  it('has its minutes from the ledger, and their hash', async () => {
-    const { ledger } = (await viewsOf(story()).views.day(asked))!
-    const sum = ledger.minutes.reduce((total, count) => total + count, 0)
-    expect(ledger).toMatchObject({
-      events: sum,
-      untimed: 0,
-      hash: expect.stringMatching(/^[\da-f]{16}$/) as string,
-    })
-    expect(ledger.minutes).toHaveLength(1440)
-    expect(ledger.minutes.slice(14 * 60).every((count) => count === 0)).toBe(true)
+const read = { counters: { pages: 1, events: 5, delivered: 5, duplicates: 0, late: 0, deadLetters: 0 } }
+
+function stateOf(day: typeof today, checkpoint: Partial<Checkpoint> | undefined, more: Partial<Cell> = {}) {
+  const cell: Cell = { day, planned: undefined, checkpoint: undefined, gaps: 0, deadLetters: 0, ...more }
+  if (checkpoint === undefined) return cellStateOf(cell, time)
+  return cellStateOf(
+    { ...cell, checkpoint: buildCheckpoint({ stream: { ...stream, day }, ...checkpoint }) },
+    time,
+  )
+}
+
+describe('the state of a day on the map', () => {
+  const settled = { ...read, caughtUpAtMs: endOf(yesterday) + hourMs, lastFull: buildRecord() }
+  const complete = { ...read, ended: { as: 'complete', atMs: at(1) } } as const
+  const failing = { trouble: trouble('no route', at(13)) }
+
+  it('is open while today is polled, and unread before its first page', () => {
+    expect(stateOf(today, read)).toBe('open')
+    expect(stateOf(today, {})).toBe('unread')
   })
 
-  it('counts separately the events with a time outside the day, or without a time', async () => {
-    const world = story()
-    const first = at(0) / 60_000
-    world.minutes.set('101/2026-11-20/siem', [
-      { minute: -1, count: 2, hash: 2n ** 64n - 1n },
-      { minute: first - 1, count: 3, hash: 1n },
-      { minute: first, count: 4, hash: 5n },
-    ])
-    const { ledger } = (await viewsOf(world).views.day(asked))!
-    expect([ledger.events, ledger.untimed, ledger.minutes[0], ledger.hash]).toEqual([
-      9,
-      5,
-      4,
-      '0000000000000005',
-    ])
+  it('is settling once a past day was read to its end, and unread before', () => {
+    expect(stateOf(yesterday, settled)).toBe('settling')
+    expect(stateOf(yesterday, { ...settled, caughtUpAtMs: endOf(yesterday) - 1 })).toBe('unread')
   })
 
-  it('has scans, ordering, gaps, parts, dead letters and the last error', async () => {
-    const { views } = viewsOf(story())
-    expect(await views.day(asked)).toMatchObject({
-      state: 'failing',
-      streamState: 'open',
-      ordering: { order: 'newest-first' },
-      scans: [
-        { kind: 'full', state: 'complete' },
-        { kind: 'incremental', pages: 2 },
-      ],
-      lastError: { failures: 6 },
-      apiDeadlineAt: '2026-11-23T00:00:00.000Z',
-    })
-    expect(await views.day({ ...asked, day: '2026-11-14' })).toMatchObject({
-      state: 'gap',
-      gaps: [{ reason: 'unreadable', acknowledgedAt: undefined }],
-    })
-    expect((await views.day({ ...asked, sink: 'archive' }))?.parts).toHaveLength(2)
-    expect((await views.day({ ...asked, zone: 107, day: '2026-11-17' }))?.deadLetters).toHaveLength(2)
+  it('is complete or expired like the stream', () => {
+    expect(stateOf(old, complete)).toBe('complete')
+    expect(stateOf(old, { ...read, ended: { as: 'expired', atMs: at(1) } })).toBe('expired')
   })
 
-  it('is unknown if nothing was planned or configured', async () => {
-    const { views } = viewsOf(story())
-    expect(await views.day({ ...asked, day: '2026-10-01' })).toBeUndefined()
-    expect(await views.day({ ...asked, day: '2026-02-30' })).toBeUndefined()
-    expect(await views.day({ ...asked, zone: 7 })).toBeUndefined()
+  it('is failing before anything else, unless the stream has ended', () => {
+    expect(stateOf(today, { ...read, ...failing }, { gaps: 1, deadLetters: 1 })).toBe('failing')
+    expect(stateOf(old, { ...complete, ...failing })).toBe('complete')
   })
 
-  it('is read from the ledger once until its next commit, one day at a time', async () => {
-    const world = story()
-    let [reads, under, most] = [0, 0, 0]
-    const { minutes } = world
-    world.minutes = new Proxy(minutes, {
-      get(target, name) {
-        if (name !== 'get') return Reflect.get(target, name) as unknown
-        reads++
-        most = Math.max(most, ++under)
-        under--
-        return target.get.bind(target)
-      },
-    })
-    const { views } = viewsOf(world)
-    await Promise.all([views.day(asked), views.day(asked), views.day({ ...asked, zone: 102 })])
-    expect([reads, most]).toEqual([2, 1])
+  it('is a gap if events can no longer be read, with or without a checkpoint', () => {
+    expect(stateOf(old, complete, { gaps: 1, deadLetters: 2 })).toBe('gap')
+    expect(stateOf(old, undefined, { gaps: 1 })).toBe('gap')
+  })
+
+  it('is dead letters if the sink refused events of a day that was read', () => {
+    expect(stateOf(old, complete, { deadLetters: 2 })).toBe('dead_letters')
+    expect(stateOf(old, undefined, { deadLetters: 2 })).toBe('dead_letters')
+    expect(stateOf(yesterday, {}, { deadLetters: 2 })).toBe('unread')
+  })
+
+  it('is none for a day that was never planned', () => {
+    expect(stateOf(old, undefined)).toBeUndefined()
   })
 })

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { deadLettersView } from '../../src/status/day.ts'
+import { at, stream, today } from '../domain/builders.ts'
+import { story } from '../server/page/story.ts'
+import { viewsOf } from '../server/page/world.ts'
+
+describe('a day', () => {
+  const asked = { zone: 101, sink: 'siem', day: today }
+
+  it('has its minutes from the ledger, and their hash', async () => {
+    const { ledger } = (await viewsOf(story()).views.day(asked))!
+    const sum = ledger.minutes.reduce((total, count) => total + count, 0)
+    expect(ledger).toMatchObject({
+      events: sum,
+      untimed: 0,
+      hash: expect.stringMatching(/^[\da-f]{16}$/) as string,
+    })
+    expect(ledger.minutes).toHaveLength(1440)
+    expect(ledger.minutes.slice(14 * 60).every((count) => count === 0)).toBe(true)
+  })
+
+  it('counts separately the events with a time outside the day, or without a time', async () => {
+    const world = story()
+    const first = at(0) / 60_000
+    world.minutes.set('101/2026-11-20/siem', [
+      { minute: -1, count: 2, hash: 2n ** 64n - 1n },
+      { minute: first - 1, count: 3, hash: 1n },
+      { minute: first, count: 4, hash: 5n },
+    ])
+    const { ledger } = (await viewsOf(world).views.day(asked))!
+    expect([ledger.events, ledger.untimed, ledger.minutes[0], ledger.hash]).toEqual([
+      9,
+      5,
+      4,
+      '0000000000000005',
+    ])
+  })
+
+  it('has scans, ordering, gaps, parts, dead letters and the last error', async () => {
+    const { views } = viewsOf(story())
+    expect(await views.day(asked)).toMatchObject({
+      state: 'failing',
+      streamState: 'open',
+      ordering: { order: 'newest-first' },
+      scans: [
+        { kind: 'full', state: 'complete' },
+        { kind: 'incremental', pages: 2 },
+      ],
+      lastError: { failures: 6 },
+      apiDeadlineAt: '2026-11-23T00:00:00.000Z',
+    })
+    expect(await views.day({ ...asked, day: '2026-11-14' })).toMatchObject({
+      state: 'gap',
+      gaps: [{ reason: 'unreadable', acknowledgedAt: undefined }],
+    })
+    expect((await views.day({ ...asked, sink: 'archive' }))?.parts).toHaveLength(2)
+    expect((await views.day({ ...asked, zone: 107, day: '2026-11-17' }))?.deadLetters).toHaveLength(2)
+  })
+
+  it('is unknown if nothing was planned or configured', async () => {
+    const { views } = viewsOf(story())
+    expect(await views.day({ ...asked, day: '2026-10-01' })).toBeUndefined()
+    expect(await views.day({ ...asked, day: '2026-02-30' })).toBeUndefined()
+    expect(await views.day({ ...asked, zone: 7 })).toBeUndefined()
+  })
+
+  it('is read from the ledger once until its next commit, one day at a time', async () => {
+    const world = story()
+    let [reads, under, most] = [0, 0, 0]
+    const { minutes } = world
+    world.minutes = new Proxy(minutes, {
+      get(target, name) {
+        if (name !== 'get') return Reflect.get(target, name) as unknown
+        reads++
+        most = Math.max(most, ++under)
+        under--
+        return target.get.bind(target)
+      },
+    })
+    const { views } = viewsOf(world)
+    await Promise.all([views.day(asked), views.day(asked), views.day({ ...asked, zone: 102 })])
+    expect([reads, most]).toEqual([2, 1])
+  })
+})
+
+const letter = (id: string, event: string) => ({
+  ...stream,
+  id,
+  reason: 'refused' as const,
+  answer: '400',
+  at: at(1),
+  event,
+})
+
+function viewOf(letters: ReturnType<typeof letter>[]) {
+  const store = {
+    keys: () => Promise.resolve(letters),
+    read: (_: unknown, keys: readonly unknown[]) =>
+      Promise.resolve(letters.filter((each) => keys.includes(each))),
+  }
+  return deadLettersView(stream, store, ({ event }) =>
+    event === 'damaged' ? { problem: 'a stored event is damaged' } : { event: { url: event } },
+  )
+}
+
+describe('the dead letters of a day', () => {
+  it('are the first 20, and the count of all', async () => {
+    const view = await viewOf(Array.from({ length: 30 }, (_, index) => letter(`e${index}`, '/')))
+    expect([view?.count, view?.deadLetters.length]).toEqual([30, 20])
+    expect(view?.deadLetters[0]).toEqual({
+      id: 'e0',
+      reason: 'refused',
+      answer: '400',
+      at: '2026-11-20T01:00:00.000Z',
+      event: '{\n  "url": "/"\n}',
+    })
+  })
+
+  it('have an event of at most 8,000 characters, or the reason why it cannot be read', async () => {
+    const view = await viewOf([letter('long', 'x'.repeat(9_000)), letter('bad', 'damaged')])
+    expect(view?.deadLetters.map(({ event }) => event.length)).toEqual([8_001, 25])
+    expect(view?.deadLetters[1]?.event).toBe('a stored event is damaged')
+  })
+})
