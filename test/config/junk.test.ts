@@ -75,18 +75,6 @@ function goodForm(form: Shape): fc.Arbitrary<unknown> {
   return fc.oneof(text, fc.constantFrom('a', 'sqlite:x', 'redis://h', 'http://h/', '0600', 'main'))
 }
 
-test('any text in place of the file gives a configuration or errors', () => {
-  const cwd = temporaryFolder()
-  const file = join(cwd, 'shieldlog.yaml')
-  fc.assert(
-    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json(), text), (content) => {
-      writeFileSync(file, content)
-      outcome({ env: {}, cwd, needs: 'nothing' })
-    }),
-    { numRuns: 100 },
-  )
-})
-
 test('any values in place of settings give a configuration or errors, and both happen', () => {
   const cwd = temporaryFolder()
   const file = join(cwd, 'shieldlog.yaml')

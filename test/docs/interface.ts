@@ -26,7 +26,7 @@ const uploads: Place = { code: `${shield}/upload-scanning.ts`, test: `${tests}/u
 const pages: Place = { code: `${shield}/event-logs.ts`, test: `${tests}/event-logs.test.ts` }
 const entries: Place = {
   code: `${shield}/entries/to-event.ts`,
-  test: `${tests}/entries/event-of-line.test.ts`,
+  test: `${tests}/entries/stored-event.test.ts`,
 }
 const errors: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/client/api-error.test.ts` }
 const problems: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/volumes.test.ts` }

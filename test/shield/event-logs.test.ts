@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import type { Event } from '../../src/domain/event/event.ts'
@@ -13,23 +13,15 @@ import {
   startSimulator,
   type WireEntry,
 } from '../../src/simulator/simulator.ts'
-import { answer, emptyPage, type ShieldApi, startShieldApi } from './shield-api.ts'
+import { answer, emptyPage, never, startedApi, type ShieldApi } from './shield-api.ts'
 import { defaults, entry } from './samples.ts'
 import * as faults from '../simulator/faults.ts'
 
-const never = new AbortController().signal
 const redactor = createRedactor(defaults)
 const zone = { id: 101, name: 'shop', account: 'main' }
 const today = () => dayOf(Date.now())
-const closers: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
 async function scripted(firstPage = 'omit'): Promise<{ api: ShieldApi; source: Source }> {
-  const api = await startShieldApi({ firstPage })
-  closers.push(() => api.close())
+  const api = await startedApi({ firstPage })
   api.reply(answer(200, emptyPage))
   return {
     api,
@@ -42,9 +34,8 @@ async function scripted(firstPage = 'omit'): Promise<{ api: ShieldApi; source: S
 
 async function simulated(options: SimulatorOptions = {}, firstPage = 'omit') {
   const simulator = await startSimulator({ days: 25, pageSize: 10, ...options })
-  closers.push(() => simulator.close())
-  const api = await startShieldApi({ baseUrl: simulator.url, firstPage })
-  closers.push(() => api.close())
+  onTestFinished(() => simulator.close())
+  const api = await startedApi({ baseUrl: simulator.url, firstPage })
   return {
     simulator,
     api,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createFigureSource, volumeFigures } from '../../src/shield/figures.ts'
-import { answer } from './shield-api.ts'
-import { never, startedApi } from './started-api.ts'
+import { answer, never, startedApi } from './shield-api.ts'
 
 const zone = { id: 101, name: 'shop', account: 'main' }
 const app = { id: 'shop', account: 'main' }

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import { cancelled } from '../../src/domain/failure.ts'
 import { fetchAhead } from '../../src/pump/fetch-page.ts'
@@ -6,14 +6,7 @@ import { createEventLogSource } from '../../src/shield/event-logs.ts'
 import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { entry } from './samples.ts'
-import { answer, emptyPage, type ShieldApi, startShieldApi } from './shield-api.ts'
-
-let api: ShieldApi | undefined
-
-afterEach(async () => {
-  await api?.close()
-  api = undefined
-})
+import { answer, emptyPage, startedApi } from './shield-api.ts'
 
 const defaultBytesInFlight = 67_108_864
 const logs = Array.from({ length: 6 }, (_, index) =>
@@ -22,7 +15,7 @@ const logs = Array.from({ length: 6 }, (_, index) =>
 
 it('six streams of a sink that hangs leave memory for the pages of another one', async () => {
   const budget = new PageBudget(defaultBytesInFlight)
-  api = await startShieldApi({ budget, maxPageBytes: 33_554_432, connections: 32 })
+  const api = await startedApi({ budget, maxPageBytes: 33_554_432, connections: 32 })
   api.reply(answer(200, { ...emptyPage, logs }))
   const { client, clock } = api
   const redactor = createRedactor('off')

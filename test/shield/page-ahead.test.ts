@@ -1,28 +1,21 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { entry } from './samples.ts'
-import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from './shield-api.ts'
-
-let api: ShieldApi | undefined
-
-afterEach(async () => {
-  await api?.close()
-  api = undefined
-})
+import { answer, emptyPage, never, type Reply, type ShieldApi, startedApi } from './shield-api.ts'
 
 const zone = { id: 101, name: 'shop', account: 'main' }
 const request = { zone, day: dayOf(Date.now()), cursor: null, priority: 'live' } as const
 const page = { ...emptyPage, logs: [entry()] }
 
 async function ahead(signal: AbortSignal, ...replies: Reply[]) {
-  api = await startShieldApi()
+  const api = await startedApi()
   api.reply(...replies)
   const redactor = createRedactor('off')
   const read = vi.fn(() => redactor)
-  const source = createEventLogSource(() => api!.client, read)
+  const source = createEventLogSource(() => api.client, read)
   return { fetched: fetchAhead(source, api.clock, request, signal), read, api }
 }
 
@@ -30,8 +23,6 @@ const answered = async (started: ShieldApi) =>
   await expect.poll(() => started.budget.heldBytes).toBe(4 * JSON.stringify(page).length)
 
 describe('a page that is fetched ahead', () => {
-  const never = new AbortController().signal
-
   it('is not parsed until it is taken', async () => {
     const { fetched, read, api } = await ahead(never, answer(200, page))
     await answered(api)

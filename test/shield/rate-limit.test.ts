@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorsInUpdate, rateLimitRequest, updateRateLimit } from '../../src/shield/rate-limit.ts'
 import { notShown } from '../../src/shield/rules/rule.ts'
-import { answer } from './shield-api.ts'
-import { never, startedApi } from './started-api.ts'
+import { answer, never, startedApi } from './shield-api.ts'
 
 const update = {
   ruleName: 'login',
@@ -239,7 +238,7 @@ describe('the answer', () => {
       message: expect.stringContaining('it is not known whether rule 7 changed') as string,
     })
     expect(api.requests).toHaveLength(1)
-    const nowhere = await startedApi('http://127.0.0.1:1')
+    const nowhere = await startedApi({ baseUrl: 'http://127.0.0.1:1' })
     const failure = await updateRateLimit(nowhere.client, 7, update, never).catch((error: unknown) => error)
     expect(String(failure)).toMatch(/connection refused/)
     expect(String(failure)).not.toMatch(/not known/)

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
@@ -67,6 +68,15 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
       await server.close()
     },
   }
+}
+
+export const never = new AbortController().signal
+
+/** The same, ended with the test. */
+export async function startedApi(changes: Partial<ShieldClientOptions> = {}): Promise<ShieldApi> {
+  const api = await startShieldApi(changes)
+  onTestFinished(() => api.close())
+  return api
 }
 
 /** Only waits between tries move the clock; the time limit of a request, which waits for a real answer, never does. */

@@ -1,19 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { listShieldZones } from '../../src/shield/shield-zones.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
-import { answer, type ShieldApi, startShieldApi } from './shield-api.ts'
-
-const never = new AbortController().signal
-const closers: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
-async function started(baseUrl?: string): Promise<ShieldApi> {
-  const api = await startShieldApi(baseUrl === undefined ? {} : { baseUrl })
-  closers.push(() => api.close())
-  return api
-}
+import { answer, never, startedApi } from './shield-api.ts'
 
 const pageOf = (currentPage: number, totalPages: number) => ({
   currentPage,
@@ -23,7 +11,7 @@ const pageOf = (currentPage: number, totalPages: number) => ({
 
 describe('the list of shield zones', () => {
   it('reads all pages, and returns each zone once, by id', async () => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(
       answer(200, { data: [{ shieldZoneId: 103 }, { shieldZoneId: 101 }], page: pageOf(1, 2) }),
       answer(200, { data: [{ shieldZoneId: 101 }, { shieldZoneId: 102 }], page: pageOf(2, 2), error: null }),
@@ -38,7 +26,7 @@ describe('the list of shield zones', () => {
   })
 
   it('reads the known fields, with name and hosts if present, and ignores other fields', async () => {
-    const api = await started()
+    const api = await startedApi()
     const data = [
       {
         shieldZoneId: 101,
@@ -72,14 +60,14 @@ describe('the list of shield zones', () => {
     ['an empty page', { data: [], page: pageOf(1, 9) }],
     ['no list', { data: null }],
   ])('ends at %s', async (_, body) => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(answer(200, body))
     expect(await listShieldZones(api.client, never)).toEqual([])
     expect(api.requests).toHaveLength(1)
   })
 
   it('fails if pages repeat or never end, instead of returning a part', async () => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(answer(200, { data: [{ shieldZoneId: 101 }], page: pageOf(1, 2) }))
     await expect(listShieldZones(api.client, never)).rejects.toMatchObject({
       code: 'bad_body',
@@ -100,7 +88,7 @@ describe('the list of shield zones', () => {
     ],
     [500, '', 'server_error'],
   ])('answers %i with %j as a failure', async (status, body, code) => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(answer(status, body))
     await expect(listShieldZones(api.client, never)).rejects.toMatchObject({ code })
   })
@@ -108,8 +96,8 @@ describe('the list of shield zones', () => {
   it('reads the simulator, page by page', async () => {
     const zones = Array.from({ length: 1_003 }, (_, index) => 1 + index)
     const simulator = await startSimulator({ accessKey: 'k-hunter2', zones })
-    closers.push(() => simulator.close())
-    const { client } = await started(simulator.url)
+    onTestFinished(() => simulator.close())
+    const { client } = await startedApi({ baseUrl: simulator.url })
     expect((await listShieldZones(client, never)).map(({ id }) => id)).toEqual(zones)
     expect(simulator.requests.map(({ operation }) => operation)).toEqual(['shieldZones', 'shieldZones'])
   })

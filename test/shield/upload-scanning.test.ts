@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { readUploadScanning, uploadDays } from '../../src/shield/upload-scanning.ts'
-import { answer } from './shield-api.ts'
-import { never, startedApi } from './started-api.ts'
+import { answer, never, startedApi } from './shield-api.ts'
 
 const data = {
   overviewPastTwentyEightDays: { '2026-11-01T00:00:00Z': { filesScanned: 1 } },

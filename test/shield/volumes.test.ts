@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { listVolumes, stateOf } from '../../src/shield/volumes.ts'
-import { answer } from './shield-api.ts'
-import { never, startedApi } from './started-api.ts'
+import { answer, never, startedApi } from './shield-api.ts'
 
 test('follows cursors to the end, and returns each volume once', async () => {
   const api = await startedApi()

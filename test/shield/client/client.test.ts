@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
@@ -13,31 +11,20 @@ import { systemClock } from '../../../src/clock.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
 import { listenTls, pem } from '../../transport/listening.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from '../shield-api.ts'
+import { answer, emptyPage, never, startedApi, type Reply, type ShieldApi } from '../shield-api.ts'
 
-const never = new AbortController().signal
 const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path: '/x', read: (body) => body }
 const change: Call<unknown> = { ...call, operation: 'rate_limit', method: 'PATCH', body: '{}' }
 const cut: Reply = (response) => response.socket?.destroy()
-const closers: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
-
-async function started(...options: Parameters<typeof startShieldApi>): Promise<ShieldApi> {
-  const api = await startShieldApi(...options)
-  closers.push(() => api.close())
-  return api
-}
 
 const outcomes = ({ internalEvents }: ShieldApi) =>
   named(internalEvents, 'ApiAnswered').map(({ outcome }) => outcome)
 
 describe('a request', () => {
   it('has the key and a User-Agent', async () => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(answer(200, emptyPage))
     const { value, bytes } = await api.client.send({ ...call, path: '/a/%2E%2E/%2F?b=c' }, never)
     expect(value).toEqual(emptyPage)
@@ -55,8 +42,8 @@ describe('a request', () => {
   })
 
   it('has a path below that of the base address', async () => {
-    const api = await started()
-    const below = await started({ baseUrl: `${api.server.url}/gate/` })
+    const api = await startedApi()
+    const below = await startedApi({ baseUrl: `${api.server.url}/gate/` })
     api.reply(answer(200, emptyPage))
     await below.client.send(call, never)
     expect(api.requests[0]?.url).toBe('/gate/x')
@@ -64,14 +51,14 @@ describe('a request', () => {
 
   it('is never sent with a key that is invalid in a header', async () => {
     for (const key of ['', 'two words', 'a\nb', 'clé']) {
-      const api = await started({ accessKey: new Secret(key) })
+      const api = await startedApi({ accessKey: new Secret(key) })
       await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'stop', code: 'unauthorised' })
       expect(api.requests).toEqual([])
     }
   })
 
   it('accepts compressed answers, and none above the limit', async () => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(answer(200, gzipSync(JSON.stringify(emptyPage)), { 'content-encoding': 'gzip' }))
     expect((await api.client.send(call, never)).value).toEqual(emptyPage)
     api.reply(answer(200, gzipSync(Buffer.alloc(5_000_000)), { 'content-encoding': 'gzip' }))
@@ -83,7 +70,7 @@ describe('a request', () => {
   })
 
   it('never follows a redirect', async () => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(answer(302, '', { location: `${api.server.url}/elsewhere` }))
     await expect(api.client.send(call, never)).rejects.toMatchObject({ code: 'rejected' })
     expect(api.requests.length).toBe(1)
@@ -91,11 +78,11 @@ describe('a request', () => {
 
   it('uses TLS with the configured CA and certificate', async () => {
     const server = await listenTls((_, response) => answer(200, emptyPage)(response, _), true)
-    closers.push(server.close)
+    onTestFinished(server.close)
     const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
-    const api = await started({ baseUrl: server.url, tls })
+    const api = await startedApi({ baseUrl: server.url, tls })
     expect((await api.client.send(call, never)).value).toEqual(emptyPage)
-    const stranger = await started({ baseUrl: server.url })
+    const stranger = await startedApi({ baseUrl: server.url })
     await expect(stranger.client.send(call, never)).rejects.toMatchObject({ kind: 'retry', code: 'tls' })
     expect(outcomes(stranger)).toEqual(['network'])
   })
@@ -110,7 +97,7 @@ describe('tries', () => {
     ['a body that is no JSON', answer(200, '{"logs":['), 'bad_body'],
     ['a body that does not unpack', answer(200, 'x', { 'content-encoding': 'gzip' }), 'bad_body'],
   ])('continue after %s, three in all', async (_, reply, outcome) => {
-    const api = await started()
+    const api = await startedApi()
     const strict: Call<unknown> = {
       ...call,
       read: (body) => {
@@ -129,7 +116,7 @@ describe('tries', () => {
 
   it('are never repeated for requests that change something', async () => {
     for (const reply of [answer(500), cut, answer(429, '', { 'retry-after': '0' })]) {
-      const api = await started()
+      const api = await startedApi()
       api.reply(reply)
       await expect(api.client.send(change, never)).rejects.toThrow()
       expect(api.requests.length).toBe(1)
@@ -138,7 +125,7 @@ describe('tries', () => {
 
   it('end at once for errors that do not change', async () => {
     for (const status of [400, 401, 403, 404, 302]) {
-      const api = await started()
+      const api = await startedApi()
       api.reply(answer(status))
       await expect(api.client.send(call, never)).rejects.toThrow()
       expect(api.requests.length).toBe(1)
@@ -146,11 +133,9 @@ describe('tries', () => {
   })
 
   it('use a key that was replaced in its file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'shieldlog-key-'))
-    closers.push(() => rm(folder, { recursive: true }))
-    const file = join(folder, 'key')
+    const file = join(temporaryFolder(), 'key')
     writeFileSync(file, 'new')
-    const api = await started({ accessKey: new Secret('old', () => readFileSync(file, 'utf8')) })
+    const api = await startedApi({ accessKey: new Secret('old', () => readFileSync(file, 'utf8')) })
     api.reply((response, request) =>
       answer(request.headers['accesskey'] === 'new' ? 200 : 401, emptyPage)(response, request),
     )
@@ -167,7 +152,7 @@ describe('tries', () => {
 
   it('ends when its time is over by the Clock, not by the timers of the host', async () => {
     const clock = createFakeClock()
-    const api = await started({ requestTimeoutMs: 30_000, clock })
+    const api = await startedApi({ requestTimeoutMs: 30_000, clock })
     api.reply(() => undefined)
     const failed = api.client.send(change, never).catch((error: unknown) => error)
     await expect.poll(() => api.requests).toHaveLength(1)
@@ -176,7 +161,7 @@ describe('tries', () => {
   })
 
   it('have one time limit each, also if the answer arrives slowly', async () => {
-    const api = await started({ requestTimeoutMs: 150, clock: systemClock })
+    const api = await startedApi({ requestTimeoutMs: 150, clock: systemClock })
     const timers = new Set<NodeJS.Timeout>()
     api.reply((response) => timers.add(setInterval(() => response.write(' '), 10)))
     await expect(api.client.send(call, never)).rejects.toMatchObject({ code: 'timeout', kind: 'retry' })
@@ -186,12 +171,75 @@ describe('tries', () => {
   })
 })
 
+describe('a 429', () => {
+  it.each([
+    ['seconds', () => '3'],
+    ['a date', (nowMs: number) => new Date(nowMs + 4000).toUTCString()],
+  ])('with a short wait is waited for, in %s', async (_, retryAfter) => {
+    const api = await startedApi()
+    const beganAt = api.clock.now()
+    api.reply(answer(429, '', { 'retry-after': retryAfter(Date.now()) }), answer(200, emptyPage))
+    await api.client.send(call, never)
+    const waited = api.clock.now() - beganAt
+    expect(waited).toBeGreaterThanOrEqual(2000)
+    expect(waited).toBeLessThanOrEqual(5000)
+    expect(outcomes(api)).toEqual(['throttled', 'ok'])
+    expect(named(api.internalEvents, 'ApiThrottled')).toMatchObject([
+      { account: 'main', untilMs: beganAt + waited },
+    ])
+  })
+
+  it('with a long wait pauses the whole account, and no request waits for it', async () => {
+    const api = await startedApi()
+    api.reply(answer(429, '', { 'retry-after': '120' }))
+    const retryAt = api.clock.now() + 120_000
+    const expected = { kind: 'wait', code: 'throttled', details: { retryAt } }
+    await expect(api.client.send(call, never)).rejects.toMatchObject(expected)
+    await expect(api.client.send(change, never)).rejects.toMatchObject(expected)
+    expect(api.requests.length).toBe(1)
+    expect(api.budget.heldBytes).toBe(0)
+    await api.clock.advance(120_000)
+    api.reply(answer(200, emptyPage))
+    await api.client.send(call, never)
+  })
+
+  it('without a wait backs off further each time', async () => {
+    const api = await startedApi()
+    api.reply(answer(429))
+    const pauses: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const error: unknown = await api.client.send(call, never).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ kind: 'wait', code: 'throttled' })
+      await api.clock.advance(60_000)
+    }
+    for (const { untilMs } of named(api.internalEvents, 'ApiThrottled')) pauses.push(untilMs)
+    const gaps = pauses.map((untilMs, index) => untilMs - (pauses[index - 1] ?? 0))
+    expect(gaps.slice(1).every((gap) => gap > 0)).toBe(true)
+    expect(api.requests.length).toBeLessThanOrEqual(9)
+  })
+
+  it('is limited to an hour, and never in the past', async () => {
+    const api = await startedApi()
+    api.reply(answer(429, '', { 'retry-after': '99999999999' }))
+    await expect(api.client.send(call, never)).rejects.toMatchObject({
+      details: { retryAt: api.clock.now() + 3_600_000 },
+    })
+  })
+
+  it('a 503 with a long wait is treated the same', async () => {
+    const api = await startedApi()
+    api.reply(answer(503, '', { 'retry-after': '60' }))
+    await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'wait', code: 'throttled' })
+    expect(outcomes(api)).toEqual(['server_error'])
+  })
+})
+
 describe('a stop', () => {
   it.each([
     ['before the answer', () => {}],
     ['in the middle of it', (response: Parameters<Reply>[0]) => void response.write('{"logs":')],
   ])('ends a request %s', async (_, reply: Reply) => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(reply)
     const stop = new AbortController()
     const sending = api.client.send(call, stop.signal)
@@ -204,7 +252,7 @@ describe('a stop', () => {
 
   it('ends waits between tries, for the budget of the account, and for memory', async () => {
     const budget = new PageBudget(10)
-    const api = await started({ budget })
+    const api = await startedApi({ budget })
     api.clock.autoAdvance(false)
     const stop = new AbortController()
     api.reply(answer(500))
@@ -225,7 +273,7 @@ describe('a stop', () => {
 
 describe('the clock of the API', () => {
   it('is set by each answer, also by errors', async () => {
-    const api = await started()
+    const api = await startedApi()
     api.reply(
       answer(200, emptyPage),
       answer(200, emptyPage, { date: new Date(api.clock.now() + 120_000).toUTCString() }),
@@ -251,7 +299,7 @@ describe('an answer whose Date contradicts the one before', () => {
   const dayMs = 86_400_000
 
   it('is confirmed by no answer over its connection: the next requests go over new ones', async () => {
-    const api = await started({ connections: 1 })
+    const api = await startedApi({ connections: 1 })
     const sockets: (Socket | undefined)[] = []
     const at =
       (offsetMs: number, status = 200): Reply =>
@@ -277,7 +325,7 @@ describe('an answer whose Date contradicts the one before', () => {
   })
 
   it('leaves the requests that are under way, and closes all connections in the end', async () => {
-    const api = await started()
+    const api = await startedApi()
     let release = () => undefined as void
     api.reply(
       (response, request) => {
@@ -297,7 +345,7 @@ describe('an answer whose Date contradicts the one before', () => {
 
 describe('the message of a failure', () => {
   it('has neither key nor token, but the request id', async () => {
-    const api = await started()
+    const api = await startedApi()
     const told = { Message: 'no key k-hunter2 for token abc/def and abc%2Fdef' }
     api.reply(answer(400, told, { 'cdn-requestid': 'req-7' }))
     const error: unknown = await api.client

@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
-import { eventOfLine } from '../../../src/shield/entries/stored-event.ts'
+import { restoreEvent, storeEvent } from '../../../src/domain/event/stored-event.ts'
+import { eventAgain, eventOfLine } from '../../../src/shield/entries/stored-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 
@@ -147,4 +148,36 @@ it('cannot be created from other text', () => {
     expect(native.readBack!(line)).toBeUndefined()
   for (const line of ['', '{"logId":"x"}', '{"shieldZoneId":1}', '{"logId":"x","shieldZoneId":"1"}'])
     expect(raw.readBack!(line)).toBeUndefined()
+})
+
+describe('a stored event', () => {
+  it('gives the same line as when it was refused, with the same redaction', () => {
+    fc.assert(
+      fc.property(entry, fc.constantFrom(...redactions), (received, redaction) => {
+        const redactor = createRedactor(redaction)
+        const first = toEvent(received, zone, redactor)
+        const again = eventAgain(restoreEvent(storeEvent(first)), zone, redactor)
+        expect([again.id, again.time, again.timeMs, again.fingerprint]).toEqual([
+          first.id,
+          first.time,
+          first.timeMs,
+          first.fingerprint,
+        ])
+        for (const format of [formats.native(), formats.raw()])
+          expect(format.encode(again)).toBe(format.encode(first))
+      }),
+    )
+  })
+
+  it('is redacted as configured now, and keeps its id', () => {
+    fc.assert(
+      fc.property(entry, (received) => {
+        const kept = restoreEvent(storeEvent(toEvent(received, zone, createRedactor('off'))))
+        const again = eventAgain(kept, zone, createRedactor(strict))
+        const now = toEvent(received, zone, createRedactor(strict))
+        for (const format of [formats.native(), formats.raw()])
+          expect(format.encode(again)).toBe(format.encode(now))
+      }),
+    )
+  })
 })
