@@ -194,9 +194,9 @@ function remedyOf(code: FailureCode, account: string, isWhole: boolean): string 
     return isWhole ? '' : `set the key of account ${account} to one that may read them`
   const remedies: Partial<Record<FailureCode, string>> = {
     zone_gone: 'remove it from zones, or list it under the account that owns it',
-    network: 'check api.baseUrl, name resolution, the firewall and the proxy variables',
+    network: 'the address is that of api.baseUrl',
     timeout: 'check the network, or raise api.requestTimeoutSeconds',
-    tls: 'check api.baseUrl, api.tls.caFile and NODE_EXTRA_CA_CERTS',
+    tls: 'for the API that is api.tls, or NODE_EXTRA_CA_CERTS',
     bad_body: 'check api.baseUrl: another server answers there',
     rejected: 'check api.baseUrl and api.firstPage',
     window_closed: 'check the clock of this host: the API does not answer for its date',
