@@ -75,7 +75,7 @@ describe('native', () => {
         expect(illFormed(read)).toEqual([])
         expect(fingerprintOf(native.identify(line)!)).toBe(event.fingerprint)
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 

@@ -46,7 +46,7 @@ describe('raw', () => {
         expect(fingerprintOf(raw.identify(line)!)).toBe(event.fingerprint)
         expect(JSON.parse(line)).toMatchObject({ shieldZoneId: event.zone.id })
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 

@@ -180,7 +180,7 @@ describe.each(Object.keys(readers) as (keyof typeof readers)[])('a line in %s', 
         for (const ip of ips) if (ip !== undefined) expect([ip, isIP(ip as string)]).not.toEqual([ip, 0])
         expect(format.encode(event)).toBe(line)
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     )
   })
 })

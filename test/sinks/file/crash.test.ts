@@ -28,7 +28,7 @@ async function start(...args: Parameters<typeof startSinkChild>): Promise<SinkCh
 
 it('has each committed event once after every kill -9', async () => {
   const log = join(bench.path, '..', 'commits')
-  const kills = 24
+  const kills = 16
   let leftovers = 0
   let next = start([bench.path, 'ship', log])
   for (let kill = 0; kill < kills; kill++) {

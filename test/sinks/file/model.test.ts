@@ -39,7 +39,7 @@ it('has exactly the committed lines after every open, whatever happened before',
       fc.array(step, { minLength: 1, maxLength: 25 }),
       holds,
     ),
-    { numRuns: 60 },
+    { numRuns: 40 },
   )
 })
 

@@ -1,37 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
 import { presets } from '../../../../src/sinks/http/presets/registry.ts'
 import { load } from '../../../config/loading.ts'
 import { projectFolder } from '../../../setup/project-folder.ts'
 
-const folder = `${projectFolder}src/sinks/http/presets/`
 const names = presets.map(({ name }) => name)
-
-/** Every TypeScript file of `src/` but those of presets. */
-function otherSources(): string[] {
-  const files = readdirSync(`${projectFolder}src`, { recursive: true, withFileTypes: true })
-  return files
-    .filter((file) => file.isFile() && file.name.endsWith('.ts'))
-    .map(({ parentPath, name }) => `${parentPath}/${name}`)
-    .filter((file) => !file.startsWith(folder))
-}
 
 describe('a preset', () => {
   test.each(names)('has an example and a page: %s', (name) => {
     const isPlain = name === 'ndjson' || name === 'json'
     expect(existsSync(`${projectFolder}config/examples/http-${name}.yaml`), 'example').toBe(true)
     expect(existsSync(`${projectFolder}docs/destinations/${isPlain ? 'http' : name}.md`), 'page').toBe(true)
-  })
-
-  test('is named nowhere else in the sources, which derive its name from the registry', () => {
-    const named = presets.filter(({ name }) => !['json', 'ndjson', 'otlp', 'sentinel'].includes(name))
-    for (const file of otherSources()) {
-      const text = readFileSync(file, 'utf8')
-      for (const { name, title } of named)
-        for (const quoted of [`'${name}'`, `'${title}'`])
-          expect(text.includes(quoted), `${file}: ${quoted}`).toBe(false)
-    }
   })
 
   test('accepts its own defaults, and refuses a batch beyond its limits', () => {
