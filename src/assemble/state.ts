@@ -5,8 +5,7 @@ import { readProcessName } from '../domain/plan/process-name.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
-import { stateKind } from '../state/registry.ts'
-import type { OpenStoreOptions } from '../state/state-kind.ts'
+import { stateKind, type OpenStoreOptions } from '../state/registry.ts'
 
 interface OpenOptions {
   /** False creates no store where there is none. */

@@ -9,6 +9,7 @@ import type { Backend } from './daemon/backend.ts'
 import { createHolder, createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
 import { createReading, type Reading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
+import { openEmptyStore } from '../state/registry.ts'
 import { fleetState, openExistingStore, openStore } from './state.ts'
 
 /** What a command needs to be open, besides what it asks a `Work` for. */
@@ -123,8 +124,8 @@ export class Work implements AsyncDisposable {
   async #openExisting(): Promise<void> {
     const existing = await openExistingStore(this.config, this.#clock)
     if (existing !== undefined) return this.#keepStore(existing, true)
-    const state = { kind: 'sqlite', path: ':memory:', keepDays: this.config.state.keepDays } as const
-    this.#keepStore(await openStore({ ...this.config, state }, this.#clock), false)
+    const options = { clock: this.#clock, deadLetterMaxBytes: this.config.deadLetters.maxBytes }
+    this.#keepStore(await openEmptyStore(options), false)
   }
 
   #keepStore(store: Store, hasStore: boolean): void {

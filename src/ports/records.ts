@@ -6,9 +6,8 @@ export interface Records {
   /** Bytes up to which a record that grows takes little more space than its content. */
   readonly roomy: number
   /**
-   * The records of these keys, in their order; undefined for one that is absent. Ask for at most 500 keys at once. The
-   * answer is not of one moment: name a record that decides before what depends on it, and make the write that follows
-   * depend on it.
+   * The records of these keys in their order, undefined for one that is absent, all of one moment. Ask for at most 500
+   * keys at once.
    */
   read<Collection extends string>(
     asked: Readonly<Record<Collection, readonly string[]>>,

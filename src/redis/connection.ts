@@ -131,11 +131,3 @@ const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
 function retryInMs(times: number): number {
   return Math.min(longestRetryMs, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
 }
-
-/** For people, without secrets. */
-export function nameOf({ topology, nodes, primary, db, tls }: RedisServers): string {
-  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ')
-  if (topology === 'cluster') return `Redis cluster at ${hosts}`
-  if (topology === 'sentinel') return `Redis ${primary} of the sentinels at ${hosts}`
-  return `${tls === undefined ? 'redis' : 'rediss'}://${hosts}/${db}`
-}

@@ -10,35 +10,18 @@ export type Script = (keys: readonly string[], args: readonly ScriptArgument[]) 
 
 type Command = (count: number, rest: readonly ScriptArgument[]) => Promise<unknown>
 
-/** Loads a Lua script by its URL as a function. */
-export function loadScript(client: RedisClient, location: URL): Script {
+/**
+ * Loads a Lua script by its URL as a function: its text is sent once for each connection, and its hash from then on.
+ * `bytes`: texts of the answer come as buffers.
+ */
+export function loadScript(client: RedisClient, location: URL, as: 'text' | 'bytes' = 'text'): Script {
   const name = basename(location.pathname, '.lua')
-  defineScript(client, name, readFileSync(location, 'utf8'))
-  return (keys, args) => callScript(client, name, { keys, args })
-}
-
-/** Makes the script a command of the client, which sends its text once per connection and then its hash. */
-export function defineScript(client: RedisClient, name: string, lua: string): void {
-  if (!(name in client)) client.defineCommand(name, { lua })
-}
-
-interface ScriptCall {
-  readonly keys: readonly string[]
-  readonly args: readonly ScriptArgument[]
-  /** `bytes`: texts of the answer come as buffers. */
-  readonly as?: 'text' | 'bytes'
-}
-
-export function callScript(
-  client: RedisClient,
-  name: string,
-  { keys, args, as = 'text' }: ScriptCall,
-): Promise<unknown> {
-  const commands = client as unknown as Readonly<Record<string, Command>>
-  const command = commands[as === 'bytes' ? `${name}Buffer` : name]
-  if (command === undefined) throw new TypeError(`the script ${name} was not defined`)
+  if (!(name in client)) client.defineCommand(name, { lua: readFileSync(location, 'utf8') })
+  const command = (client as unknown as Readonly<Record<string, Command>>)[
+    as === 'bytes' ? `${name}Buffer` : name
+  ]!
   // As one list, which the client flattens: one call cannot take some hundred thousand arguments.
-  return command.call(client, keys.length, [...keys, ...args])
+  return (keys, args) => command.call(client, keys.length, [...keys, ...args])
 }
 
 const patienceMs = 3_000

@@ -1,9 +1,64 @@
-import { redisKind } from './redis/kind.ts'
-import { sqliteKind } from './sqlite/kind.ts'
-import type { StateKind } from './state-kind.ts'
+import { existsSync } from 'node:fs'
+import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
+import type { Records } from '../ports/records.ts'
+import type { Store } from '../ports/store.ts'
+import { nameOf } from '../redis/server-name.ts'
+import { openLedger } from './ledger/store.ts'
+import { createMemoryRecords } from './memory/records.ts'
+import type { RedisState } from './redis/records.ts'
+import { probeSqliteStore } from './sqlite/probe.ts'
+import { openSqliteRecords } from './sqlite/records.ts'
+import { createScheduleLock } from './sqlite/schedule-lock.ts'
+
+export interface OpenStoreOptions {
+  readonly clock: Clock
+  readonly deadLetterMaxBytes: number
+  /** False refuses a place without a store instead of making one; `no_store` where only opening shows that. */
+  readonly create: boolean
+  /** Gets warnings about a server. */
+  readonly telemetry: Telemetry
+}
+
+/** What each kind of store offers, with its settings. */
+export interface StateKind {
+  /** Where the state is kept, for people, without secrets. */
+  readonly name: string
+  /** False when there certainly is no store; true where only opening can find out. */
+  exists(): boolean
+  /** Throws Failure when a run could not keep its state there. */
+  probe(options: OpenStoreOptions): Promise<void>
+  /** Throws Failure. */
+  open(options: OpenStoreOptions): Promise<Store>
+  /** Prevents a second schedule on the store. Absent for a store that processes share. */
+  lock?(clock: Clock): ScheduleLock
+}
+
+export interface SqliteState {
+  readonly path: string
+}
 
 /** Every kind of store, by the `kind` of its settings. */
-const kinds = { sqlite: sqliteKind, redis: redisKind }
+const kinds = {
+  sqlite({ path }: SqliteState): StateKind {
+    const name = `sqlite:${path}`
+    return {
+      name,
+      exists: () => existsSync(path),
+      probe: () => probeSqliteStore(path),
+      open: async (options) => overRecords(name, options, await openSqliteRecords({ ...options, path })),
+      lock: (clock) => createScheduleLock({ path, clock }),
+    }
+  },
+  redis(state: RedisState): StateKind {
+    const name = nameOf(state)
+    const open: StateKind['open'] = async (options) => {
+      // The client takes 20 MB, which a process without Redis does not need.
+      const { openRedisRecords } = await import('./redis/records.ts')
+      return overRecords(name, options, await openRedisRecords({ ...options, state }))
+    }
+    return { name, exists: () => true, probe: async (options) => (await open(options)).close(), open }
+  },
+}
 
 type Settings = { readonly [Kind in keyof typeof kinds]: Parameters<(typeof kinds)[Kind]>[0] }
 const byKind: { readonly [Kind in keyof Settings]: (settings: Settings[Kind]) => StateKind } = kinds
@@ -12,4 +67,22 @@ export function stateKind<Kind extends keyof Settings>(
   settings: { readonly kind: Kind } & Settings[Kind],
 ): StateKind {
   return byKind[settings.kind](settings)
+}
+
+/** An empty store that ends with the process. */
+export function openEmptyStore(options: Omit<OpenStoreOptions, 'create' | 'telemetry'>): Promise<Store> {
+  return overRecords('memory', options, createMemoryRecords(options.clock))
+}
+
+async function overRecords(
+  place: string,
+  options: Omit<OpenStoreOptions, 'telemetry' | 'create'> & Partial<Pick<OpenStoreOptions, 'create'>>,
+  records: Records,
+): Promise<Store> {
+  try {
+    return await openLedger({ ...options, records, place })
+  } catch (error) {
+    await records.close()
+    throw error
+  }
 }

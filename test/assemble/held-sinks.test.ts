@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { SinkHolds } from '../../src/assemble/held-sinks.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../setup/stores.ts'
 import { load } from '../config/loading.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { own } from '../setup/leftovers.ts'
 
 test('a held sink is looked at every few seconds, whatever asks, and told once', async () => {
   const clock = createFakeClock()
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const sinkNamed = (name: string) =>
     load({

@@ -1,27 +1,46 @@
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { shiftDay, startOf } from '../../src/domain/day.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { CommittedPart } from '../../src/domain/event/delivery.ts'
+import type { Commit, Store } from '../../src/ports/store.ts'
 import { deep, edit, events, expectWhole, linesOf, none, pathOf, shipped, yesterday } from './deep-audit.ts'
+import { editCheckpoints, openSqliteStore } from '../setup/stores.ts'
 import type { Workshop } from './workshop.ts'
 
 describe('holes in the state', () => {
-  const database = ({ folder }: Workshop) => new DatabaseSync(join(folder, 'var', 'shieldlog.db'))
+  const databaseOf = ({ folder }: Workshop) => join(folder, 'var', 'shieldlog.db')
+
+  /** Commits to yesterday's stream what `change` makes of its checkpoint. */
+  async function commit(
+    workshop: Workshop,
+    change: (store: Store, checkpoint: Checkpoint) => Promise<Partial<Commit>>,
+  ): Promise<void> {
+    const store = await openSqliteStore({
+      path: databaseOf(workshop),
+      clock: systemClock,
+      deadLetterMaxBytes: 1,
+    })
+    const { stream } = (await store.catalogue.checkpoints()).find((each) => each.stream.day === yesterday)!
+    const { fence, checkpoint } = await store.ledger.take(stream, { id: 'test', schedule: true })
+    const basedOn = checkpoint!.commit
+    const next = { ...checkpoint!, commit: basedOn + 1 }
+    const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
+    const own = await change(store, checkpoint!)
+    expect(await store.ledger.commit({ fence, basedOn, next, ...nothing, ...own })).toBe('done')
+    await store.ledger.release(stream, fence)
+    await store.close()
+  }
 
   test('a minute that the ledger has lost is restored from the lines of the files, and not shipped twice', async () => {
     const workshop = await shipped()
-    const db = database(workshop)
-    const stream = db.prepare('SELECT id, seen FROM stream WHERE day = ?').get(yesterday) as {
-      id: number
-      seen: number
-    }
-    const { minute, count } = db
-      .prepare('SELECT minute, count FROM minute WHERE stream = ? ORDER BY minute LIMIT 1')
-      .get(stream.id) as { minute: number; count: number }
-    db.prepare('DELETE FROM minute WHERE stream = ? AND minute = ?').run(stream.id, minute)
-    db.prepare('DELETE FROM chunk WHERE seen = ? AND minute = ?').run(stream.seen, minute)
-    db.close()
+    let count = 0
+    await commit(workshop, async (store, { stream }) => {
+      const [first] = await store.ledger.minutes(stream)
+      ;({ count } = first!)
+      return { unsee: await store.ledger.loadSeen(stream, [first!.minute]) }
+    })
     const found = await deep(workshop)
     expect(found.report).toMatchObject({ missing: count, extra: 0 })
     expect(found.file).toMatchObject({ missing: 0, problems: { ...none, unknown: count } })
@@ -42,19 +61,23 @@ describe('holes in the state', () => {
     await expectWhole(workshop)
   })
 
+  async function dropIndex(workshop: Workshop): Promise<void> {
+    const path = databaseOf(workshop)
+    const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
+    for (const { stream } of await store.catalogue.checkpoints())
+      if (stream.day === yesterday) expect(await store.upkeep.dropIndex(stream)).toBe(true)
+    await store.close()
+  }
+
   /** Changes the committed lengths of yesterday's checkpoint. */
   function changeCommitted(
     workshop: Workshop,
     change: (committed: readonly CommittedPart[]) => readonly CommittedPart[],
   ): void {
-    const db = database(workshop)
-    const row = db
-      .prepare('SELECT stream, body FROM checkpoint JOIN stream ON stream.id = stream WHERE day = ?')
-      .get(yesterday) as { stream: number; body: string }
-    const body = JSON.parse(row.body) as { readonly committed: readonly CommittedPart[] }
-    const changed = JSON.stringify({ ...body, committed: change(body.committed) })
-    db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(changed, row.stream)
-    db.close()
+    editCheckpoints(databaseOf(workshop), (body, key) => {
+      const { committed } = body as { readonly committed: readonly CommittedPart[] }
+      return key.includes(yesterday) ? { ...body, committed: change(committed) } : body
+    })
   }
 
   const lastLine = (workshop: Workshop) => linesOf(pathOf(workshop)).at(-1)!.length + 1
@@ -105,13 +128,11 @@ describe('holes in the state', () => {
 
   test('a changed count is reported, and nothing is shipped for it', async () => {
     const workshop = await shipped()
-    const db = database(workshop)
-    const stream = db.prepare('SELECT id FROM stream WHERE day = ?').get(yesterday) as { id: number }
-    const { minute } = db
-      .prepare('SELECT minute FROM minute WHERE stream = ? ORDER BY minute LIMIT 1')
-      .get(stream.id) as { minute: number }
-    db.prepare('UPDATE minute SET count = count + 1 WHERE stream = ? AND minute = ?').run(stream.id, minute)
-    db.close()
+    await commit(workshop, async (store, { stream }) => {
+      const [first] = await store.ledger.minutes(stream)
+      return { seen: new Map([[first!.minute, new Uint8Array(8).fill(7)]]) }
+    })
+    await dropIndex(workshop)
     const found = await deep(workshop)
     expect(found.report).toMatchObject({ missing: 0, extra: 1 })
     expect(found.file).toMatchObject({ missing: 1, isByCounts: true, minutes: [{ missing: 1, extra: 0 }] })
@@ -122,9 +143,7 @@ describe('holes in the state', () => {
 
   test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {
     const workshop = await shipped()
-    const db = database(workshop)
-    db.exec('DELETE FROM chunk')
-    db.close()
+    await dropIndex(workshop)
     workshop.simulator.set({ readableDays: 1 })
     const whole = await deep(workshop)
     expect([whole.code, whole.report.streams, whole.file.isEqual], whole.stderr).toEqual([0, [], true])

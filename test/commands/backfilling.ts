@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { execute } from '../../src/commands/main.ts'
 import type { BackfillStatus } from '../../src/domain/status/status.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../setup/stores.ts'
 import type { Ended, Workplace } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { Gap } from '../../src/domain/gap.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../setup/stores.ts'
 import { executeWith, openWorkshop } from './workshop.ts'
 
 const from = Date.UTC(2026, 10, 17, 13, 2)

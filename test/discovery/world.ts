@@ -9,7 +9,7 @@ import { dayOf } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../setup/stores.ts'
 import { load } from '../config/loading.ts'
 import { buildCheckpoint } from '../contract/checkpoint-store/builders.ts'
 
@@ -36,7 +36,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
   }
   const told: InternalEvent[] = []
   const runtime = createRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   const directory = (schedules = true) =>
     new ZoneDirectory({

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
@@ -10,6 +9,7 @@ import { redisServerAvailable, useRedis } from '../setup/redis.ts'
 import { archived, command, days, readLines, whole } from './backfill-archive.ts'
 import { receiver } from './receiver.ts'
 import { endOf, zones, type Ended, type Workplace } from './workplace.ts'
+import { forgetHolders } from '../setup/stores.ts'
 
 function killed(place: Workplace, deadline: string, sink: string): Promise<Ended> {
   const args = ['--kill', deadline, '--', ...command, '--sink', sink, '-c', place.configFile]
@@ -32,7 +32,7 @@ test.for([
   const lines = readLines(place.events)
   const ended = await killed(place, deadline, 'copy')
   expect(ended.signal, ended.stderr).toBe('SIGKILL')
-  forgetHolders(place)
+  forgetHolders(place.database)
   await housekeep(place)
   const after = await ship('--sink', 'copy')
   expect(after.code, after.stderr).toBe(0)
@@ -48,7 +48,7 @@ test('over HTTP, killed within a page: only that page twice', async () => {
   const expected = readLines(place.events)
   const ended = await killed(place, 'after:post:5', 'siem')
   expect(ended.signal, ended.stderr).toBe('SIGKILL')
-  forgetHolders(place)
+  forgetHolders(place.database)
   const after = await ship('--sink', 'siem')
   expect(after.code, after.stderr).toBe(0)
   expect([...new Set(far.taken)].sort()).toEqual(expected)
@@ -90,11 +90,4 @@ async function housekeep(place: Workplace): Promise<void> {
       expect([stream, isKept]).toEqual([stream, archives !== undefined])
     }
   })
-}
-
-/** Otherwise the next command waits for 20 s, until the store has heard nothing of the one that was killed. */
-function forgetHolders({ database }: Workplace): void {
-  const opened = new DatabaseSync(database)
-  opened.exec('DELETE FROM holder')
-  opened.close()
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../setup/stores.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { paceOf } from './next-due.ts'

@@ -1,8 +1,7 @@
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { dayOf } from '../../src/domain/day.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { forgetHolders, openSqliteStore } from '../setup/stores.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { poisoned, type Poisoned } from './poisoned.ts'
 import { linesBelow } from './shipped.ts'
@@ -14,9 +13,7 @@ interface Deep {
 
 /** What housekeeping does to a day that ended longer ago than `state.keepDays`. */
 async function prune(path: string): Promise<void> {
-  const database = new DatabaseSync(path)
-  database.exec('DELETE FROM holder')
-  database.close()
+  forgetHolders(path)
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
   const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
   await store.upkeep.prune(streams, { uncommittedBefore: dayOf(Date.now()), gapsBefore: 0 })

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
 import { executeWith } from '../commands/workshop.ts'
@@ -8,6 +7,7 @@ import { useRedis } from '../setup/redis.ts'
 import { forgetHolders } from './crash-world.ts'
 import { receiver, type Receiver } from './receiver.ts'
 import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
+import { forgetHolders as forgetHoldersIn } from '../setup/stores.ts'
 
 /** More than one page of a replay. */
 const deadLetters = 130
@@ -83,10 +83,4 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
       return stdout
     },
   }
-}
-
-function forgetHoldersIn(path: string): void {
-  const database = new DatabaseSync(path)
-  database.exec('DELETE FROM holder')
-  database.close()
 }

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import type { Status } from '../../src/domain/status/status.ts'
@@ -8,6 +7,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import { forgetHolders } from './crash-world.ts'
 import { receiver, type Receiver } from './receiver.ts'
 import { endOf, workplace, type Workplace } from './workplace.ts'
+import { forgetHolders as forgetHoldersIn } from '../setup/stores.ts'
 
 const zone = 101
 const perDay = 60
@@ -42,9 +42,7 @@ async function shippedOnce(state: object): Promise<Pick<World, 'place' | 'siem'>
 async function overSqlite(): Promise<World> {
   const { place, siem } = await shippedOnce({})
   const bury = async () => {
-    const database = new DatabaseSync(place.database)
-    database.exec('DELETE FROM holder')
-    database.close()
+    forgetHoldersIn(place.database)
   }
   return { place, siem, bury }
 }

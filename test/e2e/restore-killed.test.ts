@@ -1,28 +1,18 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { inStore } from '../commands/backfilling.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { startProgram } from '../setup/processes.ts'
 import { compareFiles, exactly, partsBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
+import { editCheckpoints, forgetHolders } from '../setup/stores.ts'
 
 const [, yesterday] = readableDays()
 
 /** As after the last scan of the day, which the API goes on to show. */
 function close(path: string): void {
-  const database = new DatabaseSync(path)
-  const rows = database.prepare('SELECT stream, body FROM checkpoint').all() as {
-    stream: number
-    body: string
-  }[]
-  for (const { stream, body } of rows) {
-    const ended = { ...(JSON.parse(body) as object), ended: { as: 'complete', atMs: Date.now() } }
-    database.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(JSON.stringify(ended), stream)
-    database.prepare('UPDATE stream SET ended_at = ? WHERE id = ?').run(Date.now(), stream)
-  }
-  database.close()
+  editCheckpoints(path, (body) => ({ ...body, ended: { as: 'complete', atMs: Date.now() } }))
 }
 
 const audit = ['audit', '--zone', '101', '--day', yesterday, '--deep', '--repair']
@@ -38,9 +28,7 @@ async function killedRepair(moment: string, state: string): Promise<Workplace> {
   const killed = await endOf(startProgram('command', args, { cwd: place.folder }))
   expect(killed.signal, killed.stderr).toBe('SIGKILL')
   // What the command held would be its own for 20 s more.
-  const database = new DatabaseSync(place.database)
-  database.exec('DELETE FROM holder')
-  database.close()
+  forgetHolders(place.database)
   return place
 }
 

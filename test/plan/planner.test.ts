@@ -5,7 +5,7 @@ import { shiftDay } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { Planner } from '../../src/plan/planner.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../setup/stores.ts'
 import { at, buildCheckpoint, hourMs, policy, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { own } from '../setup/leftovers.ts'
@@ -18,7 +18,7 @@ const zones = [
 /** `wrongByMs`: this host's clock is wrong from the start. */
 async function createOffice(wrongByMs = 0) {
   const clock = createFakeClock(at(2) + wrongByMs)
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const internalEvents: InternalEvent[] = []
   let settings = { zones, sinks: ['archive'], policy }

@@ -18,7 +18,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { pumpStream } from '../../src/pump/pump-stream.ts'
 import type { PumpDeps, PumpJob } from '../../src/pump/session.ts'
-import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../setup/stores.ts'
 import { at, policy, stream } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { noTracer } from '../fakes/no-tracer.ts'
@@ -61,7 +61,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   const delivered: Event[] = []
   const opened: Reconciliation[] = []
   const options: OpenOptions[] = []
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 100_000 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 100_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const apiClock = createApiClock(clock)
   const script = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { projectFolder } from '../setup/project-folder.ts'
 
@@ -11,20 +11,10 @@ export interface LuaScript {
   readonly commands: readonly string[]
 }
 
-/** What stands before all other scripts of its folder. */
-const sharedFunctions = 'functions.lua'
-
 /** The scripts of this project. */
 export function ownScripts(): LuaScript[] {
   const paths = globSync('src/**/*.lua', { cwd: projectFolder })
-  const shared = paths.filter((path) => basename(path) === sharedFunctions)
-  const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
-  return paths
-    .filter((path) => !shared.includes(path))
-    .map((path) => {
-      const before = shared.filter((each) => dirname(each) === dirname(path)).map(read)
-      return scriptOf(basename(path), [...before, read(path)].join(''))
-    })
+  return paths.map((path) => scriptOf(basename(path), readFileSync(join(projectFolder, path), 'utf8')))
 }
 
 /** All scripts of the queue's package. */

@@ -125,8 +125,9 @@ async function load(records: Records, collection: string, places: readonly Minut
   const ofRuns = Promise.all(
     [...inParts(minutes, keysAtOnce)].map((keys) => records.readRuns(collection, keys)),
   )
-  const values = (await ofBuckets).flatMap((found) => found[collection]!)
-  const runs = (await ofRuns).flat()
+  const [bucketValues, minuteRuns] = await Promise.all([ofBuckets, ofRuns])
+  const values = bucketValues.flatMap((found) => found[collection]!)
+  const runs = minuteRuns.flat()
   return {
     buckets: new Map(names.map((name, index) => [name, values[index] ?? nothing])),
     runs: new Map(minutes.map((run, index) => [run, runs[index]!])),

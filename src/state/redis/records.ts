@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Telemetry } from '../../ports/process.ts'
-import type { Changes, ReadRecords, Records, Write, Written } from '../../ports/records.ts'
-import type { RedisClient, RedisServers } from '../../redis/connection.ts'
-import { callScript, defineScript, type ScriptArgument } from '../../redis/script.ts'
+import type { ReadRecords, Records, Write, Written } from '../../ports/records.ts'
+import type { RedisServers } from '../../redis/connection.ts'
+import { loadScript, type ScriptArgument } from '../../redis/script.ts'
 import { isTracked } from '../tracked.ts'
-import { createLink, type Link } from './server/link.ts'
-import { checkServers } from './server/server-checks.ts'
+import { createLink, type Link } from './link.ts'
+import { checkServers } from './server-checks.ts'
 
 /** Larger ones, with their header, take the next size of the allocator, which is 2,560 bytes. */
 const roomy = 2_040
@@ -14,8 +13,11 @@ const roomy = 2_040
 /** Fields that one command reads; Redis answers nobody else meanwhile. */
 const fieldsAtOnce = 1_000
 
-const scriptName = 'write-records'
-const scriptText = readFileSync(new URL(`${scriptName}.lua`, import.meta.url), 'utf8')
+const scripts = {
+  read: new URL('./read-records.lua', import.meta.url),
+  write: new URL('./write-records.lua', import.meta.url),
+  changes: new URL('./list-changes.lua', import.meta.url),
+}
 
 /** The settings of a store in Redis. */
 export interface RedisState extends RedisServers {
@@ -51,15 +53,13 @@ export async function openRedisRecords(options: RedisRecordsOptions): Promise<Re
     roomy,
     async read<Name extends string>(asked: Readonly<Record<Name, readonly string[]>>) {
       const collections = Object.entries<readonly string[]>(asked)
-      const { values, nowUs } = await link.run((client) =>
-        readFields(
-          client,
-          collections.map(([name, fields]) => [keyOf(name), fields] as const),
-        ),
-      )
-      const found = collections.map(([name], index) => [name, values[index]!] as const)
+      const keys = collections.map(([name]) => keyOf(name))
+      const args = collections.flatMap(([, fields]) => [fields.length, ...fields])
+      const answer = await link.run((client) => loadScript(client, scripts.read, 'bytes')(keys, args))
+      const [now, ...values] = answer as [Buffer, ...(Buffer | null)[][]]
+      const found = collections.map(([name], index) => [name, values[index]!.map(bytesOf)] as const)
       return {
-        nowUs: nowOf() ?? nowUs,
+        nowUs: nowOf() ?? Number(now),
         found: Object.fromEntries(found) as unknown as ReadRecords<Name>['found'],
       }
     },
@@ -70,7 +70,7 @@ export async function openRedisRecords(options: RedisRecordsOptions): Promise<Re
       const fields = await link.run((client) => client.hkeys(key))
       for (let from = 0; from < fields.length; from += atOnce) {
         const some = fields.slice(from, from + atOnce)
-        const [values = []] = (await link.run((client) => readFields(client, [[key, some]]))).values
+        const values = await readFields(link, key, some)
         yield some.flatMap((field, index) => {
           const value = values[index]
           return value === undefined ? [] : [[field, value] as const]
@@ -80,44 +80,34 @@ export async function openRedisRecords(options: RedisRecordsOptions): Promise<Re
     },
     async write(asked) {
       const { keys, args } = callOf(asked, keyOf, nowOf())
-      const answer = await link.run((client) => {
-        defineScript(client, scriptName, scriptText)
-        return callScript(client, scriptName, { keys, args })
-      })
-      return writtenOf(answer as string[])
+      return writtenOf(
+        (await link.run((client) => loadScript(client, scripts.write)(keys, args))) as string[],
+      )
     },
-    changes: (collection, since) => link.run((client) => readChanges(client, keyOf, collection, since)),
+    async changes(collection, since) {
+      const keys = [keyOf('changes'), keyOf(collection), keyOf(`changes:${collection}`)]
+      const answer = await link.run((client) => loadScript(client, scripts.changes)(keys, [since]))
+      const [latest, sum, list] = answer as [string, string, string[]]
+      const changed = list.flatMap((key, at) => (at % 2 === 0 ? [[key, Number(list[at + 1])] as const] : []))
+      return { latest: Number(latest), sum: BigInt(sum), changed }
+    },
     reclaim: async () => undefined,
     close: async () => link.close(),
   }
 }
 
-type Asked = readonly (readonly [hash: string, fields: readonly string[]])[]
-
-/** In one round trip. The time is taken after the fields were read. */
-async function readFields(client: RedisClient, asked: Asked) {
-  const pipeline = client.pipeline()
-  const steps = asked.map(([hash, fields]) => {
-    let count = 0
-    for (let from = 0; from < fields.length; from += fieldsAtOnce, count++)
-      pipeline.hmgetBuffer(hash, ...fields.slice(from, from + fieldsAtOnce))
-    return count
-  })
-  pipeline.time()
-  const answers = await answersOf(pipeline)
-  const values = steps.map((count) => {
-    const found = answers.splice(0, count) as (Buffer | null)[][]
-    // The client gives parts of larger buffers, which a value that is kept would keep too.
-    return found.flat().map((value) => (value === null ? undefined : new Uint8Array(value)))
-  })
-  const [seconds, micros] = answers[0] as [string, string]
-  return { values, nowUs: Number(seconds) * 1_000_000 + Number(micros) }
+async function readFields(link: Link, hash: string, fields: readonly string[]) {
+  const values: (Uint8Array | undefined)[] = []
+  for (let from = 0; from < fields.length; from += fieldsAtOnce) {
+    const some = fields.slice(from, from + fieldsAtOnce)
+    values.push(...(await link.run((client) => client.hmgetBuffer(hash, ...some))).map(bytesOf))
+  }
+  return values
 }
 
-async function answersOf(pipeline: ReturnType<RedisClient['pipeline']>): Promise<unknown[]> {
-  const answers = (await pipeline.exec()) ?? []
-  for (const [error] of answers) if (error !== null) throw error
-  return answers.map(([, answer]) => answer)
+/** The client gives parts of larger buffers, which a value that is kept would keep too. */
+function bytesOf(value: Buffer | null): Uint8Array | undefined {
+  return value === null ? undefined : new Uint8Array(value)
 }
 
 /** Most runs are short: asks for four records of each, then for as many again of those that go on. */
@@ -127,7 +117,7 @@ async function readRuns(link: Link, hash: string, keys: readonly string[]): Prom
   for (let length = 0, more = 4; unread.length > 0; length += more, more = length) {
     const places = Array.from({ length: more }, (_, at) => length + at)
     const fields = unread.flatMap(({ key }) => places.map((place) => (place === 0 ? key : `${key}.${place}`)))
-    const [values = []] = (await link.run((client) => readFields(client, [[hash, fields]]))).values
+    const values = await readFields(link, hash, fields)
     unread = unread.filter(({ found }, index) => {
       const some = values.slice(index * more, (index + 1) * more)
       const end = some.indexOf(undefined)
@@ -212,20 +202,4 @@ function writtenOf([outcome = '', now, sum]: readonly string[]): Written {
   if (outcome === 'over') return { outcome, nowUs, sum: Number(sum) }
   if (outcome === 'done' || outcome === 'changed') return { outcome, nowUs }
   throw new TypeError(`the script answered ${outcome}`)
-}
-
-async function readChanges(
-  client: RedisClient,
-  keyOf: (name: string) => string,
-  name: string,
-  since: number,
-): Promise<Changes> {
-  const fields = [`latest ${keyOf(name)}`, `sum ${keyOf(name)}`]
-  const transaction = client
-    .multi()
-    .hmget(keyOf('changes'), ...fields)
-    .zrangebyscore(keyOf(`changes:${name}`), `(${since}`, '+inf', 'WITHSCORES')
-  const [[latest, sum], list] = (await answersOf(transaction)) as [(string | null)[], string[]]
-  const changed = list.flatMap((key, at) => (at % 2 === 0 ? [[key, Number(list[at + 1])] as const] : []))
-  return { latest: Number(latest), sum: BigInt(sum ?? 0), changed }
 }

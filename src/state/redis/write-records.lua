@@ -51,8 +51,8 @@ local function count(collection, changes, key, number)
   growth[collection] = (growth[collection] or 0) + number - before
 end
 -- Lua passes no more than some thousand values to one call.
-local function in_steps(command, key, from, to)
-  for first = from, to, 1000 do redis.call(command, key, unpack(ARGV, first, math.min(first + 999, to))) end
+local function in_steps(from, to, work)
+  for first = from, to, 1000 do work(first, math.min(first + 999, to)) end
 end
 
 local apply = {}
@@ -64,13 +64,15 @@ function apply.drop(collection, changes)
   end
 end
 function apply.remove(collection, changes, from, to)
-  in_steps('HDEL', collection, from, to)
+  in_steps(from, to, function(first, last) redis.call('HDEL', collection, unpack(ARGV, first, last)) end)
   if not changes then return end
-  for index = from, to do count(collection, changes, ARGV[index], 0) end
-  in_steps('ZREM', changes, from, to)
+  for index = from, to do
+    count(collection, changes, ARGV[index], 0)
+    redis.call('ZREM', changes, ARGV[index])
+  end
 end
 function apply.put(collection, changes, from, to)
-  in_steps('HSET', collection, from, to)
+  in_steps(from, to, function(first, last) redis.call('HSET', collection, unpack(ARGV, first, last)) end)
   if not changes then return end
   local number = number_in(collection)
   for index = from, to, 2 do

@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 import { Failure } from '../../domain/failure.ts'
-import { isBusy, storeFailure } from './database/sqlite-failure.ts'
+import { isBusy, storeFailure } from './sqlite-failure.ts'
 
 /** A wait for a lock blocks the event loop, so it is divided into short ones; together they last 6 s. */
 const busyTimeoutMs = 250

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { openDatabase } from './database/database.ts'
-import { checkSchema } from './database/schema.ts'
-import { prepareStateFile, unwritable } from './database/state-file.ts'
+import { openDatabase } from './database.ts'
+import { checkSchema } from './schema.ts'
+import { prepareStateFile, unwritable } from './state-file.ts'
 
 /**
  * Opens the store for writing, or one of another name beside it where there is none yet, and leaves nothing behind.

@@ -5,8 +5,8 @@ import type { Clock } from '../../ports/process.ts'
 import type { Changes, ReadRecords, Records, Write, Written } from '../../ports/records.ts'
 import { isTracked, nextNumber } from '../tracked.ts'
 import { openDatabase, type Database } from './database.ts'
-import { prepareStateFile } from './database/state-file.ts'
-import { checkLayout, ensureLayout } from './layout.ts'
+import { prepareStateFile } from './state-file.ts'
+import { checkSchema, ensureSchema } from './schema.ts'
 
 /** So that four records with their row headers fill a page of the database. Larger ones leave more of a page empty. */
 const roomy = 980
@@ -32,9 +32,9 @@ export async function openSqliteRecords(options: SqliteRecordsOptions): Promise<
   prepareStateFile(path, create)
   const database = await openDatabase(path)
   try {
-    await checkLayout(database)
+    await checkSchema(database)
     await database.configure()
-    await ensureLayout(database)
+    await ensureSchema(database)
   } catch (error) {
     database.close()
     throw error

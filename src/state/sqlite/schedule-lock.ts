@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock, ScheduleLock } from '../../ports/process.ts'
 import { lockExclusively, type ExclusiveLock } from '../../sqlite/exclusive-lock.ts'
-import { isBusy, storeFailure } from './database/sqlite-failure.ts'
-import { prepareStateFile, unwritable } from './database/state-file.ts'
+import { isBusy, storeFailure } from './sqlite-failure.ts'
+import { prepareStateFile, unwritable } from './state-file.ts'
 
 /** A process that only reads the holder locks the file for less than this. */
 const busyTimeoutMs = 50
@@ -22,20 +22,19 @@ export interface ScheduleLockOptions {
  * without working locks.
  */
 export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
-  const inMemory = options.path === ':memory:'
-  const path = inMemory ? options.path : `${realPath(resolve(options.path))}.lock`
+  const path = `${realPath(resolve(options.path))}.lock`
   const textPath = `${path}.holder`
   let own: { readonly held: ExclusiveLock; readonly text: string } | undefined
 
   const acquire = (): { ok: true } | { ok: false; holder: string } => {
     if (own !== undefined) return { ok: true }
-    if (!inMemory) prepareStateFile(path, true)
+    prepareStateFile(path, true)
     const held = lock(path)
     if (held === undefined) return { ok: false, holder: readText(textPath) }
     const startedAt = new Date(options.clock.now()).toISOString()
     const text = processName({ pid: process.pid, host: hostname(), startedAt })
     try {
-      if (!inMemory) writeText(textPath, text)
+      writeText(textPath, text)
     } catch (error) {
       held.release()
       throw unwritable(textPath, error)
@@ -47,14 +46,14 @@ export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
   const release = (): void => {
     if (own === undefined) return
     // Before the lock is released: afterwards the text may be the next holder's.
-    if (!inMemory) rmSync(textPath, { force: true })
+    rmSync(textPath, { force: true })
     own.held.release()
     own = undefined
   }
 
   return {
     acquire: async () => acquire(),
-    holder: async () => own?.text ?? (inMemory || !isLocked(path) ? undefined : readText(textPath)),
+    holder: async () => own?.text ?? (isLocked(path) ? readText(textPath) : undefined),
     release: async () => release(),
   }
 }

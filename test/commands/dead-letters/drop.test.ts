@@ -5,7 +5,7 @@ import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../../setup/stores.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
 
 const day = '2026-11-19' as Day

@@ -8,7 +8,7 @@ import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../../setup/stores.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
 
 const day = '2026-11-19' as Day

@@ -6,7 +6,7 @@ import { minuteOf, packFingerprints } from '../../../src/domain/event/seen.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { auditDay } from '../../../src/maintenance/audit/audit-day.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../../setup/stores.ts'
 import { day, eventOf, listing, never, zone } from './listing.ts'
 
 const policy = {
@@ -22,7 +22,7 @@ const job = { zone, day, sinks: [{ name: 'archive' }] }
 const stream = { zone: zone.id, day, sink: 'archive' }
 
 async function storeAt(clock: ReturnType<typeof listing>['clock']): Promise<Store> {
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1000 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1000 })
   onTestFinished(() => store.close())
   return store
 }

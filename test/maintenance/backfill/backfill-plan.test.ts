@@ -8,7 +8,7 @@ import type { Store } from '../../../src/ports/store.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { planBackfill } from '../../../src/maintenance/backfill/backfill-plan.ts'
 import { noLongerKept } from '../../../src/pump/end-stream.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../../setup/stores.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { checkpointOf, nowMs, streamOf } from './backfill-checkpoints.ts'
 import { never } from '../audit/listing.ts'
@@ -109,11 +109,7 @@ test('uses the time of the API in an answer', async () => {
 })
 
 test('leaves out days for which it is no longer known what was shipped', async () => {
-  const store = await openSqliteStore({
-    path: ':memory:',
-    clock: createFakeClock(nowMs),
-    deadLetterMaxBytes: 1,
-  })
+  const store = await openMemoryStore({ clock: createFakeClock(nowMs), deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   for (const zone of [1, 2]) {
     const stream = streamOf(zone, before(4))

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { whileRequested } from '../../../src/maintenance/backfill/while-requested.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../../setup/stores.ts'
+import { waitFor } from '../../setup/wait-for.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { nowMs, streamOf } from './backfill-checkpoints.ts'
 
@@ -9,7 +10,7 @@ const planned = { stream, priority: 'backfill', readRequest: { id: 'a' } } as co
 
 test.for(['paused', 'cancelled'] as const)('work on a stream ends once its backfill is %s', async (state) => {
   const clock = createFakeClock(nowMs)
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   const streams = [{ stream, state: 'queued' }] as const
   await store.backfills.add({
@@ -25,6 +26,6 @@ test.for(['paused', 'cancelled'] as const)('work on a stream ends once its backf
     expect(isRequested()).toBe(true)
     await store.backfills.setState('a', state)
     await clock.advance(2_000)
-    expect(isRequested()).toBe(false)
+    await waitFor(() => !isRequested(), { what: 'the end of the work', everyMs: 1 })
   })
 })

@@ -5,7 +5,7 @@ import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../../setup/stores.ts'
 import { at, buildCheckpoint, hourMs, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { own } from '../../setup/leftovers.ts'
@@ -18,7 +18,7 @@ async function createHouse(
   { readableDays = policy.readableDays, keepDays = 14, held = [] as readonly string[] } = {},
 ) {
   const clock = createFakeClock(at(2))
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const apiClock = createApiClock(clock)
   const zones = accounts.map((account, index) => ({ id: index + 1, name: account, account }))

@@ -14,7 +14,7 @@ import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createSinkReconciler } from '../../../src/maintenance/housekeeping/reconcile-sinks.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
 import { readParts } from '../../sinks/file/read-parts.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openMemoryStore } from '../../setup/stores.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { eventOf } from '../../pump/model/entry.ts'
@@ -26,7 +26,7 @@ async function setUp(day: Day) {
   const path = temporaryFolder()
   const clock = systemClock
   const telemetry = { emit: () => undefined }
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1e6 })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1e6 })
   const stream = { zone: 7, day, sink: 'archive' }
   const settings = {
     name: 'archive',

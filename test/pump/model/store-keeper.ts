@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../../src/ports/process.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openMemoryStore, openSqliteStore } from '../../setup/stores.ts'
 
 /** The store of a run. One in a file can be set back to an older copy of itself. */
 export interface StoreKeeper {
@@ -19,7 +19,7 @@ const deadLetterMaxBytes = 1e6
 const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export async function keepInMemory(clock: Clock): Promise<StoreKeeper> {
-  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes })
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes })
   const never = async () => undefined
   return { store: () => store, copy: never, setBack: never, close: () => store.close() }
 }

@@ -1,7 +1,7 @@
 // Commits to one stream until it is killed, and prints every answer that it got: "<commit> <first fingerprint>".
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../../src/clock.ts'
-import { openRedisStore } from '../../../src/state/redis/store.ts'
+import { openRedisStore } from '../../setup/stores.ts'
 import {
   buildCommit,
   buildDeadLetter,

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
@@ -9,17 +10,15 @@ it.skipIf(!redisAvailable())('gives no fence a second time after it lost its lat
   const client = clientOf(url)
   const store = await openAt(stateAt(url, { keyPrefix }))
   const stream = buildStream()
-  const key = (name: string) => `{${keyPrefix}}:${name}:101/2026-11-20/archive`
   const first = await store.ledger.take(stream, buildHolder('one'))
   await store.ledger.commit(buildCommit(stream, first.fence, 0))
   await store.ledger.release(stream, first.fence)
-  const older = { head: await client.hgetall(key('head')), text: await client.get(key('checkpoint')) }
+  const older = await dumpsOf(client, keyPrefix)
   // What follows lies within the second that the server loses.
   const lost = await store.ledger.take(stream, buildHolder('one'))
   const commit = buildCommit(stream, lost.fence, 1, { seen: new Map([[1, packed(1, 3)]]) })
   expect(await store.ledger.commit(commit)).toBe('done')
-  await client.hset(key('head'), older.head)
-  await client.set(key('checkpoint'), older.text!)
+  for (const [key, value] of older) await client.restore(key, 0, value, 'REPLACE')
 
   const next = await store.ledger.take(stream, buildHolder('two'))
   expect(next.checkpoint?.commit).toBe(1)
@@ -46,8 +45,7 @@ it.skipIf(!redisAvailable())('lists its content, also for a process that knew la
       .sort(([one], [other]) => one - other)
   await commit(one)
   await commit(two)
-  const keys = await client.keys(`{${keyPrefix}-list}:*`)
-  const older = await Promise.all(keys.map(async (key) => [key, await client.dumpBuffer(key)] as const))
+  const older = await dumpsOf(client, `${keyPrefix}-list`)
   await commit(one)
   expect(await commits()).toEqual([
     [101, 2],
@@ -61,3 +59,8 @@ it.skipIf(!redisAvailable())('lists its content, also for a process that knew la
     [102, 4],
   ])
 })
+
+async function dumpsOf(client: Redis, keyPrefix: string) {
+  const keys = await client.keys(`{${keyPrefix}}:*`)
+  return Promise.all(keys.map(async (key) => [key, await client.dumpBuffer(key)] as const))
+}

@@ -93,7 +93,7 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
       expect(await store.ledger.commit(commitOf(commits))).toBe('done')
     // What was acknowledged must be there for the failover to keep it.
     await waitFor(
-      async () => (await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)) === 1,
+      async () => (await admin.hexists(`{${state.keyPrefix}}:checkpoints`, '101/2026-11-20/archive')) === 1,
       {
         what: 'the copy',
       },
@@ -104,7 +104,7 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
     expect(await waitFor(again, { what: 'the failover' })).toBe('done')
     expect((await store.ledger.read(stream))?.commit).toBe(21)
     expect(await store.ledger.minutes(stream)).toHaveLength(21)
-    expect(await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)).toBe(1)
+    expect(await admin.hexists(`{${state.keyPrefix}}:checkpoints`, '101/2026-11-20/archive')).toBe(1)
 
     // The old primary comes back as a replica; who is still connected to one is moved on, too.
     await primary.restart()

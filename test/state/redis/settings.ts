@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { RedisState } from '../../../src/state/redis/store.ts'
+import type { RedisState } from '../../../src/state/redis/records.ts'
 
 /** Settings for a URL, as the configuration makes them. */
 export function stateAt(url: string, more: Partial<RedisState> = {}): RedisState {

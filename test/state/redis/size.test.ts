@@ -168,7 +168,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
     await store.ledger.release(stream, fence)
     await store.upkeep.prune([stream], nothingOld)
-    const keys = (await client.keys('*')).filter((key) => !/:(meta|holders)$/.test(key))
+    const keys = (await client.keys('*')).filter((key) => !/:(store|changes|holders)$/.test(key))
     expect(keys).toEqual([])
   })
 
@@ -236,8 +236,8 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     )
     await store.ledger.release(stream, fence)
     const expiring = async () => {
-      const keys = await client.keys('*:101/2026-11-20/archive')
-      expect(keys.length).toBeGreaterThan(1)
+      const keys = await client.keys('*')
+      expect(keys.length).toBeGreaterThan(4)
       return Promise.all(keys.map((key) => client.pttl(key)))
     }
     expect(new Set(await expiring())).toEqual(new Set([-1]))

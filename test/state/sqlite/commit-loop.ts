@@ -2,7 +2,7 @@
 // for all of them: "<commit> <first fingerprint>".
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../../src/clock.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../../setup/stores.ts'
 import {
   buildCommit,
   buildDeadLetter,

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { openDatabase } from '../../../src/state/sqlite/database/database.ts'
-import { openSqliteStore, type SqliteStoreOptions } from '../../../src/state/sqlite/store.ts'
+import { openDatabase } from '../../../src/state/sqlite/database.ts'
+import { schemaNumber } from '../../../src/state/sqlite/schema.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../../setup/stores.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { startNode, startProcess } from '../../setup/processes.ts'
@@ -90,6 +91,23 @@ describe('the file of a store', () => {
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
   })
 
+  it.each([1, 99])('is refused if its schema is %d, with both numbers, and not changed', async (number) => {
+    const path = join(temporaryFolder(), 'store.db')
+    await (await openAt(path)).close()
+    using database = new DatabaseSync(path)
+    database.exec(`PRAGMA user_version = ${number}`)
+    const message = `schema ${number}, and this version supports only schema ${schemaNumber}: run the version`
+    await expect(openAt(path)).rejects.toMatchObject(refusal(new RegExp(message)))
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: number })
+  })
+
+  it('is created by one of several processes that open it at once', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const stores = await Promise.all([1, 2, 3].map(() => openAt(path)))
+    expect(new Set(stores.map(({ id }) => id)).size).toBe(1)
+    for (const store of stores) await store.close()
+  })
+
   it('is no longer written after it was moved', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
@@ -142,9 +160,9 @@ describe('the file of a store', () => {
     const database = await openDatabase(path, 2)
     using other = new DatabaseSync(path)
     other.exec('BEGIN IMMEDIATE')
-    const change = () => database.run('UPDATE store SET made_at = 5')
+    const change = () => database.prepare(`UPDATE record SET key = 'k'`).run().changes
     await expect(database.write(change)).rejects.toMatchObject({ kind: 'retry', code: 'store_unavailable' })
-    expect(await database.read(() => database.all('SELECT 1 AS one'))).toEqual([{ one: 1 }])
+    expect(await database.read(() => database.prepare('SELECT 1 AS one').get())).toEqual({ one: 1 })
     other.exec('ROLLBACK')
     expect(await database.write(change)).toBe(1)
     database.close()
@@ -153,7 +171,7 @@ describe('the file of a store', () => {
 
 describe('a store that this user cannot write', () => {
   const script = `
-    const { openSqliteStore } = await import(${JSON.stringify(`${projectFolder}src/state/sqlite/store.ts`)})
+    const { openSqliteStore } = await import(${JSON.stringify(`${projectFolder}test/setup/stores.ts`)})
     const clock = { now: () => 0, monotonic: () => 0, sleep: async () => {} }
     try {
       const store = await openSqliteStore({ path: process.argv[1], clock, deadLetterMaxBytes: 1 })

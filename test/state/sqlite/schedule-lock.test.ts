@@ -109,13 +109,4 @@ describe('the schedule lock', () => {
       code: 'store_refuses',
     })
   })
-
-  it('is free for a store in memory, which no other process can use', async () => {
-    const [one, two] = [lockAt(':memory:'), lockAt(':memory:')]
-    expect(await one.acquire()).toEqual({ ok: true })
-    expect(await two.acquire()).toEqual({ ok: true })
-    expect(await one.holder()).toContain(`process ${process.pid}`)
-    await one.release()
-    await two.release()
-  })
 })

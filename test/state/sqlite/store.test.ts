@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../../setup/stores.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { checkpointStoreContract, checkpointStoreProperty } from '../../contract/checkpoint-store.contract.ts'
 import { contractDeadLetterMaxBytes, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
@@ -21,13 +21,5 @@ async function openInFile(): Promise<OpenedStore> {
   return { store: await reopen(), reopen, clock, close }
 }
 
-async function openInMemory(): Promise<OpenedStore> {
-  const clock = createFakeClock()
-  const options = { path: ':memory:', clock, deadLetterMaxBytes: contractDeadLetterMaxBytes }
-  const store = await openSqliteStore(options)
-  return { store, reopen: async () => store, clock, close: () => store.close() }
-}
-
 checkpointStoreContract('sqlite', openInFile)
 checkpointStoreProperty('sqlite', openInFile, 25)
-checkpointStoreProperty('sqlite in memory', openInMemory, 200)

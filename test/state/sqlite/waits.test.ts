@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Commit, Store } from '../../../src/ports/store.ts'
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { openSqliteStore } from '../../setup/stores.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -91,15 +91,14 @@ test('commits of several streams in one turn share one wait, and each has its ow
     store.ledger.commit(buildCommit(streams[0]!, first!, 0, { seen })),
     store.ledger.commit(buildCommit(streams[1]!, second! - 1, 0, { seen })),
     store.ledger.commit(buildCommit(streams[2]!, third!, 0, { seen, deadLetters: [big] })),
-    store.ledger.commit(buildCommit(streams[0]!, first!, 1, { seen: new Map([[2, packed(6, 5)]]) })),
   ])
   expect(waits).toBe(1)
   const told = answers.map((each) =>
     each.status === 'fulfilled' ? each.value : (each.reason as { code: string }).code,
   )
-  expect(told).toEqual(['done', 'refused', 'dead_letters_full', 'done'])
+  expect(told).toEqual(['done', 'refused', 'dead_letters_full'])
   const commits = await Promise.all(streams.map((each) => store.ledger.read(each)))
-  expect(commits.map((checkpoint) => checkpoint?.commit)).toEqual([2, undefined, undefined])
+  expect(commits.map((checkpoint) => checkpoint?.commit)).toEqual([1, undefined, undefined])
   // Of a commit that was not done nothing is written, whatever was written beside it.
   expect((await store.ledger.loadSeen(streams[2]!, [1])).size).toBe(0)
   expect(await store.deadLetters.counts()).toEqual([])

@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { Failure } from '../../../domain/failure.ts'
-import { systemCode, systemErrorText } from '../../../domain/text/system-error.ts'
+import { Failure } from '../../domain/failure.ts'
+import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 
 /**
  * Makes the file and its folders where they are missing, readable by this user only, and checks that SQLite can write

@@ -1,8 +1,8 @@
 import { Failure } from '../../domain/failure.ts'
 import type { Database } from './database.ts'
 
-/** The number of the layout that this version reads and writes. */
-export const layoutNumber = 9
+/** The schema that this version reads and writes. */
+export const schemaNumber = 9
 
 /** Marks a database file as a store ("shld"), so that a foreign one is never altered. */
 const applicationId = 0x73_68_6c_64
@@ -28,16 +28,16 @@ CREATE TABLE record (
 );
 CREATE INDEX record_number ON record (collection, number) WHERE number IS NOT NULL;
 PRAGMA application_id = ${applicationId};
-PRAGMA user_version = ${layoutNumber};
+PRAGMA user_version = ${schemaNumber};
 `
 
 /** Refuses a file that is not a store of this version, before anything in it changes. Throws `store_refuses`. */
-export async function checkLayout(database: Database): Promise<void> {
+export async function checkSchema(database: Database): Promise<void> {
   await database.read(() => isMade(database))
 }
 
 /** Makes the tables of a new store. Throws `store_refuses`. */
-export async function ensureLayout(database: Database): Promise<void> {
+export async function ensureSchema(database: Database): Promise<void> {
   if (await database.read(() => isMade(database))) return
   await database.write(() => {
     // Another process may have done it meanwhile.
@@ -54,8 +54,8 @@ function isMade(database: Database): boolean {
     const text = `${database.path} is a database of another program: set \`state\` to another path`
     throw new Failure('stop', 'store_refuses', text)
   }
-  if (number === layoutNumber) return true
-  const text = `the store ${database.path} has layout ${number}, and this version supports only layout ${layoutNumber}`
+  if (number === schemaNumber) return true
+  const text = `the store ${database.path} has schema ${number}, and this version supports only schema ${schemaNumber}`
   const remedy = `run the version that made it, or set \`state\` to another path`
   throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }

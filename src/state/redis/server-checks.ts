@@ -1,6 +1,6 @@
-import { Failure, messageOf } from '../../../domain/failure.ts'
-import type { Telemetry } from '../../../ports/process.ts'
-import type { RedisClient, RedisServers } from '../../../redis/connection.ts'
+import { Failure, messageOf } from '../../domain/failure.ts'
+import type { Telemetry } from '../../ports/process.ts'
+import type { RedisClient, RedisServers } from '../../redis/connection.ts'
 import type { Link } from './link.ts'
 
 const oldest = [6, 2] as const

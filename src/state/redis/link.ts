@@ -1,9 +1,8 @@
-import { Failure } from '../../../domain/failure.ts'
-import type { Clock } from '../../../ports/process.ts'
-import { connectRedis, type RedisClient, type RedisServers, nameOf } from '../../../redis/connection.ts'
-import { isLost, isRefusal, redisFailure } from '../../../redis/redis-failure.ts'
-import { callScript, defineScript } from '../../../redis/script.ts'
-import { scripts, type ScriptName } from './scripts.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports/process.ts'
+import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
+import { isLost, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
+import { nameOf } from '../../redis/server-name.ts'
 
 /** How long a call waits for a connection. */
 const patienceMs = 2_500
@@ -18,19 +17,9 @@ export interface Link {
   /** For people, without secrets. */
   readonly name: string
   run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
-  /** Returns text as bytes, and numbers and arrays as the script does. `once`: never sent again. */
-  script(
-    name: ScriptName,
-    keys: readonly string[],
-    args: readonly Argument[],
-    once?: boolean,
-  ): Promise<Answer>
   /** May be called twice. */
   close(): void
 }
-
-export type Argument = string | number | Uint8Array
-export type Answer = Uint8Array | number | null | readonly Answer[]
 
 export function createLink(servers: RedisServers, keyPrefix: string, clock: Clock): Link {
   const name = nameOf(servers)
@@ -55,7 +44,6 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
       } else wake()
     }
     const made = connectRedis(servers, { manner: 'strict', name: keyPrefix }, fail)
-    for (const [script, text] of scripts) defineScript(made, script, text)
     made.on('node error', fail)
     made.on('ready', () => {
       lastError = undefined
@@ -83,15 +71,14 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
   const gone = () => new Failure('retry', 'store_unavailable', `the store (${name}) is closed`)
   const away = () => redisFailure(lastError ?? new Error('no connection in time'), name)
 
-  async function send<T>(work: (client: RedisClient) => Promise<T>, once: boolean): Promise<T> {
+  async function run<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
     const untilMs = clock.monotonic() + patienceMs
     for (;;) {
       await untilReady(untilMs)
       try {
         return await work(client)
       } catch (error) {
-        if (once || closed.aborted || !isLost(error) || clock.monotonic() >= untilMs)
-          throw redisFailure(error, name)
+        if (closed.aborted || !isLost(error) || clock.monotonic() >= untilMs) throw redisFailure(error, name)
       }
       await clock.sleep(pauseMs, closed).catch(() => undefined)
     }
@@ -99,9 +86,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
 
   return {
     name,
-    run: (work) => send(work, false),
-    script: (script, keys, args, once = false) =>
-      send((client) => runScript(client, script, keys, args), once),
+    run,
     close() {
       closing.abort()
       wake()
@@ -112,18 +97,4 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
 
 function isAboutDatabase(error: Error & { readonly command?: { readonly name?: string } }): boolean {
   return error.command?.name === 'select'
-}
-
-async function runScript(
-  client: RedisClient,
-  script: ScriptName,
-  keys: readonly string[],
-  args: readonly Argument[],
-): Promise<Answer> {
-  return (await callScript(client, script, { keys, args: args.map(argumentOf), as: 'bytes' })) as Answer
-}
-
-function argumentOf(value: Argument): string | number | Buffer {
-  if (typeof value !== 'object' || Buffer.isBuffer(value)) return value
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }

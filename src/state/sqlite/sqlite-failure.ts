@@ -1,5 +1,5 @@
-import { Failure, messageOf, type FailureKind } from '../../../domain/failure.ts'
-import { resultCodeOf } from '../../../sqlite/exclusive-lock.ts'
+import { Failure, messageOf, type FailureKind } from '../../domain/failure.ts'
+import { resultCodeOf } from '../../sqlite/exclusive-lock.ts'
 
 /** Primary result codes of SQLite. */
 const codes = {

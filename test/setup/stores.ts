@@ -1,0 +1,60 @@
+import { DatabaseSync } from 'node:sqlite'
+import { openLedger } from '../../src/state/ledger/store.ts'
+import { createMemoryRecords, type MemoryState } from '../../src/state/memory/records.ts'
+import type { RedisRecordsOptions } from '../../src/state/redis/records.ts'
+import { openSqliteRecords, type SqliteRecordsOptions } from '../../src/state/sqlite/records.ts'
+import type { Clock } from '../../src/ports/process.ts'
+import type { Records } from '../../src/ports/records.ts'
+import type { Store } from '../../src/ports/store.ts'
+
+interface StoreOptions {
+  readonly clock: Clock
+  readonly deadLetterMaxBytes: number
+  readonly create?: boolean
+}
+
+export type SqliteStoreOptions = StoreOptions & SqliteRecordsOptions
+export type RedisStoreOptions = StoreOptions & RedisRecordsOptions
+
+/** One that ends with the process. Several with the same state are one store that several processes opened. */
+export function openMemoryStore(options: StoreOptions & { readonly state?: MemoryState }): Promise<Store> {
+  return over(createMemoryRecords(options.clock, options.state), { ...options, place: 'memory' })
+}
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  return over(await openSqliteRecords(options), { ...options, place: options.path })
+}
+
+export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
+  const { openRedisRecords } = await import('../../src/state/redis/records.ts')
+  return over(await openRedisRecords(options), { ...options, place: 'redis' })
+}
+
+async function over(records: Records, options: StoreOptions & { readonly place: string }): Promise<Store> {
+  try {
+    return await openLedger({ ...options, records })
+  } catch (error) {
+    await records.close()
+    throw error
+  }
+}
+
+/** Frees the streams of killed processes, which a store in SQLite would keep for 20 s. */
+export function forgetHolders(path: string): void {
+  using database = new DatabaseSync(path)
+  database.exec(`DELETE FROM record WHERE collection = (SELECT id FROM collection WHERE name = 'holders')`)
+}
+
+/** Changes the checkpoints of a store in SQLite behind its back. */
+export function editCheckpoints(path: string, change: (body: object, key: string) => object): void {
+  using database = new DatabaseSync(path)
+  const ofCheckpoints = `collection = (SELECT id FROM collection WHERE name = 'checkpoints')`
+  const rows = database
+    .prepare(`SELECT key, CAST(value AS TEXT) AS text FROM record WHERE ${ofCheckpoints}`)
+    .all()
+  const update = database.prepare(
+    `UPDATE record SET value = CAST(? AS BLOB) WHERE ${ofCheckpoints} AND key = ?`,
+  )
+  for (const { key, text } of rows as { key: string; text: string }[])
+    update.run(JSON.stringify(change(JSON.parse(text) as object, key)), key)
+}
