@@ -7,9 +7,10 @@ import { zoneLabel } from '../domain/status/problems.ts'
 import { iso } from '../domain/text/time.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
-import { exitCodes, type Io, UsageError, type Registration } from './command.ts'
+import { exitCodes, type Io, type Registration } from './command.ts'
 import { commandLine, example, programName, quoted } from './program-name.ts'
 import { jsonResult, countOf } from './terminal/text.ts'
+import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
 import { paintFor } from './terminal/terminal.ts'
 
@@ -78,16 +79,11 @@ async function acknowledge({ config, store }: Work, options: Options, io: Io): P
 
 const mostNamed = 5
 
-/** Throws UsageError where there is no terminal to ask on. */
-async function isAgreed(gaps: readonly Gap[], { yes = false }: Options, { ask }: Io): Promise<boolean> {
-  if (yes) return true
+function isAgreed(gaps: readonly Gap[], options: Options, io: Io): Promise<boolean> {
   const named = gaps.slice(0, mostNamed).map(({ zone, sink, day }) => `${zone} → ${printable(sink)} ${day}`)
   const more = gaps.length > mostNamed ? ` and ${gaps.length - mostNamed} more` : ''
-  const what = `${countOf(gaps.length, 'gap')} (${named.join(', ')}${more})`
-  if (ask === undefined)
-    throw new UsageError(`this would acknowledge ${what}; without a terminal to ask on, confirm with --yes`)
-  const answer = await ask(`acknowledge ${what}? They no longer raise an alarm. [y/N] `)
-  return /^y(?:es)?$/i.test(answer.trim())
+  const would = `acknowledge ${countOf(gaps.length, 'gap')} (${named.join(', ')}${more})`
+  return isConfirmed({ would, question: `${would}? They no longer raise an alarm.` }, options, io)
 }
 
 function gapsJson(gaps: readonly Gap[], config: Config): string {

@@ -12,7 +12,7 @@ import { exitCodes, type Io, UsageError } from './command.ts'
 import { createProgram } from './program.ts'
 import { programName } from './program-name.ts'
 import { abortAtSignal } from './stop-signals.ts'
-import { askHidden } from './terminal/ask-hidden.ts'
+import { ask } from './terminal/ask.ts'
 import { wrapped } from './terminal/terminal.ts'
 
 /** Time limit for the trace collector. After a stop signal the remaining time is short. */
@@ -126,7 +126,7 @@ function processIo({ exit, hasHungUp }: Start): Io {
     ...(process.stdin.isTTY &&
       process.stderr.isTTY && {
         ask: (question: string) => ask(question, signal),
-        askHidden: (question: string) => askHidden(question, signal),
+        askHidden: (question: string) => ask(question, signal, true),
       }),
     exit,
     onHangup(callback) {
@@ -134,19 +134,5 @@ function processIo({ exit, hasHungUp }: Start): Io {
       if (hasHungUp()) callback()
       return () => process.off('SIGHUP', callback)
     },
-  }
-}
-
-/** Asks on stderr, since stdout is for results. A signal or the end of the input counts as an empty answer. */
-async function ask(question: string, signal: AbortSignal): Promise<string> {
-  // Loaded only here, since hardly any command asks.
-  const { createInterface } = await import('node:readline/promises')
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
-  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
-  try {
-    return await Promise.race([lines.question(question, { signal }).catch(() => ''), closed])
-  } finally {
-    lines.close()
   }
 }

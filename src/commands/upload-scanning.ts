@@ -11,7 +11,7 @@ import { jsonResult, zoneText, countText } from './terminal/text.ts'
 import { paintFor } from './terminal/terminal.ts'
 import { openWork } from '../assemble/work.ts'
 import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/upload-scanning.ts'
-import { barOf, columnLines, widthOf, type Column } from './terminal/table.ts'
+import { barOf, columnLines, tableLines, widthOf, type Column } from './terminal/table.ts'
 import type { Paint } from './terminal/terminal.ts'
 
 interface UploadOptions {
@@ -96,11 +96,12 @@ export interface ZoneFigures {
 /** For a terminal: a line a day with a bar of the scanned files, then the sums. */
 export function uploadLines({ zone, figures }: ZoneFigures, paint: Paint): string[] {
   const days = uploadDays(figures)
-  const sums = sumsOf(figures)
-  const table = columnsOf(
-    days.map(({ day, ...counts }) => [printable(day), ...countsOf(counts).map(countedText)]),
-    ['total', ...sums.map(countedText)],
-  )
+  const cells = rowsOf(figures, countText)
+  const table = ['day', 'files scanned', 'logged', 'blocked'].map((title, index): Column => ({
+    title,
+    cells: cells.map((row) => row[index] ?? ''),
+    ...(index === 0 ? { most: widestDay } : { align: 'right' }),
+  }))
   const room = Math.min(widestBar, paint.width - 1 - widthOf(table) - 2)
   const most = Math.max(1, ...days.map(({ filesScanned = 0 }) => filesScanned))
   const bars = days.map(({ filesScanned = 0 }) =>
@@ -117,55 +118,26 @@ export function uploadLines({ zone, figures }: ZoneFigures, paint: Paint): strin
 
 /** For a pipe: a line a zone and day, and one with the sums of each zone; whole texts and plain numbers. */
 export function uploadRecords(zones: readonly ZoneFigures[]): string[] {
-  const records = zones.flatMap(({ zone, figures }) => [
-    ...uploadDays(figures).map(({ day, ...counts }) => [
-      String(zone.id),
-      printable(day),
-      ...countsOf(counts).map(plainText),
-    ]),
-    [String(zone.id), 'total', ...sumsOf(figures).map(plainText)],
-  ])
-  const titles = ['zone', 'day', 'scanned', 'logged', 'blocked']
-  const columns = titles.map((title, index) => ({
+  const records = zones.flatMap(({ zone, figures }) =>
+    rowsOf(figures, String).map((row) => [String(zone.id), ...row]),
+  )
+  return tableLines(['zone', 'day', 'scanned', 'logged', 'blocked'], records)
+}
+
+type Count = number | null | undefined
+type Counts = readonly [scanned: Count, logged: Count, blocked: Count]
+
+/** A row a day, and one with the sums; each begins with the day. */
+function rowsOf(figures: UploadScanningMetrics, text: (count: number) => string): string[][] {
+  const { totalFilesScanned, totalLoggedRequests, totalBlockedRequests } = figures
+  const row = (title: string, counts: Counts) => [
     title,
-    cells: records.map((record) => record[index] ?? '-'),
-  }))
-  const { header, rows } = columnLines(columns)
-  return [header, ...rows].map((line) => line.trimEnd())
-}
-
-type Count = number | undefined
-
-function countsOf(day: {
-  readonly filesScanned: Count
-  readonly loggedRequests: Count
-  readonly blockedRequests: Count
-}): Count[] {
-  return [day.filesScanned, day.loggedRequests, day.blockedRequests]
-}
-
-function sumsOf({
-  totalFilesScanned,
-  totalLoggedRequests,
-  totalBlockedRequests,
-}: UploadScanningMetrics): Count[] {
-  return [totalFilesScanned, totalLoggedRequests, totalBlockedRequests].map((sum) => sum ?? undefined)
-}
-
-function columnsOf(days: readonly (readonly string[])[], sums: readonly string[]): Column[] {
-  const cells = (index: number) => [...days, sums].map((row) => row[index] ?? '-')
-  return [
-    { title: 'day', cells: cells(0), most: widestDay },
-    { title: 'files scanned', cells: cells(1), align: 'right' },
-    { title: 'logged', cells: cells(2), align: 'right' },
-    { title: 'blocked', cells: cells(3), align: 'right' },
+    ...counts.map((count) => (typeof count === 'number' ? text(count) : '-')),
   ]
-}
-
-function countedText(count: Count): string {
-  return count === undefined ? '-' : countText(count)
-}
-
-function plainText(count: Count): string {
-  return count === undefined ? '-' : String(count)
+  return [
+    ...uploadDays(figures).map(({ day, filesScanned, loggedRequests, blockedRequests }) =>
+      row(printable(day), [filesScanned, loggedRequests, blockedRequests]),
+    ),
+    row('total', [totalFilesScanned, totalLoggedRequests, totalBlockedRequests]),
+  ]
 }

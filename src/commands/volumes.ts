@@ -14,7 +14,7 @@ import {
   type VolumeTemplate,
 } from '../shield/volumes.ts'
 import { openWork } from '../assemble/work.ts'
-import { barOf, columnLines, widthOf, type Column } from './terminal/table.ts'
+import { barOf, columnLines, tableLines, widthOf, type Column } from './terminal/table.ts'
 import type { Paint } from './terminal/terminal.ts'
 
 interface VolumeOptions {
@@ -119,12 +119,7 @@ export function volumeRecords(templates: readonly VolumeTemplate[]): string[] {
     return instances.map((instance) => [...volume, ...recordOf(instance)])
   })
   const titles = 'volume id instance region state used-gb size-gb full-percent pods containers'.split(' ')
-  const columns = titles.map((title, index) => ({
-    title,
-    cells: records.map((record) => record[index] ?? ''),
-  }))
-  const { header, rows } = columnLines(columns)
-  return [header, ...rows].map((line) => line.trimEnd())
+  return tableLines(titles, records)
 }
 
 function recordOf(instance: VolumeInstance): string[] {

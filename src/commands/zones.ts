@@ -10,7 +10,7 @@ import { example } from './program-name.ts'
 import { jsonResult } from './terminal/text.ts'
 import { paintFor } from './terminal/terminal.ts'
 import type { AccountZones } from '../discovery/list-zones.ts'
-import { tableLines } from './terminal/table.ts'
+import { filledTableLines } from './terminal/table.ts'
 
 export function register({ command, io, exit, load }: Registration): void {
   command
@@ -86,21 +86,18 @@ export function zoneTable(
   { isSeveral, width }: { readonly isSeveral: boolean; readonly width: number },
 ): string[] {
   if (rows.length === 0) return []
-  const columns: [title: string, cell: (row: ZoneRow) => string][] = [
-    ['account', ({ account }) => (isSeveral ? account : '')],
-    ['zone', ({ id }) => String(id)],
-    ['name', ({ name = '' }) => printable(name)],
-    ['hosts', ({ hosts = [] }) => printable(hosts.join(', '), 60)],
-    ['pull zone', ({ pullZone = '-' }) => String(pullZone)],
-    ['plan', ({ plan = '-' }) => plan],
-    ['WAF', ({ waf }) => (waf === undefined ? '-' : waf ? 'on' : 'off')],
-    ['configured', ({ configured }) => (configured ? 'yes' : 'no')],
-  ]
-  const told = columns.filter(([, cell]) => rows.some((row) => cell(row) !== ''))
-  const cells = rows.map((row) => told.map(([, cell]) => cell(row) || '-'))
-  return tableLines(
-    told.map(([title]) => title),
-    cells,
-    { width },
-  )
+  const titles = ['account', 'zone', 'name', 'hosts', 'pull zone', 'plan', 'WAF', 'configured']
+  const isNamed = rows.some(({ name }) => name !== undefined)
+  const hasHosts = rows.some(({ hosts }) => hosts !== undefined)
+  const cells = rows.map(({ account, id, name, hosts, pullZone = '-', plan = '-', waf, configured }) => [
+    isSeveral ? account : '',
+    String(id),
+    isNamed ? printable(name ?? '-') : '',
+    hasHosts ? printable(hosts?.join(', ') ?? '-', 60) : '',
+    String(pullZone),
+    plan,
+    waf === undefined ? '-' : waf ? 'on' : 'off',
+    configured ? 'yes' : 'no',
+  ])
+  return filledTableLines(titles, cells, { width })
 }

@@ -12,7 +12,7 @@ import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { exitCodes, type Io, UsageError } from '../command.ts'
-import { counted } from '../terminal/text.ts'
+import { counted, someOf } from '../terminal/text.ts'
 import { chooseSinks, unknownName } from '../options.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { servedBy } from '../../formats/registry.ts'
@@ -149,17 +149,16 @@ function add(
   const isWhole = leftOut === undefined && lines + damagedParts + refused === 0
   if (leftOut === undefined) sums.days.add(stream.day)
   if (!isWhole) sums.problems++
+  const others = someOf(
+    [filtered, 'filtered'],
+    [skipped, `skipped, too old for ${printable(stream.sink)}`],
+    [refused, `event${refused === 1 ? '' : 's'} refused (dead letters)`],
+    [lines, `line${lines === 1 ? '' : 's'} unreadable`],
+    [damagedParts, `damaged part${damagedParts === 1 ? '' : 's'}`],
+  )
   const text =
     leftOut === undefined
-      ? [
-          `${counted(shipped, 'event')} shipped`,
-          `${present} already there`,
-          ...(filtered > 0 ? [`${filtered} filtered`] : []),
-          ...(skipped > 0 ? [`${skipped} skipped, too old for ${printable(stream.sink)}`] : []),
-          ...(refused > 0 ? [`${counted(refused, 'event')} refused (dead letters)`] : []),
-          ...(lines > 0 ? [`${counted(lines, 'line')} unreadable`] : []),
-          ...(damagedParts > 0 ? [counted(damagedParts, 'damaged part')] : []),
-        ].join(', ')
+      ? [`${counted(shipped, 'event')} shipped`, `${present} already there`, ...others].join(', ')
       : `left out: ${leftOut}`
   return { lines: [`${who}: ${text}`, ...where.map((each) => `  ${printable(each, 300)}`)], isWhole }
 }

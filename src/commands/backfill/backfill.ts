@@ -11,6 +11,7 @@ import { planLines, listText } from './text.ts'
 import { serveBackfill, loadToBackfill, withTasks } from './serve.ts'
 import type { BackfillView } from './view.ts'
 import { exitCodes, type Io, UsageError, type Registration } from '../command.ts'
+import { isConfirmed } from '../terminal/ask.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { programName, example } from '../program-name.ts'
 import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
@@ -223,20 +224,16 @@ function refuseFiles(config: Config, names: readonly string[]): void {
   throw new UsageError(names.length === 0 ? `--resend: ${what}: ${remedy}` : `--sink ${what}: ${remedy}`)
 }
 
-/** Asks for confirmation, unless --yes was given. */
-export async function isResendAgreed(
+function isResendAgreed(
   { streams, delivered }: BackfillPlan,
-  { yes = false }: ResendOptions,
-  { ask }: Pick<Io, 'ask'>,
+  options: ResendOptions,
+  io: Io,
 ): Promise<boolean> {
-  if (yes || ask === undefined) return yes
   const queued = streams.filter(({ state }) => state === 'queued').map(({ stream }) => stream)
   const days = new Set(queued.map(({ day }) => day)).size
   const sinks = [...new Set(queued.map(({ sink }) => sink))].map((name) => printable(name))
   const events = delivered === undefined ? 'all events' : `about ${counted(delivered, 'event')}`
-  const what = `this ships ${events} of ${counted(days, 'day')} again to ${sinks.join(', ')}`
-  const answer = await ask(
-    `${what}; a destination that does not deduplicate will have them twice. Continue? [y/N] `,
-  )
-  return /^y(?:es)?$/i.test(answer.trim())
+  const what = `${events} of ${counted(days, 'day')} again to ${sinks.join(', ')}`
+  const question = `this ships ${what}; a destination that does not deduplicate will have them twice. Continue?`
+  return isConfirmed({ would: `ship ${what}`, question }, options, io)
 }

@@ -15,9 +15,12 @@ import type { Zone } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { ZoneProblem, ZoneRead } from '../../maintenance/read/check.ts'
 
+const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
+const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', text })
+const note = (text: string): Finding => ({ step: '', mark: 'note', text })
+
 export function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const from = file === undefined ? 'flags and environment' : printable(file)
-  const note = (text: string): Finding => ({ step: '', mark: 'note', text })
   return [
     {
       step: 'configuration',
@@ -43,31 +46,30 @@ export function stateFindings(
   worker: WorkerStatus | undefined,
 ): Finding[] {
   const name = printable(stateName(config))
-  if (!tried.isWell) return [{ step: 'state', mark: 'fail', text: printable(tried.why) }]
-  const well: Finding = { step: 'state', mark: 'ok', text: `${name}, opened for writing` }
-  const note = (text: string): Finding => ({ step: '', mark: 'note', text: printable(text) })
-  const running = worker === undefined ? [] : [note(`${worker.name} runs on it`)]
-  return [well, ...tried.warnings.map(note), ...running]
+  if (!tried.isWell) return [fail('state', printable(tried.why))]
+  const well: Finding = ok('state', `${name}, opened for writing`)
+  const running = worker === undefined ? [] : [note(printable(`${worker.name} runs on it`))]
+  return [well, ...tried.warnings.map((text) => note(printable(text))), ...running]
 }
 
 /** A port that the shieldlog of this state uses is not a problem: `run` is active. */
 export function portFindings({ server }: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
   const address = `${server.host}:${server.port}`
-  if (tried.isWell) return [{ step: 'port', mark: 'ok', text: server.port === 0 ? 'any free one' : address }]
+  if (tried.isWell) return [ok('port', server.port === 0 ? 'any free one' : address)]
   if (worker !== undefined && tried.why.includes('in use'))
     return [
       { step: 'port', mark: 'note', text: `${address} is in use; ${printable(worker.name)} is running` },
     ]
-  return [{ step: 'port', mark: 'fail', text: printable(tried.why) }]
+  return [fail('port', printable(tried.why))]
 }
 
 export function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTried): Finding[] {
   const step = sinkStep(sink)
-  if ('why' in check) return [{ step, mark: 'fail', text: printable(withoutSink(check.why, sink.name)) }]
+  if ('why' in check) return [fail(step, printable(withoutSink(check.why, sink.name)))]
   const found = check.found === undefined ? '' : `, ${check.found}`
   const well: Finding[] = [
-    { step, mark: 'ok', text: `${printable(address)}${found}` },
-    ...(check.note === undefined ? [] : [{ step: '', mark: 'note', text: check.note } as const]),
+    ok(step, `${printable(address)}${found}`),
+    ...(check.note === undefined ? [] : [note(check.note)]),
   ]
   if (sent !== undefined)
     return [
@@ -76,11 +78,11 @@ export function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTri
     ]
   if (check.untested === undefined) return well
   const text = `${check.untested}; to test them with one event: ${commandLine('check --send-test')}`
-  return [...well, { step: '', mark: 'note', text }]
+  return [...well, note(text)]
 }
 
 export function heldFinding(sink: SinkConfig, why: string): Finding {
-  return { step: sinkStep(sink), mark: 'fail', text: printable(why, 1_000) }
+  return fail(sinkStep(sink), printable(why, 1_000))
 }
 
 export function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
@@ -116,7 +118,7 @@ export function apiFindings({ config, listed, read, problems, clockOffsets }: Ap
     ...listed.flatMap((each) => listFindings(config, each)),
     ...accounts,
     ...shown,
-    ...(more > 0 ? [{ step: '', mark: 'ok', text: `and ${counted(more, 'more zone')}` } as const] : []),
+    ...(more > 0 ? [ok('', `and ${counted(more, 'more zone')}`)] : []),
     ...problems.map((problem) => problemFinding(config, problem, listed)),
     ...clockFindings(clockOffsets),
   ]
@@ -126,7 +128,7 @@ export function apiFindings({ config, listed, read, problems, clockOffsets }: Ap
 export function listedZoneFindings({ config, listed }: ApiTried): Finding[] {
   const isListed = discoveringIn(config).length > 0 && listed.every((each) => 'zones' in each)
   const warnings = isListed ? unknownZoneWarnings(config) : []
-  return warnings.map((text) => ({ step: '', mark: 'note', text: printable(text) }))
+  return warnings.map((text) => note(printable(text)))
 }
 
 /** How much of what was read the filter of a sink lets through. */
@@ -138,7 +140,7 @@ export function filterFindings({ read, passed }: ApiTried, sink: string): Findin
   const pages = zones === 1 ? 'the first page of today' : `the first pages of today (${zones} zones)`
   const of = `where and sample: of ${countOf(total, 'event')} on ${pages} ${countText(count)} pass`
   const warning = count > 0 ? '' : '; if this sink is to get such events, correct its where or sample'
-  return [{ step: '', mark: 'note', text: `${of}${warning}` }]
+  return [note(`${of}${warning}`)]
 }
 
 function accountFindings({ api, accounts }: Config, name: string, read: readonly ZoneRead[]): Finding[] {
@@ -148,7 +150,7 @@ function accountFindings({ api, accounts }: Config, name: string, read: readonly
   const text = `${new URL(api.baseUrl).origin} accepts the key (account ${name}, ${fastest} ms)`
   const all = accounts.find((account) => account.name === name)?.zones.length ?? 0
   const part = own.length === all ? '' : `; ${own.length} of ${counted(all, 'zone')} can be read`
-  return [{ step: 'API', mark: 'ok', text: `${text}${part}` }]
+  return [ok('API', `${text}${part}`)]
 }
 
 function zoneFinding({ zone, events, newestSeconds, more }: ZoneRead): Finding {
@@ -176,7 +178,7 @@ function problemFinding(
     remedyOf(failure.code, account, isWhole) + zonesOfAccount(failure, account, listed)
   const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
   const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
-  return { step: 'API', mark: 'fail', text }
+  return fail('API', text)
 }
 
 function clockFindings(clockOffsets: ApiTried['clockOffsets']): Finding[] {
@@ -184,7 +186,7 @@ function clockFindings(clockOffsets: ApiTried['clockOffsets']): Finding[] {
     if (Math.abs(offsetMs) <= toleratedOffsetMs) return []
     const how = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
     const text = `this host's clock is ${how} (account ${account}); set it, for example by NTP`
-    return [{ step: '', mark: 'note', text } as const]
+    return [note(text)]
   })
 }
 

@@ -17,7 +17,8 @@ import {
 } from './choice.ts'
 import { secondText } from '../../domain/text/time.ts'
 import { jsonResult, counted } from '../terminal/text.ts'
-import { exitCodes, UsageError, type Registration } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { isConfirmed } from '../terminal/ask.ts'
 import { tableLines } from '../terminal/table.ts'
 import { paintFor, type Paint } from '../terminal/terminal.ts'
 import { example, programName } from '../program-name.ts'
@@ -185,16 +186,11 @@ async function drop(on: DeadLetterWork<Options>): Promise<number> {
   return exitCodes.done
 }
 
-/** Throws UsageError where there is no terminal to ask on. */
-async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
-  if (options.yes === true) return true
+function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
   const counts = chosen.flatMap((group) => group.counts)
   const lines = countLines(counts).map((line) => printable(line))
-  const what = `${counted(totalOf(counts), 'dead letter')} (${lines.join('; ')})`
-  if (io.ask === undefined)
-    throw new UsageError(`this would drop ${what}; without a terminal to ask on, confirm with --yes`)
-  const answer = await io.ask(`drop ${what}? They cannot be replayed afterwards. [y/N] `)
-  return /^y(?:es)?$/i.test(answer.trim())
+  const would = `drop ${counted(totalOf(counts), 'dead letter')} (${lines.join('; ')})`
+  return isConfirmed({ would, question: `${would}? They cannot be replayed afterwards.` }, options, io)
 }
 
 const tellEveryMs = 5_000

@@ -7,7 +7,7 @@ import { cancelled } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { programName } from '../program-name.ts'
-import { tableLines } from '../terminal/table.ts'
+import { filledTableLines } from '../terminal/table.ts'
 import { paintFor, wrapped } from '../terminal/terminal.ts'
 import { literal } from './document.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
@@ -123,20 +123,14 @@ export async function askZones<Chosen>(
 
 /** What `zones` shows of them, with a number each; columns that would be empty are left out. */
 function zoneLines(zones: readonly ListedZone[], width: number): string[] {
-  const columns: [title: string, cells: string[]][] = [
-    ['   zone', zones.map(({ id }, index) => `${index + 1}) ${id}`)],
-    ['name', zones.map(({ name }) => printable(name))],
-    ['hosts', zones.map(({ hosts }) => printable(hosts.slice(0, 2).join(', '), 60))],
-    ['pull zone', zones.map(({ pullZone = '' }) => String(pullZone))],
-    ['plan', zones.map(({ plan = '' }) => printable(plan))],
-  ]
-  const told = columns.filter(([, cells]) => cells.some((cell) => cell !== ''))
-  const rows = zones.map((_, index) => told.map(([, cells]) => cells[index]!))
-  return tableLines(
-    told.map(([title]) => title),
-    rows,
-    { indent: '  ', width },
-  )
+  const rows = zones.map(({ id, name, hosts, pullZone = '', plan = '' }, index) => [
+    `${index + 1}) ${id}`,
+    printable(name),
+    printable(hosts.slice(0, 2).join(', '), 60),
+    String(pullZone),
+    printable(plan),
+  ])
+  return filledTableLines(['   zone', 'name', 'hosts', 'pull zone', 'plan'], rows, { indent: '  ', width })
 }
 
 /** Asks where events go. */

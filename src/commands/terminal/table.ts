@@ -36,6 +36,20 @@ export function columnLines(columns: readonly Column[]): { header: string; rows:
   return { header: columns.map(({ title }, index) => cellOf(title, index)).join(gap), rows }
 }
 
+/** The same without columns that would be empty. */
+export function filledTableLines(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  look?: Parameters<typeof tableLines>[2],
+): string[] {
+  const isFilled = (_: string, index: number) => rows.some((row) => row[index] !== '')
+  return tableLines(
+    titles.filter(isFilled),
+    rows.map((row) => row.filter(isFilled)),
+    look,
+  )
+}
+
 /** Rows of texts under a header; a line beyond the width is cut with `…`. */
 export function tableLines(
   titles: readonly string[],
