@@ -23,7 +23,7 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   [
     'dead-letters',
     'list, show, export, replay or drop the events that a sink refused',
-    () => import('./dead-letters/dead-letters.ts'),
+    () => import('./dead-letters.ts'),
   ],
   ['gaps', 'list or acknowledge the days of which events were lost', () => import('./gaps.ts')],
   ['zones', 'list the shield zones of the account', () => import('./zones.ts')],

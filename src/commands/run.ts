@@ -10,9 +10,8 @@ import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
-import { totalOf } from './dead-letters/choice.ts'
 import { exitCodes, type Io, UsageError, type Registration } from './command.ts'
-import { counted } from './terminal/text.ts'
+import { counted, sumOf } from './terminal/text.ts'
 import { createProgress, type Progress } from './terminal/progress.ts'
 import { createTeller, progressMode, type Teller } from './terminal/live.ts'
 import { programName } from './program-name.ts'
@@ -117,7 +116,7 @@ async function shipOnce(
   stop: AbortSignal,
 ): Promise<number> {
   const deadLetters = async () => (await daemon.engine().status()).deadLetters
-  const before = totalOf(await deadLetters())
+  const before = sumOf(await deadLetters(), 'count')
   const givenUp = await daemon
     .engine()
     .drain(randomUUID(), stop)
@@ -126,7 +125,7 @@ async function shipOnce(
       throw error
     })
   if (givenUp === undefined) return exitCodes.done
-  const undelivered = totalOf(await deadLetters()) - before
+  const undelivered = sumOf(await deadLetters(), 'count') - before
   const missing = daemon.missingZones()
   if (missing !== undefined)
     say(`nothing of account ${missing.account} was read: its zones cannot be listed`, 'error')
