@@ -3,7 +3,7 @@ import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Clock } from '../ports/process.ts'
 import { hashOf, hex4 } from './entries/hash.ts'
 import type { Route } from './route.ts'
-import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'
+import type { FieldFault } from './wire.ts'
 
 /** An answer before it is sent. */
 export interface Answer {
@@ -62,7 +62,7 @@ export function problem(status: number, detail: string, route: Route): Answer {
     status,
     detail,
     instance: route.path,
-  } satisfies ProblemDetails
+  }
   return jsonAnswer(status, body, 'application/problem+json')
 }
 
@@ -74,7 +74,7 @@ export function validationProblem(status: number, errors: readonly FieldFault[],
     instance: route.path,
     errors,
     id: hex4(hashOf(route.path) >>> 16) + hex4(hashOf(JSON.stringify(errors))),
-  } satisfies ValidationProblem
+  }
   return jsonAnswer(status, body, 'application/problem+json')
 }
 

@@ -17,14 +17,13 @@ export interface Simulator {
   readonly port: number
   /** Every request in order; of a very long run only the latest ones. */
   readonly requests: readonly SimulatorRequest[]
-  /** Adds entries that are visible at once, and returns them. `fill` adds many, and returns none. */
+  /** Adds entries that are visible at once, and returns them. */
   append(
     zone: number,
     day: string,
     entries: number | readonly WireEntry[],
     options?: AppendOptions,
   ): readonly WireEntry[]
-  fill(zone: number, day: string, count: number, options?: AppendOptions): void
   /** All entries of a zone's day in the order of arrival. */
   entries(zone: number, day: string): readonly WireEntry[]
   count(zone: number, day: string): number
@@ -80,9 +79,6 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     append: (zone, day, entries, appendOptions) => {
       const { first, next } = traffic.append(zone, checkedDay(day), entries, appendOptions)
       return entriesBetween(zone, day, first, next)
-    },
-    fill: (zone, day, count, appendOptions) => {
-      traffic.append(zone, checkedDay(day), count, appendOptions)
     },
     entries: (zone, day) => entriesBetween(zone, day, 0, listing(zone, day).count),
     count: (zone, day) => listing(zone, day).count,

@@ -16,34 +16,9 @@ export interface WireError {
   readonly errorKey: string | null
 }
 
-export interface EventLogPage {
-  readonly logs: readonly WireEntry[] | null
-  readonly hasMoreData: boolean
-  readonly continuationToken: string | null
-  readonly startToken: string | null
-  readonly errorResponse?: WireError | null
-}
-
-export interface ProblemDetails {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-  readonly instance: string
-}
-
 export interface FieldFault {
   readonly field: string
   readonly message: string
-}
-
-export interface ValidationProblem {
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-  readonly instance: string
-  readonly errors: readonly FieldFault[]
-  readonly id: string
 }
 
 export interface RateLimitRule {
@@ -76,26 +51,4 @@ export interface VolumeTemplate {
   readonly attachedInstancesCount: number
   readonly containersCount: number
   readonly volumeInstances: readonly VolumeInstance[]
-}
-
-/** Outside the interface that the user described: what is publicly known of the list of zones. */
-export interface ShieldZone {
-  readonly shieldZoneId: number
-  readonly pullZoneId: number
-  readonly planType: number
-  readonly wafEnabled: boolean
-  readonly deletedDateTime: string | null
-}
-
-export interface UploadScanningData {
-  readonly overviewPastTwentyEightDays: {
-    readonly [date: string]: {
-      readonly loggedRequests: number
-      readonly blockedRequests: number
-      readonly filesScanned: number
-    }
-  }
-  readonly totalLoggedRequests: number
-  readonly totalBlockedRequests: number
-  readonly totalFilesScanned: number
 }

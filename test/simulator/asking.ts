@@ -2,7 +2,13 @@ import { Agent } from 'undici'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { onTestFinished } from 'vitest'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import type { EventLogPage } from '../../src/simulator/wire.ts'
+import type { WireEntry } from '../../src/simulator/wire.ts'
+
+export interface EventLogPage {
+  readonly logs: readonly WireEntry[] | null
+  readonly hasMoreData: boolean
+  readonly continuationToken: string | null
+}
 
 export interface Reply {
   readonly status: number

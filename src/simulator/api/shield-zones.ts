@@ -1,7 +1,7 @@
 import { jsonAnswer, validationProblem, type Answer } from '../answer.ts'
 import type { Route } from '../route.ts'
 import type { Settings } from '../options.ts'
-import type { FieldFault, ShieldZone, WireError } from '../wire.ts'
+import type { FieldFault, WireError } from '../wire.ts'
 
 const usualPerPage = 10
 const mostPerPage = 1000
@@ -31,7 +31,7 @@ export function shieldZonesAnswer(route: Route, { zones }: Settings): Answer {
   })
 }
 
-function zoneOf(id: number): ShieldZone {
+function zoneOf(id: number) {
   return {
     shieldZoneId: id,
     pullZoneId: 500_000 + id,

@@ -3,7 +3,7 @@ import { jsonAnswer, problem, type Answer } from '../answer.ts'
 import { dayOf, daysFrom, shiftDay } from '../../domain/day.ts'
 import type { Route } from '../route.ts'
 import type { Settings } from '../options.ts'
-import type { UploadScanningData, WireError } from '../wire.ts'
+import type { WireError } from '../wire.ts'
 
 const pastDays = 28
 
@@ -21,7 +21,7 @@ export function failedMetrics(status: number, errorKey: string, message: string)
   return jsonAnswer(status, { error: { success: false, message, errorKey } satisfies WireError, data: null })
 }
 
-function generated(zone: number, settings: Settings): UploadScanningData {
+function generated(zone: number, settings: Settings) {
   const today = dayOf(settings.clock.now())
   const dice = createDice(settings.seed + zone)
   const days = daysFrom(shiftDay(today, 1 - pastDays), today).map((day) => {

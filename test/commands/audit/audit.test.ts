@@ -108,7 +108,7 @@ test('reports missing events by minute and id, ships exactly these, and then fin
 test('reports what an open stream has not read yet as not delivered yet, which is not a difference', async () => {
   const workshop = await openWorkshopWithApi({ days: 10 })
   await workshop.execute('run', '--once')
-  workshop.simulator.fill(101, today, 4, { timestampMs: Math.min(Date.now() + 1000, endOf(today) - 1) })
+  workshop.simulator.append(101, today, 4, { timestampMs: Math.min(Date.now() + 1000, endOf(today) - 1) })
   const ended = await workshop.execute('audit', '--zone', '101', '--day', today)
   expect(ended.stdout).toMatch(
     /^101 shop {2}4 not delivered yet$.*^Not delivered yet: 4 events, .*14 events; 0 missing, 0 extra\.$/ms,

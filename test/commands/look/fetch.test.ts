@@ -18,7 +18,7 @@ function idsIn(text: string): string[] {
 
 test('prints every event of the day to the last page, and touches no state', async () => {
   const { folder, run, simulator } = await openWorkshopWithApi({ pageSize: 40 })
-  simulator.fill(102, today(), 250)
+  simulator.append(102, today(), 250)
   const { code, stdout, stderr } = await run('fetch', '--zone', '102', '--day', 'today')
   expect([code, stderr]).toEqual([0, ''])
   expect(idsIn(stdout)).toEqual(simulator.entries(102, today()).map(({ logId }) => logId))
@@ -28,7 +28,7 @@ test('prints every event of the day to the last page, and touches no state', asy
 
 test('ends at the limit, over several zones by id and name, in the chosen format', async () => {
   const { run, simulator } = await openWorkshopWithApi({ pageSize: 40 })
-  for (const zone of [101, 102]) simulator.fill(zone, shiftDay(today(), -1), 60)
+  for (const zone of [101, 102]) simulator.append(zone, shiftDay(today(), -1), 60)
   const args = ['--zone', 'shop,102', '--day', 'yesterday', '--limit', '70', '--format', 'raw']
   const { code, stdout } = await run('fetch', ...args)
   const entries = stdout
@@ -51,7 +51,7 @@ test('redacts as configured', async () => {
 
 test('ends without an error when its reader closes the pipe', async () => {
   const { folder, simulator } = await openWorkshopWithApi({ pageSize: 500 })
-  simulator.fill(101, today(), 20_000)
+  simulator.append(101, today(), 20_000)
   const cli = `"${process.execPath}" "${projectFolder}src/cli.ts"`
   const line = `${cli} fetch --zone 101 --day today | head -n 1; echo "code \${PIPESTATUS[0]}"`
   const child = startProcess('bash', ['-c', line], { cwd: folder })
@@ -80,7 +80,7 @@ test('reports once and immediately why it cannot read', async () => {
 
 test('stops at a listing that does not end', async () => {
   const { run, simulator } = await openWorkshopWithApi({ pageSize: 10 })
-  simulator.fill(101, today(), 100)
+  simulator.append(101, today(), 100)
   simulator.fail({ times: Infinity, fault: faults.repeatToken() })
   const { code, stderr } = await run('fetch', '--zone', '101', '--day', 'today')
   expect(code).toBe(1)
