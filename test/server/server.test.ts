@@ -107,23 +107,26 @@ describe('the server', () => {
     })
   })
 
-  it('answers 503 to views before the process has its store, and while the store does not answer', async () => {
-    const starting = await serve()
-    expect(await starting.get('/status?view=map')).toMatchObject({
-      status: 503,
-      body: '{"error":"the process is starting"}\n',
-    })
+  it('answers 503 to views before the process has its store', async () => {
+    const { get } = await serve()
+    const body = '{"error":"the process is starting"}\n'
+    expect(await get('/status?view=map')).toMatchObject({ status: 503, body })
+  })
+
+  it.each([
+    ['/readyz', 4, '{"ready":false,"reasons":["no answer from the store within 4 s"]}\n'],
+    ['/status', 15, '{"error":"no answer from the store within 15 s"}\n'],
+    ['/status?view=map', 15, '{"error":"no answer from the store within 15 s"}\n'],
+  ])('does not wait for a store that hangs: %s', async (path, seconds, body) => {
     const clock = createFakeClock()
-    const { views } = viewsOf(story())
-    const hangs = { ...views, map: () => new Promise<never>(() => undefined) }
-    const { get } = await serve({ views: () => hangs }, clock)
-    const answer = get('/status?view=map')
+    const hang = () => new Promise<never>(() => undefined)
+    const views = { ...viewsOf(story()).views, map: hang }
+    const { get } = await serve({ readiness: hang, status: hang, views: () => views }, clock)
+    const answer = get(path)
     await clock.untilSleeping()
-    await clock.advance(15_000)
-    expect(await answer).toMatchObject({
-      status: 503,
-      body: '{"error":"no answer from the store within 15 s"}\n',
-    })
+    await clock.advance(seconds * 1000)
+    expect(await answer).toMatchObject({ status: 503, body })
+    expect(clock.sleeping()).toBe(0)
   })
 
   it('answers 503 with the reasons', async () => {
@@ -160,27 +163,6 @@ describe('the server', () => {
     expect((await get('/healthz')).status).toBe(500)
     expect((await get('/metrics')).status).toBe(500)
     expect(emitted.filter(({ name }) => name === 'Warned')).toHaveLength(2)
-  })
-
-  it('does not wait for a store that hangs', async () => {
-    const clock = createFakeClock()
-    const hang = () => new Promise<never>(() => undefined)
-    const { get } = await serve({ readiness: hang, status: hang }, clock)
-    const ready = get('/readyz')
-    await clock.untilSleeping()
-    await clock.advance(4000)
-    expect(await ready).toMatchObject({
-      status: 503,
-      body: '{"ready":false,"reasons":["no answer from the store within 4 s"]}\n',
-    })
-    const status = get('/status')
-    await clock.untilSleeping()
-    await clock.advance(15_000)
-    expect(await status).toMatchObject({
-      status: 503,
-      body: '{"error":"no answer from the store within 15 s"}\n',
-    })
-    expect(clock.sleeping()).toBe(0)
   })
 
   it('reads the store once for parallel requests', async () => {

@@ -72,26 +72,15 @@ describe('a recorder', () => {
     ]
     await Promise.allSettled(ended)
     const status = SpanStatusCode.ERROR
-    expect(spans.map(({ name, attributes, status }) => ({ name, attributes, status }))).toEqual([
-      {
-        name: 'fetch',
-        attributes: {
-          ...told,
-          'shieldlog.events': 7,
-          'shieldlog.unwanted_ms': 2,
-          'shieldlog.outcome': 'ok',
-        },
-        status: undefined,
-      },
-      {
-        name: 'pump',
-        attributes: { ...told, 'shieldlog.outcome': 'bad_body', 'error.type': 'bad_body' },
-        status,
-      },
-      { name: 'pump', attributes: { 'shieldlog.outcome': 'timeout', 'error.type': 'timeout' }, status },
-      { name: 'pump', attributes: { 'shieldlog.outcome': 'bug', 'error.type': 'bug' }, status },
-      { name: 'pump', attributes: { 'shieldlog.outcome': 'cancelled' }, status: undefined },
-      { name: 'commit', attributes: { 'shieldlog.outcome': 'fence_lost' }, status: undefined },
+    const outcome = (code: string) => ({ 'shieldlog.outcome': code })
+    const error = (code: string) => ({ ...outcome(code), 'error.type': code })
+    expect(spans.map(({ name, attributes, status }) => [name, attributes, status])).toEqual([
+      ['fetch', { ...told, 'shieldlog.events': 7, 'shieldlog.unwanted_ms': 2, ...outcome('ok') }, undefined],
+      ['pump', { ...told, ...error('bad_body') }, status],
+      ['pump', error('timeout'), status],
+      ['pump', error('bug'), status],
+      ['pump', outcome('cancelled'), undefined],
+      ['commit', outcome('fence_lost'), undefined],
     ])
     expect(JSON.stringify(spans)).not.toContain('secret')
     expect(new Set(spans.map(({ scope }) => scope))).toEqual(new Set(['shieldlog']))
@@ -199,26 +188,26 @@ const fail = (): never => {
 describe('a recorder that fails', () => {
   afterEach(unregisterRecorder)
 
-  it('while spans are created stops nothing', async () => {
-    registerRecorder(() => undefined)
-    trace.disable()
-    trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: fail, startActiveSpan: fail }) })
-    await everythingWorks()
-  })
-
-  it('while spans end stops nothing', async () => {
-    registerRecorder(fail)
-    await everythingWorks()
-  })
-
-  it('while traces are passed on stops nothing', async () => {
-    registerRecorder(() => undefined)
-    propagation.disable()
-    propagation.setGlobalPropagator({ inject: fail, extract: fail, fields: () => [] })
-    await everythingWorks()
-  })
-
-  async function everythingWorks(): Promise<void> {
+  it.each([
+    [
+      'spans are created',
+      () => {
+        registerRecorder(() => undefined)
+        trace.disable()
+        trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: fail, startActiveSpan: fail }) })
+      },
+    ],
+    ['spans end', () => registerRecorder(fail)],
+    [
+      'traces are passed on',
+      () => {
+        registerRecorder(() => undefined)
+        propagation.disable()
+        propagation.setGlobalPropagator({ inject: fail, extract: fail, fields: () => [] })
+      },
+    ],
+  ])('while %s stops nothing', async (_, register) => {
+    register()
     const { span } = createTracer('1.2.3')
     const ticks = createTickTracing(createFakeClock(), '1.2.3')
     await ticks.tick(() => Promise.resolve())
@@ -233,7 +222,7 @@ describe('a recorder that fails', () => {
     await expect(ticks.started(work)).resolves.toBe('done')
     await expect(span('commit', facts, () => Promise.reject(late))).rejects.toBe(late)
     expect(context.active()).toBe(ROOT_CONTEXT)
-  }
+  })
 })
 
 describe('the end of a process', () => {
