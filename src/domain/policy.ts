@@ -27,7 +27,7 @@ export const maxStoredCursors = 24
 
 /** How long one pump works on a stream before it yields to others; each restart in a row doubles it, up to 64-fold. */
 export const sliceMs = 10_000
-export const maxSliceDoublings = 6
+const maxSliceDoublings = 6
 
 export function sliceOf(restarts: number): number {
   return sliceMs * 2 ** Math.min(restarts, maxSliceDoublings)

@@ -84,7 +84,7 @@ export async function withDeadline<T>(
 }
 
 /** Starts work when all work before it has settled. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export function createInTurn(): InTurn {
   let last: Promise<unknown> = Promise.resolve()

@@ -21,7 +21,7 @@ export interface ZoneList {
   readonly zones: readonly FoundZone[]
 }
 
-export interface Relisted {
+interface Relisted {
   readonly zones: readonly FoundZone[]
   /** Listed now and not known, or not listed, before. */
   readonly added: readonly FoundZone[]

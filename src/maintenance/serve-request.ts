@@ -8,7 +8,7 @@ import type { Stream } from '../domain/stream.ts'
 import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 
-export interface ServeDeps {
+interface ServeDeps {
   readonly store: Store
   readonly clock: Clock
   /** One pump of one page towards the request. */

@@ -43,7 +43,7 @@ export interface Change {
   readonly extras: CommitExtras
 }
 
-export interface DeliveryCommit {
+interface DeliveryCommit {
   /** Events that the sink was given. */
   readonly events: readonly Event[]
   readonly delivery: Delivery

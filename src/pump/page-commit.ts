@@ -12,7 +12,7 @@ import type { Stream } from '../domain/stream.ts'
 import type { Telemetry } from '../ports/process.ts'
 
 /** A page after its delivery: the sink is responsible for all or some of its unseen events. */
-export interface ShippedPage {
+interface ShippedPage {
   /** The scan before this page; `step` holds the scan after it. */
   readonly scan: Scan
   readonly step: ScanStep
@@ -142,7 +142,7 @@ function countBefore(instantMs: number | null, events: readonly Event[]): number
 }
 
 /** Emits internal events for what a committed page changed in its stream. */
-export function tellChanges(
+function tellChanges(
   telemetry: Telemetry,
   before: Checkpoint,
   after: Checkpoint,

@@ -19,7 +19,7 @@ const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
 const parsedAheadBytes = 1_048_576
 
 /** The state of a pump before its next page. */
-export interface PageTurn {
+interface PageTurn {
   readonly scan: Scan
   readonly ahead: PageAhead | undefined
   /** The sink has taken a page of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */

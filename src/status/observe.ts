@@ -2,7 +2,7 @@ import type { Checkpoint, Counters, Trouble } from '../domain/checkpoint.ts'
 import { endOf } from '../domain/day.ts'
 import type { DeadLetterCount } from '../domain/event/delivery.ts'
 import { isOpenGap, type Gap } from '../domain/gap.ts'
-import { caughtUpOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
+import { lagOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
 import { troubleOf, type PlannedRoute, type PlannedStream } from '../domain/plan/plan.ts'
 import { earlyEndCode, standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
 import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
@@ -122,11 +122,9 @@ interface RouteFacts extends Pick<ObservedRoute, 'time' | 'gaps'> {
 export function observeRoute(planned: PlannedRoute, { time, gaps, heldBecause }: RouteFacts): ObservedRoute {
   const { live } = planned
   const { nowMs, policy } = time
-  const caughtUpAtMs = caughtUpOfRoute(live, nowMs, policy)
   const unfinished = oldestUnfinished(live)
   const figures = {
-    lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000,
-    caughtUpAtMs,
+    ...lagOfRoute(live, nowMs, policy),
     newestMs: newestOf(live),
     timeToLossSeconds: unfinished === undefined ? Infinity : (unfinished.unreadableAtMs - nowMs) / 1000,
     delivered: deliveredOf(live),

@@ -10,7 +10,7 @@ export type BackfillState = 'running' | 'paused' | 'cancelled' | 'done'
  * - `done`: a complete full scan that began for this backfill has read it.
  * - `left_out`: it cannot be read any more; `reason` says why.
  */
-export type BackfilledState = 'queued' | 'done' | 'left_out'
+type BackfilledState = 'queued' | 'done' | 'left_out'
 
 /** One stream of a backfill. */
 export interface Backfilled {

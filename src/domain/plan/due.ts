@@ -16,7 +16,7 @@ export interface Due {
 }
 
 /** What decides about the next scan of a stream, besides time and policy. */
-export interface StreamFacts {
+interface StreamFacts {
   readonly stream: Stream
   readonly checkpoint: Checkpoint | undefined
   readonly readRequest?: ReadRequest | undefined

@@ -36,14 +36,14 @@ function readUntil(
 }
 
 /**
- * Caught-up time of a route: the smallest over its open streams and its settling streams with an overdue scan. Lag is
- * now minus this: it grows when polling, delivery or commit fails and stays small on a quiet zone.
+ * Lag of a route, and its caught-up time: the smallest over its open streams and its settling streams with an overdue
+ * scan. Lag is now minus that time: it grows when polling, delivery or commit fails and stays small on a quiet zone.
  */
-export function caughtUpOfRoute(
+export function lagOfRoute(
   streams: readonly PlannedStream[],
   nowMs: number,
   policy: Pick<Policy, 'overlapMs'>,
-): number {
+): { readonly caughtUpAtMs: number; readonly lagSeconds: number } {
   let caughtUpAtMs = nowMs
   for (const stream of streams) {
     const { state, dueAtMs, checkpoint } = stream
@@ -54,7 +54,7 @@ export function caughtUpOfRoute(
     else if (hasEndedEarly(stream, nowMs))
       caughtUpAtMs = Math.min(caughtUpAtMs, endedReadUntil(stream, nowMs))
   }
-  return caughtUpAtMs
+  return { caughtUpAtMs, lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000 }
 }
 
 /** True for a stream that has ended although its day has not: by a wrong clock. Nothing of the rest is shipped. */

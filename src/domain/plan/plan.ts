@@ -107,7 +107,7 @@ export interface PlannedRoute {
 }
 
 /** All that decides which streams of a route there are and when they are due. */
-export interface RouteInput {
+interface RouteInput {
   readonly zone: Zone
   readonly sink: string
   /** By the API's clock for the zone's account. */

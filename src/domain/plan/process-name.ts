@@ -1,5 +1,5 @@
 /** A process that ships, as its name for people tells it. */
-export interface NamedProcess {
+interface NamedProcess {
   readonly pid: number
   readonly host: string
   /** ISO 8601. */

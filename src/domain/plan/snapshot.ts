@@ -4,7 +4,7 @@ import type { StreamState } from './stream-state.ts'
 
 /** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */
 export const queueStates = ['waiting', 'active', 'delayed'] as const
-export type QueueState = (typeof queueStates)[number]
+type QueueState = (typeof queueStates)[number]
 
 /** A configured zone and sink. */
 export interface RouteState {

@@ -5,7 +5,7 @@ import type { Cursor } from './page.ts'
 import { maxStoredCursors } from '../policy.ts'
 
 /** The complete scan, full or incremental, that began last. */
-export function latestScan({ lastFull, lastIncremental }: Checkpoint): ScanRecord | undefined {
+function latestScan({ lastFull, lastIncremental }: Checkpoint): ScanRecord | undefined {
   if (lastFull === undefined || lastIncremental === undefined) return lastFull ?? lastIncremental
   return lastFull.beganAtMs >= lastIncremental.beganAtMs ? lastFull : lastIncremental
 }

@@ -46,7 +46,7 @@ export interface PageFacts {
   readonly tookMs: number
 }
 
-export function fingerprintText(fingerprint: bigint): string {
+function fingerprintText(fingerprint: bigint): string {
   return fingerprint.toString(16).padStart(16, '0')
 }
 

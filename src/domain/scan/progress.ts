@@ -18,7 +18,7 @@ import {
 } from './scan.ts'
 
 /** What is due of a stream, and the request that it answers. */
-export interface DueScan {
+interface DueScan {
   readonly checkpoint: Checkpoint
   readonly kind: ScanKind
   readonly readRequest?: ReadRequest | undefined
@@ -42,7 +42,7 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
 }
 
 /** What became of the events of a page or of a part of it. */
-export interface PageOutcome {
+interface PageOutcome {
   readonly counts: Pick<Counters, 'delivered' | 'deadLetters' | 'late' | 'filtered' | 'skipped' | 'lost'>
   readonly committed: readonly CommittedPart[]
 }
@@ -98,7 +98,7 @@ export function afterPage(
 }
 
 /** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
-export interface PartOfPage extends PageOutcome {
+interface PartOfPage extends PageOutcome {
   /** How many they are, and their event times, where they have one. */
   readonly events: number
   readonly timesMs: readonly number[]

@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
 
 /** Lines of a part in order; a line that no event can be made of is undefined. */
-export interface ArchivedLines {
+interface ArchivedLines {
   readonly part: string
   /** Number of the first of them, from 1. */
   readonly from: number

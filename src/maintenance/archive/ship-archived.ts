@@ -18,7 +18,7 @@ import { createSeenWindow } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
-export interface ArchivedJob {
+interface ArchivedJob {
   /** Id of its read request: random, never used before. */
   readonly request: string
   readonly stream: Stream

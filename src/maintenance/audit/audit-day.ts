@@ -16,13 +16,13 @@ import { untimedMinute } from '../../domain/event/seen.ts'
 import { minuteText, type EventReport, type MinuteReport } from '../../domain/audit-report.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 
-export interface AuditJob {
+interface AuditJob {
   readonly zone: Zone
   readonly day: Day
   readonly sinks: readonly AuditedSink[]
 }
 
-export interface AuditDeps extends ReadDeps {
+interface AuditDeps extends ReadDeps {
   readonly store: Store
   readonly policy: Policy
   /** Whether a running process ships from this store: then it is about to ship what has just happened. */
@@ -190,7 +190,7 @@ async function dueUntilOf(
   return isAwaited && (await deps.isShipping()) ? caughtUpAtMs : Infinity
 }
 
-export interface MissingReport {
+interface MissingReport {
   readonly due: number
   readonly notYetDue: number
   /** Time of the oldest due event; Infinity where there is none, -Infinity where one has no time. */
@@ -200,7 +200,7 @@ export interface MissingReport {
 }
 
 /** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
-export interface MissingEvents {
+interface MissingEvents {
   note(events: readonly Event[]): Promise<void>
   /** Of the noted events. */
   readonly others: OtherFingerprints

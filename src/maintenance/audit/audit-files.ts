@@ -17,7 +17,7 @@ import { proves } from './compare-ledger.ts'
 import { DoubtfulMinute, ProblemTally, MinuteTally } from './line-tally.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 
-export interface AuditFilesDeps extends PartsDeps {
+interface AuditFilesDeps extends PartsDeps {
   readonly store: Store
   readonly clock: Clock
 }
@@ -278,7 +278,7 @@ export interface AuditedSink {
   readLines?(stream: Stream, committed: readonly CommittedPart[]): AsyncIterable<PartLines | PartEnd>
 }
 
-export interface PartsDeps {
+interface PartsDeps {
   readonly store: Pick<Store, 'ledger'>
   readonly clock: Clock
   /** Whether a running process ships from this store: then it is about to ship what has just happened. */

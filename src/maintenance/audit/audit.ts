@@ -19,7 +19,7 @@ export interface LookDeps {
   readonly repair?: RepairDeps
 }
 
-export interface FilesDeps {
+interface FilesDeps {
   /** Sinks that keep files. */
   readonly sinks: ReadonlySet<string>
   /** Whether the state knows the stream: without a ledger there is nothing to compare lines with. */
@@ -28,7 +28,7 @@ export interface FilesDeps {
   audit(stream: Stream, zone: Zone): Promise<FilesLooked>
 }
 
-export interface RepairDeps {
+interface RepairDeps {
   /** Corrects what the store records about files. Throws Failure. */
   correct(repair: FilesRepair): Promise<FilesRepaired>
   /** Ships the events that a stream lacks; returns their number. Throws Failure. */
@@ -194,7 +194,7 @@ export async function auditTargets(
   return targets
 }
 
-export interface AuditDaysDeps {
+interface AuditDaysDeps {
   /** Throws only `cancelled`, and bugs. */
   audit(target: AuditTarget): Promise<TargetAudit>
   /** How many are compared at once. */

@@ -127,7 +127,7 @@ function byMinute(ledger: readonly MinuteCount[]): Map<number, MinuteCount> {
 }
 
 /** The events of one minute as the API lists them. */
-export interface ListedMinute {
+interface ListedMinute {
   readonly fingerprints: FingerprintSet
   /** Fingerprints of ids that events share, of which each is listed under its own: the ledger may have one of those. */
   readonly shared: FingerprintSet

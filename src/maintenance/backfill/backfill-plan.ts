@@ -35,7 +35,7 @@ export interface BackfillPlan extends BackfillRequest {
   readonly partlyTooOld: readonly PartlyTooOld[]
 }
 
-export interface BackfillPlanDeps extends AgeLimits {
+interface BackfillPlanDeps extends AgeLimits {
   readonly source: Source
   /** Undefined where no store exists yet. */
   readonly store: Store | undefined
@@ -164,13 +164,13 @@ function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfille
   return left.zone - right.zone
 }
 
-export interface AgeLimits {
+interface AgeLimits {
   /** Age from which on a sink's destination takes no event; undefined where it takes any. */
   readonly maxAgeHoursOf: (sink: string) => number | undefined
 }
 
 /** A day whose events before a time (ms since the epoch) are too old for the destination of a sink. */
-export interface PartlyTooOld {
+interface PartlyTooOld {
   readonly day: Day
   readonly sink: string
   readonly hours: number

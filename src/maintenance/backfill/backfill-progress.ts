@@ -29,7 +29,7 @@ export interface DayProgress {
   readonly expectedPages: number | undefined
 }
 
-export type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
+type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
 
 /** Reads the progress of each stream of a backfill from the checkpoints of a store. */
 export async function readProgress({ catalogue }: Pick<Store, 'catalogue'>): Promise<ProgressReading> {

@@ -9,7 +9,7 @@ import type { TakeJob } from '../../pump/take-stream.ts'
 import { holdStream, type HeldStream } from '../hold-stream.ts'
 import { keyOf } from './replay.ts'
 
-export type DroppedCounts = Map<RefusalReason, number>
+type DroppedCounts = Map<RefusalReason, number>
 
 const deadLettersAtOnce = 100
 

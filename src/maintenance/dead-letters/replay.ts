@@ -13,7 +13,7 @@ import { restoreEvent } from '../../domain/event/stored-event.ts'
 import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../../pump/commit-delivery.ts'
 import type { SinkTarget } from '../../pump/open-sink.ts'
 
-export interface ReplayJob {
+interface ReplayJob {
   readonly stream: Stream
   readonly zone: Zone
   readonly sink: AnySink
@@ -82,7 +82,7 @@ const mostBytes = 1_048_576
  * Delivers the first of these dead letters again, as a page of its own, and commits in one step which of them the sink
  * has taken. Skips dead letters that no longer exist (dropped, or replayed by another process).
  */
-export async function replayPage(
+async function replayPage(
   session: Session,
   target: SinkTarget,
   { keys, redo }: { readonly keys: readonly Identity[]; readonly redo: (event: Event) => Event },

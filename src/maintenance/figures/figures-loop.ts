@@ -15,7 +15,7 @@ export interface FiguresDeps {
   readonly volumes?: { readonly apps: readonly App[]; readonly everyMs: number }
 }
 
-export interface FiguresLoop {
+interface FiguresLoop {
   start(): void
   /** Resolves when nothing is read any more. Idempotent. */
   stop(): Promise<void>

@@ -10,7 +10,7 @@ import type { PlanSettings } from '../../plan/planner.ts'
 
 const gapDays = 90
 
-export interface HousekeepDeps {
+interface HousekeepDeps {
   readonly store: Store
   readonly apiClock: ApiClock
   readonly settings: () => PlanSettings

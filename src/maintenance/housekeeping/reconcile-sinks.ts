@@ -9,7 +9,7 @@ import { shortJob } from '../hold-stream.ts'
 import { takeStream } from '../../pump/take-stream.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
-export interface ReconcilerDeps extends PumpDeps {
+interface ReconcilerDeps extends PumpDeps {
   readonly zones: () => readonly Zone[]
   readonly sinks: ReadonlyMap<string, AnySink>
 }
@@ -44,6 +44,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
     if (streams.length === 0) return
     let first: Failure | undefined
     const listed = await listedOf(deps)
+    const zones = new Map(deps.zones().map((zone) => [zone.id, zone]))
     for (const stream of streams) {
       if (signal.aborted) return
       const key = streamKey(stream)
@@ -54,7 +55,12 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
         // A pump of this process reconciles its stream itself, and must not lose its fence to this call.
         isDone =
           !pumped.has(key) &&
-          (await reconcileOne({ stream, listed: listed.get(key) }, deps, () => pumped.has(key), signal))
+          (await reconcileOne(
+            { stream, listed: listed.get(key), zone: zones.get(stream.zone) },
+            deps,
+            () => pumped.has(key),
+            signal,
+          ))
       } catch (error) {
         if (signal.aborted || !isOfSink(error)) throw error
         first ??= error
@@ -102,24 +108,18 @@ async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDe
   return [...new Map(streams.map((stream) => [streamKey(stream), stream])).values()]
 }
 
-const zonesById = new WeakMap<readonly Zone[], ReadonlyMap<number, Zone>>()
-
-/** Thousands of streams ask for theirs in a row. */
-function zoneOf(zones: readonly Zone[], zone: number): Zone | undefined {
-  const known = zonesById.get(zones) ?? new Map(zones.map((each) => [each.id, each]))
-  zonesById.set(zones, known)
-  return known.get(zone)
-}
-
 /** False where another pump has the stream. */
 async function reconcileOne(
-  { stream, listed }: { readonly stream: Stream; readonly listed: Checkpoint | undefined },
+  {
+    stream,
+    listed,
+    zone,
+  }: { readonly stream: Stream; readonly listed: Checkpoint | undefined; readonly zone: Zone | undefined },
   deps: ReconcilerDeps,
   isPumped: () => boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { store } = deps
-  const zone = zoneOf(deps.zones(), stream.zone)
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
   const isAhead = (checkpoint: Checkpoint | undefined) =>

@@ -7,7 +7,7 @@ import type { Holder, Store } from '../../ports/store.ts'
 import type { AnySink } from '../../ports/delivery.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
 
-export interface RenameDeps {
+interface RenameDeps {
   readonly store: Store
   readonly clock: Clock
   readonly policy: Pick<Policy, 'readableDays'>

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
 import { orderOf } from './follow.ts'
 
-export interface CheckDeps {
+interface CheckDeps {
   readonly source: Source
   readonly zones: readonly Zone[]
   /** The day whose first page is requested. */

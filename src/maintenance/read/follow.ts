@@ -61,7 +61,7 @@ type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
  * requests: oldest-first it continues at the last page, newest-first it ends at a page without a new event, else it
  * reads all pages again.
  */
-export class DayFollower {
+class DayFollower {
   readonly #place: { readonly zone: Zone; readonly day: Day }
   readonly #deps: ReadDeps
   readonly #found: (event: Event) => void
@@ -125,7 +125,7 @@ export interface Found {
 }
 
 /** Collects events until they are taken. Of more than `most` the newest stay: a day may have millions. */
-export class NewestEvents {
+class NewestEvents {
   #events: Event[] = []
   #leftOut = 0
 

@@ -93,14 +93,14 @@ function waitMsAfter(
   return isFinal ? undefined : shortRetryMs(error, failures, nowMs)
 }
 
-export interface FetchJob {
+interface FetchJob {
   readonly zones: readonly Zone[]
   readonly day: Day
   /** Of all zones together; Infinity for all events. */
   readonly limit: number
 }
 
-export interface FetchDeps extends ReadDeps {
+interface FetchDeps extends ReadDeps {
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
   /** Absent where all events are wanted. */
   readonly wants?: (event: Event) => boolean

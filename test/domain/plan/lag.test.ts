@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
-import { caughtUpOf, caughtUpOfRoute, oldestUnfinished } from '../../../src/domain/plan/lag.ts'
+import { caughtUpOf, lagOfRoute, oldestUnfinished } from '../../../src/domain/plan/lag.ts'
 import { plan } from '../../../src/domain/plan/plan.ts'
 import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
 import { advanceScan } from '../../../src/domain/scan/scan.ts'
@@ -26,7 +26,7 @@ function lagOf(checkpoints: readonly Checkpoint[], nowMs: number): number {
   const routes = [{ zone: zone.id, sink: stream.sink, firstDay: shiftDay(today, -2), plannedAtMs: nowMs }]
   const sinks = [stream.sink]
   const planned = plan({ nowOf: () => nowMs, zones: [zone], sinks, policy, checkpoints, routes })
-  return nowMs - caughtUpOfRoute(planned, nowMs, policy)
+  return lagOfRoute(planned, nowMs, policy).lagSeconds * 1000
 }
 
 /** Any checkpoint of one of three days, whatever its scans claim. */
