@@ -1,17 +1,26 @@
+import { setImmediate } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
+import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
+import type { PartEnd } from '../domain/audit-report.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import type { Gap } from '../domain/gap.ts'
-import type { PartEnd } from '../domain/audit-report.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
+import { keepLatest } from '../domain/promises.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
 import { auditDay, type ComparedSides } from '../maintenance/audit/audit-day.ts'
+import {
+  auditFiles,
+  type ReadableSink,
+  type AuditedSink,
+  type PartLines,
+} from '../maintenance/audit/audit-files.ts'
 import {
   auditDays,
   auditTargets,
@@ -22,21 +31,24 @@ import {
   lookAndRepair,
   type LookDeps,
 } from '../maintenance/audit/audit.ts'
-import { auditFiles, type ReadableSink } from '../maintenance/audit/audit-files.ts'
-import type { AuditedSink, PartLines } from '../maintenance/audit/audit-files.ts'
-import { unseeLost, type FilesRepair } from '../maintenance/unsee.ts'
 import { serveRequest } from '../maintenance/serve-request.ts'
+import { unseeLost, type FilesRepair } from '../maintenance/unsee.ts'
 import type { Store } from '../ports/store.ts'
-import { readCommitted } from '../sinks/file/read.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
+import { readCommitted } from '../sinks/file/read.ts'
+import {
+  auditedDays,
+  ComparedDays,
+  detailsOf,
+  type Details,
+  type AuditedDaysDeps,
+} from '../status/audited-days.ts'
 import { refuseHeld } from './held-sinks.ts'
-import { policyOf } from '../config/planned.ts'
-import { type Shipping } from './shipping.ts'
-import { auditedDays, ComparedDays, detailsOf, type Details } from './audited-days.ts'
+import type { Shipping } from './shipping.ts'
+import { workersOn, stateName } from './state.ts'
 import { version } from './version.ts'
 import { openWork, type Work } from './work.ts'
-import { workersOn, stateName } from './state.ts'
-import { keepLatest } from '../domain/promises.ts'
+import { isRetired } from '../discovery/with-zones.ts'
 
 interface AuditRequest {
   readonly zones: readonly Zone[]
@@ -124,9 +136,23 @@ async function auditOver(
     request.tell(`the status page does not show this audit: ${messageOf(error)}`)
   })
   const details: Details = request.report
-    ? await detailsOf(auditedDays(targets, compared, { work, shipping }))
+    ? await detailsOf(auditedDays(targets, compared, daysDeps(work, shipping)))
     : { details: [] }
   return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, ...details }
+}
+
+function daysDeps({ config, store, runtime }: Work, { planner, settings }: Shipping): AuditedDaysDeps {
+  return {
+    ...runtime,
+    store,
+    planner,
+    settings,
+    version,
+    turn: setImmediate,
+    workers: () => workersOn(config, runtime.clock),
+    keepDays: config.state.keepDays,
+    isRetired: (zone) => isRetired(config, zone),
+  }
 }
 
 /** The status page shows the latest audit of a day. */

@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander'
+import { changeDeadLetters, deadLetterReader } from '../assemble/dead-letters.ts'
 import {
-  deadLetterReader,
   dropAll,
   groupsOf,
   groupsOfCounts,
   replayDeadLetters,
   type DeadLetterGroup,
   type SinkReplay,
-} from '../assemble/dead-letters.ts'
+} from '../maintenance/dead-letters/by-sink.ts'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
 import type { Needs } from '../config/resolve.ts'
@@ -309,7 +309,10 @@ async function drop(on: Change): Promise<number> {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
-  const dropped = (await dropAll(chosen, work, io.signal)).flatMap(({ sink, counts }) =>
+  const bySink = await changeDeadLetters(work, { delivers: false }, (over) =>
+    dropAll(chosen, over, io.signal),
+  )
+  const dropped = bySink.flatMap(({ sink, counts }) =>
     [...counts].map(([reason, count]) => ({ sink, reason, count })),
   )
   const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
@@ -340,7 +343,9 @@ async function replay({ work, chosen, options, io }: Change): Promise<number> {
     toldAtMs = systemClock.monotonic()
     io.stderr.write(`${done} of ${total}\n`)
   }
-  const results = await replayDeadLetters(chosen, work, progressed, io.signal)
+  const results = await changeDeadLetters(work, { delivers: true }, (over) =>
+    replayDeadLetters(chosen, over, progressed, io.signal),
+  )
   // Keeps the report apart from events that a replay ships to stdout.
   const isToStdout = work.config.sinks.some(
     ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),

@@ -1,11 +1,12 @@
 // Replays all dead letters as the command does, ended by SIGKILL at a named step.
 //   node test/entry/replay.ts -c FILE --kill before:commit:3
 import { parseArgs } from 'node:util'
-import { groupsOfCounts, replayDeadLetters } from '../../src/assemble/dead-letters.ts'
 import { openWork } from '../../src/assemble/work.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'
+import { groupsOfCounts, replayDeadLetters } from '../../src/maintenance/dead-letters/by-sink.ts'
+import { changeDeadLetters } from '../../src/assemble/dead-letters.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,7 +23,9 @@ const { store } = work
 await wrapSystem(pass)
 wrapStore(store, pass)
 const groups = await groupsOfCounts(await store.deadLetters.counts(), store)
-const results = await replayDeadLetters(groups, work, () => undefined, signal)
+const results = await changeDeadLetters(work, { delivers: true }, (over) =>
+  replayDeadLetters(groups, over, () => undefined, signal),
+)
 for (const { sink, delivered, left, error } of results)
   process.stdout.write(
     `${sink}: ${delivered} delivered, ${left} left${error === undefined ? '' : `: ${error}`}\n`,

@@ -37,6 +37,10 @@ export function createDaemonServer(
   const { clock, metrics, telemetry } = runtime
   const page = createPageViews(daemon.engine, runtime)
   const stopping = new AbortController()
+  const readiness = async () => {
+    const reasons = await notReady(daemon)
+    return { ready: reasons.length === 0, reasons }
+  }
   const server = createServer({
     host,
     port,
@@ -48,7 +52,7 @@ export function createDaemonServer(
       const loops = [...daemon.turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
       return healthOf(loops, daemon.config().poll.everySeconds, clock.monotonic())
     },
-    readiness: keepLatest(() => readiness(daemon), readAgainMs, clock).read,
+    readiness: keepLatest(readiness, readAgainMs, clock).read,
     status: async () => daemon.engine()?.status() ?? { starting: true },
     views: page.views,
   })
@@ -67,34 +71,21 @@ export function createDaemonServer(
   }
 }
 
-async function readiness(daemon: DaemonState): Promise<Readiness> {
+/** Why a process is not ready, in texts that contain nothing from the wire; none where it is. */
+async function notReady(daemon: DaemonState): Promise<string[]> {
   const engine = daemon.engine()
   const reason = daemon.notShipping()
-  if (reason !== undefined || engine === undefined)
-    return { ready: false, reasons: [reason ?? 'the process is starting'] }
-  return readinessOf(() => engine.snapshot(), daemon.config().server.readyLagSeconds, daemon.storeTrouble())
-}
-
-interface Readiness {
-  readonly ready: boolean
-  readonly reasons: readonly string[]
-}
-
-/** Why a process is not ready, in texts that contain nothing from the wire. */
-async function readinessOf(
-  read: () => Promise<StateSnapshot>,
-  readyLagSeconds: number,
-  storeTrouble: string | undefined,
-): Promise<Readiness> {
+  if (reason !== undefined || engine === undefined) return [reason ?? 'the process is starting']
+  const storeTrouble = daemon.storeTrouble()
   // A store that is full can still be read.
-  if (storeTrouble !== undefined)
-    return { ready: false, reasons: [`the store refuses writes: ${storeTrouble}`] }
+  if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
   let state: StateSnapshot
   try {
-    state = await read()
+    state = await engine.snapshot()
   } catch (error) {
-    return { ready: false, reasons: [`the store cannot be read: ${messageOf(error)}`] }
+    return [`the store cannot be read: ${messageOf(error)}`]
   }
+  const { readyLagSeconds } = daemon.config().server
   const reasons = state.refusedAccounts.map(
     (account) => `the API refuses the access key of account ${account}`,
   )
@@ -105,7 +96,7 @@ async function readinessOf(
     const others = lagging.length > 1 ? `, and so have ${lagging.length - 1} more` : ''
     reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
   }
-  return { ready: reasons.length === 0, reasons }
+  return reasons
 }
 
 interface PageViews {

@@ -2,7 +2,7 @@ import type { Loaded } from '../../config/load.ts'
 import { overriddenText } from '../../config/layers.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
-import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, messageOf, type Failure, isFailure } from '../../domain/failure.ts'
 import type { Server } from '../../server/server.ts'
 import type { Backend, Role } from './backend.ts'
 import { closeInOrder } from '../close-all.ts'
@@ -10,14 +10,14 @@ import { discoveringIn } from '../../discovery/with-zones.ts'
 import { ZoneDirectory, type MissingZones } from '../../discovery/zone-directory.ts'
 import { zonesOf } from '../../config/planned.ts'
 import { knownOf, type Runtime } from '../runtime.ts'
-import { stateName } from '../state.ts'
+import { stateName, fleetState } from '../state.ts'
 import { version } from '../version.ts'
 import { createDaemonServer } from './daemon-server.ts'
 import { createEngine, type Engine } from './engine.ts'
-import { awaitBackend, openBackend } from './open-backend.ts'
 import { reloadEngine } from './reload.ts'
 import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import { createReading } from '../reading.ts'
+import { openEmbedded } from './embedded.ts'
 
 interface DaemonOptions {
   readonly runtime: Runtime
@@ -245,5 +245,39 @@ export class Daemon {
 
   #warn(about: string, text: string): void {
     this.#runtime.telemetry.emit({ name: 'Warned', about, text })
+  }
+}
+
+export async function openBackend(config: Config, role: Role, runtime: Runtime): Promise<Backend> {
+  const fleet = fleetState(config)
+  if (fleet === undefined) return openEmbedded(config, runtime)
+  // Loaded only for Redis: the clients of Redis and its queues take 20 MB.
+  const { openFleet } = await import('./fleet.ts')
+  return openFleet(config, fleet, role, runtime)
+}
+
+const askAgainMs = 2_000
+
+/**
+ * Opens the backend, retrying until the server behind `state` answers: it may start later than this process or be away
+ * for a while. Calls `waits` after each failed try. Throws Failure for errors that waiting does not fix.
+ */
+export async function awaitBackend(
+  open: () => Promise<Backend>,
+  waits: (failure: Failure) => Promise<void>,
+  { clock, telemetry }: Runtime,
+  signal: AbortSignal,
+): Promise<Backend> {
+  let isTold = false
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isFailure(error) || error.kind !== 'retry') throw error
+      if (!isTold) telemetry.emit({ name: 'Warned', about: 'state', text: error.message })
+      isTold = true
+      await waits(error)
+    }
+    await clock.sleep(askAgainMs, signal)
   }
 }

@@ -1,16 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { DayView } from '../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
 import type { AuditTarget } from '../maintenance/audit/audit.ts'
-import { routeDay, dayView, ledgerView } from '../status/day.ts'
-import { readFleet } from '../status/map.ts'
-import { isRetired } from '../discovery/with-zones.ts'
-import type { Shipping } from './shipping.ts'
-import { version } from './version.ts'
-import type { Work } from './work.ts'
-import { workersOn } from './state.ts'
+import { routeDay, dayView, ledgerView } from './day.ts'
+import { readFleet, type FleetDeps } from './map.ts'
 
 /** One day of a route for a report, with the figures that the audit compared. */
 export interface AuditedDay {
@@ -58,31 +52,20 @@ export class ComparedDays {
   }
 }
 
-interface Parts {
-  readonly work: Work
-  readonly shipping: Shipping
+export interface AuditedDaysDeps extends Omit<FleetDeps, 'active' | 'queues' | 'pauses'> {
+  readonly version: string
 }
 
 /** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
 export async function* auditedDays(
   targets: readonly AuditTarget[],
   compared: ComparedDays,
-  { work, shipping }: Parts,
+  { version, ...deps }: AuditedDaysDeps,
 ): AsyncGenerator<AuditedDay> {
-  const { config, store, runtime } = work
-  const { clock, apiClock } = runtime
-  const { planner, settings } = shipping
+  const { store } = deps
   const fleet = await readFleet({
-    store,
-    clock,
-    apiClock,
-    planner,
-    settings,
-    workers: () => workersOn(config, clock),
-    keepDays: config.state.keepDays,
-    isRetired: (zone) => isRetired(config, zone),
+    ...deps,
     active: () => 0,
-    turn: setImmediate,
     queues: (seen) => Promise.resolve(seen),
     pauses: () => Promise.resolve([]),
   })

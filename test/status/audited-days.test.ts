@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { detailsOf, type AuditedDay } from '../../src/assemble/audited-days.ts'
 import { failureLines } from '../../src/commands/audit/verdict.ts'
 import { Failure } from '../../src/domain/failure.ts'
+import { detailsOf, type AuditedDay } from '../../src/status/audited-days.ts'
 
 test('a store that fails while the details of a report are read costs only the rest of them', async () => {
   const day = {} as AuditedDay
