@@ -1,6 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { overriddenText } from '../../src/config/layers.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load } from './loading.ts'
 
@@ -122,4 +123,29 @@ test('a redaction setting in the environment turns redaction on that the file tu
 test('a value that overrides the file does not hide a wrong type in the file', () => {
   const env = { SHIELDLOG_POLL_EVERY_SECONDS: '3' }
   expect(errorsOf({ yaml: `${basics}poll: [1]\n`, env })).toMatchObject([{ path: 'poll' }])
+})
+
+test('lists the settings of the file that the environment overrides, without values', () => {
+  const env = { SHIELDLOG_ZONES: '7', SHIELDLOG_API_ACCESS_KEY: 'canary', SHIELDLOG_LOG_LEVEL: 'debug' }
+  const { overridden } = load({ yaml: basics, env })
+  expect(overridden).toEqual([
+    { path: 'api.accessKey', where: 'SHIELDLOG_API_ACCESS_KEY' },
+    { path: 'zones', where: 'SHIELDLOG_ZONES' },
+  ])
+  expect(overriddenText(overridden)).toBe(
+    'the environment overrides the file: api.accessKey (SHIELDLOG_API_ACCESS_KEY), zones (SHIELDLOG_ZONES)',
+  )
+})
+
+test('recognises a secret by its file setting, and a scalar that replaces an object', () => {
+  const yaml = 'api: { accessKeyFile: ./key }\nzones: [1]\nstate: sqlite:./x.db'
+  const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_STATE_KEEP_DAYS: '20' }
+  expect(load({ yaml, files: { key: 'k' }, env }).overridden.map(({ path }) => path)).toEqual([
+    'api.accessKey',
+    'state.keepDays',
+  ])
+})
+
+test('reports nothing if the file sets nothing', () => {
+  expect(load({ env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' } }).overridden).toEqual([])
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /** Secrets that no text may hold, each with a name that says which one leaked. */
 export interface Canaries {
-  /** A new secret. `plain`: dead letters, digits and dashes only. Otherwise with characters that need escaping in a URL or in JSON. */
+  /** A new secret. `plain`: letters, digits and dashes only. Otherwise with characters that need escaping in a URL or in JSON. */
   make(name: string, plain?: boolean): string
   /** A secret that was made elsewhere. */
   add(name: string, secret: string): string

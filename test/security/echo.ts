@@ -20,7 +20,7 @@ export interface Echo {
 }
 
 export interface EchoOptions {
-  /** Under a certificate that nobody orderings. Default false. */
+  /** Under a certificate that nobody trusts. Default false. */
   readonly tls?: boolean
   /** Said in place of what was sent. */
   readonly said?: string
