@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { buildEvent, buildEvents } from '../../formats/events.ts'
+import { buildEvents } from '../../formats/events.ts'
 import { named } from '../internal-events.ts'
 import {
   deliver,
@@ -49,17 +49,6 @@ describe('refused content', () => {
       expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({ kind: expect.any(String) })
     },
   )
-
-  it('of 413 is halved until it fits', async () => {
-    const server = await serve((got, response) =>
-      response.writeHead(got.body.length > 20_000 ? 413 : 200).end(),
-    )
-    const { sink } = ship(server.url)
-    const events = buildEvents(200)
-    const { refusals } = await deliver(sink, [...events, buildEvent({ id: 'huge', pop: 'x'.repeat(30_000) })])
-    expect(refusals).toMatchObject([{ event: { id: 'huge' }, reason: 'too_large', answer: 'status 413' }])
-    expect(server.taken()).toEqual(events.map(({ id }) => id))
-  })
 
   it('of a single event with 413 needs no other event as evidence', async () => {
     const { sink } = ship((await serve(reply(413))).url)

@@ -15,10 +15,8 @@ import {
 
 describe('a destination in trouble', () => {
   const answers: [string, Respond][] = [
-    ['503', reply(503)],
     ['500', reply(500, 'oops')],
     ['408', reply(408)],
-    ['429', reply(429)],
     ['a reset after the request', (_got, response) => response.socket!.resetAndDestroy()],
     [
       'a reset within the answer',
@@ -55,8 +53,6 @@ describe('a destination in trouble', () => {
   })
 
   it.each([
-    ['503', reply(503), 'server_error'],
-    ['429', reply(429), 'throttled'],
     ['408', reply(408), 'timeout'],
     ['a reset', ((_got, response) => response.socket!.resetAndDestroy()) satisfies Respond, 'network'],
     ['silence', (() => {}) satisfies Respond, 'timeout'],
