@@ -66,9 +66,10 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
     api,
     state,
     port: tried(portMs, clock, () => probePort(host, port)),
+    // After the state, which removes the folders that it has made: a file sink may have its own in one of them.
     sinks: config.sinks.map((sink) => ({
       sink,
-      tried: checkSink(sink, { runtime, zones, sendTest }, signal),
+      tried: state.then(() => checkSink(sink, { runtime, zones, sendTest }, signal)),
     })),
     held: state.then(async ({ isWell }) =>
       isWell ? heldIn(config, clock, signal) : new Map<string, string>(),
