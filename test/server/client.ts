@@ -28,7 +28,8 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.stop()))
 })
 
-export async function serve(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
+/** A server that was not started. */
+export function build(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
   const emitted: InternalEvent[] = []
   const metrics = createMetrics({ version: '1.2.3', clock })
   metrics.prepare({
@@ -48,12 +49,17 @@ export async function serve(options: Partial<ServerOptions> = {}, clock: Clock =
     telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
     ...options,
   })
+  return { server, emitted }
+}
+
+export async function serve(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
+  const { server, emitted } = build(options, clock)
   running.push(server)
   const { address } = await server.start()
   const port = Number(new URL(address).port)
   const get = (path: string, more: RequestOptions = {}) =>
     ask({ host: '127.0.0.1', port, path, agent: false, ...more })
-  return { server, address, port, get, metrics, emitted }
+  return { server, address, port, get, emitted }
 }
 
 export function ask(options: RequestOptions): Promise<Answer> {

@@ -1,10 +1,7 @@
 import { Agent } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
-import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import { createServer } from '../../src/server/server.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
-import { ask, closed, dial, serve } from './client.ts'
+import { ask, build, closed, dial, serve } from './client.ts'
 
 describe('stopping', () => {
   it('is safe twice, at once, and before the start', async () => {
@@ -16,18 +13,7 @@ describe('stopping', () => {
   })
 
   it('leaves nothing listening when it comes while starting', async () => {
-    const emitted: InternalEvent[] = []
-    const server = createServer({
-      host: 'localhost',
-      port: 0,
-      metrics: { text: () => Promise.resolve(''), contentType: 'text/plain' },
-      health: () => ({ healthy: true, loops: [] }),
-      readiness: () => ({ ready: true, reasons: [] }),
-      status: () => Promise.resolve({}),
-      views: () => undefined,
-      clock: systemClock,
-      telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
-    })
+    const { server } = build({ host: 'localhost' })
     const starting = server.start()
     await server.stop()
     const { address } = await starting

@@ -172,38 +172,27 @@ describe('the state of a day on the map', () => {
   const complete = { ...read, ended: { as: 'complete', atMs: at(1) } } as const
   const failing = { trouble: trouble('no route', at(13)) }
 
-  it('is open while today is polled, and unread before its first page', () => {
-    expect(stateOf(today, read)).toBe('open')
-    expect(stateOf(today, {})).toBe('unread')
-  })
+  const gaps = { gaps: 1, deadLetters: 2 }
+  const refused = { deadLetters: 2 }
+  const unreadEnd = { ...settled, caughtUpAtMs: endOf(yesterday) - 1 }
+  const expired = { ...read, ended: { as: 'expired', atMs: at(1) } } as const
 
-  it('is settling once a past day was read to its end, and unread before', () => {
-    expect(stateOf(yesterday, settled)).toBe('settling')
-    expect(stateOf(yesterday, { ...settled, caughtUpAtMs: endOf(yesterday) - 1 })).toBe('unread')
-  })
-
-  it('is complete or expired like the stream', () => {
-    expect(stateOf(old, complete)).toBe('complete')
-    expect(stateOf(old, { ...read, ended: { as: 'expired', atMs: at(1) } })).toBe('expired')
-  })
-
-  it('is failing before anything else, unless the stream has ended', () => {
-    expect(stateOf(today, { ...read, ...failing }, { gaps: 1, deadLetters: 1 })).toBe('failing')
-    expect(stateOf(old, { ...complete, ...failing })).toBe('complete')
-  })
-
-  it('is a gap if events can no longer be read, with or without a checkpoint', () => {
-    expect(stateOf(old, complete, { gaps: 1, deadLetters: 2 })).toBe('gap')
-    expect(stateOf(old, undefined, { gaps: 1 })).toBe('gap')
-  })
-
-  it('is dead letters if the sink refused events of a day that was read', () => {
-    expect(stateOf(old, complete, { deadLetters: 2 })).toBe('dead_letters')
-    expect(stateOf(old, undefined, { deadLetters: 2 })).toBe('dead_letters')
-    expect(stateOf(yesterday, {}, { deadLetters: 2 })).toBe('unread')
-  })
-
-  it('is none for a day that was never planned', () => {
-    expect(stateOf(old, undefined)).toBeUndefined()
+  it.each<[string, string | undefined, ...Parameters<typeof stateOf>]>([
+    ['today is polled', 'open', today, read],
+    ['today has no page yet', 'unread', today, {}],
+    ['a past day was read to its end', 'settling', yesterday, settled],
+    ['a past day was not read to its end', 'unread', yesterday, unreadEnd],
+    ['the stream is complete', 'complete', old, complete],
+    ['the stream is expired', 'expired', old, expired],
+    ['the last try failed, before anything else', 'failing', today, { ...read, ...failing }, gaps],
+    ['the stream has ended after a failure', 'complete', old, { ...complete, ...failing }],
+    ['events can no longer be read', 'gap', old, complete, gaps],
+    ['events can no longer be read, and there is no checkpoint', 'gap', old, undefined, { gaps: 1 }],
+    ['the sink refused events of a day that was read', 'dead_letters', old, complete, refused],
+    ['the sink refused events, and there is no checkpoint', 'dead_letters', old, undefined, refused],
+    ['the sink refused events of a day that was not read', 'unread', yesterday, {}, refused],
+    ['the day was never planned', undefined, old, undefined],
+  ])('where %s: %s', (_, state, ...given) => {
+    expect(stateOf(...given)).toBe(state)
   })
 })

@@ -50,19 +50,6 @@ describe('a lasting failure', () => {
     ])
   })
 
-  it('ends only when the last stream has recovered', () => {
-    const { log, emit } = setUp()
-    emit(failed(101))
-    emit(failed(102))
-    emit(recovered(101))
-    expect(log.lines()).toHaveLength(1)
-    emit({ name: 'StreamEnded', stream: streamOf(102), as: 'expired' })
-    expect(log.lines().map(({ phase }) => phase)).toEqual(['begins', 'ends'])
-    emit(recovered(102))
-    emit(recovered(102))
-    expect(log.lines()).toHaveLength(2)
-  })
-
   it('is logged again although only other streams report', async () => {
     const { clock, log, emit, tick } = setUp()
     emit(failed(101, { retryAtMs: clock.now() + 60 * minute }))

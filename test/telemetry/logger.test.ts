@@ -204,21 +204,17 @@ describe('the log on stderr', () => {
     expect(messages).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}`))
   })
 
-  it('does not end the process when its reader closes the pipe', async () => {
-    const child = run(script(500), 'pipe')
-    child.stderr?.destroy()
-    const [out, code] = await Promise.all([textOf(child.stdout), exitOf(child)])
-    expect([out, code]).toEqual(['alive', 7])
-  })
-
-  it('does not end the process when the disk is full', async () => {
-    const full = openSync('/dev/full', 'w')
+  it.each([
+    ['its reader closes the pipe', 'pipe'],
+    ['the disk is full', '/dev/full'],
+  ])('does not end the process when %s', async (_, path) => {
+    const target = path === 'pipe' ? path : openSync(path, 'w')
     try {
-      const child = run(script(5), full)
-      const [out, code] = await Promise.all([textOf(child.stdout), exitOf(child)])
-      expect([out, code]).toEqual(['alive', 7])
+      const child = run(script(500), target)
+      child.stderr?.destroy()
+      expect(await Promise.all([textOf(child.stdout), exitOf(child)])).toEqual(['alive', 7])
     } finally {
-      closeSync(full)
+      if (target !== 'pipe') closeSync(target)
     }
   })
 })

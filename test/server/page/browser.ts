@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
-import { systemClock } from '../../../src/clock.ts'
 import type { Secret } from '../../../src/domain/text/secret.ts'
-import { createServer, type Server } from '../../../src/server/server.ts'
+import type { Server } from '../../../src/server/server.ts'
 import { browserRemedy } from '../../setup/browser-available.ts'
 import { findOnPath } from '../../setup/on-path.ts'
+import { build } from '../client.ts'
 import { fillHistory } from './story.ts'
 import { viewsOf, type World } from './world.ts'
 
@@ -28,18 +28,7 @@ export async function serveWorld(
 ): Promise<Served> {
   const { views, history } = viewsOf(world)
   fillHistory(history, world)
-  const server = createServer({
-    host: '127.0.0.1',
-    port,
-    ...(token !== undefined && { token }),
-    metrics: { text: () => Promise.resolve(''), contentType: 'text/plain' },
-    health: () => ({ healthy: true, loops: [] }),
-    readiness: () => ({ ready: true, reasons: [] }),
-    status: () => Promise.resolve({}),
-    views: () => views,
-    clock: systemClock,
-    telemetry: { emit: () => undefined },
-  })
+  const { server } = build({ port, ...(token !== undefined && { token }), views: () => views })
   const { address } = await server.start()
   return { url: address, server }
 }
