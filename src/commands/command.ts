@@ -15,7 +15,7 @@ export interface Output {
 export interface Io {
   readonly stdout: Output
   readonly stderr: Output
-  /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once, see stop-signals.ts. */
+  /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once, see `abortAtSignal`. */
   readonly signal: AbortSignal
   /** Whether stdout failed, mostly since its reader closed the pipe. Absent where that cannot happen. */
   readonly isOutputGone?: () => boolean

@@ -26,8 +26,7 @@ import { atLeastOne, collectNames, dayArgument, storedChoice } from './options.t
 import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
-import { paintFor, type Paint } from './terminal/terminal.ts'
-import { counted, jsonResult, sumOf } from './terminal/text.ts'
+import { paintFor, type Paint, counted, jsonResult, sumOf } from './terminal/text.ts'
 
 export function register(registration: Registration): void {
   const { command: deadLetters } = registration

@@ -11,10 +11,9 @@ import { atLeastOne } from './options.ts'
 import type { Io, Registration } from './command.ts'
 import { run } from './run.ts'
 import { example } from './program-name.ts'
-import { wrapped } from './terminal/terminal.ts'
+import { wrapped, counted } from './terminal/text.ts'
 import { createReadStream, globSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { counted } from './terminal/text.ts'
 
 export function register({ command, io, exit }: Registration): void {
   command

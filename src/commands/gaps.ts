@@ -9,10 +9,9 @@ import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { exitCodes, type Io, type Registration } from './command.ts'
 import { commandLine, example, programName, quoted } from './program-name.ts'
-import { jsonResult, countOf } from './terminal/text.ts'
+import { jsonResult, countOf, paintFor } from './terminal/text.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
-import { paintFor } from './terminal/terminal.ts'
 
 interface Options extends StoredChoice {
   readonly json?: boolean

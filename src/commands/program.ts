@@ -2,7 +2,7 @@ import type { Registration, Io } from './command.ts'
 import { Command, Option } from 'commander'
 import { version } from '../assemble/version.ts'
 import { programName } from './program-name.ts'
-import { wrapped } from './terminal/terminal.ts'
+import { wrapped } from './terminal/text.ts'
 
 type Module = { readonly register: (registration: Registration) => void }
 
@@ -15,7 +15,7 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   ['demo', 'run everything against the simulator: no key, file or server needed', () => import('./demo.ts')],
   ['backfill', 'read past days again and ship what is missing', () => import('./backfill/backfill.ts')],
   ['status', 'show each zone and sink: state, lag, events, last error', () => import('./status/status.ts')],
-  ['check', 'try what run does: configuration, API, state, port and sinks', () => import('./check/check.ts')],
+  ['check', 'try what run does: configuration, API, state, port and sinks', () => import('./check.ts')],
   ['fetch', 'print events of a day, without using the state', () => import('./fetch.ts')],
   ['tail', 'print events as they come, until stopped, without using the state', () => import('./tail.ts')],
   ['top', 'count recent events by rule, address, country, ASN, URL or action', () => import('./top.ts')],

@@ -6,8 +6,7 @@ import { wholeNumber, chooseAccount } from './options.ts'
 import { exitCodes, type Io, UsageError } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { jsonResult } from './terminal/text.ts'
-import { paintFor } from './terminal/terminal.ts'
+import { jsonResult, paintFor } from './terminal/text.ts'
 import {
   errorsInUpdate,
   rateLimitRequest,

@@ -10,8 +10,8 @@ import type { Zone } from '../domain/stream.ts'
 import { collectNames, chooseSinks, chooseZones } from './options.ts'
 import type { Io, Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { wrapped, paintFor } from './terminal/terminal.ts'
-import type { Paint } from './terminal/terminal.ts'
+import { wrapped, paintFor } from './terminal/text.ts'
+import type { Paint } from './terminal/text.ts'
 
 interface TailOptions {
   readonly zone?: string[]

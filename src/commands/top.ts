@@ -9,11 +9,10 @@ import { exitCodes } from './command.ts'
 import type { Registration } from './command.ts'
 import { commandLine, example } from './program-name.ts'
 import { durationText } from '../domain/text/time.ts'
-import { wrapped, paintFor } from './terminal/terminal.ts'
-import { counted, countText } from './terminal/text.ts'
+import { wrapped, paintFor, counted, countText } from './terminal/text.ts'
+import type { Paint } from './terminal/text.ts'
 import { countedBy, type CountedBy } from '../maintenance/read/count-events.ts'
 import { barOf } from './terminal/table.ts'
-import type { Paint } from './terminal/terminal.ts'
 import type { CountedRow } from '../maintenance/read/count-events.ts'
 
 interface TopOptions {

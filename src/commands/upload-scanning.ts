@@ -7,12 +7,11 @@ import { collectNames, chooseAccount, chooseZones } from './options.ts'
 import { exitCodes, type Io } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { jsonResult, zoneText, countText } from './terminal/text.ts'
-import { paintFor } from './terminal/terminal.ts'
+import { jsonResult, zoneText, countText, paintFor } from './terminal/text.ts'
+import type { Paint } from './terminal/text.ts'
 import { openWork } from '../assemble/work.ts'
 import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/upload-scanning.ts'
 import { barOf, columnLines, tableLines, widthOf, type Column } from './terminal/table.ts'
-import type { Paint } from './terminal/terminal.ts'
 
 interface UploadOptions {
   readonly zone: string[]

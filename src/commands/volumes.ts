@@ -4,8 +4,8 @@ import { exitCodes } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
 import { chooseAccount } from './options.ts'
-import { jsonResult, counted } from './terminal/text.ts'
-import { paintFor } from './terminal/terminal.ts'
+import { jsonResult, counted, paintFor } from './terminal/text.ts'
+import type { Paint } from './terminal/text.ts'
 import {
   type Volumes,
   listVolumes,
@@ -15,7 +15,6 @@ import {
 } from '../shield/volumes.ts'
 import { openWork } from '../assemble/work.ts'
 import { barOf, columnLines, tableLines, widthOf, type Column } from './terminal/table.ts'
-import type { Paint } from './terminal/terminal.ts'
 
 interface VolumeOptions {
   readonly app: string

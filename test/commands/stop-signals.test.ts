@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { abortAtSignal } from '../../src/commands/stop-signals.ts'
+import { abortAtSignal } from '../../src/commands/main.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 function following() {

@@ -12,11 +12,10 @@ import { serveBackfill, loadToBackfill, withTasks } from './serve.ts'
 import type { BackfillView } from './view.ts'
 import { exitCodes, type Io, UsageError, type Registration } from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
-import { paintFor } from '../terminal/terminal.ts'
+import { paintFor, jsonResult, counted } from '../terminal/text.ts'
 import { programName, example } from '../program-name.ts'
 import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
-import { jsonResult, counted } from '../terminal/text.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 
 interface BackfillOptions extends ResendOptions {

@@ -8,8 +8,7 @@ import { fractionOf, pagesText } from './text.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
-import { counted, countOf, countText } from '../terminal/text.ts'
-import { paintFor } from '../terminal/terminal.ts'
+import { counted, countOf, countText, paintFor } from '../terminal/text.ts'
 import {
   byDay,
   summed,

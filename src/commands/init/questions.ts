@@ -8,7 +8,7 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { programName } from '../program-name.ts'
 import { filledTableLines } from '../terminal/table.ts'
-import { paintFor, wrapped } from '../terminal/terminal.ts'
+import { paintFor, wrapped } from '../terminal/text.ts'
 import { literal } from './document.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
 

@@ -4,7 +4,7 @@ import { causeOf, openGaps, triesText, zoneLabel, isGrave } from '../../domain/s
 import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
 import { columnLines, widthOf, type Column } from '../terminal/table.ts'
 import { countOf, countText } from '../terminal/text.ts'
-import type { Paint } from '../terminal/terminal.ts'
+import type { Paint } from '../terminal/text.ts'
 import { exitCodes } from '../command.ts'
 
 export interface RouteTableView {

@@ -9,7 +9,8 @@ import type {
 } from '../../domain/status/status.ts'
 import type { Column } from '../terminal/table.ts'
 import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
-import type { Paint } from '../terminal/terminal.ts'
+import type { Paint } from '../terminal/text.ts'
+import { aboutText, counted, countOf, countText } from '../terminal/text.ts'
 import { routeTable } from './route-table.ts'
 import { version } from '../../assemble/version.ts'
 import { durationText, secondText } from '../../domain/text/time.ts'
@@ -22,7 +23,6 @@ import {
   unconfiguredTexts,
 } from '../../domain/status/problems.ts'
 import { commandLine } from '../program-name.ts'
-import { aboutText, counted, countOf, countText } from '../terminal/text.ts'
 import { backfillLines } from '../backfill/text.ts'
 import { tableLines } from '../terminal/table.ts'
 

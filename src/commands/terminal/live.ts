@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../ports/process.ts'
 import { iso } from '../../domain/text/time.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { wrapped } from './terminal.ts'
+import { wrapped } from './text.ts'
 
 const usualColumns = 80
 /** Plain lines are frequent at first, while somebody may be watching, and rare in the log of a long run. */

@@ -7,8 +7,7 @@ import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from './live.ts'
 import { tableLines } from './table.ts'
-import { paintFor, type Paint } from './terminal.ts'
-import { counted, someOf, sumOf, zoneText } from './text.ts'
+import { paintFor, type Paint, counted, someOf, sumOf, zoneText } from './text.ts'
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export interface Progress extends Pick<Display, 'log' | 'say'> {

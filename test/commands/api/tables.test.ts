@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { notShownLines, ruleLines } from '../../../src/commands/rate-limit.ts'
 import { uploadLines } from '../../../src/commands/upload-scanning.ts'
 import { volumeLines, volumeRecords } from '../../../src/commands/volumes.ts'
-import { paintFor } from '../../../src/commands/terminal/terminal.ts'
+import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 const terminal = (columns: number) => paintFor({ write: () => undefined, isTTY: true, columns })
 

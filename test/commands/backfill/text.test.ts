@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { listText, planLines } from '../../../src/commands/backfill/text.ts'
-import { paintFor } from '../../../src/commands/terminal/terminal.ts'
+import { paintFor } from '../../../src/commands/terminal/text.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { BackfillPlan } from '../../../src/maintenance/backfill/backfill-plan.ts'
 

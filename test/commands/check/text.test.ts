@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { problemsIn, type Finding } from '../../../src/commands/check/findings.ts'
-import { findingLines, stepWidth, summaryLine } from '../../../src/commands/check/check.ts'
+import {
+  problemsIn,
+  type Finding,
+  findingLines,
+  stepWidth,
+  summaryLine,
+} from '../../../src/commands/check.ts'
 import { terminal } from '../status/sample.ts'
 
 const long = 'the destination answered 403 and said that it takes nothing with this token '.repeat(3)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { topLines } from '../../../src/commands/top.ts'
-import { paintFor } from '../../../src/commands/terminal/terminal.ts'
+import { paintFor } from '../../../src/commands/terminal/text.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const rows = [

@@ -1,6 +1,6 @@
 import { problemsOf } from '../../../src/domain/status/problems.ts'
 import type { DayStatus, GapStatus, RouteStatus, Status } from '../../../src/domain/status/status.ts'
-import { paintFor } from '../../../src/commands/terminal/terminal.ts'
+import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wrapped } from '../../../src/commands/terminal/terminal.ts'
+import { wrapped } from '../../../src/commands/terminal/text.ts'
 
 const message = `two errors:\n  zones[1]: ${'is text '.repeat(10)}\n  state: is a list\n`
 const output = { write: () => undefined, columns: 60 }
