@@ -125,7 +125,7 @@ const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
 const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', text })
 const note = (text: string): Finding => ({ step: '', mark: 'note', text })
 
-export function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
+function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const from = file === undefined ? 'flags and environment' : printable(file)
   return [
     {
@@ -146,11 +146,7 @@ function zonesText({ accounts }: Config): string {
   return named === 0 ? some : `${counted(named, 'zone')}, ${some}`
 }
 
-export function stateFindings(
-  config: Config,
-  tried: StateTried,
-  worker: WorkerStatus | undefined,
-): Finding[] {
+function stateFindings(config: Config, tried: StateTried, worker: WorkerStatus | undefined): Finding[] {
   const name = printable(stateName(config))
   if (!tried.isWell) return [fail('state', printable(tried.why))]
   const well: Finding = ok('state', `${name}, opened for writing`)
@@ -159,7 +155,7 @@ export function stateFindings(
 }
 
 /** A port that the shieldlog of this state uses is not a problem: `run` is active. */
-export function portFindings({ server }: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
+function portFindings({ server }: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
   const address = `${server.host}:${server.port}`
   if (tried.isWell) return [ok('port', server.port === 0 ? 'any free one' : address)]
   if (worker !== undefined && tried.why.includes('in use'))
@@ -169,7 +165,7 @@ export function portFindings({ server }: Config, tried: Tried, worker: WorkerSta
   return [fail('port', printable(tried.why))]
 }
 
-export function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTried): Finding[] {
+function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTried): Finding[] {
   const step = sinkStep(sink)
   if ('why' in check) return [fail(step, printable(withoutSink(check.why, sink.name)))]
   const found = check.found === undefined ? '' : `, ${check.found}`
@@ -187,16 +183,16 @@ export function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTri
   return [...well, note(text)]
 }
 
-export function heldFinding(sink: SinkConfig, why: string): Finding {
+function heldFinding(sink: SinkConfig, why: string): Finding {
   return fail(sinkStep(sink), printable(why, 1_000))
 }
 
-export function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
+function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
   return `sink ${printable(name)}`
 }
 
 /** `note`: worth knowing, and no problem. */
-export type Mark = 'ok' | 'note' | 'fail'
+type Mark = 'ok' | 'note' | 'fail'
 
 /** One line of `check`. */
 export interface Finding {
@@ -216,7 +212,7 @@ const mostZones = 20
 const toleratedOffsetMs = 30_000
 
 /** Per account whether the key is taken, then per zone what the first page of today holds. */
-export function apiFindings({ config, listed, read, problems, clockOffsets }: ApiTried): Finding[] {
+function apiFindings({ config, listed, read, problems, clockOffsets }: ApiTried): Finding[] {
   const accounts = config.accounts.flatMap(({ name }) => accountFindings(config, name, read))
   const shown = read.slice(0, mostZones).map(zoneFinding)
   const more = read.length - shown.length
@@ -231,14 +227,14 @@ export function apiFindings({ config, listed, read, problems, clockOffsets }: Ap
 }
 
 /** Zones in the settings of sinks that no account lists, where the API decides which zones are shipped. */
-export function listedZoneFindings({ config, listed }: ApiTried): Finding[] {
+function listedZoneFindings({ config, listed }: ApiTried): Finding[] {
   const isListed = discoveringIn(config).length > 0 && listed.every((each) => 'zones' in each)
   const warnings = isListed ? unknownZoneWarnings(config) : []
   return warnings.map((text) => note(printable(text)))
 }
 
 /** How much of what was read the filter of a sink lets through. */
-export function filterFindings({ read, passed }: ApiTried, sink: string): Finding[] {
+function filterFindings({ read, passed }: ApiTried, sink: string): Finding[] {
   const count = passed.get(sink)
   const total = read.reduce((sum, { events }) => sum + events, 0)
   if (count === undefined || total === 0) return []
@@ -267,7 +263,7 @@ function zoneFinding({ zone, events, newestSeconds, more }: ZoneRead): Finding {
   return { step: zoneStep(zone), mark: 'ok', text, isPart: true }
 }
 
-export function zoneStep({ id, name }: Zone): string {
+function zoneStep({ id, name }: Zone): string {
   return name === '' || name === String(id) ? `zone ${id}` : `zone ${id} ${printable(name, 20)}`
 }
 

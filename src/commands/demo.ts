@@ -144,7 +144,7 @@ export function sampleLines(line: string): string[] {
     .map(([name, value]) => `${name.padEnd(8)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
 }
 
-export interface Compared {
+interface Compared {
   /** Different events in the files. */
   readonly shipped: number
   /** Lines that repeat an event of the files. */

@@ -22,7 +22,7 @@ const flushAfterStopMs = 500
 const readAfterStopMs = 250
 
 /** What `main` cannot know of the process. */
-export interface Start {
+interface Start {
   /** Ends the process at once, for a second signal and for a stop that hangs. */
   exit(code: number): never
   /** A SIGHUP has arrived since the start of the process. */
@@ -146,7 +146,7 @@ type StopSignal = keyof typeof signalNumbers
  */
 const sameSignalMs = 1_000
 
-export interface StopSignals {
+interface StopSignals {
   /** The process, or a substitute that emits signals. */
   readonly from: { on(name: StopSignal, callback: () => void): unknown }
   readonly clock: Pick<Clock, 'monotonic'>

@@ -146,7 +146,7 @@ export function chooseAccount({ accounts }: Config, name: string | undefined): A
   return account
 }
 
-export interface UnknownName {
+interface UnknownName {
   readonly option: string
   readonly name: string
   readonly what: string

@@ -154,7 +154,7 @@ export function ruleLines(rule: RateLimitRule, width: number, isPiped: boolean):
 }
 
 /** Labels and texts in two columns. Escapes the texts; a text that does not fit continues on the next line. */
-export function tableOf(rows: readonly Row[], width: number, isPiped: boolean): string[] {
+function tableOf(rows: readonly Row[], width: number, isPiped: boolean): string[] {
   const labelWidth = widestOf(rows.map(([label]) => printable(label))) + 2
   return rows.flatMap(([label, text]) => {
     const shown = printable(text, isPiped ? Infinity : undefined)
@@ -268,7 +268,7 @@ function jsonOf(value: unknown): string {
 }
 
 /** A YAML or JSON document that the user named. */
-export interface Document {
+interface Document {
   readonly value: unknown
   /** For messages: the file's name as given, or `standard input`. */
   readonly name: string
@@ -279,7 +279,7 @@ export interface Document {
 const mostBytes = 1_048_576
 
 /** Reads `--file`; `-` is standard input. Throws UsageError for what cannot be read or parsed. */
-export async function readDocument(file: string, io: Io): Promise<Document> {
+async function readDocument(file: string, io: Io): Promise<Document> {
   const name = file === '-' ? 'standard input' : printable(file, 1000)
   const text = await readText(file, io).catch((error: unknown) => {
     if (io.signal.aborted) throw error

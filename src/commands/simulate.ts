@@ -182,7 +182,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-export interface Simulated {
+interface Simulated {
   readonly url: string
   readonly accessKey: string
   readonly zones: readonly number[]
@@ -191,15 +191,15 @@ export interface Simulated {
 }
 
 /** Days that the API keeps readable, and the default of `poll.readableDays`. */
-export const usualReadableDays = 3
+const usualReadableDays = 3
 
 /** The simulator answers the default form of the first page. */
-export function isDefaultFirstPage(firstPage: string): boolean {
+function isDefaultFirstPage(firstPage: string): boolean {
   return firstPage === 'omit' || firstPage === 'any'
 }
 
 /** Writes a configuration for a running simulator, readable by its owner alone. Returns why it could not. */
-export function writeSimulatedConfig(file: string, simulated: Simulated): string | undefined {
+function writeSimulatedConfig(file: string, simulated: Simulated): string | undefined {
   try {
     writeFileSync(file, simulatedConfig(resolve(file), simulated), { mode: 0o600, flag: 'wx' })
     return undefined

@@ -100,7 +100,7 @@ const pipedPath = 40
  * Formats an event as one line that fits the width, and is whole in a pipe; with `zoned`, the name of the zone is
  * first.
  */
-export function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0): string {
+function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0): string {
   const { time = '', action = absent, rule, request, client, zone } = event
   const column = (text: string, width: number) =>
     pad(isPiped ? printable(text) : cut(printable(text), width), width)

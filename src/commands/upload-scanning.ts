@@ -87,7 +87,7 @@ const widestBar = 40
 const narrowestBar = 4
 const widestDay = 24
 
-export interface ZoneFigures {
+interface ZoneFigures {
   readonly zone: Pick<Zone, 'id' | 'name'>
   readonly figures: UploadScanningMetrics
 }
@@ -116,7 +116,7 @@ export function uploadLines({ zone, figures }: ZoneFigures, paint: Paint): strin
 }
 
 /** For a pipe: a line a zone and day, and one with the sums of each zone; whole texts and plain numbers. */
-export function uploadRecords(zones: readonly ZoneFigures[]): string[] {
+function uploadRecords(zones: readonly ZoneFigures[]): string[] {
   const records = zones.flatMap(({ zone, figures }) =>
     rowsOf(figures, String).map((row) => [String(zone.id), ...row]),
   )

@@ -45,7 +45,7 @@ function notesOf(config: Config, listed: readonly AccountZones[], rows: readonly
 }
 
 /** A zone as `zones --json` prints it; missing values are left out. */
-export interface ZoneRow {
+interface ZoneRow {
   readonly account: string
   readonly id: number
   readonly name?: string

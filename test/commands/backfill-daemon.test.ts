@@ -71,31 +71,6 @@ test('continues after its process was killed, and serves two backfills of the sa
   expect(begun.map(({ zone }) => String(zone)).sort()).toEqual(['101', '102', '102'])
 })
 
-test('a backfill in a running process can be paused and resumed', async () => {
-  const options = { days: { [yesterday]: 4000 }, pageSize: 10, latencyMs: 10 }
-  const place = await workplace(options, { server, poll: { everySeconds: 1, firstRunDays: 1 } })
-  const { simulator, events } = place
-  await using running = await daemon(place)
-  const { stdout } = await told(place, 'backfill', '--from', yesterday, '--to', yesterday, '--zone', '101')
-  const id = stdout.trim()
-  const pages = () => simulator.requests.filter(({ day }) => day === yesterday).length
-  await waitFor(() => pages() > 10, { what: () => `pages: ${running.stderr()}` })
-  expect((await told(place, 'backfill', 'pause', id)).code).toBe(0)
-  const polls = () => simulator.requests.filter(({ day }) => day === today).length
-  // Within a turn of the schedule the last page was asked for.
-  const rest = async () => {
-    const [before, polled] = [pages(), polls()]
-    await waitFor(() => polls() > polled + 4, { what: () => `polls: ${running.stderr()}` })
-    return pages() === before
-  }
-  await waitFor(rest, { what: 'rest' })
-  expect(pages()).toBeLessThan(300)
-  simulator.set({ latencyMs: 0, pageSize: 500 })
-  expect((await told(place, 'backfill', 'resume', id, '--watch')).code).toBe(0)
-  await running.kill('SIGTERM')
-  expect(compareFiles(events, simulator, [101], [yesterday])).toEqual(exactly(4000))
-})
-
 const everySeconds = 2
 /** What a request takes to arrive where it is noted, on a busy machine. */
 const slackMs = 300

@@ -23,7 +23,7 @@ import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
 
 /** Where and when an audit read. */
-export interface AuditReading {
+interface AuditReading {
   /** Address of the API. */
   readonly api: string
   readonly host: string

@@ -121,7 +121,7 @@ function olderGapLines({ gaps, days }: Audit, { zones, sinks }: AuditMap, { widt
   return wrapPlain(`${what}: ${commandLine('gaps list')}`, width)
 }
 
-export interface AuditMap {
+interface AuditMap {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
   readonly days: Audit['days']
@@ -138,7 +138,7 @@ const widestTitle = 32
 const usual = new Set(['ok', 'no events'])
 
 /** Zones by days: a row a zone, or one for each of its sinks where these differ. */
-export function mapLines(map: AuditMap, findings: Findings, paint: Paint): string[] {
+function mapLines(map: AuditMap, findings: Findings, paint: Paint): string[] {
   const all = map.zones.flatMap((zone) => rowsOf(zone, map, findings))
   const isLong = all.length > mostRows && paint.width < 1000
   const rows = isLong ? all.filter(({ verdicts }) => verdicts.some(({ text }) => !usual.has(text))) : all
@@ -195,7 +195,7 @@ const mostParts = 20
 type Subject = Pick<StreamAudit, 'zone' | 'name' | 'day' | 'sink'>
 
 /** `2026-11-20, zone 101 shop → archive`. */
-export function subjectText({ zone, name, day, sink }: Subject): string {
+function subjectText({ zone, name, day, sink }: Subject): string {
   return `${day}, zone ${zoneLabel({ zone, name })} → ${printable(sink)}`
 }
 
@@ -203,7 +203,7 @@ export function subjectText({ zone, name, day, sink }: Subject): string {
  * Undefined where there is nothing to say. `repair`: the command that ships what is missing; undefined where the files
  * must be repaired with it, since they may hold the lines.
  */
-export function streamParagraph(
+function streamParagraph(
   stream: StreamAudit,
   repair: string | undefined,
   paint: Paint,
@@ -245,7 +245,7 @@ function countsText({ listed, ledger, deadLetters, dropped, filtered, skipped, l
 }
 
 /** `2 at 13:02, 1 at 13:07, and 12 more`, in UTC; `of` counts the events of a minute that are meant. */
-export function byMinute<Minute extends { readonly minute: string | null }>(
+function byMinute<Minute extends { readonly minute: string | null }>(
   { day, minutes }: { readonly day: string; readonly minutes: readonly Minute[] },
   total: number,
   of: (minute: Minute) => number,
@@ -270,7 +270,7 @@ function eventsText({ missingEvents }: StreamAudit): string[] {
   return [`${missingEvents.length > ids.length ? 'The first ids' : 'By id'}: ${ids.join(', ')}.`]
 }
 
-export function partLines({ parts }: Pick<StreamAudit, 'parts'>, { width }: Paint): string[] {
+function partLines({ parts }: Pick<StreamAudit, 'parts'>, { width }: Paint): string[] {
   const told = parts.slice(0, mostParts).flatMap(({ part, problem, expectedBytes, foundBytes, why }) => {
     const sizes = [
       ...(expectedBytes === undefined ? [] : [`${countText(expectedBytes)} bytes committed`]),
@@ -282,7 +282,7 @@ export function partLines({ parts }: Pick<StreamAudit, 'parts'>, { width }: Pain
   return [...told, ...more(parts.length - mostParts, 'parts')]
 }
 
-export function gapParagraph(gap: Gap, name: string, { width }: Paint): string[] {
+function gapParagraph(gap: Gap, name: string, { width }: Paint): string[] {
   const { zone, day, sink, from, to, reason } = gap
   const [begin, end] = [from, to].map((ms) => secondText(new Date(ms).toISOString()))
   const what = `a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
@@ -296,7 +296,7 @@ export function more(count: number, what: string): string[] {
 const mostLines = 20
 
 /** How the files of one zone, day and sink differ from the ledger; undefined where there is nothing to say. */
-export function fileParagraph(
+function fileParagraph(
   file: FileAudit,
   repair: string,
   paint: Paint,

@@ -20,7 +20,7 @@ import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.t
 const tellEveryMs = 5_000
 
 /** The options besides days and zones. */
-export interface ArchiveOptions {
+interface ArchiveOptions {
   readonly source?: string
   readonly sink?: string[]
   readonly watch?: boolean

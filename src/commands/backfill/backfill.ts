@@ -129,7 +129,7 @@ const changes = [
   { name: 'cancel', state: 'cancelled', description: 'end a backfill; the events that it shipped stay' },
 ] as const
 
-export function registerBackfillChanges(backfill: Command, { io, exit, load }: Registration): void {
+function registerBackfillChanges(backfill: Command, { io, exit, load }: Registration): void {
   backfill
     .command('list')
     .description('backfills of the last 90 days, the oldest first')
@@ -190,7 +190,7 @@ async function find(tasks: BackfillTasks, id: string): Promise<Backfill> {
 }
 
 /** The answer to the confirmation of a resend. */
-export interface ResendOptions {
+interface ResendOptions {
   readonly sink?: string[]
   readonly source?: string
   readonly dryRun?: boolean
@@ -201,7 +201,7 @@ export interface ResendOptions {
  * Refuses what cannot be shipped once more, and a resend that cannot be confirmed, before anything is read.
  * Throws UsageError.
  */
-export function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
+function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
   const { sink = [], source, dryRun = false, yes = false } = options
   if (source !== undefined)
     throw new UsageError('--resend reads the API and --source reads files; use one of them')

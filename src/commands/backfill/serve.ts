@@ -16,7 +16,7 @@ import { createBackfillView, type BackfillView } from './view.ts'
 import type { Loaded } from '../../config/load.ts'
 import type { Registration } from '../command.ts'
 
-export interface ServeJob {
+interface ServeJob {
   readonly id: string
   readonly watch: boolean
   /** Printed to stdout once the backfill is under way. */
@@ -108,7 +108,7 @@ const askWorkerMs = 2_000
 /** Reading the state may take at most a tenth of the time. */
 const lookShare = 10
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly id: string
   readonly tasks: BackfillTasks
   readonly view: BackfillView
@@ -121,7 +121,7 @@ export interface FollowOptions {
  * Shows the progress of a backfill until it no longer runs, no process works on it, or the signal aborts. Resolves with
  * its last state; undefined when it no longer exists. Throws the Failures of a store that stays unreachable.
  */
-export async function followBackfill(
+async function followBackfill(
   { id, tasks, view, clock, needsWorker }: FollowOptions,
   signal: AbortSignal,
 ): Promise<BackfillLook | undefined> {

@@ -165,7 +165,7 @@ function troublesOf(streams: readonly StreamProgress[]): string[] {
 }
 
 /** Measures how many pages a second were read lately. */
-export interface PageRate {
+interface PageRate {
   /** Adds a sample: total pages at a time (monotonic, ms). */
   add(pages: number, atMs: number): void
   /** Undefined until there are two samples at different times. */
@@ -174,7 +174,7 @@ export interface PageRate {
 
 const windowMs = 15_000
 
-export function createPageRate(): PageRate {
+function createPageRate(): PageRate {
   const looks: { readonly pages: number; readonly atMs: number }[] = []
   return {
     add(pages, atMs) {
@@ -189,7 +189,7 @@ export function createPageRate(): PageRate {
   }
 }
 
-export type RowProgress = DayProgress & { readonly title: string }
+type RowProgress = DayProgress & { readonly title: string }
 
 /** More rows would not fit on a small terminal. */
 const mostRows = 12
@@ -197,7 +197,7 @@ const mostTitle = 30
 const barWidth = { wide: 30, narrow: 16, narrowBelow: 100 }
 
 /** A row for each zone's day while they are few, else one for each day; the oldest day first. */
-export function rowsOf(
+function rowsOf(
   streams: readonly StreamProgress[],
   nameOf: (zone: number) => string,
 ): readonly RowProgress[] {
@@ -218,7 +218,7 @@ function earlierFirst({ day: left }: { readonly day: Day }, { day: right }: { re
 }
 
 /** Bars with what was read; `rateOf`: events a second of a row, undefined while unknown. */
-export function rowLines(
+function rowLines(
   rows: readonly RowProgress[],
   rateOf: (row: RowProgress) => number | undefined,
   width: number,

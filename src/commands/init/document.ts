@@ -40,10 +40,7 @@ const suggestions: Readonly<Record<string, string>> = {
 }
 
 /** The setting that stands in the place of a secret at a path: its name and its value. */
-export type PlaceSecret = (
-  path: readonly string[],
-  secret: KeptSecret,
-) => readonly [name: string, value: string]
+type PlaceSecret = (path: readonly string[], secret: KeptSecret) => readonly [name: string, value: string]
 
 /** The file as text. */
 export function documentText(document: Document, placed: PlaceSecret): string {
@@ -94,7 +91,7 @@ export function literal(text: string): string {
 }
 
 /** A configuration before anything of it is written: its secrets are in the environment that it is loaded with. */
-export interface Draft {
+interface Draft {
   readonly draft: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -144,7 +141,7 @@ function lineOf({ path, value, problem, remedy }: ConfigError): string {
   return printable(`${option}${value === undefined ? '' : ` ${value}`} ${problem}; ${remedy}`)
 }
 
-export interface NewFile {
+interface NewFile {
   readonly path: string
   readonly text: string
 }

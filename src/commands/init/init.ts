@@ -163,7 +163,7 @@ async function wantsCheck({ ask, askHidden, signal }: Io): Promise<boolean> {
 }
 
 /** A key that the API was asked with. */
-export interface Access {
+interface Access {
   /** The section `api` of the configuration. */
   readonly settings: Readonly<Record<string, unknown>>
   /** Undefined where the API could not list them. */
@@ -173,7 +173,7 @@ export interface Access {
 const keyFile = 'access-key'
 
 /** Takes the key from an option, from the environment, or from the person. Throws UsageError and Failure. */
-export async function chooseAccess(context: InitContext): Promise<Access> {
+async function chooseAccess(context: InitContext): Promise<Access> {
   const { options, asker, cwd, file, io } = context
   if (options.accessKeyFile !== undefined)
     return accessWith({ accessKeyFile: literal(resolve(cwd, options.accessKeyFile)) }, context)
@@ -249,14 +249,11 @@ async function listWith(
 }
 
 /** The section `zones` of the configuration. */
-export type ZonesToShip = 'all' | readonly ZoneToShip[]
+type ZonesToShip = 'all' | readonly ZoneToShip[]
 type ZoneToShip = number | { readonly id: number; readonly name: string }
 
 /** Takes the zones from the option, or asks for them. Throws UsageError. */
-export async function chooseZonesToShip(
-  { listed }: Access,
-  { options, asker }: InitContext,
-): Promise<ZonesToShip> {
+async function chooseZonesToShip({ listed }: Access, { options, asker }: InitContext): Promise<ZonesToShip> {
   if (options.zones !== undefined) return zonesOf(nameList(options.zones.join(',')), listed, '--zones')
   if (asker === undefined) throw new UsageError('--zones is missing')
   return askZones(listed ?? [], (text) => zonesOf(nameList(text), listed, 'zone'), asker)
@@ -300,13 +297,13 @@ function written(
 }
 
 /** One sink as the configuration has it; its secrets are KeptSecrets. */
-export type Sink = Readonly<Record<string, unknown>>
+type Sink = Readonly<Record<string, unknown>>
 
 /**
  * The sink from options or answers, once a configuration with it loads. Throws UsageError; on a terminal it asks again
  * for an answer that is wrong.
  */
-export async function checkedDestination(
+async function checkedDestination(
   documentWith: (sink: Sink) => Document,
   context: InitContext,
 ): Promise<Sink> {

@@ -57,7 +57,7 @@ export function contextOf(options: InitOptions, io: Io): InitContext {
 }
 
 /** A terminal on which the user answers. */
-export type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>
+type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>
 
 /** No answer was accepted; asking once more would not help. */
 class NoAnswerError extends UsageError {}
@@ -166,7 +166,7 @@ export function askName(usual: string, asker: Asker): Promise<string> {
 }
 
 /** Throws UsageError for an answer that is refused. */
-export type TryAnswers = (answers: readonly Assignment[]) => void
+type TryAnswers = (answers: readonly Assignment[]) => void
 
 /**
  * Asks for the missing settings of such a sink; an empty answer keeps the default or leaves the setting out. An answer

@@ -7,7 +7,7 @@ import { countOf, countText } from '../terminal/text.ts'
 import type { Paint } from '../terminal/text.ts'
 import { exitCodes } from '../command.ts'
 
-export interface RouteTableView {
+interface RouteTableView {
   /** Columns of what only a live view knows. */
   readonly live?: (routes: readonly RouteStatus[]) => readonly Column[]
   /** Shows how many events of today were filtered also where none was. */
@@ -196,14 +196,14 @@ function shortDuration(seconds: number): string {
 }
 
 /** The state of a route in a word or two. A route that nothing works on is not up to date for long. */
-export function standingText({ state }: Pick<RouteStatus, 'state'>, isStopped: boolean): string {
+function standingText({ state }: Pick<RouteStatus, 'state'>, isStopped: boolean): string {
   if (state === 'failing') return 'FAILING'
   if (isStopped) return 'stopped'
   if (state === 'not_read') return 'not read yet'
   return state === 'behind' ? 'behind' : 'up to date'
 }
 
-export function isWell(route: RouteStatus, isStopped: boolean): boolean {
+function isWell(route: RouteStatus, isStopped: boolean): boolean {
   return !isStopped && route.state === 'up_to_date' && openGaps(route.gaps).length === 0
 }
 

@@ -79,13 +79,13 @@ function checkWatch(json: boolean, isTerminal: boolean): void {
     throw new UsageError('--watch needs a terminal, and stdout is not one; for a monitor use status --json')
 }
 
-export interface StatusChoice {
+interface StatusChoice {
   readonly zone?: string[]
   readonly sink?: string[]
 }
 
 /** Checks the names, and returns what leaves only the chosen zones and sinks. Throws UsageError. */
-export function statusChooser(config: Config, { zone, sink }: StatusChoice): (status: Status) => Status {
+function statusChooser(config: Config, { zone, sink }: StatusChoice): (status: Status) => Status {
   const zones = new Set(chooseZones(config, zone).map(({ id }) => id))
   const sinks = new Set(chooseSinks(config, sink).map(({ name }) => name))
   const hasZone = (id: number) => zone === undefined || zones.has(id)

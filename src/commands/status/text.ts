@@ -75,7 +75,7 @@ function joined(blocks: readonly (readonly string[])[]): string[] {
 }
 
 /** Version, processes and uptime to the left; the time to the right where it fits. */
-export function headerLines({ at, workers }: Pick<Status, 'at' | 'workers'>, width: number): string[] {
+function headerLines({ at, workers }: Pick<Status, 'at' | 'workers'>, width: number): string[] {
   const left = [`shieldlog ${version}`, ...workersTexts(workers, at)].join(', ')
   const time = minuteText(at)
   // Piped lines are not padded to a width that no terminal has.
@@ -109,7 +109,7 @@ function uptimeText(workers: readonly WorkerStatus[], at: string, who: string): 
 }
 
 /** What `status` says first: what was lost, and that nothing ships. */
-export function firstLines({ problems, routes, unconfigured }: Status, paint: Paint): string[] {
+function firstLines({ problems, routes, unconfigured }: Status, paint: Paint): string[] {
   const wrapped = (text: string) => wrapPlain(text, paint.width)
   const lost = ofKind(problems, 'gap')
   const loss = lossOf({ routes, unconfigured })
@@ -188,7 +188,7 @@ function failingSentence({ routes, at, problems }: Status): string[] {
 }
 
 /** `Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min left.` */
-export function backfillText(backfill: BackfillStatus, at: string): string {
+function backfillText(backfill: BackfillStatus, at: string): string {
   const { id, from, to, days, createdAt, done, queued, leftOut } = backfill
   let [pages, expected, events] = [0, 0, 0]
   for (const day of days) {
@@ -222,7 +222,7 @@ function roughText(seconds: number): string {
 }
 
 /** What only `--verbose` shows: days, gaps, dead letters by reason, processes, and backfills that have ended. */
-export function detailLines(status: Status, paint: Paint): string[] {
+function detailLines(status: Status, paint: Paint): string[] {
   const blocks = [
     ...status.routes.map((route) => routeLines(route, paint)),
     processLines(status, paint),

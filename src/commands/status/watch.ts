@@ -59,7 +59,7 @@ function cutPainted(line: string, width: number): string {
 }
 
 /** What `--watch` remembers of each route between two looks. */
-export interface StatusHistory {
+interface StatusHistory {
   add(status: Pick<Status, 'at' | 'routes'>): void
   /** Events a second and the lag of the last ten minutes, by these routes. */
   columns(routes: readonly RouteStatus[]): Column[]

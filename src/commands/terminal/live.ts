@@ -11,7 +11,7 @@ const usualColumns = 80
 const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
 
 /** `live`: lines redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
-export type ProgressMode = 'live' | 'plain' | 'quiet'
+type ProgressMode = 'live' | 'plain' | 'quiet'
 
 /**
  * A sink that writes to stdout may print to the same terminal, even through a pipe: then nothing is redrawn in place.
@@ -84,7 +84,7 @@ export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: nu
 }
 
 /** Lines at the end of a terminal that are redrawn in place, while other text is printed above them. */
-export interface LiveBlock {
+interface LiveBlock {
   /** No line may be wider than the terminal: the block counts a wrapped line as one. */
   draw(lines: readonly string[]): void
   /** Prints whole lines above the block. */

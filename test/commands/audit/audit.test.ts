@@ -40,25 +40,6 @@ async function keptAudit({ folder }: Workshop) {
   return record
 }
 
-test('reports complete days as equal, by zone and sink', async () => {
-  const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })
-  expect((await workshop.run('run', '--once')).code).toBe(0)
-  const ended = await workshop.run('audit', '--zone', '101,102', '--day', 'yesterday', '--json')
-  const report = reportOf(ended)
-  expect(report).toMatchObject({ isEqual: true, missing: 0, extra: 0, notYetDue: 0 })
-  expect(
-    report.streams.map(({ zone, sink, listed, ledger, parts }) => [zone, sink, listed, ledger, parts]),
-  ).toEqual([
-    [101, 'archive', 50, 50, []],
-    [102, 'archive', 50, 50, []],
-  ])
-  expect(ended.code).toBe(0)
-  const text = await workshop.execute('audit', '--zone', 'shop', '--day', yesterday)
-  expect(text.stdout).toBe(
-    `          ${yesterday}\n101 shop  ok\n\n1 zone, 1 day, 1 sink: the API lists 50 events; 0 missing, 0 extra.\n`,
-  )
-})
-
 test('reports missing events by minute and id, ships exactly these, and then finds no difference', async () => {
   const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })
   const { simulator } = workshop

@@ -106,15 +106,6 @@ test('all of them select by id, reason and number', async () => {
   expect(await ids()).toEqual(['c'])
 })
 
-test('drop asks also with --sink, and requires --yes without a terminal', async () => {
-  const { execute } = await filled()
-  const { code, stderr } = await execute('dead-letters', 'drop', '--sink', 'siem')
-  expect(code).toBe(2)
-  expect(stderr).toMatch(
-    /^error: this would drop 3 dead letters .*; without a terminal to ask on, confirm with --yes/,
-  )
-})
-
 test.each([['list'], ['show'], ['export'], ['replay'], ['drop', '--yes']])(
   '%s names an id without a dead letter, and exits with 1',
   async (...verb) => {
