@@ -3,17 +3,37 @@ import { SinkHolds } from '../../src/assemble/held-sinks.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { openMemoryStore } from '../setup/stores.ts'
 import { load } from '../config/loading.ts'
-import { createFakeClock } from '../fakes/fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { own } from '../setup/leftovers.ts'
+
+const sinkNamed = (name: string) =>
+  load({
+    yaml: `api: { accessKey: k }\nzones: [1]\nsinks: [{ name: ${name}, type: syslog, host: siem.example, port: 6514 }]\n`,
+  }).config
+
+async function openStore(clock: FakeClock) {
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
+  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
+  return store
+}
+
+test('of two processes that decide at the same time about a sink that may be a renamed one, both hold it', async () => {
+  const clock = createFakeClock()
+  const store = await openStore(clock)
+  const deps = { clock, telemetry: { emit: () => undefined } }
+  await new SinkHolds(sinkNamed('siem'), store, deps).refresh()
+  const both = [1, 2].map(() => new SinkHolds(sinkNamed('splunk'), store, deps))
+  for (let round = 0; round < 3; round++) {
+    await Promise.all(both.map((holds) => holds.refresh()))
+    expect(both.map(({ held }) => [...held.keys()])).toEqual([['splunk'], ['splunk']])
+    await clock.advance(5_000)
+  }
+  expect((await store.catalogue.sinks()).map(({ name }) => name)).toEqual(['siem'])
+})
 
 test('a held sink is looked at every few seconds, whatever asks, and told once', async () => {
   const clock = createFakeClock()
-  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
-  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
-  const sinkNamed = (name: string) =>
-    load({
-      yaml: `api: { accessKey: k }\nzones: [1]\nsinks: [{ name: ${name}, type: syslog, host: siem.example, port: 6514 }]\n`,
-    }).config
+  const store = await openStore(clock)
   const told: string[] = []
   const emit = (event: InternalEvent) => void told.push(event.name)
   let reads = 0

@@ -111,6 +111,27 @@ describe.for(stores.filter(({ isThere }) => isThere))('a resend over $store', ({
     expect(audited.code, audited.stderr).toBe(0)
   })
 
+  test('that is killed when its day counts as not shipped, and no worker knows of it, is shipped by a run', async () => {
+    const world = await makeWorld()
+    const { place, siem } = world
+    const run = place.start(['run'])
+    await run.waitForLine(/"event":"Started"/)
+    const range = `${yesterday}:${yesterday}`
+    const killed = await endOf(
+      place.entry(['--backfill', range, '--resend', '--kill', 'after:commit@siem:1']),
+    )
+    expect(killed.signal, killed.stderr).toBe('SIGKILL')
+    const [made] = await backfillsOf(place)
+    expect(made).toMatchObject({ state: 'paused' })
+    await waitFor(() => ofYesterday(siem.taken).length >= 2 * perDay, { what: () => run.stderr() })
+    const resumed = await told(place, 'backfill', 'resume', made!.id)
+    expect(resumed.code, resumed.stderr).toBe(0)
+    await waitFor(async () => (await backfillsOf(place))[0]?.state === 'done', { what: () => run.stderr() })
+    expect(await run.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect([...counts(ofYesterday(siem.taken)).values()]).toEqual(Array.from({ length: perDay }, () => 2))
+    expect(await toldOfYesterday(world)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
+  })
+
   test('can be cancelled while a run is active: its polls ship what is left', async () => {
     const world = await makeWorld()
     const { place, siem } = world

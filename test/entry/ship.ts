@@ -12,11 +12,10 @@ import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
 import { awaitBackend, Daemon, openBackend } from '../../src/assemble/daemon/daemon.ts'
 import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
-import { openWork } from '../../src/assemble/work.ts'
-import { runInPlace } from '../../src/assemble/backfill.ts'
+import { openWork, type Work } from '../../src/assemble/work.ts'
+import { BackfillTasks, runInPlace } from '../../src/assemble/backfill.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
-import { unseeDay } from '../../src/maintenance/unsee.ts'
 import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
 import { failAt, freezeAt, killAt, parseDeadline, stopAt, type Passing } from './steps.ts'
@@ -143,10 +142,24 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   const { store } = work
   wrapStore(store, pass)
   const [from, to] = range.split(':') as [Day, Day]
-  const { resend } = values
-  const sinks = config.sinks.filter(({ type }) => !resend || type !== 'file')
+  const id = values.resend ? await resent(work, from, to) : await made(work, from, to)
+  const served = await runInPlace(id, work, stop.signal)
+  return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1
+}
+
+/** As the command makes one; only its question to a person is left out. */
+async function resent(work: Work, from: Day, to: Day): Promise<string> {
+  const tasks = new BackfillTasks(work, {})
+  const { config } = work
+  const sinks = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
+  const request = { from, to, zones: zonesOf(config), sinks, resend: true }
+  return (await tasks.add(await tasks.plan(request, stop.signal), stop.signal)).id
+}
+
+/** Of all days, whether they can be read or not. */
+async function made({ config, store }: Work, from: Day, to: Day): Promise<string> {
   const streams = zonesOf(config).flatMap((zone) =>
-    sinks.flatMap(({ name }) =>
+    config.sinks.flatMap(({ name }) =>
       daysFrom(from, to).map((day) => ({
         stream: { zone: zone.id, day, sink: name },
         state: 'queued' as const,
@@ -154,15 +167,8 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
     ),
   )
   const id = randomUUID().slice(0, 8)
-  if (resend) {
-    const { deps } = await work.shipping({ delivers: false })
-    const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
-    for (const { stream } of streams)
-      await unseeDay({ stream, zone: zones.get(stream.zone)! }, deps, stop.signal)
-  }
   await store.backfills.add({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
-  const served = await runInPlace(id, work, stop.signal)
-  return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1
+  return id
 }
 
 async function shipOn(loaded: Loaded, runtime: Runtime): Promise<number> {

@@ -108,22 +108,6 @@ test('without a zone list the daemon is not ready, and ships as soon as the API 
   await waitFor(async () => (await probe.get('/readyz')).status === 200, { what: 'readiness' })
 })
 
-test('after a restart the last zone list is used while the API cannot list the zones', async () => {
-  const simulator = await apiOf()
-  const folder = temporaryFolder()
-  const first = await daemonFor(simulator.url, { zones: 'all' }, { folder })
-  await waitFor(() => first.shipped().length === 2, { what: 'both zones' })
-  await first.stop()
-  const fault = faults.status({ status: 403 })
-  simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
-  simulator.append(102, dayOf(Date.now()), 1)
-  const second = await daemonFor(simulator.url, { zones: 'all' }, { folder })
-  expect(second.told('ZoneListingFailed')).toHaveLength(1)
-  const delivered = () =>
-    second.told('PageCommitted').filter(({ stream, ...page }) => stream.zone === 102 && page.delivered > 0)
-  await waitFor(() => delivered().length > 0, { what: 'the new event' })
-})
-
 test('a reload changes from listed zones to all zones and back, and is refused while the zones cannot be listed', async () => {
   const simulator = await apiOf()
   const { told, reload, zones } = await daemonFor(simulator.url, { zones: [102] })

@@ -154,18 +154,6 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('pump other streams while one hangs', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1, 2], 0)
-    workshop.work = ({ stream }, signal) => (stream.zone === 1 ? hang(signal) : Promise.resolve(undefined))
-    const { schedule } = createWatched(workshop)
-    await schedule.start()
-    await passTime(workshop, 10_000)
-    expect(workshop.begun.filter((zone) => zone === '1')).toHaveLength(1)
-    expect(workshop.begun.length).toBeGreaterThan(5)
-    await schedule.stop()
-  })
-
   it('begin with the stream that became due first, so that a long backlog delays no stream for ever', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2, 3, 4, 5, 6], 0)
