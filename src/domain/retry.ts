@@ -1,6 +1,5 @@
 import type { Trouble } from './checkpoint.ts'
-import type { Failure } from './failure.ts'
-import { isFailure } from './failure.ts'
+import { isFailure, type Failure } from './failure.ts'
 import type { Waits } from './promises.ts'
 
 interface Backoff {

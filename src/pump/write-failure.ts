@@ -1,8 +1,7 @@
-import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
+import { dropFullScan, dropScans, type Checkpoint, type Trouble } from '../domain/checkpoint.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
 import { isListingTrouble, troubleAfter } from '../domain/retry.ts'
-import { dropFullScan, dropScans } from '../domain/checkpoint.ts'
 import type { PumpDeps, Session } from './session.ts'
 import { takeStream, type TakeJob } from './take-stream.ts'
 

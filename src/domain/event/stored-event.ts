@@ -1,6 +1,5 @@
 import type { Event } from './event.ts'
-import type { JsonObject } from '../text/json.ts'
-import { isObject } from '../text/json.ts'
+import { isObject, type JsonObject } from '../text/json.ts'
 import { jsonText } from '../text/json-text.ts'
 
 type Stored = Omit<Event, 'fingerprint' | 'raw' | 'hasOwnId' | 'otherFingerprint'> & {

@@ -1,8 +1,7 @@
 import type { Checkpoint, StoredCursor } from '../checkpoint.ts'
-import type { Policy } from '../policy.ts'
+import { maxStoredCursors, type Policy } from '../policy.ts'
 import type { PolledSpan, ScanRecord } from './scan.ts'
 import type { Cursor } from './page.ts'
-import { maxStoredCursors } from '../policy.ts'
 
 /** The complete scan, full or incremental, that began last. */
 function latestScan({ lastFull, lastIncremental }: Checkpoint): ScanRecord | undefined {

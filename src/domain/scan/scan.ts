@@ -1,6 +1,5 @@
 import { guardOf, rememberedAt, type Guard } from './guards.ts'
-import type { Cursor } from './page.ts'
-import { liesBefore, type PageFacts } from './page.ts'
+import { liesBefore, type Cursor, type PageFacts } from './page.ts'
 
 /**
  * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files

@@ -2,18 +2,26 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Policy } from '../../domain/policy.ts'
-import type { MinuteCount } from '../../domain/event/seen.ts'
+import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
-import type { StreamAudit } from '../../domain/audit-report.ts'
+import {
+  minuteText,
+  type StreamAudit,
+  type EventReport,
+  type MinuteReport,
+} from '../../domain/audit-report.ts'
 import { differingParts, type AuditedSink } from './audit-files.ts'
-import { compareMinutes, differingMinutes, type MinuteDifference, DayListing } from './compare-ledger.ts'
-import type { OtherFingerprints } from './compare-ledger.ts'
+import {
+  compareMinutes,
+  differingMinutes,
+  DayListing,
+  type MinuteDifference,
+  type OtherFingerprints,
+} from './compare-ledger.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { untimedMinute } from '../../domain/event/seen.ts'
-import { minuteText, type EventReport, type MinuteReport } from '../../domain/audit-report.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 
 interface AuditJob {

@@ -2,9 +2,10 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
-import type { PartEnd, PartReport } from '../../domain/audit-report.ts'
 import {
   foreignLinesOf,
+  type PartEnd,
+  type PartReport,
   type FileAudit,
   type FileMinute,
   type ForeignLines,

@@ -1,8 +1,7 @@
 import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import type { Day } from '../../domain/day.ts'
-import { isAnswered, requestTroubleOf } from '../../domain/read-request.ts'
-import type { ReadRequest } from '../../domain/read-request.ts'
+import { isAnswered, requestTroubleOf, type ReadRequest } from '../../domain/read-request.ts'
 import { streamKey, routeKey, type Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 

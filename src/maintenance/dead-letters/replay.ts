@@ -4,14 +4,12 @@ import type { Stream, Zone } from '../../domain/stream.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { AnySink } from '../../ports/delivery.ts'
 import { beginAnew, holdStream } from '../hold-stream.ts'
-import { openSink } from '../../pump/open-sink.ts'
+import { openSink, type SinkTarget } from '../../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
-import type { DeadLetter, Refusal, Skip } from '../../domain/event/delivery.ts'
-import { mergeCommitted } from '../../domain/event/delivery.ts'
+import { mergeCommitted, type DeadLetter, type Refusal, type Skip } from '../../domain/event/delivery.ts'
 import { settleDeadLetters } from '../../domain/checkpoint.ts'
 import { restoreEvent } from '../../domain/event/stored-event.ts'
 import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../../pump/commit-delivery.ts'
-import type { SinkTarget } from '../../pump/open-sink.ts'
 
 interface ReplayJob {
   readonly stream: Stream

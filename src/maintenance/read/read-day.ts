@@ -1,7 +1,6 @@
 import type { Day } from '../../domain/day.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import type { Cursor, Page } from '../../domain/scan/page.ts'
-import { factsOf } from '../../domain/scan/page.ts'
+import { factsOf, type Cursor, type Page } from '../../domain/scan/page.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { advanceScan, beginScan } from '../../domain/scan/scan.ts'

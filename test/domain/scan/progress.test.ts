@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
-import { mergeCommitted } from '../../../src/domain/event/delivery.ts'
+import { dropStoredCursors, dropScans, type Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { mergeCommitted, type CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { PageFacts } from '../../../src/domain/scan/page.ts'
 import { afterPage, stepOf, scanFor } from '../../../src/domain/scan/progress.ts'
-import { dropStoredCursors, dropScans } from '../../../src/domain/checkpoint.ts'
 import type { Scan } from '../../../src/domain/scan/scan.ts'
 import type { Ordering } from '../../../src/domain/scan/ordering.ts'
 import {

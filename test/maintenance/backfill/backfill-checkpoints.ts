@@ -1,6 +1,5 @@
-import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { newCheckpoint, type Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
-import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { beginScan, type Scan, type ScanRecord } from '../../../src/domain/scan/scan.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
