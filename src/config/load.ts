@@ -1,14 +1,6 @@
 import { checkSinks, type Needs, usesSecretsOf, defaultSink, resolveConfig } from './resolve.ts'
 import { effective, leavesOf } from './effective.ts'
-import {
-  prepare,
-  type Preparation,
-  withoutUnusedTls,
-  withStandIns,
-  expand,
-  ExpandError,
-  type Sources,
-} from './prepare.ts'
+import { prepare, type Preparation, withoutUnusedTls, withStandIns } from './prepare.ts'
 import { ConfigErrors, type ConfigError, type Report, type Path, pathText, valueAt } from './errors.ts'
 import { complaint, flatten } from './issues.ts'
 import {
@@ -20,8 +12,8 @@ import {
   unknownNames,
   type Overridden,
 } from './layers.ts'
-import { type Config, ConfigFile, ServerSetting } from './schema.ts'
-import { settingsOf, isPlainObject } from './shape.ts'
+import { type Config, ConfigFile } from './schema.ts'
+import { type Setting, settingsOf, isPlainObject } from './shape.ts'
 import { fileShape as shape } from './file-shape.ts'
 import { defaultStateUrl } from './state.ts'
 import {
@@ -31,7 +23,6 @@ import {
   unknownZoneWarnings,
 } from './warnings.ts'
 import { type SourceFile, parseSource, readSourceFile, placesIn } from './source.ts'
-import { Failure } from '../domain/failure.ts'
 
 export interface LoadOptions {
   readonly argv?: {
@@ -72,41 +63,9 @@ const settings = settingsOf(shape)
  * errors of single settings and all sinks with the same name or folder, and once there are none with the other
  * conflicts between settings.
  */
-export function loadConfig({
-  argv = {},
-  draft,
-  env = process.env,
-  cwd = process.cwd(),
-  needs = 'zones',
-}: LoadOptions = {}): Loaded {
-  const named = argv.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
-  const file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
-  const layers = [environmentLayer(env, settings), flagLayer(argv.overrides ?? {}, settings)]
-  const laid = overlay(file?.value ?? {}, shape, layers)
-  const originOf = (path: Path) => originAt(path, laid.origins, file)
-  const searched = file === undefined ? placesIn(cwd) : []
-  const errors: ConfigError[] = laid.errors.map(({ path, error }) => ({ path: pathText(path), ...error }))
-  const report: Report = (path, complained) => {
-    const at = pathText(path)
-    // Reports one error per place, and none that follows from it.
-    if (errors.some((error) => isWithin(at, error.path))) return
-    const { where } = originOf(path)
-    errors.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
-  }
-
-  const asked = new Set<string>()
-  const templates = new Map<string, string>()
-  const plainSecrets = new Set<string>()
-  const unresolved = new Map<string, string>()
-  const preparation = {
-    sources: { env, cwd, asked: (name: string) => void asked.add(name) },
-    originOf,
-    report,
-    usesSecretsOf: (section: string) => usesSecretsOf(section, needs),
-    templates,
-    plainSecrets,
-    unresolved,
-  }
+export function loadConfig(options: LoadOptions = {}): Loaded {
+  const { file, laid, errors, searched, preparation, asked } = readLayers(options, settings)
+  const { originOf, report, templates, plainSecrets, unresolved, sources } = preparation
   const written = prepare(laid.value, shape, [], preparation)
   const parsed = parseSettings(withoutUnusedTls(written, preparation), templates, report)
   if (parsed === undefined || errors.length > 0) {
@@ -115,7 +74,12 @@ export function loadConfig({
   }
   const server = isPlainObject(written) ? written['server'] : undefined
   const serverConfigured = isPlainObject(server) && Object.keys(server).length > 0
-  const config = resolveConfig(parsed, { cwd, needs, serverConfigured, report })
+  const config = resolveConfig(parsed, {
+    cwd: sources.cwd,
+    needs: options.needs ?? 'zones',
+    serverConfigured,
+    report,
+  })
   if (config === undefined || errors.length > 0) throw new ConfigErrors(errors, searched)
 
   const { value, defaults } = effective(written, shape, {
@@ -134,7 +98,7 @@ export function loadConfig({
     unresolved,
     overridden: laid.overridden,
     warnings: [
-      ...unknownNames(env, settings, asked),
+      ...unknownNames(sources.env, settings, asked),
       ...plainHttpWarnings(config),
       ...unknownWordWarnings(config),
       ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),
@@ -142,6 +106,39 @@ export function loadConfig({
     exposed: file === undefined ? [] : readableSecretsWarnings(file, [...plainSecrets]),
     ...(file?.path === undefined ? {} : { file: file.path }),
   }
+}
+
+/** The file with what overrides it, and what its errors are told with. */
+function readLayers(
+  { argv = {}, draft, env = process.env, cwd = process.cwd(), needs = 'zones' }: LoadOptions,
+  known: readonly Setting[],
+) {
+  const named = argv.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
+  const file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
+  const layers = [environmentLayer(env, known), flagLayer(argv.overrides ?? {}, known)]
+  const laid = overlay(file?.value ?? {}, shape, layers)
+  const originOf = (path: Path) => originAt(path, laid.origins, file)
+  const searched = file === undefined ? placesIn(cwd) : []
+  const errors: ConfigError[] = laid.errors.map(({ path, error }) => ({ path: pathText(path), ...error }))
+  const report: Report = (path, complained) => {
+    const at = pathText(path)
+    // Reports one error per place, and none that follows from it.
+    if (errors.some((error) => isWithin(at, error.path))) return
+    const { where } = originOf(path)
+    errors.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
+  }
+
+  const asked = new Set<string>()
+  const preparation: Preparation = {
+    sources: { env, cwd, asked: (name: string) => void asked.add(name) },
+    originOf,
+    report,
+    usesSecretsOf: (section: string) => usesSecretsOf(section, needs),
+    templates: new Map(),
+    plainSecrets: new Set(),
+    unresolved: new Map(),
+  }
+  return { file, laid, errors, searched, preparation, asked }
 }
 
 /** False where the API lists the zones of an account, and for a command that needs none. */
@@ -231,47 +228,23 @@ export interface ServerAddress {
   readonly port: number
 }
 
-const places = { host: ['server', 'host'], port: ['server', 'port'] } as const
-const serverSettings = settingsOf(shape).filter(({ path }) =>
-  Object.values(places).some((place) => pathText(place) === pathText(path)),
-)
+const ofServer = ['host', 'port'].map((key) => ['server', key])
+const serverSettings = settings.filter(({ path }) => ofServer.some((at) => pathText(at) === pathText(path)))
 
 /**
  * Where the configured server listens. Reads nothing else, so that a probe needs no secret and does not fail because of
- * another setting. Throws ConfigErrors for an unreadable file, and Failure for an unusable address.
+ * another setting. Throws ConfigErrors.
  */
 export function loadServerAddress(
   config: string | undefined,
   env: Environment = process.env,
   cwd = process.cwd(),
 ): ServerAddress {
-  const named = config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
-  const file = readSourceFile(named, cwd)
-  const laid = overlay(file?.value ?? {}, shape, [environmentLayer(env, serverSettings)])
-  const read = (path: Path) => textAt(laid.value, path, { env, cwd })
-  const port = read(places.port)
-  const parsed = ServerSetting.safeParse({
-    host: read(places.host),
-    port: typeof port === 'string' ? Number(port) : port,
-  })
-  const [error] = laid.errors
-  if (parsed.success && error === undefined) return parsed.data
-  const wrong = error?.path ?? ['server', ...(parsed.error?.issues[0]?.path.map(String) ?? [])]
-  const where = file === undefined ? 'the environment' : `${file.label} or the environment`
-  throw new Failure(
-    'stop',
-    'rejected',
-    `${pathText(wrong)} in ${where} is not valid; config print shows the error`,
-  )
-}
-
-function textAt(serverSettings: unknown, path: Path, sources: Sources): unknown {
-  const value = valueAt(serverSettings, path) ?? undefined
-  if (typeof value !== 'string') return value
-  try {
-    return expand(value, sources)
-  } catch (error) {
-    if (!(error instanceof ExpandError)) throw error
-    throw new Failure('stop', 'rejected', `${pathText(path)} ${error.message}; ${error.remedy}`)
-  }
+  const options: LoadOptions = { argv: { config }, env, cwd, needs: 'nothing' }
+  const { laid, errors, searched, preparation } = readLayers(options, serverSettings)
+  const given = ofServer.map((at) => [at[1]!, valueAt(laid.value, at) ?? null] as const)
+  const written = prepare({ server: Object.fromEntries(given) }, shape, [], preparation)
+  const parsed = parseSettings(written, preparation.templates, preparation.report)
+  if (parsed === undefined || errors.length > 0) throw new ConfigErrors(errors, searched)
+  return parsed.server
 }

@@ -156,7 +156,7 @@ export const DeadLettersConfig = z
   .prefault({})
   .describe('Events that a sink never accepts')
 
-export const ServerSetting = z
+const ServerSetting = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
     port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),

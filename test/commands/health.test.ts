@@ -50,11 +50,15 @@ test.each([
     /127\.0\.0\.1:1\/healthz: connection refused\n$/,
   ],
   ['port 0', async () => 'server: { port: 0 }', /^server\.port is 0/],
-  ['a wrong port', async () => 'server: { port: 99999 }', /^server\.port in \S+shieldlog\.yaml/],
+  [
+    'a wrong port',
+    async () => 'server: { port: 99999 }',
+    /server\.port = 99999 \(\S+shieldlog\.yaml:1\): is too large; /,
+  ],
   [
     'a name that is not set',
     async () => 'server: { host: "${NOT_SET}" }',
-    /^server\.host uses \$\{NOT_SET\}/,
+    /server\.host .*: uses \$\{NOT_SET\}/,
   ],
   ['invalid YAML', async () => 'server: [', /shieldlog\.yaml/],
 ])('%s is one line and exit code 1', async (_, settings, line) => {
