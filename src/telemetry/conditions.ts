@@ -37,7 +37,7 @@ export interface ConditionsDeps {
 type EventName = InternalEvent['name']
 
 const tenMinutesMs = 600_000
-const turnEveryMs = 1000
+const tellEveryMs = 1000
 /** A further beginning within ten minutes is counted, not logged. */
 const mostBeginnings = 3
 /** Beyond this, further groups of one event share a condition, so that input from outside cannot grow the map. */
@@ -51,7 +51,7 @@ export class Conditions {
   readonly #deps: ConditionsDeps
   /** By event and group. */
   readonly #all = new Map<EventName, Map<string, Condition>>()
-  #turnedAtMs = Number.NEGATIVE_INFINITY
+  #toldDueAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ConditionsDeps) {
     this.#deps = deps
@@ -85,14 +85,14 @@ export class Conditions {
   }
 
   /** Logs the lines that are due. Cheap; called for every internal event. */
-  turn(): void {
+  tellDue(): void {
     const nowMs = this.#deps.nowMs()
-    if (nowMs - this.#turnedAtMs < turnEveryMs) return
-    this.#turnedAtMs = nowMs
+    if (nowMs - this.#toldDueAtMs < tellEveryMs) return
+    this.#toldDueAtMs = nowMs
     for (const groups of this.#all.values())
       for (const [group, condition] of groups) {
         condition.leaveIf(({ untilMs }) => untilMs <= nowMs, 'no longer reported')
-        condition.turn()
+        condition.tellDue()
         if (condition.isForgotten()) groups.delete(group)
       }
   }
@@ -153,7 +153,7 @@ class Condition {
   }
 
   /** Logs the line that is due. */
-  turn(): void {
+  tellDue(): void {
     const { hasEnd = false, once = false } = this.#latest ?? {}
     const isDue = this.#untold > 0 || (this.stands && hasEnd)
     if (once || !isDue || !this.#isLongAgo(this.#toldAtMs)) return

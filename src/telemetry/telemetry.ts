@@ -52,7 +52,7 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
       const said = typeof given === 'string' ? { message: given } : given
       logger.line(said.level ?? level, event.name, said.message, said.fields ?? fieldsOf(event))
     }
-    conditions.turn()
+    conditions.tellDue()
   }
 
   /** An error in telemetry must not stop a pump: it is logged if possible, then ignored. */

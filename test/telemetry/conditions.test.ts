@@ -313,7 +313,7 @@ describe('conditions with random reports', () => {
             })
             place.set(member, group)
           }
-          conditions.turn()
+          conditions.tellDue()
           for (const group of told.keys())
             expect(conditions.stands('StreamFailed', group)).toBe([...place.values()].includes(group))
         }

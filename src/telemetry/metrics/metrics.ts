@@ -69,7 +69,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   for (const name of misnamedMetrics) registry.removeSingleMetric(name)
 
   const counted = new Map<CountedMetric, Counted>()
-  const measured = new Map<MeasuredMetric, readonly Measured[]>()
+  const measured = new Map<MeasuredMetric, readonly (Measured & { readonly series: Series })[]>()
   let zones = new Map<number, Zone>()
   let names = namesOf(nothing)
   let readStateSeries: ReturnType<typeof createStateGauges> | undefined
@@ -90,7 +90,10 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     const isOther = ({ labels }: Measured) =>
       Object.entries(of).some(([name, value]) => labels[name] !== value)
     const others = (measured.get(metric) ?? []).filter(isOther)
-    measured.set(metric, [...others, ...rows.filter((row) => isAllowed(metric, row))])
+    const own = rows
+      .filter((row) => isAllowed(metric, row))
+      .map(({ labels, value }) => ({ labels, value, series: [labelText(labels), value] as const }))
+    measured.set(metric, [...others, ...own])
   }
 
   function isAllowed(metric: MeasuredMetric, { labels, value }: Measured): boolean {
@@ -122,10 +125,6 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     )
   }
 
-  function measuredSeries(metric: MeasuredMetric): Series[] {
-    return (measured.get(metric) ?? []).map(({ labels, value }) => [labelText(labels), value])
-  }
-
   async function expose(): Promise<readonly string[]> {
     const letTurn = createTurns({ clock, turn: setImmediate })
     const isConfigured = (zone: string, sink: string) => names.zones.has(zone) && names.sinks.has(sink)
@@ -139,7 +138,9 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
         own.isChanged = false
         own.text = await write(own.series)
       }
-      const gauge = ofState[name as StateMetric] ?? measuredSeries(name as MeasuredMetric)
+      const gauge =
+        ofState[name as StateMetric] ??
+        (measured.get(name as MeasuredMetric) ?? []).map(({ series }) => series)
       parts.push(...(own?.text ?? (await write(gauge))))
     }
     return [...parts, await registry.metrics()]
