@@ -7,12 +7,15 @@ import type { LedgerDeps } from './holders.ts'
 import { createMirror } from './mirror.ts'
 import { keyOf, refuseRenaming, streamOf } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
-import { jsonOf, textOf } from './values.ts'
+import { jsonOf } from './values.ts'
 
 export interface PrunedBackfills extends Backfills {
   /** Drops those that were made before that instant and have ended. */
   prune(madeBefore: number): Promise<void>
 }
+
+/** What the store keeps of one stream of a backfill. */
+export type Outcome = Omit<Backfilled, 'stream'>
 
 /** What the store keeps of a backfill beside its streams. */
 interface BackfillHead {
@@ -28,9 +31,7 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
   const heads = createMirror(records, 'backfills', (_, value) => jsonOf<BackfillHead>(value))
   const streams = createMirror(records, 'backfilled', (key, value): Backfilled | undefined => {
     const stream = streamOf(partsOf(key).stream, names)
-    const [state, ...reason] = textOf(value).split(' ')
-    const settled = stream && { stream, state: state as Backfilled['state'] }
-    return settled && (reason.length === 0 ? settled : { ...settled, reason: reason.join(' ') })
+    return stream && { stream, ...jsonOf<Outcome>(value) }
   })
   /** Keys of the streams of each backfill. */
   const keysOf = new Map<string, Set<string>>()
@@ -82,8 +83,8 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
         const { names } = root
         for (const { stream } of own) refuseRenaming(names, stream.sink, nowUs)
         const put = own.map(
-          ({ stream, state, reason }) =>
-            ['backfilled', `${id}/${keyOf(stream, names)}`, outcomeText(state, reason)] as const,
+          ({ stream, ...outcome }) =>
+            ['backfilled', `${id}/${keyOf(stream, names)}`, JSON.stringify(outcome)] as const,
         )
         const { outcome } = await records.write({
           when: [names.condition],
@@ -104,7 +105,7 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
           when: [
             { collection: 'backfills', key: id, is: JSON.stringify(head) },
             // Else it may have got done meanwhile.
-            { collection: 'backfilled', key: queued, is: 'queued' },
+            { collection: 'backfilled', key: queued, is: JSON.stringify({ state: 'queued' }) },
           ],
           put: [['backfills', id, JSON.stringify({ ...head, state })]],
         })
@@ -118,11 +119,6 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
       }
     },
   }
-}
-
-/** What the store keeps of one stream of a backfill. */
-export function outcomeText(state: Backfilled['state'], reason: string | undefined): string {
-  return reason === undefined ? state : `${state} ${reason}`
 }
 
 /** A key is `id/zone/day/sink`. */

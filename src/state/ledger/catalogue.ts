@@ -1,19 +1,20 @@
-import type { Day } from '../../domain/day.ts'
-import type { Gap, GapReason } from '../../domain/gap.ts'
+import { isOpenGap, type Gap } from '../../domain/gap.ts'
 import type { KnownSink } from '../../domain/known-sink.ts'
 import type { Route } from '../../domain/stream.ts'
-import type { FoundZone, ZoneList } from '../../domain/zone-list.ts'
+import type { ZoneList } from '../../domain/zone-list.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'
 import type { LedgerDeps } from './holders.ts'
-import { refuseRenaming, type Names } from './root.ts'
+import { refuseRenaming, storedIn, type Names } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
-import { changed, inParts, jsonOf, keysAtOnce, readAll, textOf, type Part } from './values.ts'
+import { changed, inParts, jsonOf, keysAtOnce, readAll, type Part } from './values.ts'
 
-/** What is kept of a sink, by its stored name. */
+// What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
+export type GapRecord = Omit<Gap, 'sink'>
+type RouteRecord = Omit<Route, 'sink'>
 export type SinkRecord = Omit<KnownSink, 'name'>
 
-export type Lists = Omit<Catalogue, 'checkpoints'>
+type Lists = Omit<Catalogue, 'checkpoints'>
 
 /** Gaps, routes, sinks, and the zones of accounts. None of them is listed of a sink that was replaced. */
 export function createLists({ records, clock, root }: LedgerDeps): Lists {
@@ -35,18 +36,22 @@ export function createLists({ records, clock, root }: LedgerDeps): Lists {
     return count
   }
 
-  async function list<Value>(
+  async function list<Record, Value>(
     collection: string,
-    valueOf: (key: string, value: Uint8Array, names: Names) => Value | undefined,
+    valueOf: (record: Record, sink: string) => Value,
   ): Promise<Value[]> {
     await root.refresh()
     const { names } = root
-    return [...(await readAll(records, collection, (key, value) => valueOf(key, value, names))).values()]
+    const all = await readAll(records, collection, (key, value) => {
+      const sink = names.sinkOf(storedIn(key))
+      return sink === undefined ? undefined : valueOf(jsonOf<Record>(value), sink)
+    })
+    return [...all.values()]
   }
 
   return {
     async gaps() {
-      const gaps = await list('gaps', gapOf)
+      const gaps = await list<GapRecord, Gap>('gaps', (record, sink) => ({ ...record, sink }))
       return gaps.sort(
         (a, b) => a.zone - b.zone || byText(a.sink, b.sink) || byText(a.day, b.day) || a.from - b.from,
       )
@@ -57,50 +62,41 @@ export function createLists({ records, clock, root }: LedgerDeps): Lists {
     acknowledgeGaps: (gaps, atMs) =>
       write(gaps, (some, names) => {
         const keys = some.map((gap) => gapKey(gap, names))
-        const mark = (before?: string) => {
-          const [to, recordedAt, acknowledgedAt, file] = JSON.parse(before ?? '[]') as GapValue
-          const isOpen = before !== undefined && acknowledgedAt === null
-          return isOpen ? JSON.stringify([to, recordedAt, atMs, file]) : undefined
-        }
-        return changed(records, 'gaps', keys, mark)
+        return changed<GapRecord>(records, 'gaps', keys, (before) =>
+          before === undefined || !isOpenGap(before) ? undefined : { ...before, acknowledgedAt: atMs },
+        )
       }),
-    routes: () => list('routes', routeOf),
+    routes: () => list<RouteRecord, Route>('routes', (record, sink) => ({ ...record, sink })),
     async rememberRoutes(routes) {
       await write(routes, (some, names) => {
         const keys = some.map(({ zone, sink }) => `${zone}/${names.storedOf(sink)}`)
-        return changed(records, 'routes', keys, (before, index) => {
-          const { firstDay, plannedAtMs } = some[index]!
-          const known = before?.split(' ')[0] ?? firstDay
-          return `${known < firstDay ? known : firstDay} ${plannedAtMs}`
+        return changed<RouteRecord>(records, 'routes', keys, (before, index) => {
+          const { zone, firstDay, plannedAtMs } = some[index]!
+          const isKnownEarlier = before !== undefined && before.firstDay < firstDay
+          return { zone, firstDay: isKnownEarlier ? before.firstDay : firstDay, plannedAtMs }
         })
       })
     },
     async sinks() {
-      const sinks = await list('sinks', (stored, value, names): KnownSink | undefined => {
-        const name = names.sinkOf(stored)
-        return name === undefined ? undefined : { name, ...jsonOf<SinkRecord>(value) }
-      })
+      const sinks = await list<SinkRecord, KnownSink>('sinks', (record, name) => ({ name, ...record }))
       return sinks.sort((a, b) => byText(a.name, b.name))
     },
     async rememberSinks(sinks) {
       const named = sinks.map((sink) => ({ ...sink, sink: sink.name }))
       await write(named, (some, names) => {
         const keys = some.map(({ name }) => names.storedOf(name))
-        return changed(records, 'sinks', keys, (before, index) => {
+        return changed<SinkRecord>(records, 'sinks', keys, (before, index) => {
           const { type, place } = some[index]!
-          return JSON.stringify({ ...sinkOf(before), type, place })
+          return { formerly: before?.formerly ?? [], type, place }
         })
       })
     },
     async zoneLists() {
-      const lists = await list('zoneLists', (account, value): ZoneList => {
-        const [listedAtMs, zones] = jsonOf<[number, FoundZone[]]>(value)
-        return { account, listedAtMs, zones }
-      })
-      return lists.sort((a, b) => byText(a.account, b.account))
+      const lists = await readAll(records, 'zoneLists', (_, value) => jsonOf<ZoneList>(value))
+      return [...lists.values()].sort((a, b) => byText(a.account, b.account))
     },
-    async storeZoneList({ account, listedAtMs, zones }) {
-      await records.write({ when: [], put: [['zoneLists', account, JSON.stringify([listedAtMs, zones])]] })
+    async storeZoneList(list) {
+      await records.write({ when: [], put: [['zoneLists', list.account, JSON.stringify(list)]] })
     },
   }
 }
@@ -109,54 +105,15 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Of a sink that the store does not know, too: it may be renamed. */
-export function sinkOf(text: string | undefined): SinkRecord {
-  return text === undefined ? { type: '', place: '', formerly: [] } : (JSON.parse(text) as SinkRecord)
-}
-
 /** Leaves a gap of the same zone, sink, day, start and reason as it is. */
 export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]): Promise<Part> {
   const keys = gaps.map((gap) => gapKey(gap, names))
-  return changed(records, 'gaps', keys, (before, index) => {
-    const { to, recordedAt, file } = gaps[index]!
-    return before === undefined ? JSON.stringify([to, recordedAt, null, file] satisfies GapValue) : undefined
+  return changed<GapRecord>(records, 'gaps', keys, (before, index) => {
+    const { sink: _, ...record } = gaps[index]!
+    return before === undefined ? record : undefined
   })
 }
 
 function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
   return `${zone}/${day}/${from}/${reason}/${names.storedOf(sink)}`
-}
-
-/** End, instant of the record, that of the acknowledgement, and the copy of cut lines; null: none. */
-type GapValue = [
-  to: number,
-  recordedAt: number,
-  acknowledgedAt: number | null,
-  file?: string | null | undefined,
-]
-
-export function gapOf(key: string, value: Uint8Array, names: Names): Gap | undefined {
-  const [zone, day, from, reason, stored = ''] = key.split('/')
-  const [to, recordedAt, acknowledgedAt, file] = JSON.parse(textOf(value)) as GapValue
-  const sink = names.sinkOf(stored)
-  if (sink === undefined) return undefined
-  return {
-    zone: Number(zone),
-    sink,
-    day: day as Day,
-    from: Number(from),
-    to,
-    reason: reason as GapReason,
-    recordedAt,
-    ...(acknowledgedAt !== null && { acknowledgedAt }),
-    ...(typeof file === 'string' && { file }),
-  }
-}
-
-export function routeOf(key: string, value: Uint8Array, names: Names): Route | undefined {
-  const [zone, stored = ''] = key.split('/')
-  const [firstDay, plannedAt] = textOf(value).split(' ')
-  const sink = names.sinkOf(stored)
-  if (sink === undefined) return undefined
-  return { zone: Number(zone), sink, firstDay: firstDay as Day, plannedAtMs: Number(plannedAt) }
 }

@@ -3,11 +3,11 @@ import type { RequestAnswer } from '../../domain/checkpoint.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { Commit, Ledger } from '../../ports/store.ts'
 import type { Write } from '../../ports/records.ts'
-import { outcomeText } from './backfills.ts'
+import type { Outcome } from './backfills.ts'
 import { changeDeadLetters, deadLettersFull } from './dead-letters.ts'
 import { addedGaps } from './catalogue.ts'
 import { checkpointOf, checkpointText, type LedgerDeps } from './holders.ts'
-import { headOf, headText, maxLengths, whenHead, type Head, type OwnStream } from './own-streams.ts'
+import { headOf, maxLengths, whenHead, type Head, type OwnStream } from './own-streams.ts'
 import { keyOf, refuseRenaming } from './root.ts'
 import { packSeen } from './seen.ts'
 import { again, untilDecided } from './until-decided.ts'
@@ -32,9 +32,10 @@ export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Led
 
   /** Writes the outcome of a read request into its backfill, if the stream is still queued there. */
   function answered(key: string, { id, outcome, reason }: RequestAnswer): Promise<Part> {
-    const settle = (before: string | undefined) =>
-      before === 'queued' ? outcomeText(outcome, reason) : undefined
-    return changed(records, 'backfilled', [`${id}/${key}`], settle)
+    const settled: Outcome = { state: outcome, ...(reason !== undefined && { reason }) }
+    return changed<Outcome>(records, 'backfilled', [`${id}/${key}`], (before) =>
+      before?.state === 'queued' ? settled : undefined,
+    )
   }
 
   async function tryCommit(commit: Commit, hash: string): Promise<'done' | 'refused' | typeof again> {
@@ -51,11 +52,7 @@ export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Led
 
     const { key, names } = before
     const isAnswer = lastRequest !== undefined && lastRequest.id !== before.answered
-    const { lengths, ...seen } = await packSeen(
-      records,
-      { key, day: stream.day, known: before.lengths },
-      commit,
-    )
+    const { lengths, ...seen } = await packSeen(records, key, before.lengths, commit)
     const parts: Part[] = [
       seen,
       await changeDeadLetters(
@@ -77,7 +74,7 @@ export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Led
           when: [names.condition, whenHead(key, before.head)],
           remove: isAllUnseen ? [['counted', key]] : [],
           put: [
-            ['heads', key, headText(head)],
+            ['heads', key, JSON.stringify(head)],
             ['checkpoints', key, checkpointText(next)],
           ],
           stamp: holder === '' ? [] : [['holders', holder]],

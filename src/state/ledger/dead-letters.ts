@@ -3,9 +3,8 @@ import type { DeadLetter, DeadLetterCount, RefusalReason } from '../../domain/ev
 import type { Identity } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
-import type { DeadLetters } from '../../ports/store.ts'
-import type { Commit } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'
+import type { Commit, DeadLetters } from '../../ports/store.ts'
 import type { LedgerDeps } from './holders.ts'
 import { keyOf, streamOf } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
@@ -34,9 +33,9 @@ export function createDeadLetters({ records, clock, root }: LedgerDeps): DeadLet
   return {
     async list() {
       const streams = new Map((await counts()).map((each) => [streamKey(each), onlyStream(each)]))
-      const all: DeadLetter[] = []
-      for (const stream of streams.values()) all.push(...(await deadLettersOf(stream)).values())
-      return all.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+      const found: DeadLetter[][] = []
+      for (const stream of streams.values()) found.push([...(await deadLettersOf(stream)).values()])
+      return found.flat().sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
     },
     counts,
     keys: async (stream) => [...(await deadLettersOf(stream)).keys()].map(identityOf),

@@ -4,7 +4,7 @@ import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Ledger } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'
-import { headOf, headText, newHead, whenHead, type OwnStreams } from './own-streams.ts'
+import { headOf, newHead, whenHead, type OwnStreams } from './own-streams.ts'
 import { keyOf, refuseRenaming, rootKeys, type Root } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
 import { jsonOf, textOf, type Condition } from './values.ts'
@@ -53,7 +53,7 @@ export function createHolders(
         const head = { ...newHead, ...before, fence, holder: holder.id, schedule: holder.schedule }
         const { outcome } = await records.write({
           when,
-          put: [['heads', key, headText(head)]],
+          put: [['heads', key, JSON.stringify(head)]],
           // An audit that was noted while its stream was pruned.
           remove: before === undefined ? [['audits', key]] : [],
           stamp: [['holders', holder.id]],
@@ -85,7 +85,7 @@ export function createHolders(
         const [value] = cached === undefined ? (await records.read({ heads: [key] })).found.heads : []
         const head = cached?.head ?? (value && headOf(value))
         if (head?.fence !== fence) return undefined
-        const put = [['heads', key, headText({ ...head, holder: '' })]] as const
+        const put = [['heads', key, JSON.stringify({ ...head, holder: '' })]] as const
         const { outcome } = await records.write({ when: [whenHead(key, head)], put, loosely: true })
         return outcome === 'done' ? undefined : again
       })

@@ -1,9 +1,8 @@
 import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
-import type { Stream } from '../../domain/stream.ts'
 import type { Ledger } from '../../ports/store.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import { lives, type LedgerDeps } from './holders.ts'
-import { headOf, headText, whenHead, type Head } from './own-streams.ts'
+import { headOf, whenHead, type Head } from './own-streams.ts'
 import { keyOf } from './root.ts'
 import { fingerprintsIn, seenOf } from './seen.ts'
 import { again, untilDecided } from './until-decided.ts'
@@ -24,12 +23,9 @@ export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
  */
 export function createMinutes({ records, clock, root, own }: LedgerDeps): Minutes {
   /** By minute: of the fingerprints, and of those that were dropped before. `size`: records that seen has. */
-  async function count(
-    stream: Stream,
-    key: string,
-  ): Promise<{ readonly counts: Counts; readonly size: number }> {
+  async function count(key: string): Promise<{ readonly counts: Counts; readonly size: number }> {
     const seen = await readAll(records, seenOf(key), (record, value) =>
-      fingerprintsIn(stream.day, record, value).map(([minute, bytes]) => countMinute(minute, bytes)),
+      fingerprintsIn(record, value).map(([minute, bytes]) => countMinute(minute, bytes)),
     )
     const [dropped] = (await records.read({ counted: [key] })).found.counted
     const counts: Counts = new Map()
@@ -48,7 +44,7 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
       root.under(stream, (key) =>
         untilDecided(clock, async () => {
           const before = await readHead(key)
-          const { counts } = await count(stream, key)
+          const { counts } = await count(key)
           // A commit that comes meanwhile may be counted in part; what was removed meanwhile would be missing.
           if ((await readHead(key))?.removals !== before?.removals) return again
           return [...counts.values()].sort((a, b) => a.minute - b.minute)
@@ -64,7 +60,7 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
         if (head === undefined) return true
         const { leftUs, conditions } = await lives(records, [head.holder])
         if (leftUs > 0) return false
-        const { counts, size } = await count(stream, key)
+        const { counts, size } = await count(key)
         if (size === 0) return true
         own.forget(stream)
         const next = { ...head, isDropped: true, removals: head.removals + 1 }
@@ -72,7 +68,7 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
           when: [names.condition, whenHead(key, head), ...conditions],
           drop: [seenOf(key)],
           put: [
-            ['heads', key, headText(next)],
+            ['heads', key, JSON.stringify(next)],
             ['counted', key, writeCounts(counts)],
           ],
         })

@@ -27,6 +27,8 @@ export function createMirror<Value>(
 ): Mirror<Value> {
   const known = new Map<string, Mirrored<Value>>()
   let latest = 0
+  /** Also of updates that failed. */
+  let touched = new Set<string>()
   /** Of the numbers of all that is known. */
   let sum = 0n
 
@@ -36,20 +38,20 @@ export function createMirror<Value>(
     else known.set(key, mirrored)
   }
 
-  async function readChanged(changed: Changes['changed'], touched: Set<string>): Promise<void> {
-    for (const some of inParts(changed, readAtOnce)) {
+  async function readChanged(changed: Changes['changed']): Promise<void> {
+    for (const [at, some] of [...inParts(changed, readAtOnce)].entries()) {
+      if (at > 0) await setImmediate()
       const values = (await records.read({ [collection]: some.map(([key]) => key) })).found[collection]!
       for (const [index, [key, number]] of some.entries()) {
         const value = values[index]
         set(key, { number, value: value && valueOf(key, value) })
         touched.add(key)
       }
-      await setImmediate()
     }
   }
 
   /** Finds what is gone, and all that differs where the store was set back. */
-  async function compareAll(touched: Set<string>): Promise<number> {
+  async function compareAll(): Promise<number> {
     const all = await records.changes(collection, 0)
     const left = new Map(all.changed)
     for (const key of [...known.keys()].filter((key) => !left.has(key))) {
@@ -57,19 +59,20 @@ export function createMirror<Value>(
       touched.add(key)
     }
     const different = all.changed.filter(([key, number]) => known.get(key)?.number !== number)
-    await readChanged(different, touched)
+    await readChanged(different)
     return all.latest
   }
 
   return {
     get: (key) => known.get(key)?.value,
     async update() {
-      const touched = new Set<string>()
       const changes = await records.changes(collection, latest)
-      await readChanged(changes.changed, touched)
+      await readChanged(changes.changed)
       const isWhole = sum === changes.sum && changes.latest >= latest
-      latest = isWhole ? changes.latest : await compareAll(touched)
-      return touched
+      latest = isWhole ? changes.latest : await compareAll()
+      const told = touched
+      touched = new Set()
+      return told
     },
     clear() {
       known.clear()

@@ -28,18 +28,12 @@ export const newHead: Head = {
   removals: 0,
 }
 
-export function headText({ fence, holder, schedule, commit, hash, isDropped, removals }: Head): string {
-  return JSON.stringify([fence, holder, schedule ? 1 : 0, commit, hash, isDropped ? 1 : 0, removals])
-}
-
 export function headOf(value: Uint8Array): Head {
-  const [fence, holder, schedule, commit, hash, isDropped, removals] =
-    jsonOf<[number, string, number, number, string, number, number]>(value)
-  return { fence, holder, schedule: schedule === 1, commit, hash, isDropped: isDropped === 1, removals }
+  return jsonOf<Head>(value)
 }
 
 export function whenHead(key: string, head: Head | undefined): Condition {
-  return { collection: 'heads', key, is: head && headText(head) }
+  return { collection: 'heads', key, is: head && JSON.stringify(head) }
 }
 
 /** What this process knows of a stream that it holds. All of it is true only as long as the store has this very head. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failure.ts'
 import type { Upkeep } from '../../ports/store.ts'
-import { sinkOf } from './catalogue.ts'
+import type { SinkRecord } from './catalogue.ts'
 import { held, lives, type LedgerDeps } from './holders.ts'
 import { headOf } from './own-streams.ts'
 import {
@@ -8,12 +8,13 @@ import {
   namesOf,
   refuseRenaming,
   renamingForUs,
+  storedIn,
   streamOf,
   type Names,
   type NamesRecord,
 } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
-import { keysAtOnce, readAll, textOf } from './values.ts'
+import { keysAtOnce, readAll, jsonOf } from './values.ts'
 
 /** What the store has of a sink that is to be renamed. */
 interface Found {
@@ -54,7 +55,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
     }
     return {
       streams: streamsOf(before),
-      fence: Math.max(0, ...[...heads.values()].map(({ fence }) => fence)),
+      fence: [...heads.values()].reduce((highest, { fence }) => Math.max(highest, fence), 0),
     }
   }
 
@@ -73,7 +74,8 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
       throw new Failure('retry', 'store_unavailable', 'the rename took too long: try again')
     const [before, after] = [marked.storedOf(from), marked.storedOf(to)]
     const [is] = (await records.read({ sinks: [before] })).found.sinks
-    const sink = sinkOf(is && textOf(is))
+    // Of a sink that the store does not know, too.
+    const sink = is === undefined ? { type: '', place: '', formerly: [] } : jsonOf<SinkRecord>(is)
     const renamed = namesOf(JSON.stringify(renamedIn(marked.record, from, to, before)))
     const { outcome } = await records.write({
       when: [marked.condition, whenStore, { collection: 'sinks', key: before, is }],
@@ -117,11 +119,6 @@ function renamedIn({ stored, made }: NamesRecord, from: string, to: string, befo
     stored: { ...others, ...(to !== before && { [to]: before }), [from]: `${from}${madeMark}${made + 1}` },
     made: made + 1,
   }
-}
-
-/** Keys of records that belong to a sink end with its stored name. */
-function storedIn(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1)
 }
 
 /** Failure for a sink name that is in use. `what`: what the store has under that name. */

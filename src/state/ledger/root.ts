@@ -165,6 +165,11 @@ export function refuseRenaming({ record }: Names, sink: string, nowUs: number): 
   throw new Failure('retry', 'store_unavailable', text)
 }
 
+/** Keys of records that belong to a sink end with its stored name. */
+export function storedIn(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1)
+}
+
 /** The key of a stream's records. */
 export function keyOf({ zone, day, sink }: Stream, names: Names): string {
   return `${zone}/${day}/${names.storedOf(sink)}`

@@ -3,13 +3,13 @@ import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
-import { gapOf, routeOf } from './catalogue.ts'
+import type { GapRecord } from './catalogue.ts'
 import { lives, type LedgerDeps } from './holders.ts'
 import { headOf, whenHead, type Head } from './own-streams.ts'
-import { streamOf } from './root.ts'
+import { storedIn, streamOf } from './root.ts'
 import { seenOf } from './seen.ts'
 import { again, untilDecided } from './until-decided.ts'
-import { keysAtOnce, textOf } from './values.ts'
+import { jsonOf, keysAtOnce, textOf } from './values.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
@@ -85,12 +85,10 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
       for (let from = 0; from < keys.length; from += streamsAtOnce)
         await dropStreams(keys.slice(from, from + streamsAtOnce), isOld)
     }
-    await dropWhere('gaps', (key, value) => {
-      const gap = gapOf(key, value, root.names)
-      return gap === undefined || gap.recordedAt < gapsBefore
-    })
+    const isReplaced = (key: string) => root.names.sinkOf(storedIn(key)) === undefined
+    await dropWhere('gaps', (_, value) => jsonOf<GapRecord>(value).recordedAt < gapsBefore)
     await backfills.prune(gapsBefore)
-    await dropWhere('routes', (key, value) => routeOf(key, value, root.names) === undefined)
+    await dropWhere('routes', isReplaced)
     await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
     await records.reclaim()
   }

@@ -38,23 +38,24 @@ export interface Part extends Omit<Write, 'when' | 'loosely'> {
   readonly when?: Write['when']
 }
 
-/** Replaces records by what `change` makes of each: a text, or undefined to leave it as it is. */
-export async function changed(
+/** Replaces records, which are JSON, by what `change` makes of each; undefined leaves one as it is. */
+export async function changed<Value>(
   records: Records,
   collection: string,
   keys: readonly string[],
-  change: (before: string | undefined, index: number) => string | undefined,
+  change: (before: Value | undefined, index: number) => Value | undefined,
 ): Promise<Required<Pick<Part, 'when' | 'put'>>> {
   const [when, put]: [Condition[], [string, string, string][]] = [[], []]
   const seen = new Set<string>()
   for (const part of inParts([...keys.entries()], keysAtOnce)) {
     const values = (await records.read({ [collection]: part.map(([, key]) => key) })).found[collection]!
     for (const [at, [index, key]] of part.entries()) {
-      const text = change(values[at] && textOf(values[at]), index)
-      if (text === undefined || seen.has(key)) continue
+      const is = values[at]
+      const value = change(is && jsonOf<Value>(is), index)
+      if (value === undefined || seen.has(key)) continue
       seen.add(key)
-      when.push({ collection, key, is: values[at] })
-      put.push([collection, key, text])
+      when.push({ collection, key, is })
+      put.push([collection, key, JSON.stringify(value)])
     }
   }
   return { when, put }
