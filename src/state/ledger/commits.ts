@@ -60,7 +60,7 @@ export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Led
         { key, sink: names.storedOf(stream.sink), deadLetterMaxBytes },
         commit,
       ),
-      await addedGaps(records, names, commit.gaps),
+      commit.gaps.length > 0 ? await addedGaps(records, names, commit.gaps) : {},
       isAnswer ? await answered(key, lastRequest) : {},
     ]
     const isAllUnseen = unsee === 'all'

@@ -52,15 +52,20 @@ export function fingerprintsIn(key: string, value: Uint8Array): [minute: number,
   const first = parseInt(key.slice(1), 36) * width - 1
   const offsets = new Set<number>()
   for (let at = 0; at < value.byteLength; at += entryBytes) offsets.add(value[at]!)
-  return [...offsets].map((offset) => [first + offset, concat(entriesAt(value, offset))])
+  return [...offsets].map((offset) => [first + offset, entriesAt(value, offset)])
 }
 
-/** The fingerprints of one minute of a bucket. */
-function entriesAt(bucket: Uint8Array, offset: number): Uint8Array[] {
-  const found: Uint8Array[] = []
-  for (let at = 0; at < bucket.byteLength; at += entryBytes)
-    if (bucket[at] === offset) found.push(bucket.subarray(at + 1, at + entryBytes))
-  return found
+/** The fingerprints of one minute of a bucket; most minutes have none there. */
+function entriesAt(bucket: Uint8Array, offset: number): Uint8Array {
+  let found = nothing
+  let length = 0
+  for (let at = 0; at < bucket.byteLength; at += entryBytes) {
+    if (bucket[at] !== offset) continue
+    if (length === 0) found = new Uint8Array(bucket.byteLength)
+    found.set(bucket.subarray(at + 1, at + entryBytes), length)
+    length += fingerprintBytes
+  }
+  return found.subarray(0, length)
 }
 
 function entriesOf(offset: number, fingerprints: Uint8Array): Uint8Array {
@@ -73,11 +78,17 @@ function entriesOf(offset: number, fingerprints: Uint8Array): Uint8Array {
   return entries
 }
 
+const nothing = new Uint8Array()
+
+function lengthOf(parts: readonly Uint8Array[]): number {
+  let length = 0
+  for (const { byteLength } of parts) length += byteLength
+  return length
+}
+
 /** A plain array, not a Buffer: stores return the same type for every size. */
 function concat(parts: readonly Uint8Array[]): Uint8Array {
-  let length = 0
-  for (const part of parts) length += part.byteLength
-  const whole = new Uint8Array(length)
+  const whole = new Uint8Array(lengthOf(parts))
   let at = 0
   for (const part of parts) {
     whole.set(part, at)
@@ -86,25 +97,26 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-const nothing = new Uint8Array()
-
-/** Buckets and runs, each run as one; empty for what is not there. */
+/** The parts of buckets and runs; none of what is not there. */
 async function load(
   records: Records,
   collection: string,
   places: readonly Place[],
-): Promise<Map<string, Uint8Array>> {
+): Promise<Map<string, readonly Uint8Array[]>> {
   const names = [...new Set(places.flatMap((place) => place.buckets.map(({ name }) => name)))]
   const runs = [...new Set(places.map(({ run }) => run))]
-  const loaded = new Map<string, Uint8Array>()
+  const loaded = new Map<string, readonly Uint8Array[]>()
   await Promise.all([
     ...[...inParts(names, keysAtOnce)].map(async (keys) => {
       const values = (await records.read({ [collection]: keys })).found[collection]!
-      for (const [index, key] of keys.entries()) loaded.set(key, values[index] ?? nothing)
+      for (const [index, key] of keys.entries()) {
+        const value = values[index]
+        loaded.set(key, value === undefined ? [] : [value])
+      }
     }),
     ...[...inParts(runs, keysAtOnce)].map(async (keys) => {
       const found = await records.readRuns(collection, keys)
-      for (const [index, key] of keys.entries()) loaded.set(key, concat(found[index]!))
+      for (const [index, key] of keys.entries()) loaded.set(key, found[index]!)
     }),
   ])
   return loaded
@@ -119,12 +131,14 @@ export function createLoadSeen({ records, root, own }: LedgerDeps): Ledger['load
       // A commit that was sent meanwhile may have changed the lengths.
       if (before !== undefined && own.get(stream, root.names) === before) {
         if (before.lengths.size > maxLengths) before.lengths.clear()
-        for (const [record, { byteLength }] of loaded) before.lengths.set(record, byteLength)
+        for (const [record, parts] of loaded) before.lengths.set(record, lengthOf(parts))
       }
       const found = new Map<number, Uint8Array>()
       for (const [minute, { run, buckets }] of places) {
-        const entries = buckets.flatMap(({ name, offset }) => entriesAt(loaded.get(name)!, offset))
-        const bytes = concat([...entries, loaded.get(run)!])
+        const entries = buckets.flatMap(({ name, offset }) =>
+          loaded.get(name)!.map((bucket) => entriesAt(bucket, offset)),
+        )
+        const bytes = concat([...entries, ...loaded.get(run)!])
         if (bytes.byteLength > 0) found.set(minute, bytes)
       }
       return found
@@ -156,12 +170,11 @@ export async function packSeen(
     return bytes.byteLength === 0 ? [] : [{ ...placeOf(minute), bytes }]
   })
   const lengths = new Map<string, number>()
-  const lengthOf = (record: string) => lengths.get(record) ?? (isAnew ? 0 : known.get(record))
+  const lengthNow = (record: string) => lengths.get(record) ?? (isAnew ? 0 : known.get(record))
   const unknown = added.filter(({ run, buckets }) =>
-    [run, ...buckets.map(({ name }) => name)].some((record) => lengthOf(record) === undefined),
+    [run, ...buckets.map(({ name }) => name)].some((record) => lengthNow(record) === undefined),
   )
-  for (const [record, { byteLength }] of await load(records, collection, unknown))
-    lengths.set(record, byteLength)
+  for (const [record, parts] of await load(records, collection, unknown)) lengths.set(record, lengthOf(parts))
 
   const appended = new Map<string, Uint8Array[]>()
   const append = (record: string, bytes: Uint8Array): void => {
@@ -172,12 +185,12 @@ export async function packSeen(
   const bucketBytes = records.roomy - (records.roomy % entryBytes)
   const chunkBytes = records.roomy - (records.roomy % fingerprintBytes)
   for (const { run, buckets, bytes } of added) {
-    const before = lengthOf(run)!
+    const before = lengthNow(run)!
     const needed = (bytes.byteLength / fingerprintBytes) * entryBytes
-    const bucket = buckets.find(({ name }) => before === 0 && lengthOf(name)! + needed <= bucketBytes)
+    const bucket = buckets.find(({ name }) => before === 0 && lengthNow(name)! + needed <= bucketBytes)
     if (bucket !== undefined) {
       append(bucket.name, entriesOf(bucket.offset, bytes))
-      lengths.set(bucket.name, lengthOf(bucket.name)! + needed)
+      lengths.set(bucket.name, lengthNow(bucket.name)! + needed)
       continue
     }
     const after = before + bytes.byteLength
@@ -191,7 +204,11 @@ export async function packSeen(
   }
   return {
     drop: isAnew ? [collection] : [],
-    append: [...appended].map(([record, parts]) => [collection, record, concat(parts)]),
+    append: [...appended].map(([record, parts]) => [
+      collection,
+      record,
+      parts.length === 1 ? parts[0]! : concat(parts),
+    ]),
     lengths,
   }
 }
