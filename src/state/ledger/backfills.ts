@@ -81,13 +81,15 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
       await untilDecided(clock, async () => {
         const nowUs = await root.refresh()
         const { names } = root
+        const [known] = (await records.read({ backfills: [id] })).found.backfills
+        if (known !== undefined) return undefined
         for (const { stream } of own) refuseRenaming(names, stream.sink, nowUs)
         const put = own.map(
           ({ stream, ...outcome }) =>
             ['backfilled', `${id}/${keyOf(stream, names)}`, JSON.stringify(outcome)] as const,
         )
         const { outcome } = await records.write({
-          when: [names.condition],
+          when: [names.condition, { collection: 'backfills', key: id, is: undefined }],
           put: [['backfills', id, JSON.stringify(head)], ...put],
         })
         return outcome === 'done' ? undefined : again

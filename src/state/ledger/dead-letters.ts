@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { DeadLetter, DeadLetterCount, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
@@ -10,8 +11,11 @@ import { keyOf, streamOf } from './root.ts'
 import { again, untilDecided } from './until-decided.ts'
 import { inParts, jsonOf, keysAtOnce, readAll, textOf, type Part } from './values.ts'
 
-/** Count and bytes of the dead letters of one stream, by reason. */
-type Totals = Partial<Record<RefusalReason, readonly [count: number, bytes: number]>>
+/** Of the dead letters of one stream. `change` is another one after each change, so that no totals come back. */
+interface Totals {
+  readonly change: string
+  readonly reasons: readonly (readonly [reason: RefusalReason, count: number, bytes: number])[]
+}
 
 export function createDeadLetters({ records, clock, root }: LedgerDeps): DeadLetters {
   async function counts(): Promise<DeadLetterCount[]> {
@@ -19,8 +23,8 @@ export function createDeadLetters({ records, clock, root }: LedgerDeps): DeadLet
     const { names } = root
     const counts = await readAll(records, 'deadLetterTotals', (key, value) => {
       const stream = streamOf(key, names)
-      const totals = Object.entries(jsonOf<Totals>(value)) as [RefusalReason, readonly [number, number]][]
-      return stream && totals.map(([reason, [count, bytes]]) => ({ ...stream, reason, count, bytes }))
+      const { reasons } = jsonOf<Totals>(value)
+      return stream && reasons.map(([reason, count, bytes]) => ({ ...stream, reason, count, bytes }))
     })
     return [...counts.values()].flat()
   }
@@ -134,25 +138,31 @@ export async function changeDeadLetters(
   const [is] = (await records.read({ deadLetterTotals: [key] })).found.deadLetterTotals
   const added = new Map(deadLetters.map((each) => [deadLetterKey(each), deadLetterText(each)]))
   const removed = new Set(removedDeadLetters.map(deadLetterKey).filter((each) => !added.has(each)))
-  const totals = new Map(Object.entries(is === undefined ? {} : jsonOf<Totals>(is)))
+  // Without totals there is nothing to remove. Absence may come back, so no late write may depend on it.
+  if (is === undefined && deadLetters.length === 0) return {}
+  const before = is === undefined ? [] : jsonOf<Totals>(is).reasons
+  const totals = new Map(before.map(([reason, number, bytes]) => [reason, { number, bytes }]))
   let growth = 0
   const count = (value: Uint8Array, sign: 1 | -1): void => {
     const { bytes, reason } = measured(value)
-    const [number, sum] = totals.get(reason) ?? [0, 0]
-    totals.set(reason, [number + sign, sum + sign * bytes])
+    const known = totals.get(reason) ?? { number: 0, bytes: 0 }
+    totals.set(reason, { number: known.number + sign, bytes: known.bytes + sign * bytes })
     growth += sign * bytes
   }
   const gone: string[] = []
   for (const keys of inParts([...added.keys(), ...removed], keysAtOnce)) {
-    const before = (await records.read({ [collection]: keys })).found[collection]!
-    for (const [index, value] of before.entries()) {
+    const values = (await records.read({ [collection]: keys })).found[collection]!
+    for (const [index, value] of values.entries()) {
       if (value === undefined) continue
       count(value, -1)
       if (removed.has(keys[index]!)) gone.push(keys[index]!)
     }
   }
   for (const text of added.values()) count(Buffer.from(text), 1)
-  const left = [...totals].filter(([, [number]]) => number > 0)
+  const reasons = [...totals].flatMap(([reason, { number, bytes }]) =>
+    number === 0 ? [] : [[reason, number, bytes] as const],
+  )
+  const after: Totals = { change: randomUUID(), reasons }
   const limit = growth > 0 && { most: deadLetterMaxBytes }
   return {
     when: [{ collection: 'deadLetterTotals', key, is }],
@@ -160,13 +170,11 @@ export async function changeDeadLetters(
       growth === 0 ? [] : [{ collection: 'numbers', key: `deadLetterBytes/${sink}`, by: growth, ...limit }],
     remove: [
       ...gone.map((each) => [collection, each] as const),
-      ...(left.length === 0 ? [['deadLetterTotals', key] as const] : []),
+      ...(reasons.length === 0 ? [['deadLetterTotals', key] as const] : []),
     ],
     put: [
       ...[...added].map(([each, text]) => [collection, each, text] as const),
-      ...(left.length === 0
-        ? []
-        : [['deadLetterTotals', key, JSON.stringify(Object.fromEntries(left))] as const]),
+      ...(reasons.length === 0 ? [] : [['deadLetterTotals', key, JSON.stringify(after)] as const]),
     ],
   }
 }
