@@ -46,7 +46,7 @@ function isShipped(
 
 /** After each pump: what was promised of a stream holds. */
 export async function checkStream(run: Run, stream: Stream, fullBefore: number | undefined): Promise<void> {
-  const checkpoint = await run.keeper.store().ledger.read(stream)
+  const checkpoint = await run.keeper.store.ledger.read(stream)
   if (checkpoint === undefined) return
   const shipped = shippedLines(run, checkpoint)
   noteDelays(run, stream, shipped)

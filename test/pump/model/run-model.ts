@@ -17,7 +17,7 @@ export async function runModel(options: RunOptions): Promise<RunResult> {
     while (run.clock.now() < endMs) await runUntil(run, run.time.hostMs + 3_600_000)
     return await verdict(run)
   } finally {
-    await run.keeper.close()
+    await run.keeper.store.close()
   }
 }
 
@@ -35,7 +35,8 @@ export async function runUntil(run: Run, endMs: number): Promise<void> {
     if (random.chance(options.setBackShare)) {
       worker.end()
       await faults.thawAll()
-      await (random.chance(0.7) ? run.keeper.copy() : run.keeper.setBack())
+      if (random.chance(0.7)) run.keeper.copy()
+      else run.keeper.setBack()
     }
     if (worker.isEnded()) worker = createWorker(run)
     await turn(run, worker)
@@ -68,7 +69,7 @@ async function turn(run: Run, worker: Worker): Promise<void> {
     )
     return
   }
-  const before = (await run.keeper.store().ledger.read(next.stream))?.lastFull?.beganAtMs
+  const before = (await run.keeper.store.ledger.read(next.stream))?.lastFull?.beganAtMs
   const end = await worker.pump(next, run.readRequests.get(streamKey(next.stream)))
   if (end === 'failed') time.hostMs += 5_000
   await checkStream(run, next.stream, before)
@@ -77,7 +78,7 @@ async function turn(run: Run, worker: Worker): Promise<void> {
 
 /** Nothing that the API still lists may go: it would be read again. */
 async function keepHouse(run: Run, worker: Worker): Promise<void> {
-  const { catalogue } = run.keeper.store()
+  const { catalogue } = run.keeper.store
   const before = await catalogue.checkpoints()
   await worker.keepHouse()
   const left = new Set((await catalogue.checkpoints()).map(({ stream }) => streamKey(stream)))

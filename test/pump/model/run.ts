@@ -8,7 +8,7 @@ import { fillWorld } from './fill-world.ts'
 import { ModelFiles } from './model-files.ts'
 import { ModelReceiver } from './model-receiver.ts'
 import { createRandom, type Random } from './random.ts'
-import { keepInFile, keepInMemory, type StoreKeeper } from './store-keeper.ts'
+import { keepStore, type StoreKeeper } from './store-keeper.ts'
 import { Troubles } from './troubles.ts'
 import { World, type ModelClock, type WorldOptions } from './world.ts'
 
@@ -104,7 +104,7 @@ export async function createRun(options: RunOptions): Promise<Run> {
     random,
     world,
     troubles,
-    keeper: options.setBackShare > 0 ? await keepInFile(clock) : await keepInMemory(clock),
+    keeper: await keepStore(clock),
     files: new ModelFiles(),
     receiver: new ModelReceiver(
       () => (hasTrouble('sink down') ? 'down' : hasTrouble('sink refuses') ? 'refuses' : 'up'),

@@ -20,7 +20,7 @@ export interface RunResult {
 
 /** At the end of a run every day is whole, or says what is missing. */
 export async function verdict(run: Run): Promise<RunResult> {
-  const store = run.keeper.store()
+  const store = run.keeper.store
   const gaps = await store.catalogue.gaps()
   const checkpoints: Checkpoint[] = []
   for (const zone of run.zones) {
@@ -87,7 +87,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
 /** What the ledger counts is what stands in the files. */
 async function judgeLedger(run: Run, stream: Stream, shipped: ReadonlySet<string>): Promise<void> {
   let counted = 0
-  for (const { count } of await run.keeper.store().ledger.minutes(stream)) counted += count
+  for (const { count } of await run.keeper.store.ledger.minutes(stream)) counted += count
   if (counted !== shipped.size)
     throw new Error(`${streamKey(stream)}: the ledger counts ${counted} of ${shipped.size} lines`)
 }
@@ -104,7 +104,7 @@ function judgeExtra(run: Run, stream: Stream, shipped: ReadonlySet<string>): voi
 
 /** Each event that the destination never takes is a dead letter once it was read, and no other is. */
 async function judgeDeadLetters(run: Run): Promise<void> {
-  for (const deadLetter of await run.keeper.store().deadLetters.list()) {
+  for (const deadLetter of await run.keeper.store.deadLetters.list()) {
     if (!run.receiver.refusesId(deadLetter.id))
       throw new Error(`${deadLetter.id} is a dead letter for nothing`)
   }

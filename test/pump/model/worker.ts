@@ -35,7 +35,7 @@ export function createWorker(run: Run): Worker {
   const apiClock = createApiClock(clock)
   const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvent }
   const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
-  const real = () => run.keeper.store()
+  const real = () => run.keeper.store
   const store = faults.store(real, life)
   let isFrozen = false
   const deps = {
