@@ -38,10 +38,15 @@ export function unpackFingerprints(bytes: Uint8Array): bigint[] {
 
 /** Count and hash of one minute's packed fingerprints. */
 export function countMinute(minute: number, bytes: Uint8Array): MinuteCount {
-  let hash = 0n
-  const fingerprints = unpackFingerprints(bytes)
-  for (const fingerprint of fingerprints) hash = BigInt.asUintN(64, hash + fingerprint)
-  return { minute, count: fingerprints.length, hash }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  // In halves: sums of up to two million of them are exact numbers, and ten times as quick as big integers.
+  let [high, low] = [0, 0]
+  for (let offset = 0; offset + 8 <= bytes.byteLength; offset += 8) {
+    high += view.getUint32(offset)
+    low += view.getUint32(offset + 4)
+  }
+  const hash = BigInt.asUintN(64, (BigInt(high) << 32n) + BigInt(low))
+  return { minute, count: Math.floor(bytes.byteLength / 8), hash }
 }
 
 /** What a set takes besides its slots. */

@@ -1,6 +1,5 @@
 import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
-import type { Ledger } from '../../ports/store.ts'
-import type { Upkeep } from '../../ports/store.ts'
+import type { Ledger, Upkeep } from '../../ports/store.ts'
 import { lives, type LedgerDeps } from './holders.ts'
 import { headOf, whenHead, type Head } from './own-streams.ts'
 import { keyOf } from './root.ts'

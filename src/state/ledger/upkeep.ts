@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
 import type { Upkeep } from '../../ports/store.ts'
@@ -41,7 +40,7 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
         dropped.push(each)
         when.push(whenHead(each.key, each.head), ...conditions)
       }
-      if (dropped.length === 0 || store === undefined) return undefined
+      if (dropped.length === 0 || store === undefined) return
       const floor = Math.max(store.floor, ...dropped.map(({ head }) => head.fence))
       const { outcome } = await records.write({
         when: [whenStore, names.condition, ...when],
@@ -53,7 +52,6 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
       })
       return outcome === 'done' ? undefined : again
     })
-    await setImmediate()
   }
 
   /** Each condition is checked again with the removal. */
@@ -80,15 +78,13 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
       return unneeded.has(streamKey(stream)) || (commit === 0 && stream.day < uncommittedBefore)
     }
     for await (const page of records.scan('heads', streamsAtOnce)) {
-      const old = new Map(page.filter(([key, value]) => isOld(key, headOf(value))))
-      const keys = [...old.keys()]
-      for (let from = 0; from < keys.length; from += streamsAtOnce)
-        await dropStreams(keys.slice(from, from + streamsAtOnce), isOld)
+      const old = page.filter(([key, value]) => isOld(key, headOf(value)))
+      if (old.length > 0) await dropStreams([...new Map(old).keys()], isOld)
     }
     const isReplaced = (key: string) => root.names.sinkOf(storedIn(key)) === undefined
     await dropWhere('gaps', (_, value) => jsonOf<GapRecord>(value).recordedAt < gapsBefore)
     await backfills.prune(gapsBefore)
-    await dropWhere('routes', isReplaced)
+    for (const collection of ['routes', 'backfilled']) await dropWhere(collection, isReplaced)
     await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
     await records.reclaim()
   }
