@@ -106,7 +106,7 @@ async function cutPower(
   const [log] = globSync(['appendonlydir/*.incr.aof', 'appendonly.aof'], { cwd: folder })
   const path = join(folder, log!)
   const { size } = statSync(path)
-  await until(() => readFileSync(path).subarray(size).toString('latin1').split('}:checkpoint:').length - 1)
+  await until(() => readFileSync(path).subarray(size).toString('latin1').split('}:checkpoints\r').length - 1)
   await kill()
   truncateSync(path, size)
 }
