@@ -2,12 +2,10 @@ import type { Day } from '../../domain/day.ts'
 import { createInTurn } from '../../domain/promises.ts'
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Backfills } from '../../ports/store.ts'
-import { freeze } from './checkpoints.ts'
-import type { LedgerDeps } from './holders.ts'
-import { createMirror } from './mirror.ts'
+import { freeze, createMirror } from './checkpoints.ts'
+import type { LedgerDeps } from './streams.ts'
 import { keyOf, refuseRenaming, streamOf } from './root.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { jsonOf } from './values.ts'
+import { again, jsonOf, readOne, untilDecided } from './values.ts'
 
 export interface PrunedBackfills extends Backfills {
   /** Drops those that were made before that instant and have ended. */
@@ -81,8 +79,7 @@ export function createBackfills({ records, clock, root }: LedgerDeps): PrunedBac
       await untilDecided(clock, async () => {
         const nowUs = await root.refresh()
         const { names } = root
-        const [known] = (await records.read({ backfills: [id] })).found.backfills
-        if (known !== undefined) return undefined
+        if ((await readOne(records, 'backfills', id)) !== undefined) return undefined
         for (const { stream } of own) refuseRenaming(names, stream.sink, nowUs)
         const put = own.map(
           ({ stream, ...outcome }) =>

@@ -4,10 +4,9 @@ import type { Route } from '../../domain/stream.ts'
 import type { ZoneList } from '../../domain/zone-list.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'
-import type { LedgerDeps } from './holders.ts'
+import type { LedgerDeps } from './streams.ts'
 import { refuseRenaming, storedIn, type Names } from './root.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { changed, inParts, jsonOf, keysAtOnce, readAll, type Part } from './values.ts'
+import { again, changed, inParts, jsonOf, keysAtOnce, readAll, untilDecided, type Part } from './values.ts'
 
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>

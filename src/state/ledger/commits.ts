@@ -6,12 +6,18 @@ import type { Write } from '../../ports/records.ts'
 import type { Outcome } from './backfills.ts'
 import { changeDeadLetters, deadLettersFull } from './dead-letters.ts'
 import { addedGaps } from './catalogue.ts'
-import { checkpointOf, checkpointText, type LedgerDeps } from './holders.ts'
-import { headOf, maxLengths, whenHead, type Head, type OwnStream } from './own-streams.ts'
+import {
+  checkpointOf,
+  headOf,
+  maxLengths,
+  whenHead,
+  type Head,
+  type LedgerDeps,
+  type OwnStream,
+} from './streams.ts'
 import { keyOf, refuseRenaming } from './root.ts'
 import { packSeen } from './seen.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { changed, type Part } from './values.ts'
+import { again, changed, untilDecided, type Part } from './values.ts'
 
 /** `deadLetterMaxBytes`: of each sink. */
 export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Ledger['commit'] {
@@ -40,7 +46,8 @@ export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Led
 
   async function tryCommit(commit: Commit, hash: string): Promise<'done' | 'refused' | typeof again> {
     const { next, fence, basedOn, unsee } = commit
-    const { stream, lastRequest } = next
+    const { stream, ...body } = next
+    const { lastRequest } = body
     const isBase = ({ head }: OwnStream) => head.fence === fence && head.commit === basedOn
     const cached = own.get(stream, root.names)
     const before = cached !== undefined && isBase(cached) ? cached : await readStream(stream)
@@ -75,7 +82,7 @@ export function createCommits(deps: LedgerDeps, deadLetterMaxBytes: number): Led
           remove: isAllUnseen ? [['counted', key]] : [],
           put: [
             ['heads', key, JSON.stringify(head)],
-            ['checkpoints', key, checkpointText(next)],
+            ['checkpoints', key, JSON.stringify(body)],
           ],
           stamp: holder === '' ? [] : [['holders', holder]],
           loosely: isReadAgain(commit) && !isAnswer,

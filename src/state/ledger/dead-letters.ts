@@ -6,10 +6,19 @@ import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Records } from '../../ports/records.ts'
 import type { Commit, DeadLetters } from '../../ports/store.ts'
-import type { LedgerDeps } from './holders.ts'
+import type { LedgerDeps } from './streams.ts'
 import { keyOf, streamOf } from './root.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { inParts, jsonOf, keysAtOnce, readAll, textOf, type Part } from './values.ts'
+import {
+  again,
+  inParts,
+  jsonOf,
+  keysAtOnce,
+  readAll,
+  readOne,
+  textOf,
+  untilDecided,
+  type Part,
+} from './values.ts'
 
 /** Of the dead letters of one stream. `change` is another one after each change, so that no totals come back. */
 interface Totals {
@@ -135,7 +144,7 @@ export async function changeDeadLetters(
   if (deadLetters.length === 0 && removedDeadLetters.length === 0) return {}
   const { key, sink, deadLetterMaxBytes } = place
   const collection = deadLettersIn(key)
-  const [is] = (await records.read({ deadLetterTotals: [key] })).found.deadLetterTotals
+  const is = await readOne(records, 'deadLetterTotals', key)
   const added = new Map(deadLetters.map((each) => [deadLetterKey(each), deadLetterText(each)]))
   const removed = new Set(removedDeadLetters.map(deadLetterKey).filter((each) => !added.has(each)))
   // Without totals there is nothing to remove. Absence may come back, so no late write may depend on it.

@@ -1,11 +1,9 @@
 import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import type { Ledger, Upkeep } from '../../ports/store.ts'
-import { lives, type LedgerDeps } from './holders.ts'
-import { headOf, whenHead, type Head } from './own-streams.ts'
+import { lives, readHead, whenHead, type LedgerDeps } from './streams.ts'
 import { keyOf } from './root.ts'
 import { fingerprintsIn, seenOf } from './seen.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { readAll } from './values.ts'
+import { again, readAll, readOne, untilDecided } from './values.ts'
 
 /** Minute, count, hash. */
 const entryBytes = 16
@@ -26,38 +24,34 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
     const seen = await readAll(records, seenOf(key), (record, value) =>
       fingerprintsIn(record, value).map(([minute, bytes]) => countMinute(minute, bytes)),
     )
-    const [dropped] = (await records.read({ counted: [key] })).found.counted
+    const dropped = await readOne(records, 'counted', key)
     const counts: Counts = new Map()
     for (const each of [...seen.values()].flat()) addCount(counts, each)
     for (const each of dropped === undefined ? [] : readCounts(dropped)) addCount(counts, each)
     return { counts, size: seen.size }
   }
 
-  async function readHead(key: string): Promise<Head | undefined> {
-    const [value] = (await records.read({ heads: [key] })).found.heads
-    return value && headOf(value)
-  }
-
   return {
     minutes: (stream) =>
       root.under(stream, (key) =>
         untilDecided(clock, async () => {
-          const before = await readHead(key)
+          const before = await readHead(records, key)
           const { counts } = await count(key)
           // A commit that comes meanwhile may be counted in part; what was removed meanwhile would be missing.
-          if ((await readHead(key))?.removals !== before?.removals) return again
+          if ((await readHead(records, key))?.removals !== before?.removals) return again
           return [...counts.values()].sort((a, b) => a.minute - b.minute)
         }),
       ),
-    isIndexDropped: (stream) => root.under(stream, async (key) => (await readHead(key))?.isDropped ?? false),
+    isIndexDropped: (stream) =>
+      root.under(stream, async (key) => (await readHead(records, key))?.isDropped ?? false),
     async dropIndex(stream) {
       const isDropped = await untilDecided(clock, async () => {
         await root.refresh()
         const { names } = root
         const key = keyOf(stream, names)
-        const head = await readHead(key)
+        const head = await readHead(records, key)
         if (head === undefined) return true
-        const { leftUs, conditions } = await lives(records, [head.holder])
+        const { leftUs, conditions } = await lives(records, head.holder)
         if (leftUs > 0) return false
         const { counts, size } = await count(key)
         if (size === 0) return true

@@ -1,8 +1,7 @@
 import { Failure } from '../../domain/failure.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import type { SinkRecord } from './catalogue.ts'
-import { held, lives, type LedgerDeps } from './holders.ts'
-import { headOf } from './own-streams.ts'
+import { headOf, held, lives, type LedgerDeps } from './streams.ts'
 import {
   madeMark,
   namesOf,
@@ -13,8 +12,7 @@ import {
   type Names,
   type NamesRecord,
 } from './root.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { keysAtOnce, readAll, jsonOf } from './values.ts'
+import { again, jsonOf, keysAtOnce, readAll, readOne, untilDecided } from './values.ts'
 
 /** What the store has of a sink that is to be renamed. */
 interface Found {
@@ -50,7 +48,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
     if (taken.length > 0) throw nameTaken(to, taken)
     const holders = new Map([...heads].map(([key, { holder }]) => [holder, key]))
     for (const [holder, key] of holders) {
-      const { leftUs } = await lives(records, [holder])
+      const { leftUs } = await lives(records, holder)
       if (leftUs > 0) throw held(streamOf(key, names)!, clock.now() + Math.ceil(leftUs / 1_000))
     }
     return {
@@ -73,7 +71,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
     if (nowUs - marked.record.renaming!.sinceUs > renamingForUs / 2)
       throw new Failure('retry', 'store_unavailable', 'the rename took too long: try again')
     const [before, after] = [marked.storedOf(from), marked.storedOf(to)]
-    const [is] = (await records.read({ sinks: [before] })).found.sinks
+    const is = await readOne(records, 'sinks', before)
     // Of a sink that the store does not know, too.
     const sink = is === undefined ? { type: '', place: '', formerly: [] } : jsonOf<SinkRecord>(is)
     const renamed = namesOf(JSON.stringify(renamedIn(marked.record, from, to, before)))

@@ -4,8 +4,7 @@ import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Records } from '../../ports/records.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { jsonOf, textOf, type Condition } from './values.ts'
+import { again, jsonOf, textOf, untilDecided, type Condition } from './values.ts'
 
 /** The layout of records that this version reads and writes. */
 export const layoutNumber = 1
@@ -56,16 +55,12 @@ export interface Root {
   id(): string
   /** Makes the store if there is none. Throws `no_store` without `create`, and `store_refuses`. */
   open(create: boolean): Promise<void>
-  /** Takes over what a read of `rootKeys` in the collection `store` found. */
-  learn(found: readonly (Uint8Array | undefined)[]): void
   /** Reads both again, and returns the store's time. */
   refresh(): Promise<number>
   /** Work on the records of a stream by their key; again if its sink was renamed meanwhile. */
   under<T>(stream: Stream, work: (key: string) => Promise<T>): Promise<T>
   readonly whenStore: Condition
 }
-
-export const rootKeys = ['store', 'names']
 
 export interface RootOptions {
   readonly records: Records
@@ -95,7 +90,7 @@ export function createRoot({ records, clock, place }: RootOptions): Root {
   }
 
   async function refresh(): Promise<number> {
-    const { nowUs, found } = await records.read({ store: rootKeys })
+    const { nowUs, found } = await records.read({ store: ['store', 'names'] })
     learn(found.store)
     return nowUs
   }
@@ -108,7 +103,6 @@ export function createRoot({ records, clock, place }: RootOptions): Root {
       return store
     },
     id: () => id,
-    learn,
     refresh,
     get whenStore() {
       return { collection: 'store', key: 'store', is: known[0] }

@@ -1,8 +1,8 @@
 import { packFingerprints, unpackFingerprints } from '../../domain/event/seen.ts'
 import type { Records } from '../../ports/records.ts'
 import type { Commit, Ledger } from '../../ports/store.ts'
-import type { LedgerDeps } from './holders.ts'
-import { maxLengths } from './own-streams.ts'
+import type { LedgerDeps } from './streams.ts'
+import { maxLengths } from './streams.ts'
 import { inParts, keysAtOnce, readAll, type Part } from './values.ts'
 
 /**

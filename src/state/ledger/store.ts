@@ -3,15 +3,13 @@ import type { Clock } from '../../ports/process.ts'
 import type { Ledger } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'
 import type { Store } from '../../ports/store.ts'
-import { withLaterReleases } from './later-releases.ts'
+import { createHolders, createOwnStreams, readHead, withLaterReleases, type LedgerDeps } from './streams.ts'
 import { createBackfills } from './backfills.ts'
 import { createLists } from './catalogue.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import { createHolders, type LedgerDeps } from './holders.ts'
 import { createMinutes } from './minutes.ts'
-import { createOwnStreams } from './own-streams.ts'
 import { createRoot } from './root.ts'
 import { createLoadSeen } from './seen.ts'
 import { createRenameSink } from './rename-sink.ts'
@@ -68,8 +66,7 @@ function createAudits({ records, root }: LedgerDeps): Pick<Ledger, 'noteAudit' |
   return {
     noteAudit: (stream, record) =>
       root.under(stream, async (key) => {
-        const [head] = (await records.read({ heads: [key] })).found.heads
-        if (head === undefined) return
+        if ((await readHead(records, key)) === undefined) return
         await records.write({ when: [], put: [['audits', key, JSON.stringify(record)]], loosely: true })
       }),
     auditOf: (stream) =>

@@ -3,12 +3,10 @@ import type { RecordKey } from '../../ports/records.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
 import type { GapRecord } from './catalogue.ts'
-import { lives, type LedgerDeps } from './holders.ts'
-import { headOf, whenHead, type Head } from './own-streams.ts'
+import { headOf, lives, whenHead, type Head, type LedgerDeps } from './streams.ts'
 import { storedIn, streamOf } from './root.ts'
 import { seenOf } from './seen.ts'
-import { again, untilDecided } from './until-decided.ts'
-import { jsonOf, keysAtOnce, textOf } from './values.ts'
+import { again, jsonOf, keysAtOnce, textOf, untilDecided } from './values.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
@@ -35,7 +33,7 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
       const when = []
       const dropped: typeof old = []
       for (const each of old) {
-        const { leftUs, conditions } = await lives(records, [each.head.holder])
+        const { leftUs, conditions } = await lives(records, each.head.holder)
         if (leftUs > 0) continue
         dropped.push(each)
         when.push(whenHead(each.key, each.head), ...conditions)

@@ -1,4 +1,6 @@
 import type { Records, Write } from '../../ports/records.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports/process.ts'
 
 export type Condition = Write['when'][number]
 
@@ -16,6 +18,14 @@ export function jsonOf<T>(value: Uint8Array): T {
 
 export function* inParts<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size)
+}
+
+export async function readOne(
+  records: Records,
+  collection: string,
+  key: string,
+): Promise<Uint8Array | undefined> {
+  return (await records.read({ [collection]: [key] })).found[collection]![0]
 }
 
 /** The values of a whole collection by key, without those that `valueOf` knows nothing of. */
@@ -59,4 +69,28 @@ export async function changed<Value>(
     }
   }
   return { when, put }
+}
+
+/** What a try answers when others changed meanwhile what it had read. */
+export const again = Symbol('again')
+
+const maxTries = 20
+const maxPauseMs = 10
+const never = new AbortController().signal
+
+/**
+ * Repeats a try that reads, decides and writes on condition that what it read is still so. Of several that contend one
+ * always gets through. Throws `store_unavailable` when others are quicker too often.
+ */
+export async function untilDecided<T>(clock: Clock, attempt: () => Promise<T | typeof again>): Promise<T> {
+  for (let tries = 1; tries <= maxTries; tries++) {
+    const decided = await attempt()
+    if (decided !== again) return decided
+    if (tries > 2) await clock.sleep(Math.random() * maxPauseMs, never)
+  }
+  throw new Failure(
+    'retry',
+    'store_unavailable',
+    'other processes keep changing what this one wants to change',
+  )
 }

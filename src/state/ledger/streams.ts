@@ -1,0 +1,221 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { Failure } from '../../domain/failure.ts'
+import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Ledger } from '../../ports/store.ts'
+import type { Records } from '../../ports/records.ts'
+import { keyOf, refuseRenaming, type Names, type Root } from './root.ts'
+import { again, jsonOf, readOne, textOf, untilDecided, type Condition } from './values.ts'
+
+/** What decides about a stream: each write of its records depends on it. */
+export interface Head {
+  readonly fence: number
+  /** Empty while nobody has the stream. */
+  readonly holder: string
+  /** Whether that is the process with the schedule lock. */
+  readonly schedule: boolean
+  readonly commit: number
+  /** Of the content of that commit. */
+  readonly hash: string
+  /** Whether fingerprints were dropped. */
+  readonly isDropped: boolean
+  /** How often fingerprints were removed: dropped, or unseen by a commit. */
+  readonly removals: number
+}
+
+export function headOf(value: Uint8Array): Head {
+  return jsonOf<Head>(value)
+}
+
+export async function readHead(records: Records, key: string): Promise<Head | undefined> {
+  const value = await readOne(records, 'heads', key)
+  return value && headOf(value)
+}
+
+export function whenHead(key: string, head: Head | undefined): Condition {
+  return { collection: 'heads', key, is: head && JSON.stringify(head) }
+}
+
+/** What this process knows of a stream that it holds. All of it is true only as long as the store has this very head. */
+export interface OwnStream {
+  readonly key: string
+  /** By which the key was made. */
+  readonly names: Names
+  readonly head: Head
+  /** Id of the read request that the latest commit answers. */
+  readonly answered: string | undefined
+  /** Bytes of the records of seen, by key; of a minute's run together. */
+  readonly lengths: Map<string, number>
+}
+
+/** More are not remembered: what is not known is read. */
+const maxStreams = 256
+export const maxLengths = 1_800
+
+export interface OwnStreams {
+  /** Undefined where it is not known, or the names have changed since. */
+  get(stream: Stream, names: Names): OwnStream | undefined
+  set(stream: Stream, own: OwnStream): void
+  forget(stream: Stream): void
+}
+
+export function createOwnStreams(): OwnStreams {
+  const known = new Map<string, OwnStream>()
+  return {
+    get(stream, names) {
+      const own = known.get(streamKey(stream))
+      return own?.names === names ? own : undefined
+    },
+    set(stream, own) {
+      known.delete(streamKey(stream))
+      known.set(streamKey(stream), own)
+      if (known.size > maxStreams) known.delete(known.keys().next().value!)
+    },
+    forget: (stream) => void known.delete(streamKey(stream)),
+  }
+}
+
+const untaken = { commit: 0, hash: '', isDropped: false, removals: 0 }
+
+/** A holder whose latest heartbeat is more recent than this keeps its streams. */
+const heardWithinUs = 20_000_000
+
+/** What all parts of the ledger work on. */
+export interface LedgerDeps {
+  readonly records: Records
+  readonly clock: Clock
+  readonly root: Root
+  readonly own: OwnStreams
+}
+
+/** Who may write a stream: its head names the fence given last, and the process that has it. */
+export function createHolders(
+  deps: LedgerDeps,
+): Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'> {
+  const { records, clock, root, own } = deps
+  return {
+    take: (stream, holder) =>
+      untilDecided(clock, async () => {
+        const { names } = root
+        const key = keyOf(stream, names)
+        const asked = records.read({ heads: [key], checkpoints: [key] })
+        const [nowUs, { found }] = await Promise.all([root.refresh(), asked])
+        if (root.names !== names) return again
+        const { store, whenStore } = root
+        if (store === undefined) {
+          await root.open(true)
+          return again
+        }
+        refuseRenaming(names, stream.sink, nowUs)
+        const before = found.heads[0] && headOf(found.heads[0])
+        const when = [whenStore, names.condition, whenHead(key, before)]
+        const isOfOwnLock = holder.schedule && before?.schedule === true
+        if (before !== undefined && before.holder !== holder.id && !isOfOwnLock) {
+          const { leftUs, conditions } = await lives(records, before.holder)
+          if (leftUs > 0) throw held(stream, clock.now() + Math.ceil(leftUs / 1_000))
+          when.push(...conditions)
+        }
+        // By time, so that a store that was emptied, or restored from an older state, gives no fence twice.
+        const fence = Math.max(nowUs, store.floor + 1, (before?.fence ?? 0) + 1)
+        const head = { ...(before ?? untaken), fence, holder: holder.id, schedule: holder.schedule }
+        const { outcome } = await records.write({
+          when,
+          put: [['heads', key, JSON.stringify(head)]],
+          // An audit that was noted while its stream was pruned.
+          remove: before === undefined ? [['audits', key]] : [],
+          stamp: [['holders', holder.id]],
+          // A power cut ends every pump of a host, so that nobody has a fence that is given again.
+          loosely: true,
+        })
+        if (outcome !== 'done') return again
+        const checkpoint = found.checkpoints[0] && checkpointOf(stream, found.checkpoints[0])
+        own.set(stream, { key, names, head, answered: checkpoint?.lastRequest?.id, lengths: new Map() })
+        return { fence, checkpoint, storeId: store.id }
+      }),
+    async heartbeat({ id }) {
+      await records.write({ when: [], stamp: [['holders', id]], loosely: true })
+    },
+    holds: (stream, fence) =>
+      root.under(stream, async (key) => {
+        return (await readHead(records, key))?.fence === fence
+      }),
+    async release(stream, fence) {
+      const known = own.get(stream, root.names)
+      own.forget(stream)
+      let cached = known?.head.fence === fence ? known : undefined
+      await untilDecided(clock, async () => {
+        if (cached === undefined) await root.refresh()
+        const { key, head } = cached ?? { key: keyOf(stream, root.names), head: undefined }
+        const before = head ?? (await readHead(records, key))
+        if (before?.fence !== fence) return undefined
+        cached = undefined
+        const put = [['heads', key, JSON.stringify({ ...before, holder: '' })]] as const
+        const { outcome } = await records.write({ when: [whenHead(key, before)], put, loosely: true })
+        return outcome === 'done' ? undefined : again
+      })
+    },
+    read: (stream) =>
+      root.under(stream, async (key) => {
+        const value = await readOne(records, 'checkpoints', key)
+        return value && checkpointOf(stream, value)
+      }),
+  }
+}
+
+/** The record omits the stream: its sink may be renamed. */
+export function checkpointOf(stream: Stream, value: Uint8Array): Checkpoint {
+  return { stream: onlyStream(stream), ...jsonOf<Omit<Checkpoint, 'stream'>>(value) }
+}
+
+export interface Life {
+  /** How long it keeps its streams; 0 for a dead one. */
+  readonly leftUs: number
+  /** Under which this stays true: a write that relies on the death of a holder names them. */
+  readonly conditions: readonly Condition[]
+}
+
+/** Whether a holder is live; nobody (empty) is not. */
+export async function lives(records: Records, holder: string): Promise<Life> {
+  if (holder === '') return { leftUs: 0, conditions: [] }
+  const { nowUs, found } = await records.read({ holders: [holder] })
+  const condition = { collection: 'holders', key: holder, is: found.holders[0] }
+  if (condition.is === undefined) return { leftUs: 0, conditions: [condition] }
+  const heardUs = Number(textOf(condition.is))
+  // The clock was set back: a dead holder must not keep its streams until the old time is reached again.
+  if (heardUs > nowUs) await records.write({ when: [condition], stamp: [['holders', holder]], loosely: true })
+  const leftUs = Math.max(0, Math.min(heardUs, nowUs) + heardWithinUs - nowUs)
+  return { leftUs, conditions: [condition] }
+}
+
+/** `until`: by the clock of this host. */
+export function held(stream: Stream, until: number): Failure {
+  const text = `the stream ${streamKey(stream)} is held by another live process`
+  return new Failure('wait', 'held', text, { retryAt: until })
+}
+
+type Releasing = Pick<Ledger, 'heartbeat' | 'release'>
+
+/**
+ * Keeps the fences whose release failed, and releases them with the next heartbeat. The heartbeats of a living process
+ * would otherwise hold such a stream for as long as the process lives, unless it pumps the stream again.
+ */
+export function withLaterReleases<Streams extends Releasing>(streams: Streams): Streams {
+  const unreleased = new Map<string, { readonly stream: Stream; readonly fence: number }>()
+
+  async function release(stream: Stream, fence: number): Promise<void> {
+    const key = streamKey(stream)
+    unreleased.set(key, { stream, fence })
+    await streams.release(stream, fence)
+    // A later fence of the same stream may have failed meanwhile.
+    if (unreleased.get(key)?.fence === fence) unreleased.delete(key)
+  }
+
+  return {
+    ...streams,
+    release,
+    async heartbeat(holder) {
+      await streams.heartbeat(holder)
+      for (const { stream, fence } of unreleased.values()) await release(stream, fence)
+    },
+  }
+}
