@@ -35,6 +35,7 @@ export function createLists({ records, clock, root }: LedgerDeps): Lists {
     return count
   }
 
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what it wrote
   async function list<Record, Value>(
     collection: string,
     valueOf: (record: Record, sink: string) => Value,

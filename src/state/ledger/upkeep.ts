@@ -38,7 +38,7 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
         dropped.push(each)
         when.push(whenHead(each.key, each.head), ...conditions)
       }
-      if (dropped.length === 0 || store === undefined) return
+      if (dropped.length === 0 || store === undefined) return undefined
       const floor = Math.max(store.floor, ...dropped.map(({ head }) => head.fence))
       const { outcome } = await records.write({
         when: [whenStore, names.condition, ...when],

@@ -65,12 +65,13 @@ async function work(store: Store, holder: string, random: () => number, nextFing
     const stream = streams[Math.floor(random() * streams.length)]!
     const taken = await store.ledger.take(stream, buildHolder(holder, true)).catch(ignoreFailure)
     let based = taken?.checkpoint?.commit ?? 0
-    for (let count = Math.floor(random() * 5); taken !== undefined && count > 0; count--) {
+    const commits = taken === undefined ? 0 : Math.floor(random() * 5)
+    for (let count = 0; count < commits; count++) {
       const from = nextFingerprint()
       const minute = Math.floor(random() * 4)
       if (random() < 0.5) await store.ledger.loadSeen(stream, [minute])
       const letter = buildDeadLetter({ ...stream, id: `e${from % 160}`, event: 'x'.repeat(from % 7) })
-      const commit = buildCommit(stream, taken.fence, based, {
+      const commit = buildCommit(stream, taken!.fence, based, {
         next: buildCheckpoint(stream, based + 1, { restarts: from }),
         seen: new Map([[minute, packed(from, perCommit)]]),
         deadLetters: random() < 0.3 ? [letter] : [],
