@@ -27,9 +27,9 @@ function statusOf(url: string, signal: AbortSignal): Promise<number> {
       resolve(response.statusCode ?? 0)
     })
     request.on('error', (error) => {
-      // The reason of the deadline names its time.
-      const why = signal.aborted ? messageOf(signal.reason) : whyOf(error)
-      reject(new Failure('retry', 'network', `${url}: ${why}`))
+      reject(
+        new Failure('retry', 'network', `${url}: ${signal.aborted ? 'no answer in time' : whyOf(error)}`),
+      )
     })
   })
 }

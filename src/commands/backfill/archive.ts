@@ -12,7 +12,7 @@ import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { exitCodes, type Io, UsageError } from '../command.ts'
-import { counted, someOf, paintFor } from '../terminal/text.ts'
+import { counted, plainSomeOf, paintFor } from '../terminal/text.ts'
 import { chooseSinks, unknownName } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
 import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
@@ -148,7 +148,7 @@ function add(
   const isWhole = leftOut === undefined && lines + damagedParts + refused === 0
   if (leftOut === undefined) sums.days.add(stream.day)
   if (!isWhole) sums.problems++
-  const others = someOf(
+  const others = plainSomeOf(
     [filtered, 'filtered'],
     [skipped, `skipped, too old for ${printable(stream.sink)}`],
     [refused, `event${refused === 1 ? '' : 's'} refused (dead letters)`],

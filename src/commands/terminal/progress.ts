@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from './live.ts'
 import { tableLines } from './table.ts'
-import { paintFor, type Paint, counted, someOf, sumOf, zoneText } from './text.ts'
+import { paintFor, type Paint, counted, plainSomeOf, sumOf, zoneText } from './text.ts'
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export interface Progress extends Pick<Display, 'log' | 'say'> {
@@ -158,7 +158,7 @@ function plainLines(routes: readonly RouteTally[]): Map<string, string> {
 /** Summary of the whole run. */
 function summaryLine(routes: readonly RouteTally[], seconds: number): string {
   const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(([sink, own]) => {
-    const told = someOf(
+    const told = plainSomeOf(
       [sumOf(own, 'lost'), 'dropped by the destination'],
       [sumOf(own, 'filtered'), 'filtered'],
       [sumOf(own, 'skipped'), 'skipped, too old for it'],

@@ -28,9 +28,16 @@ export function countOf(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** What there is any of: `3 missing`, not `0 extra`. */
-export function someOf(...counts: readonly (readonly [count: number, what: string])[]): string[] {
+type Counts = readonly (readonly [count: number, what: string])[]
+
+/** What there is any of: `3,000 missing`, not `0 extra`. */
+export function someOf(...counts: Counts): string[] {
   return counts.filter(([count]) => count > 0).map(([count, what]) => `${countText(count)} ${what}`)
+}
+
+/** The same with plain digits, for lines that also go into logs. */
+export function plainSomeOf(...counts: Counts): string[] {
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
 }
 
 export function sumOf<Name extends string>(
