@@ -1,12 +1,8 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
-import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
-import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
 import { openWorkshop } from '../workshop.ts'
+import { fillWith } from './fill.ts'
 
 const day = '2026-11-19' as Day
 const at = Date.parse('2026-11-19T10:00:00.500Z')
@@ -15,27 +11,14 @@ function deadLetter(sink: string, id: string, answer: string): DeadLetter {
   return { zone: 101, day, sink, id, reason: 'refused', answer, at, event: '{}' }
 }
 
-async function fill(folder: string, all: readonly DeadLetter[]): Promise<void> {
-  const path = join(folder, 'var', 'shieldlog.db')
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000_000 })
-  for (const [sink, deadLetters] of Map.groupBy(all, (each) => each.sink)) {
-    const stream = { zone: 101, day, sink }
-    const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
-    const next = { ...newCheckpoint(stream, at, unknownOrdering), commit: 1 }
-    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters, gaps: [] })
-  }
-  await store.close()
-}
-
 test('lists refused events with control characters escaped', async () => {
   const { folder, execute } = openWorkshop()
   expect(await execute('dead-letters', 'list')).toEqual({ code: 0, stdout: 'no dead letters\n', stderr: '' })
   const hostile = '400\n\u001B[2Jgone \u202Ebad'
-  await fill(folder, [
-    deadLetter('siem', 'a', hostile),
-    deadLetter('siem', 'b\u0007', 'no'),
-    deadLetter('old', 'c', 'no'),
-  ])
+  await fillWith(
+    [deadLetter('siem', 'a', hostile), deadLetter('siem', 'b\u0007', 'no'), deadLetter('old', 'c', 'no')],
+    folder,
+  )
   const { code, stdout } = await execute('dead-letters', 'list')
   expect(code).toBe(0)
   expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
@@ -77,7 +60,7 @@ test('lists refused events with control characters escaped', async () => {
 
 test('lists the dead letters of one zone and day', async () => {
   const { folder, execute } = openWorkshop()
-  await fill(folder, [deadLetter('siem', 'a', 'no')])
+  await fillWith([deadLetter('siem', 'a', 'no')], folder)
   const listed = async (...args: string[]) => (await execute('dead-letters', 'list', ...args)).stdout
   expect(await listed('--zone', 'shop', '--day', day)).toContain('siem: 1 refused')
   expect(await listed('--zone', '102')).toBe('no dead letters\n')

@@ -1,12 +1,9 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
-import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
-import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
+import { fillWith } from './fill.ts'
 
 const day = '2026-11-19' as Day
 
@@ -23,18 +20,7 @@ async function filled() {
     deadLetter(102, 'siem', 'c'),
     deadLetter(101, 'archive', 'd', { reason: 'unmappable' }),
   ]
-  const path = join(workshop.folder, 'var', 'shieldlog.db')
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
-  for (const own of Map.groupBy(deadLetters, ({ zone, sink }) => `${zone} ${sink}`).values()) {
-    const { zone, sink } = own[0]!
-    const stream = { zone, day, sink }
-    const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
-    const fresh = newCheckpoint(stream, 1, unknownOrdering)
-    const next = { ...fresh, commit: 1, counters: { ...fresh.counters, deadLetters: own.length } }
-    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: own, gaps: [] })
-    await store.ledger.release(stream, fence)
-  }
-  await store.close()
+  await fillWith(deadLetters, workshop.folder)
   const ids = async () => {
     const listed = await workshop.execute('dead-letters', 'list', '--json')
     const { deadLetters } = JSON.parse(listed.stdout) as { deadLetters: readonly DeadLetter[] }

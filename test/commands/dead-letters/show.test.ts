@@ -1,15 +1,12 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import { storeEvent } from '../../../src/domain/event/stored-event.ts'
-import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
-import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
+import { fillWith } from './fill.ts'
 
 const day = '2026-11-19' as Day
 const at = Date.parse('2026-11-19T10:00:00.500Z')
@@ -33,15 +30,7 @@ async function filled() {
     ...more,
   })
   const deadLetters = [letter('a,1'), letter('b', { reason: 'too_large' }), letter('c', { event: '{}' })]
-  const path = join(workshop.folder, 'var', 'shieldlog.db')
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 100_000 })
-  const stream = { zone: 101, day, sink: 'siem' }
-  const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
-  const fresh = newCheckpoint(stream, at, unknownOrdering)
-  const next = { ...fresh, commit: 1, counters: { ...fresh.counters, deadLetters: 3 } }
-  await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters, gaps: [] })
-  await store.ledger.release(stream, fence)
-  await store.close()
+  await fillWith(deadLetters, workshop.folder)
   return workshop
 }
 
