@@ -2,7 +2,7 @@ import { Secret } from '../domain/text/secret.ts'
 import { type Path, pathText } from './errors.ts'
 import { type Shape, formFor, forms, isPlainObject, scalarForm, isScalar } from './shape.ts'
 
-export interface Effective {
+interface Effective {
   /** The settings in the form of the file, defaults filled in, secrets as `***`. */
   readonly value: unknown
   /** Every scalar with its default value, by path. */

@@ -5,7 +5,7 @@ import { nearest } from '../domain/text/nearest.ts'
 import { environmentName, type Shape, formFor, forms, objectForm, property, typeText } from './shape.ts'
 import { shown } from './effective.ts'
 
-export type Issue = z.core.$ZodIssue
+type Issue = z.core.$ZodIssue
 
 /** The issues with their full paths; a union yields the issues of the branch that the value was meant for. */
 export function flatten(issues: readonly Issue[], prefix: Path): { issue: Issue; path: Path }[] {
@@ -22,7 +22,7 @@ function isWrongForm({ code, path }: Issue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value')
 }
 
-export interface FoundIssue {
+interface FoundIssue {
   readonly issue: Issue
   readonly path: Path
   /** The text before its references were replaced; undefined for a text without references. */

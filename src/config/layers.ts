@@ -24,12 +24,12 @@ export interface Origin {
 }
 
 /** Values by path that override the file, with their original text. */
-export interface Layer {
+interface Layer {
   readonly source: 'flag' | 'environment'
   readonly values: readonly { readonly setting: Setting; readonly text: string; readonly where: string }[]
 }
 
-export interface Overlaid {
+interface Overlaid {
   readonly value: unknown
   readonly origins: ReadonlyMap<string, Origin & { readonly literal: boolean }>
   readonly errors: readonly { readonly path: Path; readonly error: Omit<ConfigError, 'path'> }[]
@@ -177,7 +177,7 @@ function asObject(target: unknown, shape: Shape): Record<string, unknown> | unde
 }
 
 /** The keys that exclude this one. */
-export function rivalsOf(form: Shape, key: string): string[] {
+function rivalsOf(form: Shape, key: string): string[] {
   const groups = form['x-marks']?.exclusive ?? []
   const rivals = groups
     .filter((group) => group.includes(key))
@@ -189,7 +189,7 @@ export function rivalsOf(form: Shape, key: string): string[] {
   return rivals
 }
 
-export interface Coerced {
+interface Coerced {
   readonly value: unknown
   /** It was parsed as YAML, so `${…}` inside it is expanded as in a file. */
   readonly document: boolean
@@ -223,7 +223,7 @@ function readDocument(text: string, source: string): Coerced {
   return { value, document: true, errors }
 }
 
-export function coerceScalar(text: string, shape: Shape): unknown {
+function coerceScalar(text: string, shape: Shape): unknown {
   const type = scalarForm(shape)?.type
   const trimmed = text.trim()
   if (acceptsNull(shape) && trimmed === 'null') return null

@@ -195,7 +195,7 @@ function reportExpansion(error: unknown, path: Path, on: Preparation): void {
 }
 
 /** A template or a secret file without a usable value. Its message never holds a value. */
-export class ExpandError extends Error {
+class ExpandError extends Error {
   readonly remedy: string
 
   constructor(problem: string, remedy: string) {
@@ -255,7 +255,7 @@ function valueOf(inside: string, found: string, sources: Sources): string {
 const secretFileLimit = 1_048_576
 
 /** The text of a file without trailing line breaks. Relative paths start at `cwd`. Throws ExpandError. */
-export function readSecretFile(path: string, cwd: string): string {
+function readSecretFile(path: string, cwd: string): string {
   const file = resolve(cwd, path)
   try {
     const found = statSync(file)
@@ -278,7 +278,7 @@ export function readSecretFile(path: string, cwd: string): string {
 }
 
 /** The settings with a known kind in the place of each unknown one. */
-export interface WithStandIns {
+interface WithStandIns {
   readonly value: unknown
   /** Places of objects whose kind no known name is near: what is missing there may belong to another kind. */
   readonly guessed: ReadonlySet<string>

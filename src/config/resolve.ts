@@ -8,7 +8,7 @@ import { Secret } from '../domain/text/secret.ts'
 import { type Path, pathText } from './errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
 
-export interface Resolution {
+interface Resolution {
   readonly cwd: string
   readonly needs: Needs
   readonly serverConfigured: boolean
@@ -90,7 +90,7 @@ export function usesSecretsOf(section: string, needs: Needs): boolean {
 }
 
 /** Converts both forms of accounts into one. */
-export function resolveAccounts(
+function resolveAccounts(
   { api: { accessKey }, zones, accounts }: ConfigFile,
   needs: Needs,
   report: Report,
@@ -190,7 +190,7 @@ function zonesOf(
 const scanDefaults = [0.5, 6, 24, 44]
 
 /** Fills in the defaults that depend on readableDays. */
-export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
+function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
   const { readableDays, firstRunDays = readableDays, settleAfterHours } = poll
   // The last full hour at which a day can still be read again to its end.
   const end = (readableDays - 1) * 24 - 1
@@ -261,7 +261,7 @@ export function realFolder(path: string): string {
 }
 
 /** Finds the account of each application; one must be named where there are several. */
-export function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): MetricsConfig {
+function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): MetricsConfig {
   const { uploadScanning, volumes } = metrics
   const known = accounts.length === 0 ? ['default'] : accounts.map(({ name }) => name)
   const seen = new Set<string>()

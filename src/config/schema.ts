@@ -13,7 +13,7 @@ import { TlsConfig } from './fields/tls.ts'
 
 const ZoneId = z.int().min(1).describe('Shield zone id')
 
-export const ZoneSetting = z
+const ZoneSetting = z
   .union([
     ZoneId,
     z.strictObject({
@@ -47,7 +47,7 @@ function zones(description: string) {
     .describe(description)
 }
 
-export const AccountSetting = z
+const AccountSetting = z
   .strictObject({
     name: name('Name of the account, a metric label'),
     accessKey: headerSecret('Access key of the account').optional(),
@@ -56,7 +56,7 @@ export const AccountSetting = z
   })
   .describe('One account: its key, its zones and its own request budget')
 
-export const ApiConfig = z
+const ApiConfig = z
   .strictObject({
     baseUrl: httpUrl('Address of the API', 'set the key as api.accessKey')
       .transform((text) => text.replace(/\/+$/, ''))
@@ -128,7 +128,7 @@ export const RedactConfig = z
   .prefault({})
   .describe('What is masked before an event leaves the process; off: nothing')
 
-export const WorkersConfig = z
+const WorkersConfig = z
   .strictObject({
     streams: count('Streams that one process reads at once', { max: 1024 }).default(8),
     backfillStreams: count('Backfill streams that one process reads at once, in addition', {
@@ -147,7 +147,7 @@ export const SinkConfig = z.discriminatedUnion('type', [
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 
-export const DeadLettersConfig = z
+const DeadLettersConfig = z
   .strictObject({
     maxBytes: bytes(
       'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
@@ -190,7 +190,7 @@ const AppSetting = z
   .describe('A container application: its id, or { id, account }')
   .register(marks, { short: 'id' })
 
-export const MetricsSetting = z
+const MetricsSetting = z
   .strictObject({
     uploadScanning: z
       .strictObject({ everyMinutes })
@@ -207,7 +207,7 @@ export const MetricsSetting = z
   .prefault({})
   .describe('What is read from the API for metrics, besides event logs')
 
-export const LogConfig = z
+const LogConfig = z
   .strictObject({
     level: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
@@ -250,7 +250,7 @@ export interface AccountConfig {
   readonly discovery?: { readonly exclude: readonly number[]; readonly everyMinutes: number }
 }
 
-export type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
+type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
   /** True when any setting of `server` was set; a run that ends by itself serves HTTP only then. */
   readonly configured: boolean
 }
@@ -261,11 +261,11 @@ export type PollConfig = Readonly<Omit<ConfigFile['poll'], 'firstRunDays' | 'set
   readonly settleAfterHours: readonly number[]
 }
 
-export type ApiConfig = Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
+type ApiConfig = Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
 export type RedactConfig = Readonly<ConfigFile['redact']>
-export type WorkersConfig = Readonly<ConfigFile['workers']>
-export type DeadLettersConfig = Readonly<ConfigFile['deadLetters']>
-export type LogConfig = Readonly<ConfigFile['log']>
+type WorkersConfig = Readonly<ConfigFile['workers']>
+type DeadLettersConfig = Readonly<ConfigFile['deadLetters']>
+type LogConfig = Readonly<ConfigFile['log']>
 
 /** What is absent is off. */
 export interface MetricsConfig {

@@ -5,14 +5,14 @@ import type { Report, Path } from './errors.ts'
 import { duration, marks, name, secret, secretFile } from './fields/fields.ts'
 import { Tls, TlsConfig } from './fields/tls.ts'
 
-export interface SqliteStateConfig {
+interface SqliteStateConfig {
   readonly kind: 'sqlite'
   /** Absolute. */
   readonly path: string
   readonly keepDays: number
 }
 
-export interface RedisNode {
+interface RedisNode {
   readonly host: string
   readonly port: number
 }

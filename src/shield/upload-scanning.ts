@@ -20,7 +20,7 @@ export type UploadScanningMetrics = z.output<typeof UploadScanningMetrics>
 /** `error` is an envelope that the client has looked at: one with a message or a key is a failure. */
 const Answer = z.looseObject({ data: UploadScanningMetrics.nullish(), error: z.unknown().optional() })
 
-export interface UploadDay {
+interface UploadDay {
   /** `YYYY-MM-DD` where the key of the map is a date; else the key. */
   readonly day: string
   readonly filesScanned: number | undefined

@@ -2,7 +2,7 @@ import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { AccountGate, Clock, Place, PlaceAsked, SharedLimits } from '../../ports/process.ts'
 
-export interface AccountGateOptions {
+interface AccountGateOptions {
   readonly account: string
   readonly maxRequestsPerSecond: number | null
 }

@@ -102,7 +102,7 @@ export function parseBody(body: Buffer): unknown {
 }
 
 /** The error that the body of an answer describes. Every text may be empty. */
-export interface ApiError {
+interface ApiError {
   readonly message: string
   readonly errorKey: string
   /** The status that the body names, 400 to 599; used when the HTTP status claims success. */
@@ -119,7 +119,7 @@ const none: ApiError = { message: '', errorKey: '', status: undefined, isDeclare
  * of a framework's result. An envelope with neither a message nor a key nor a status of an error is an empty default,
  * not a failure. `type` and `instance` of a problem are left out: they may repeat the request.
  */
-export function apiErrorOf(body: unknown): ApiError {
+function apiErrorOf(body: unknown): ApiError {
   if (!isObject(body)) return none
   const envelope = errorOfEnvelope(body['errorResponse']) ?? errorOfEnvelope(body['error'])
   if (envelope !== undefined) return envelope

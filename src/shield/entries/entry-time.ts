@@ -1,4 +1,4 @@
-export interface EntryTime {
+interface EntryTime {
   /** ISO 8601 UTC with as many fractional digits as are known: 3, 6 or 9. */
   readonly time: string
   readonly timeMs: number

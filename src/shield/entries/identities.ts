@@ -14,7 +14,7 @@ export interface PageIdentity extends EntryIdentity {
   readonly sharedFingerprint?: bigint
 }
 
-export interface PageIdentities {
+interface PageIdentities {
   readonly identities: readonly PageIdentity[]
   /** What the next page needs to know of the end of this one. */
   readonly end: () => OwnIds
@@ -127,7 +127,7 @@ function hashed(entry: Json): string {
 const sortedLevels = 100
 
 /** JSON text with sorted keys: the same for two entries that differ only in the order of their keys. */
-export function canonicalJson(value: unknown, level = 0): string {
+function canonicalJson(value: unknown, level = 0): string {
   if (typeof value !== 'object' || value === null || level === sortedLevels) return jsonText(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, level + 1)).join(',')}]`
   const members = Object.entries(value)

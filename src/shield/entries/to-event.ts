@@ -143,7 +143,7 @@ export function decodeLog(received: Json | undefined): Json {
 }
 
 /** The log of an event, always an object: any other value is put in `text`. */
-export function logObjectOf(log: Json): JsonObject {
+function logObjectOf(log: Json): JsonObject {
   if (log === null || log === '') return nothing
   if (typeof log === 'string') return { text: log }
   return isObject(log) ? log : { text: jsonText(log) }
@@ -160,10 +160,10 @@ function isPlain(code: number): boolean {
   return code > 0x20 && code < 0x7f
 }
 
-export type HeaderReader = (name: string) => string | undefined
+type HeaderReader = (name: string) => string | undefined
 
 /** Reads headers by lower-case name from a list of `{Name, Value}` or an object: the first one with a value. */
-export function headersOf(log: JsonObject): HeaderReader {
+function headersOf(log: JsonObject): HeaderReader {
   const held = log['Headers'] ?? log['headers']
   if (Array.isArray(held)) return (name) => inList(held as readonly Json[], name)
   return isObject(held) ? (name) => inObject(held, name) : () => undefined

@@ -76,7 +76,7 @@ const attributes = new Set(['domain', 'path', 'expires', 'max-age', 'samesite', 
  * Pieces of a redacted value to mask elsewhere: the value itself, and each value in a list such as `sid=abc;
  * theme=dark` or `Bearer abc`, also percent-decoded.
  */
-export function secretPieces(value: string): string[] {
+function secretPieces(value: string): string[] {
   const pieces = new Set<string>()
   add(pieces, value.trim())
   for (const part of value.split(/[;,\s]+/)) {
@@ -98,7 +98,7 @@ function add(pieces: Set<string>, piece: string): void {
   if (decoded !== piece && decoded.length >= shortestSecret) pieces.add(decoded)
 }
 
-export function percentDecoded(text: string): string {
+function percentDecoded(text: string): string {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)

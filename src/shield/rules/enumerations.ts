@@ -1,5 +1,5 @@
 /** HttpStatusCode of the interface: the standard reason name of each status, written as one word. */
-export const httpStatusCodes = {
+const httpStatusCodes = {
   100: 'Continue',
   101: 'SwitchingProtocols',
   102: 'Processing',

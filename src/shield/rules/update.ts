@@ -40,7 +40,7 @@ export const variables = [
  */
 
 /** Which field takes which enumeration. */
-export const enumerationOf: Readonly<Record<string, Enumeration>> = {
+const enumerationOf: Readonly<Record<string, Enumeration>> = {
   actionType: 'ActionType',
   operatorType: 'OperatorType',
   severityType: 'SeverityType',

@@ -156,7 +156,7 @@ const UpdateRequest = z.strictObject({
 })
 
 /** Every error in the body of an update request; empty when the service accepts it. */
-export function errorsOfUpdate(body: unknown): FieldFault[] {
+function errorsOfUpdate(body: unknown): FieldFault[] {
   const issues = UpdateRequest.safeParse(body).error?.issues ?? []
   return issues.flatMap((issue) => {
     const at = issue.path.join('.')

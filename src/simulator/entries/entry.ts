@@ -8,7 +8,7 @@ export interface EntryShape {
 }
 
 /** Identifies an entry; together with the shape it determines the entry except for its time. */
-export interface EntryPlace {
+interface EntryPlace {
   readonly zone: number
   /** Days since the epoch. */
   readonly dayNumber: number
