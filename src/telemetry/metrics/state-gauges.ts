@@ -67,9 +67,9 @@ function seriesOf(
     zone_lag_seconds: known.map(({ labels, route }) => [labels, route.lagSeconds + ageSeconds]),
     time_to_loss_seconds: known.map(({ labels, route }) => [labels, route.timeToLossSeconds - ageSeconds]),
     zone_caught_up_timestamp_seconds: present.map(({ labels, route }) => [labels, route.caughtUpAtMs / 1000]),
-    zone_newest_event_timestamp_seconds: present.flatMap(({ labels, route: { newestMs } }) =>
-      newestMs === undefined ? [] : [[labels, newestMs / 1000]],
-    ),
+    zone_newest_event_timestamp_seconds: present
+      .filter(({ route }) => route.newestMs !== undefined)
+      .map(({ labels, route }) => [labels, route.newestMs! / 1000]),
     gaps: [
       ...present.map(({ labels, route }): Series => [labels, route.gaps]),
       ...ifUp(leftGaps).map(({ zone, sink, gaps }): Series => [
