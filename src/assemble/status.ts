@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
 import type { Status } from '../domain/status/status.ts'
 import { Planner } from '../plan/planner.ts'
+import { StreamTally } from '../status/observe.ts'
 import { statusOf } from '../status/status.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import { heldSinks, undecidedSinks } from './held-sinks.ts'
@@ -33,7 +34,7 @@ export async function readStatus(configured: Config, signal: AbortSignal): Promi
   const status = await statusOf({
     ...deps,
     planner: new Planner(deps),
-    active: () => 0,
+    active: new StreamTally(),
     workers: () => workersOn(config, runtime.clock),
     isRetired: (zone) => isRetired(config, zone),
   })

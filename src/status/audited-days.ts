@@ -5,6 +5,7 @@ import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
 import type { AuditTarget } from '../maintenance/audit/audit.ts'
 import { routeDay, dayView, ledgerView } from './day.ts'
 import { readFleet, type FleetDeps } from './map.ts'
+import { StreamTally } from './observe.ts'
 
 /** One day of a route for a report, with the figures that the audit compared. */
 export interface AuditedDay {
@@ -65,7 +66,7 @@ export async function* auditedDays(
   const { store } = deps
   const fleet = await readFleet({
     ...deps,
-    active: () => 0,
+    active: new StreamTally(),
     queues: (seen) => Promise.resolve(seen),
     pauses: () => Promise.resolve([]),
   })

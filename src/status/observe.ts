@@ -19,7 +19,7 @@ export interface ObserveDeps extends TurnDeps {
   readonly planner: Planner
   readonly settings: () => PlanSettings
   /** Streams being pumped now in this process. */
-  readonly active: (priority: Priority) => number
+  readonly active: StreamTally
 }
 
 /** What one reading of the store gives: everything that metrics, readiness and status are made of. */
@@ -77,7 +77,7 @@ export async function observeRoutes(
   const letTurn = createTurns(deps)
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   await letTurn()
-  const counts = new StreamCounts()
+  const counts = new StreamCounts(settings.sinks)
   for (const planned of routes) {
     const { zone, sink, streams } = planned
     const time = { nowMs: deps.apiClock.now(zone.account), policy: settings.policy }
@@ -188,25 +188,49 @@ class StreamCounts {
   /** Of the live priority. */
   readonly states = { open: 0, settling: 0, complete: 0, expired: 0 }
   readonly refusedAccounts = new Set<string>()
-  readonly #due = { live: 0, backfill: 0 }
-  readonly #delayed = { live: 0, backfill: 0 }
+  readonly #due = new StreamTally()
+  readonly #delayed = new StreamTally()
+  readonly #sinks: readonly string[]
+
+  constructor(sinks: readonly string[]) {
+    this.#sinks = sinks
+  }
 
   /** `nowMs`: by the API's clock for the stream's account. */
   add(planned: PlannedStream, nowMs: number): void {
-    const { priority, state, checkpoint, dueAtMs, zone } = planned
+    const { priority, state, stream, checkpoint, dueAtMs, zone } = planned
     if (priority === 'live') this.states[state]++
-    if (dueAtMs <= nowMs) this.#due[priority]++
+    if (dueAtMs <= nowMs) this.#due.add(priority, stream.sink, 1)
     const retryAtMs = troubleOf(planned, checkpoint)?.retryAtMs
-    if (retryAtMs !== undefined && retryAtMs > nowMs) this.#delayed[priority]++
+    if (retryAtMs !== undefined && retryAtMs > nowMs) this.#delayed.add(priority, stream.sink, 1)
     if (checkpoint?.trouble?.code === 'unauthorised') this.refusedAccounts.add(zone.account)
   }
 
-  /** `active`: streams that are pumped now. */
-  queues(active: (priority: Priority) => number): StateSnapshot['queues'] {
-    return priorities.flatMap((priority) => [
-      { priority, state: 'waiting', jobs: Math.max(0, this.#due[priority] - active(priority)) },
-      { priority, state: 'active', jobs: active(priority) },
-      { priority, state: 'delayed', jobs: this.#delayed[priority] },
-    ])
+  /** `pumped`: streams that are pumped now. */
+  queues(pumped: StreamTally): StateSnapshot['queues'] {
+    return this.#sinks.flatMap((sink) =>
+      priorities.flatMap((priority) => {
+        const active = pumped.of(priority, sink)
+        return [
+          { sink, priority, state: 'waiting', jobs: Math.max(0, this.#due.of(priority, sink) - active) },
+          { sink, priority, state: 'active', jobs: active },
+          { sink, priority, state: 'delayed', jobs: this.#delayed.of(priority, sink) },
+        ] as const
+      }),
+    )
+  }
+}
+
+/** A number of streams for each sink and priority. */
+export class StreamTally {
+  readonly #counts = new Map<string, number>()
+
+  add(priority: Priority, sink: string, by: 1 | -1): void {
+    const key = `${priority}-${sink}`
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + by)
+  }
+
+  of(priority: Priority, sink: string): number {
+    return this.#counts.get(`${priority}-${sink}`) ?? 0
   }
 }

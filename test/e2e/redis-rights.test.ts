@@ -94,7 +94,7 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
     expect(compared()).toEqual(exactly(2 * 3 * 40))
     // What the scheduler tells is as old as its last look at the store.
     await waitFor(async () => (await probe.total('dead_letters')) === 1, { what: output })
-    await waitFor(async () => (await probe.metric('queue_jobs')).size === 6, { what: output })
+    await waitFor(async () => (await probe.metric('queue_jobs')).size === 12, { what: output })
 
     const commands = [
       ['backfill', '--from', days[1], '--to', days[1], '--watch'],

@@ -7,7 +7,7 @@ import { plan } from '../../src/domain/plan/plan.ts'
 import { problemsOf } from '../../src/domain/status/problems.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { cellOn, cellStateOf } from '../../src/status/map.ts'
-import { observe, observeRoute } from '../../src/status/observe.ts'
+import { observe, observeRoute, StreamTally } from '../../src/status/observe.ts'
 import { routeSummary } from '../../src/status/route-status.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
@@ -39,9 +39,15 @@ async function observed() {
         apiClock,
         planner,
         settings,
-        active: (priority) => (priority === 'live' ? active : 0),
+        active: pumped(active),
       }),
   }
+}
+
+function pumped(live: number): StreamTally {
+  const tally = new StreamTally()
+  for (let count = 0; count < live; count++) tally.add('live', stream.sink, 1)
+  return tally
 }
 
 describe('the observation of the store', () => {
@@ -114,7 +120,7 @@ describe('the observation of the store', () => {
     await stage.pump(failing === 'live' ? {} : { priority: 'backfill', readRequest: { id: 'b1' } })
     const { queues } = await look()
     const delayed = queues.filter(({ state, jobs }) => state === 'delayed' && jobs > 0)
-    expect(delayed).toEqual([{ priority: failing, state: 'delayed', jobs: 1 }])
+    expect(delayed).toEqual([{ sink: stream.sink, priority: failing, state: 'delayed', jobs: 1 }])
   })
 })
 

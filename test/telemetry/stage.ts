@@ -100,6 +100,6 @@ export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lag
     streams: { open: 4, settling: 3, complete: 2, expired: 1 },
     refusedAccounts: [],
     deadLetters: [{ sink: 'siem', count: 7 }],
-    queues: [{ priority: 'live', state: 'waiting', jobs: 9 }],
+    queues: [{ sink: 'siem', priority: 'live', state: 'waiting', jobs: 9 }],
   }
 }

@@ -3,10 +3,10 @@ import type { Config } from '../../config/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import type { Priority, Zone } from '../../domain/stream.ts'
+import type { Zone } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
-import { observe } from '../../status/observe.ts'
+import { observe, StreamTally } from '../../status/observe.ts'
 import { planOne } from '../../plan/plan-one.ts'
 import { statusOf, type StatusInSteps } from '../../status/status.ts'
 import { readFleet, type Fleet } from '../../status/map.ts'
@@ -63,16 +63,16 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const { planner, settings } = shipping
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
-  const active: Record<Priority, number> = { live: 0, backfill: 0 }
+  const active = new StreamTally()
 
   async function pump(planned: PlannedStream, signal: AbortSignal) {
-    active[planned.priority]++
+    active.add(planned.priority, planned.stream.sink, 1)
     try {
       const failure = await shipping.pump(planned, signal)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure
     } finally {
-      active[planned.priority]--
+      active.add(planned.priority, planned.stream.sink, -1)
     }
   }
 
@@ -103,7 +103,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     apiClock,
     planner,
     settings,
-    active: (priority: Priority) => active[priority],
+    active,
     workers: backend.workers,
     isRetired: (zone: number) => isRetired(config, zone),
     turn: setImmediate,

@@ -32,7 +32,9 @@ export interface StateSnapshot {
   /** Accounts whose access key the API refuses. */
   readonly refusedAccounts: readonly string[]
   readonly deadLetters: readonly { readonly sink: string; readonly count: number }[]
+  /** One entry for each sink, priority and state. */
   readonly queues: readonly {
+    readonly sink: string
     readonly priority: 'live' | 'backfill'
     readonly state: QueueState
     readonly jobs: number

@@ -46,6 +46,7 @@ interface QueuesOptions {
 export class Queues {
   readonly tick: Queue
   readonly #queues = new Map<string, Queue>()
+  readonly #sinks: readonly string[]
   readonly #open: (name: string) => Queue
 
   constructor({ client, keyPrefix, sinks, reportError }: QueuesOptions) {
@@ -59,6 +60,7 @@ export class Queues {
       queue.on('error', reportError)
       return queue
     }
+    this.#sinks = sinks
     this.tick = this.#open(tickQueue)
     for (const name of namesOf(sinks)) this.#queues.set(name, this.#open(name))
   }
@@ -110,16 +112,15 @@ export class Queues {
 
   /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
   async count(): Promise<StateSnapshot['queues']> {
-    const states = ['waiting', 'active'] as const
-    const counted = priorities.map(async (priority) => {
-      const queues = [...this.#queues].filter(([name]) => name.startsWith(`${priority}-`))
-      const counts = await Promise.all(queues.map(([, queue]) => queue.getJobCounts(...states)))
-      return states.map((state) => ({
-        priority,
-        state,
-        jobs: counts.reduce((sum, each) => sum + (each[state] ?? 0), 0),
-      }))
-    })
+    const counted = this.#sinks.flatMap((sink) =>
+      priorities.map(async (priority) => {
+        const { waiting = 0, active = 0 } = await this.of(priority, sink).getJobCounts('waiting', 'active')
+        return [
+          { sink, priority, state: 'waiting', jobs: waiting },
+          { sink, priority, state: 'active', jobs: active },
+        ] as const
+      }),
+    )
     return (await Promise.all(counted)).flat()
   }
 

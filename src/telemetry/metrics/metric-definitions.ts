@@ -208,8 +208,8 @@ export const stateMetrics = {
     help: 'Events that the sink refused and that wait to be replayed or dropped.',
   },
   queue_jobs: {
-    labels: { ...priority, state: queueStates },
-    help: 'Streams in the schedule by priority and state. waiting: due and not begun; active: in work; delayed: waiting after a failure.',
+    labels: { ...sink, ...priority, state: queueStates },
+    help: 'Streams in the schedule by sink, priority and state. waiting: due and not begun; active: in work; delayed: waiting after a failure.',
   },
   state_up: {
     labels: {},

@@ -79,6 +79,6 @@ function seriesOf(
     ],
     streams: ifUp(Object.entries(streams)).map(([state, count]) => [labelText({ state }), count]),
     dead_letters: ifUp(deadLetters).map(({ sink, count }) => [labelText({ sink }), count]),
-    queue_jobs: ifUp(queues).map(({ priority, state, jobs }) => [labelText({ priority, state }), jobs]),
+    queue_jobs: ifUp(queues).map(({ jobs, ...labels }) => [labelText(labels), jobs]),
   }
 }

@@ -20,6 +20,7 @@ import { LiveTail } from '../../../src/status/live-tail.ts'
 import { createStatusViews } from '../../../src/status/views.ts'
 import { at, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { StreamTally } from '../../../src/status/observe.ts'
 
 /** What a store holds, as a test writes it down. Tests change it while a page shows it. */
 export interface World {
@@ -133,7 +134,7 @@ export function viewsOf(
       apiClock,
       planner,
       settings,
-      active: () => 0,
+      active: new StreamTally(),
       turn: steps.turn,
       workers: () => Promise.resolve(world.workers),
       isRetired: () => false,

@@ -20,7 +20,7 @@ describe('metrics', () => {
       zone_caught_up_timestamp_seconds{zone,sink} zone_newest_event_timestamp_seconds{zone,sink}
       time_to_loss_seconds{zone,sink} gaps{zone,sink} gaps_recorded_total{zone,sink,reason} event_delay_seconds{sink,priority}
       sink_requests_total{sink,outcome} sink_request_duration_seconds{sink} sink_bytes_total{sink}
-      checkpoint_commit_duration_seconds{} streams{state} queue_jobs{priority,state} clock_skew_seconds{account}
+      checkpoint_commit_duration_seconds{} streams{state} queue_jobs{sink,priority,state} clock_skew_seconds{account}
       build_info{version} zone_info{zone,name,account} stream_failures_total{sink,code}`
     const { metrics } = setUpMetrics()
     metrics.readState(() => Promise.resolve(snapshotOf([], [])))
@@ -207,7 +207,7 @@ describe('the gauges of shared state', () => {
     expect(value('gaps', { zone: '77', sink: 'retired' })).toBe(3)
     expect(value('streams', { state: 'settling' })).toBe(3)
     expect(value('dead_letters', { sink: 'siem' })).toBe(7)
-    expect(value('queue_jobs', { priority: 'live', state: 'waiting' })).toBe(9)
+    expect(value('queue_jobs', { sink: 'siem', priority: 'live', state: 'waiting' })).toBe(9)
     expect(value('state_up', {})).toBe(1)
   })
 
