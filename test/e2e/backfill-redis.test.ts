@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { shiftDay, startOf, type Day } from '../../src/domain/day.ts'
+import type { SimulatorRequest } from '../../src/simulator/simulator.ts'
 import { allDone, backfillsOf, told } from '../commands/backfilling.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -91,35 +92,35 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     expect(both).toMatchObject({ repeated: 0, strange: 0 })
   })
 
-  const everySeconds = 3
-  /** What a due poll needs until its request is noted, on a busy machine. */
-  const slackMs = 700
-
-  test('run after live streams of their account', async () => {
+  test('send at most every fourth request of their process while it reads live streams', async () => {
     const simulator = { days: { ...daysWith(20_000), ...todayWith(5) }, pageSize: 10, latencyMs: 60 }
-    const all = await fleet({ simulator, settings: { poll: { everySeconds, firstRunDays: 1 } } })
+    const all = await fleet({ simulator, settings: { poll } })
     const { place, days } = all
     const [, yesterday, today] = days
-    all.start('scheduler', 'scheduler')
-    await all.start('worker', 'one').waitForLine(/"event":"Started"/)
-    await all.start('worker', 'two').waitForLine(/"event":"Started"/)
-    await told(place, 'backfill', '--from', yesterday, '--to', yesterday, '--zone', '101,102')
-    await waitFor(() => pagesOf(all, today) >= 32 && pagesOf(all, yesterday) > 60, {
-      what: () => `both priorities${said(all)}`,
-    })
+    all.start('all', 'one')
+    await waitFor(() => pagesOf(all, today) >= 4, { what: () => `polls${said(all)}` })
+    await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
+    await waitFor(() => pagesOf(all, yesterday) > 40, { what: () => `the backfill${said(all)}` })
+    for (const zone of fleetZones) place.simulator.append(zone, today, 400)
+    const appendedAt = place.simulator.requests.length
+    const live = () => compareFiles(place.events, place.simulator, fleetZones, [today])
+    await waitFor(() => live().missing === 0, { what: () => `live events${said(all)}`, everyMs: 100 })
+    expect((await backfillsOf(place)).map(({ state }) => state)).not.toContain('done')
     await stopAll(all)
-    const { requests } = place.simulator
-    const pages = requests.filter(({ day }) => day === yesterday)
-    const overtaken = fleetZones.flatMap((zone) => {
-      const polls = requests.filter((request) => request.day === today && request.zone === zone)
-      return polls.slice(2).map((poll, index) => {
-        const dueAt = polls[index + 1]!.at + everySeconds * 1000 + slackMs
-        return pages.filter(({ at }) => at > dueAt && at < poll.at).length
-      })
-    })
-    expect(overtaken.length).toBeGreaterThanOrEqual(16)
-    // One for each backfill that was under way.
-    expect(Math.max(...overtaken), overtaken.join(' ')).toBeLessThanOrEqual(2)
+    expect(live()).toMatchObject({ missing: 0, repeated: 0 })
+
+    const requests = place.simulator.requests.slice(appendedAt)
+    // A stream with 41 pages is read without a pause from its second page on.
+    const isRead = ({ zone, day, token }: SimulatorRequest) =>
+      zone === fleetZones[0] && day === today && token !== undefined
+    const first = requests.findIndex(isRead)
+    const pages = requests.filter(isRead).slice(0, 38)
+    const meanwhile = requests.slice(first, requests.indexOf(pages.at(-1)!) + 1)
+    const backfilled = meanwhile.filter(({ day }) => day === yesterday).length
+    expect(pages).toHaveLength(38)
+    expect(backfilled).toBeGreaterThan(0)
+    // A few may have been sent before the other live streams began.
+    expect(backfilled).toBeLessThanOrEqual(meanwhile.length / 4 + fleetZones.length)
   })
 })
 
