@@ -96,11 +96,12 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     const simulator = { days: { ...daysWith(20_000), ...todayWith(5) }, pageSize: 10, latencyMs: 60 }
     const all = await fleet({ simulator, settings: { poll } })
     const { place, days } = all
-    const [, yesterday, today] = days
+    // Yesterday is polled until an hour after its end.
+    const [past, , today] = days
     all.start('all', 'one')
     await waitFor(() => pagesOf(all, today) >= 4, { what: () => `polls${said(all)}` })
-    await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
-    await waitFor(() => pagesOf(all, yesterday) > 40, { what: () => `the backfill${said(all)}` })
+    await told(place, 'backfill', '--from', past, '--to', past)
+    await waitFor(() => pagesOf(all, past) > 40, { what: () => `the backfill${said(all)}` })
     for (const zone of fleetZones) place.simulator.append(zone, today, 400)
     const appendedAt = place.simulator.requests.length
     const live = () => compareFiles(place.events, place.simulator, fleetZones, [today])
@@ -116,7 +117,7 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     const first = requests.findIndex(isRead)
     const pages = requests.filter(isRead).slice(0, 38)
     const meanwhile = requests.slice(first, requests.indexOf(pages.at(-1)!) + 1)
-    const backfilled = meanwhile.filter(({ day }) => day === yesterday).length
+    const backfilled = meanwhile.filter(({ day }) => day === past).length
     expect(pages).toHaveLength(38)
     expect(backfilled).toBeGreaterThan(0)
     // A few may have been sent before the other live streams began.
