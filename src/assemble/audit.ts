@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
 import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
+import { committedLengths } from '../domain/checkpoint.ts'
 import type { PartEnd } from '../domain/audit-report.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'
@@ -249,7 +250,7 @@ function auditedSink(sink: SinkConfig, store: Store): AuditedSink {
   return {
     name: sink.name,
     compareParts: (stream, checkpoint) =>
-      compareParts(sink.path, stream, { storeId: store.id, committed: checkpoint?.committed ?? [] }),
+      compareParts(sink.path, stream, committedLengths(store.id, checkpoint)),
     async *readLines(stream, committed): AsyncGenerator<PartLines | PartEnd> {
       for await (const piece of readCommitted(sink.path, stream, committed)) {
         if (!('lines' in piece)) yield piece

@@ -88,7 +88,7 @@ function isAgreed(gaps: readonly Gap[], options: Options, io: Io): Promise<boole
 function gapsJson(gaps: readonly Gap[], config: Config): string {
   const nameOf = namesOf(config)
   return jsonResult({
-    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt, file }) => ({
+    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt, files }) => ({
       zone,
       name: nameOf(zone),
       sink,
@@ -98,7 +98,7 @@ function gapsJson(gaps: readonly Gap[], config: Config): string {
       reason,
       recordedAt: iso(recordedAt),
       ...(acknowledgedAt !== undefined && { acknowledgedAt: iso(acknowledgedAt) }),
-      ...(file !== undefined && { file }),
+      ...(files !== undefined && { files }),
     })),
   })
 }
@@ -125,15 +125,20 @@ function listText(gaps: readonly Gap[], config: Config, width: number): string {
     (reason) => `${reason}: ${gapReasonTexts[reason]}.`,
   )
   const open = gaps.filter(isOpenGap).length
-  const next = [
-    'The API no longer lists these events. If a file sink has them, another sink can get them from its files:',
+  const wrapped = (text: string) => wrapPlain(text, width)
+  // Commands stay on one line each, to be copied.
+  const below = [
+    ...reasons.flatMap(wrapped),
+    '',
+    ...wrapped(
+      'The API no longer lists these events. If a file sink has them, another sink can get them from its files:',
+    ),
     commandLine(fromFiles(gaps, config)),
-    ...copiesText(gaps),
+    ...copiesText(gaps, wrapped),
     ...(open === 0
       ? []
-      : [`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`]),
+      : wrapped(`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`)),
   ]
-  const below = [...reasons, '', ...next].flatMap((line) => (line === '' ? [''] : wrapPlain(line, width)))
   return `${[...tableLines(header, rows, { width }), '', ...below].join('\n')}\n`
 }
 
@@ -161,13 +166,19 @@ function namesOf({ accounts }: Config): (zone: number) => string {
 }
 
 /** A sink ships them itself: what it has delivered already is skipped. */
-function copiesText(gaps: readonly Gap[]): string[] {
-  const copies = gaps.flatMap(({ file, sink, day }) => (file === undefined ? [] : [{ file, sink, day }]))
+function copiesText(gaps: readonly Gap[], wrapped: (text: string) => string[]): string[] {
+  const copies = gaps.flatMap(({ files = [], zone, sink, day }) =>
+    files.map((file) => ({ file, zone, sink, day })),
+  )
   if (copies.length === 0) return []
   return [
-    'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks:',
-    ...copies.map(({ file, sink, day }) =>
-      commandLine(`backfill --source ${quoted(file)} --sink ${quoted(sink)} --from ${day} --to ${day}`),
+    ...wrapped(
+      'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks:',
+    ),
+    ...copies.map(({ file, zone, sink, day }) =>
+      commandLine(
+        `backfill --source ${quoted(file)} --zone ${zone} --sink ${quoted(sink)} --from ${day} --to ${day}`,
+      ),
     ),
   ]
 }

@@ -1,3 +1,4 @@
+import { dayMs } from './day.ts'
 import type { CommittedPart } from './event/delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './scan/page.ts'
@@ -144,6 +145,16 @@ export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering)
     needsFull: false,
     lastCommitAtMs: nowMs,
   }
+}
+
+/**
+ * What the store knows of a stream's parts. Of one that has ended, parts that were opened before `knownSinceMs` and have
+ * no committed length are of a checkpoint that was dropped (`state.keepDays`). That is one day before the checkpoint,
+ * since the names of parts have the times of a host's clock.
+ */
+export function committedLengths(storeId: string, checkpoint: Checkpoint | undefined) {
+  const { ended, createdAtMs = 0, committed = [] } = checkpoint ?? {}
+  return { storeId, committed, ...(ended !== undefined && { knownSinceMs: createdAtMs - dayMs }) }
 }
 
 /** Counts a change of lines or committed lengths by anything but a page or a replay. */

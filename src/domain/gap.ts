@@ -21,8 +21,8 @@ export interface Gap {
   readonly to: number
   readonly reason: GapReason
   readonly recordedAt: number
-  /** A copy of lines that were cut off a file of the day: some of the events may be there. */
-  readonly file?: string
+  /** Copies of lines that were cut off files of the day: some of the events may be there. */
+  readonly files?: readonly string[]
   /** When a person said that they know of it; absent until then. An acknowledged gap stays one, without an alarm. */
   readonly acknowledgedAt?: number
 }

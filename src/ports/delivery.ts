@@ -84,6 +84,8 @@ export interface TransactionalSink extends Omit<Sink, 'open'> {
   reconcile(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<OpenStream>
   /** Whether the sink holds something of a stream beyond its committed lengths. Changes nothing. */
   hasUncommitted(stream: Stream, known: CommittedLengths): Promise<boolean>
+  /** Whether it holds parts of which the store has dropped the committed lengths. Changes nothing. */
+  hasDropped(stream: Stream, known: CommittedLengths): Promise<boolean>
 }
 
 export type AnySink = Sink | TransactionalSink
@@ -92,6 +94,11 @@ export type AnySink = Sink | TransactionalSink
 export interface CommittedLengths {
   readonly storeId: string
   readonly committed: readonly CommittedPart[]
+  /**
+   * Parts that were opened before and have no committed length stay as they are: the store had their lengths, and has
+   * dropped them. By the times in the names of parts, ms; absent: none.
+   */
+  readonly knownSinceMs?: number
 }
 
 /** What a stream is brought back to: the committed lengths that were read in the step that took the fence. */
@@ -107,11 +114,6 @@ export interface Reconciliation extends CommittedLengths {
 }
 
 export interface UnreadableDay {
-  /**
-   * Instant from which the store knows the stream's committed lengths, ms by this host's clock. Older parts without one
-   * stay as they are: the store had their lengths, and has dropped them.
-   */
-  readonly knownSinceMs: number
   /** Records that whole lines are about to be cut, and where their copy is. */
   lost(copy: string): Promise<void>
 }

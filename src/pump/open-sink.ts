@@ -1,4 +1,5 @@
 import { endOf, startOf } from '../domain/day.ts'
+import { committedLengths } from '../domain/checkpoint.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
 import type { OpenStream, Reconciliation } from '../ports/delivery.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
@@ -6,9 +7,6 @@ import type { Session } from './session.ts'
 
 /** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
 const hardlyReadableMs = 60_000
-
-/** So much may this host's clock be off against the times in the names of parts. */
-const createdSlackMs = 3_600_000
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {
@@ -52,18 +50,12 @@ async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean
 }
 
 function reconciliation(session: Session): Reconciliation {
-  const { checkpoint, confirm, deps, job, now, policy, storeId } = session
-  const { ended, committed, createdAtMs } = checkpoint()
+  const { checkpoint, confirm, job, now, policy, storeId } = session
+  const known = { ...committedLengths(storeId, checkpoint()), confirm }
   // A stream that has ended is not scanned again, so events of lines that are cut do not come back.
-  const isRead = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  if (isRead) return { storeId, committed, confirm }
-  const knownSinceMs = createdAtMs - now() + deps.clock.now() - createdSlackMs
-  return {
-    storeId,
-    committed,
-    confirm,
-    unreadable: { knownSinceMs, lost: (copy) => recordCut(session, copy) },
-  }
+  const isRead =
+    checkpoint().ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
+  return isRead ? known : { ...known, unreadable: { lost: (copy) => recordCut(session, copy) } }
 }
 
 /**
@@ -75,7 +67,7 @@ async function recordCut({ checkpoint, commit, deps, job, now }: Session, file: 
   if (ended?.as === 'complete' || archives !== undefined) return
   const { zone, day, sink } = job.stream
   const span = { from: startOf(day), to: endOf(day) }
-  const gap = { zone, day, sink, ...span, reason: 'unreadable', recordedAt: now(), file } as const
+  const gap = { zone, day, sink, ...span, reason: 'unreadable', recordedAt: now(), files: [file] } as const
   await commit(checkpoint(), { gaps: [gap] })
   deps.telemetry.emit({ name: 'GapFound', gap })
 }

@@ -79,25 +79,51 @@ test('a store restored from an older copy causes no losses', async () => {
   expect(lost(before, events)).toEqual([])
 })
 
-test('an older copy of the store keeps lines of a day that can no longer be read', async () => {
-  const days = readableDays()
-  const place = await workplace({ days: 100, pageSize: 30 })
+interface Gaps {
+  readonly gaps: readonly {
+    readonly zone: number
+    readonly sink: string
+    readonly files?: readonly string[]
+  }[]
+}
+
+test('an older copy of the store: lines of a day that can no longer be read are in copies, which ship once', async () => {
+  // All of it was a day ago; then the API gives the oldest day no more.
+  const shift = { offsetMs: -dayMs }
+  const today = dayOf(Date.now())
+  const days = readableDays().map((day) => shiftDay(day, -1))
+  const counts = Object.fromEntries(days.map((day) => [day, 100]))
+  const place = await workplace({ days: counts, pageSize: 30, clock: createShiftedClock(shift) })
   const { simulator, events } = place
-  done(await place.once())
+  const earlier = () => endOf(place.entry(['--once', ...clockArguments(shift)]))
+  // Small parts: whole ones are cut as well as the end of one.
+  place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate: { maxBytes: 20_000 } }] })
+  done(await earlier())
   const putBack = copyState(place)
-  for (const zone of zones) simulator.append(zone, days[0], 40, { timestampMs: endOfDay(days[0]) - 5_000 })
-  done(await place.once())
+  for (const zone of zones) simulator.append(zone, days[0]!, 40, { timestampMs: endOfDay(days[0]!) - 5_000 })
+  done(await earlier())
   const before = textsBelow(events)
   putBack()
-  // A day later for everybody: the API gives the oldest day no more.
-  simulator.set({ clock: createShiftedClock({ offsetMs: dayMs }) })
-  const tomorrow = shiftDay(dayOf(Date.now()), 1)
-  simulator.append(101, tomorrow, 5, { timestampMs: startOf(tomorrow) + 1 })
-  const later = ['--once', ...clockArguments({ offsetMs: dayMs })]
-  done(await endOf(place.entry(later)))
+  simulator.set({ clock: createShiftedClock({ offsetMs: 0 }) })
+  simulator.append(101, today, 5, { timestampMs: startOf(today) + 1 })
+  done(await place.once())
+  expect(lost(before, events)).toHaveLength(zones.length * 40)
+  // Gaps name the copies, and the commands that ship them.
+  const { gaps } = JSON.parse((await place.ended(['gaps', 'list', '--json'])).stdout) as Gaps
+  const files = gaps.flatMap((gap) => gap.files ?? [])
+  expect(files.length).toBeGreaterThan(zones.length)
+  expect(files.every((file) => file.startsWith(join(events, '.shieldlog', 'aside')))).toBe(true)
+  const { stdout } = await place.ended(['gaps', 'list'])
+  const commands = stdout
+    .split('\n')
+    .map((line) => / (backfill --source .+) -c /.exec(line)?.[1]?.split(' ') ?? [])
+    .filter(([, , source]) => files.includes(source!))
+  expect(commands).toHaveLength(files.length)
+  // The second time they have nothing to ship.
+  for (const command of [...commands, ...commands]) done(await place.ended(command))
+  const all = [...days, today]
   expect(lost(before, events)).toEqual([])
-  const all = [...days, tomorrow]
   expect(compareFiles(events, simulator, zones, all)).toEqual(exactly(before.length + 5))
-  done(await endOf(place.entry(later)))
+  done(await place.once())
   expect(compareFiles(events, simulator, zones, all)).toEqual(exactly(before.length + 5))
 })

@@ -30,7 +30,7 @@ it.each([
   expect(stage.opened.at(-1)!.unreadable === undefined).toBe(isRead)
   const { zone, day, sink } = stream
   const span = { zone, day, sink, from: startOf(day), to: endOf(day), reason: 'unreadable' }
-  expect(gapsOf(stage)).toMatchObject(isRead ? [] : [{ ...span, file: copy }])
+  expect(gapsOf(stage)).toMatchObject(isRead ? [] : [{ ...span, files: [copy] }])
   expect(await stage.store.catalogue.gaps()).toMatchObject(isRead ? [] : [span])
 })
 

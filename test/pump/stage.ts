@@ -125,6 +125,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       return open
     },
     hasUncommitted: async () => false,
+    hasDropped: async () => false,
   }
   const plainSink: Sink = {
     ...base,

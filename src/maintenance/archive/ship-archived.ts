@@ -1,3 +1,4 @@
+import { committedLengths } from '../../domain/checkpoint.ts'
 import { beginArchiveScan, endArchiveScan } from '../../domain/scan/progress.ts'
 import { firstPlannedDay } from '../../domain/plan/plan.ts'
 import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
@@ -118,11 +119,15 @@ async function begin(
   return 'index dropped'
 }
 
-/** Whether the sink holds lines of a day of which the store has dropped the checkpoint: which events, nobody knows. */
+/**
+ * Whether the sink holds lines of a day of which the store has dropped the checkpoint: which events, nobody knows. A
+ * replay of dead letters may have begun a new one since, which knows no more.
+ */
 async function areFilesUnknown({ checkpoint, job, now, policy, storeId }: Session): Promise<boolean> {
   const { sink, stream } = job
-  if (checkpoint().commit > 0 || !('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
-  return sink.hasUncommitted(stream, { storeId, committed: [] })
+  if (!('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
+  const known = committedLengths(storeId, checkpoint())
+  return sink.hasDropped(stream, checkpoint().commit > 0 ? known : { ...known, knownSinceMs: Infinity })
 }
 
 /** Whether polls read the day. If not, its new stream ends at once instead of waiting for a scan. */

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { committedLengths, type Checkpoint } from '../../domain/checkpoint.ts'
 import { daysFrom, firstReadable } from '../../domain/day.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
@@ -123,7 +123,7 @@ async function reconcileOne(
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
   const isAhead = (checkpoint: Checkpoint | undefined) =>
-    sink.hasUncommitted(stream, { storeId: store.id, committed: checkpoint?.committed ?? [] })
+    sink.hasUncommitted(stream, committedLengths(store.id, checkpoint))
   // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
   // nothing uncommitted while it has no files. The rest is compared with what is stored now.
   if (!(await isAhead(listed))) return true

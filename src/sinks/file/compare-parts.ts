@@ -2,21 +2,21 @@ import { join } from 'node:path'
 import type { PartReport } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
+import type { CommittedLengths } from '../../ports/delivery.ts'
 import { compressedLength, isLengthOf } from './compress.ts'
 import { fileFailure, findFolder, findRoot, ownFolder } from './files.ts'
 import { type Owner, ownerOf } from './identity.ts'
-import { listParts, type PartOnDisk, placeOf } from './parts.ts'
-
-interface Known {
-  readonly storeId: string
-  readonly committed: readonly CommittedPart[]
-}
+import { listParts, type PartName, type PartOnDisk, placeOf } from './parts.ts'
 
 /**
- * Compares a stream's parts with their committed lengths. Returns the differences by name. Changes nothing. Throws
- * Failure.
+ * Compares a stream's parts with their committed lengths. Returns the differences by name; parts whose committed
+ * length the store has dropped are none. Changes nothing. Throws Failure.
  */
-export async function compareParts(path: string, stream: Stream, known: Known): Promise<PartReport[]> {
+export async function compareParts(
+  path: string,
+  stream: Stream,
+  known: CommittedLengths,
+): Promise<PartReport[]> {
   try {
     return await compareAll(path, stream, known)
   } catch (error) {
@@ -24,7 +24,7 @@ export async function compareParts(path: string, stream: Stream, known: Known): 
   }
 }
 
-async function compareAll(path: string, stream: Stream, known: Known): Promise<PartReport[]> {
+async function compareAll(path: string, stream: Stream, known: CommittedLengths): Promise<PartReport[]> {
   const { folders } = placeOf(stream)
   const root = await findRoot(path)
   const folder = root === undefined ? undefined : await findFolder(root, folders)
@@ -41,12 +41,18 @@ async function compareAll(path: string, stream: Stream, known: Known): Promise<P
       differences.push(missing(committedPart!, owners(committedPart!.writer) !== undefined))
       continue
     }
+    if (committedPart === undefined && isDropped(part.parsed, known.knownSinceMs)) continue
     const why = whyForeign(part, { store: known.storeId, sink: stream.sink }, committedPart, owners)
     const difference =
       why === undefined ? await compare(part, committedPart) : foreign(part, committedPart, why)
     if (difference !== undefined) differences.push(difference)
   }
   return differences
+}
+
+/** Of a part without a committed length: whether the store had one, and has dropped it with the day's checkpoint. */
+export function isDropped(parsed: PartName | undefined, knownSinceMs = -Infinity): boolean {
+  return parsed !== undefined && parsed.openedAtMs < knownSinceMs
 }
 
 function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartReport {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Reconciliation } from '../../ports/delivery.ts'
 import type { Continuation } from './append.ts'
-import { whyForeign } from './compare-parts.ts'
+import { isDropped, whyForeign } from './compare-parts.ts'
 import { compressedLength, isLengthOf } from './compress.ts'
 import {
   copiesFolder,
@@ -52,7 +52,7 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   for (const part of parts) {
     throwIfAborted(signal)
     const own = committed.get(part.name)
-    if (own === undefined && wasCommitted(part, known)) continue
+    if (own === undefined && isDropped(part.parsed, known.knownSinceMs)) continue
     const at = { ...files, part, ...(own !== undefined && { committed: own }) }
     const why = whyForeign(part, writer.owner, own, (id) => writer.ownerOf(id))
     if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
@@ -72,11 +72,6 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
 
   const part = continued(files, clean)
   return { nextNumber, ...(part === undefined ? {} : { part }) }
-}
-
-/** A part whose committed length the store had, and has dropped with the checkpoint of its day. */
-function wasCommitted({ parsed }: PartOnDisk, { unreadable }: Reconciliation): boolean {
-  return parsed !== undefined && unreadable !== undefined && parsed.openedAtMs < unreadable.knownSinceMs
 }
 
 function numberOf(name: string): number {

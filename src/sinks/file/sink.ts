@@ -8,10 +8,10 @@ import { type Stream, streamKey } from '../../domain/stream.ts'
 import type { OpenStream, Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { StreamWriter } from './append.ts'
-import { compareParts } from './compare-parts.ts'
+import { compareParts, isDropped } from './compare-parts.ts'
 import type { FileSinkSettings } from './config.ts'
 import { createKeyedMutex, fileFailure, makeRoot, throwIfAborted } from './files.ts'
-import { placeOf } from './parts.ts'
+import { parsePartName, placeOf } from './parts.ts'
 import { reconcile } from './reconcile.ts'
 import { createWriters, type FileSinkDeps, type Writers } from './writer.ts'
 
@@ -29,6 +29,12 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     async hasUncommitted(stream, known) {
       const differences = await compareParts(settings.path, stream, known)
       return differences.some(({ problem }) => problem === 'longer' || problem === 'unknown')
+    },
+    async hasDropped(stream, { knownSinceMs, ...known }) {
+      const differences = await compareParts(settings.path, stream, known)
+      return differences.some(({ part, problem }) => {
+        return problem === 'unknown' && isDropped(parsePartName(part), knownSinceMs)
+      })
     },
     check: (signal) => withGrace(probe(settings), signal, deps.clock),
     close: () => streams.close(),

@@ -105,12 +105,18 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Leaves a gap of the same zone, sink, day, start and reason as it is. */
+/** Of a gap of the same zone, sink, day, start and reason, only more copies of cut lines are added. */
 export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]): Promise<Part> {
   const keys = gaps.map((gap) => gapKey(gap, names))
   return changed<GapRecord>(records, 'gaps', keys, (before, index) => {
     const { sink: _, ...record } = gaps[index]!
-    return before === undefined ? record : undefined
+    if (before === undefined) return record
+    const known = before.files ?? []
+    const more = (record.files ?? []).filter((file) => !known.includes(file))
+    if (more.length === 0) return undefined
+    // More lines were cut than a person has acknowledged.
+    const { acknowledgedAt: __, ...open } = before
+    return { ...open, files: [...known, ...more] }
   })
 }
 

@@ -43,6 +43,7 @@ export class ModelFiles {
         return this.#openStream(parts, writer, committed, life)
       },
       hasUncommitted: async () => true,
+      hasDropped: async () => false,
       check: async () => undefined,
       close: async () => undefined,
     }

@@ -73,7 +73,7 @@ export class StreamLedger {
       storeId: this.storeId,
       committed: [...this.committed.values()],
       confirm: () => this.confirm(),
-      ...(!readable && { unreadable: { knownSinceMs: this.knownSinceMs, lost } }),
+      ...(!readable && { knownSinceMs: this.knownSinceMs, unreadable: { lost } }),
     }
   }
 

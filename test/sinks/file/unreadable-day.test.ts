@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
+import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import { readArchive } from '../../../src/sinks/file/read.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -85,4 +86,11 @@ it('leaves parts as they are whose lengths the store has dropped, and writes bes
   expect(await bench.files()).toHaveLength(2)
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
   expect(ledger.lost).toEqual([])
+  // They are no difference, but an archive would be shipped to them twice.
+  const known = { ...ledger.known(false), knownSinceMs: Infinity }
+  expect(await compareParts(bench.path, ledger.stream, known)).toEqual([])
+  expect(await sink.hasUncommitted(ledger.stream, known)).toBe(false)
+  expect(await sink.hasDropped(ledger.stream, known)).toBe(true)
+  ledger.knownSinceMs = 0
+  expect(await sink.hasDropped(ledger.stream, ledger.known(false))).toBe(false)
 })

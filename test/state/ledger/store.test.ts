@@ -31,7 +31,7 @@ async function open(): Promise<OpenedStore> {
 checkpointStoreContract('memory', open)
 checkpointStoreProperty('memory', open, 200)
 
-it('keeps the copy of cut lines that a gap names, also once it is acknowledged', async () => {
+it('keeps the copies of cut lines that a gap names, also once it is acknowledged', async () => {
   const { store, close } = await open()
   const gap: Gap = {
     zone: 1,
@@ -41,11 +41,17 @@ it('keeps the copy of cut lines that a gap names, also once it is acknowledged',
     to: 2,
     reason: 'unreadable',
     recordedAt: 3,
-    file: '/var/my events/.shieldlog/aside/zone=1.from-0',
+    files: ['/var/my events/.shieldlog/aside/zone=1.from-0'],
   }
   await store.catalogue.addGaps([gap])
   expect(await store.catalogue.gaps()).toEqual([gap])
   await store.catalogue.acknowledgeGaps([gap], 4)
   expect(await store.catalogue.gaps()).toEqual([{ ...gap, acknowledgedAt: 4 }])
+  await store.catalogue.addGaps([gap])
+  expect(await store.catalogue.gaps()).toEqual([{ ...gap, acknowledgedAt: 4 }])
+  // Another copy raises the alarm again.
+  const files = ['/var/my events/.shieldlog/aside/zone=1.from-9']
+  await store.catalogue.addGaps([{ ...gap, files }])
+  expect(await store.catalogue.gaps()).toEqual([{ ...gap, files: [...gap.files!, ...files] }])
   await close()
 })
