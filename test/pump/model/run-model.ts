@@ -87,7 +87,7 @@ async function keepHouse(run: Run, worker: Worker): Promise<void> {
     if (left.has(key)) continue
     if (isReadable(checkpoint.stream.day, run.world.now(), run.policy))
       throw new Error(`${key}: pruned while the API still lists it`)
-    run.pruned.set(key, checkpoint)
+    run.keeper.pruned.set(key, checkpoint)
   }
 }
 

@@ -1,5 +1,4 @@
 import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
-import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/process.ts'
@@ -67,10 +66,8 @@ export interface Run {
   readonly delays: Map<string, number>
   /** How many lines of each stream were shipped when the delays were noted. */
   readonly shippedBefore: Map<string, number>
-  /** What persons read request for and was not served yet, by stream. */
+  /** Read requests of people that were not served yet, by stream. */
   readonly readRequests: Map<string, string>
-  /** What housekeeping removed, as it was. */
-  readonly pruned: Map<string, Checkpoint>
 }
 
 export const firstDay = '2026-03-01' as Day
@@ -125,7 +122,6 @@ export async function createRun(options: RunOptions): Promise<Run> {
     delays: new Map(),
     shippedBefore: new Map(),
     readRequests: new Map(),
-    pruned: new Map(),
   }
 }
 

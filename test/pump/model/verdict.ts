@@ -27,7 +27,7 @@ export async function verdict(run: Run): Promise<RunResult> {
     for (const sink of run.sinks) {
       for (const day of run.days) {
         const stream: Stream = { zone: zone.id, day, sink }
-        const checkpoint = (await store.ledger.read(stream)) ?? run.pruned.get(streamKey(stream))
+        const checkpoint = (await store.ledger.read(stream)) ?? run.keeper.pruned.get(streamKey(stream))
         const own = gaps.filter((gap) => isOf(gap, stream))
         if (checkpoint === undefined) judgeUnread(stream, own)
         else checkpoints.push(checkpoint)
@@ -80,7 +80,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
     run.options.world.skewMs <= 2 * 3_600_000
   if (isQuiet && ended?.as !== 'complete') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
   if (stream.sink === filesName) judgeExtra(run, stream, shipped)
-  const isKept = !run.pruned.has(streamKey(stream))
+  const isKept = !run.keeper.pruned.has(streamKey(stream))
   if (stream.sink === filesName && isKept) await judgeLedger(run, stream, shipped)
 }
 
