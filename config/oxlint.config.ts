@@ -211,7 +211,6 @@ const readersOfEnvironment = [
   '**/src/config/load.ts',
   '**/src/commands/init/document.ts',
   '**/src/commands/program-name.ts',
-  '**/src/transport/proxy-of.ts',
 ]
 
 export default defineConfig({

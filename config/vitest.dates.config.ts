@@ -4,7 +4,6 @@ import base from './vitest.config.ts'
 
 /** Suites that depend on the current day: run at all rare dates. */
 const include = [
-  'test/setup/date.test.ts',
   'test/shield/entries/entry-time.test.ts',
   'test/shield/event-logs.test.ts',
   'test/simulator/paging.test.ts',

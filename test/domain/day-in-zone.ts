@@ -3,7 +3,7 @@ import { dayOf, daysBetween, daysFrom, endOf, parseDay, shiftDay, startOf } from
 import { todayOf } from '../../src/domain/plan/stream-state.ts'
 
 /**
- * A child process of `day-zones.test.ts`: walks over a year in the time zone that it was started in, hour by hour, so
+ * A child process of `day.test.ts`: walks over a year in the time zone that it was started in, hour by hour, so
  * that it meets every change to and from summer time.
  */
 const from = Date.parse('2026-01-01T00:00:00.000Z')
