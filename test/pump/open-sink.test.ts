@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Gap } from '../../src/domain/gap.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { endOf, startOf } from '../../src/domain/day.ts'
+import { beginArchiveScan } from '../../src/domain/scan/progress.ts'
 import { at, buildCheckpoint, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
@@ -35,14 +36,17 @@ it.each([
 })
 
 it.each([
-  ['complete', 0],
-  ['expired', 1],
-] as const)('lines that are cut on a day that is %s leave %i gaps', async (as, gaps) => {
+  { what: 'that is complete', as: 'complete', gaps: 0 },
+  { what: 'that is expired', as: 'expired', gaps: 1 },
+  { what: 'of which the same pump ships an archive', as: 'expired', archive: 'w', gaps: 0 },
+  { what: 'of which a killed process had begun an archive', as: 'expired', archive: 'killed', gaps: 1 },
+] as const)('lines that are cut on a day $what leave $gaps gaps', async ({ as, gaps, ...begun }) => {
   const stage = await cutting()
   const { fence } = await stage.store.ledger.take(stream, stage.deps.holder)
-  const next = buildCheckpoint({ commit: 1, ended: { as, atMs: at(1) } })
+  const ended = buildCheckpoint({ commit: 1, ended: { as, atMs: at(1) } })
+  const next = 'archive' in begun ? beginArchiveScan(ended, begun.archive, at(1)) : ended
   await stage.store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-  await stage.pump({ readRequest: { id: 'w' } })
+  await stage.pump({ readRequest: { id: 'w', source: 'archive' } })
   expect(stage.opened.at(-1)!.unreadable).toBeDefined()
   expect(gapsOf(stage)).toHaveLength(gaps)
 })
