@@ -1,13 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config/load.ts'
 import { environmentNames } from './docs/config.ts'
 import { composePath, networksOf, placesOf, readComposeFile, type Service } from './compose/compose-file.ts'
-import { composeSchema } from './compose/schema.ts'
-import { dockerCompose } from './compose/docker-compose.ts'
-import { runCommand } from './setup/run-command.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
 
@@ -19,26 +15,6 @@ const ours = all.filter(([, { image }]) => image === 'shieldlog')
 function inProfile(profile: string): Record<string, Service> {
   return Object.fromEntries(all.filter(([, { profiles = [] }]) => profiles.includes(profile)))
 }
-
-test('docker-compose.yml fits the schema of Compose', () => {
-  const validate = new Ajv2020({
-    allErrors: true,
-    strict: true,
-    strictTypes: false,
-    strictTuples: false,
-  }).compile(composeSchema)
-  expect(validate(file), JSON.stringify(validate.errors, undefined, 1)).toBe(true)
-  expect(validate({ services: { a: { image: 'a', contianer_name: 'b' } } })).toBe(false)
-  expect(validate({ services: { a: { image: 'a', environment: { PORT: 1 } } } })).toBe(false)
-})
-
-test('Compose itself accepts it, if it is installed', async () => {
-  const compose = await dockerCompose()
-  for (const profile of compose === undefined ? [] : ['single', 'ship', 'demo']) {
-    const [command = '', ...args] = compose ?? []
-    await runCommand(command, [...args, '-f', composePath, '--profile', profile, 'config', '--quiet'])
-  }
-})
 
 test('everything that is referenced exists, and everything that exists is referenced', () => {
   const used = { networks: new Set<string>(), volumes: new Set<string>(), grants: new Set<string>() }

@@ -8,7 +8,7 @@ import { projectFolder } from './setup/project-folder.ts'
 import { startCli, startProcess } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
 import { temporaryFolder } from './setup/temp.ts'
-import { knownDirectives, parseUnit } from './systemd/unit-file.ts'
+import { parseUnit } from './systemd/unit-file.ts'
 
 const text = readFileSync(join(projectFolder, 'config/systemd/shieldlog.service'), 'utf8')
 const unit = parseUnit(text)
@@ -22,31 +22,6 @@ function environmentIn(credentials: string): Record<string, string> {
   const routes = valuesOf('Environment').map((route) => route.replaceAll('%d', () => credentials).split('='))
   return Object.fromEntries(routes) as Record<string, string>
 }
-
-test('the unit has only settings that systemd knows', () => {
-  expect([...unit.keys()]).toEqual(['Unit', 'Service', 'Install'])
-  for (const [section, directives] of unit)
-    for (const [name] of directives) expect(knownDirectives[section]?.split(/\s+/), section).toContain(name)
-  const once = service
-    .map(([name]) => name)
-    .filter((name) => !['Environment', 'SystemCallFilter'].includes(name))
-  expect(new Set(once).size).toBe(once.length)
-})
-
-test.each([
-  ['DynamicUser', 'yes'],
-  ['NoNewPrivileges', 'yes'],
-  ['CapabilityBoundingSet', ''],
-  ['ProtectSystem', 'strict'],
-  ['ProtectHome', 'yes'],
-  ['PrivateTmp', 'yes'],
-  ['PrivateDevices', 'yes'],
-  ['RestrictSUIDSGID', 'yes'],
-  ['StateDirectory', 'shieldlog'],
-  ['TimeoutStopSec', '15'],
-  ['MemoryMax', '512M'],
-  ['Restart', 'on-failure'],
-])('%s=%s', (name, value) => expect(valuesOf(name)).toEqual([value]))
 
 test('permanent errors are not followed by a restart', () => {
   const codes = valuesOf('RestartPreventExitStatus')[0]?.split(' ').map(Number)

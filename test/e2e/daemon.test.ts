@@ -41,21 +41,15 @@ test('live traffic arrives in files, and SIGTERM ends the daemon', async () => {
   expect(next.stdout()).toBe('')
 })
 
-test('SIGTERM ends it while a sink hangs', async () => {
+test.each(['the sink', 'the API'])('SIGTERM ends it while %s hangs', async (what) => {
   const siem = await receiver()
   siem.answer(() => 'hang')
   const place = await workplace({ days: 50 }, { server })
   place.configure({ sinks: [{ name: 'siem', type: 'http', url: siem.url, timeoutSeconds: 600 }] })
+  if (what === 'the API') place.simulator.fail({ times: Infinity, fault: faults.hang() })
+  const asked = what === 'the API' ? place.simulator.requests : siem.got
   const child = place.start(['run'])
-  await waitFor(() => siem.got.length > 0, { what: () => `a request: ${child.stderr()}` })
-  await stopped(child)
-})
-
-test('SIGTERM ends it while the API hangs', async () => {
-  const place = await workplace({ days: 50 }, { server })
-  place.simulator.fail({ times: Infinity, fault: faults.hang() })
-  const child = place.start(['run'])
-  await waitFor(() => place.simulator.requests.length > 0, { what: () => `a request: ${child.stderr()}` })
+  await waitFor(() => asked.length > 0, { what: () => `a request: ${child.stderr()}` })
   await stopped(child)
 })
 

@@ -13,24 +13,6 @@ const today = readableDays()[2]
 
 // Where nobody may mount, the limit of a file's size is the real disk that says no.
 if (mayMount) {
-  test('run --once stops on a full disk, reports it, and continues when there is space', async () => {
-    const disk = smallDisk(16, 400_000)
-    const place = await workplace({ days: { [today]: 3000 }, pageSize: 100, zones: [zone] })
-    const events = join(disk.folder, 'events')
-    place.configure({ zones: [zone], sinks: [{ name: 'archive', type: 'file', path: events }] })
-    const full = await place.once()
-    expect(full.code, full.stderr).toBe(1)
-    expect(full.stderr).toMatch(/not read to the end: .*no space is left/)
-    const before = compareFiles(events, place.simulator, [zone], [today])
-    expect(before).toMatchObject({ repeated: 0, strange: 0 })
-    expect(before.lines).toBeGreaterThan(0)
-    expect(before.missing).toBeGreaterThan(0)
-    disk.makeRoom()
-    const ended = await place.once()
-    expect(ended.code, ended.stderr).toBe(0)
-    expect(compareFiles(events, place.simulator, [zone], [today])).toEqual(exactly(3000))
-  })
-
   test('a daemon reports a full disk, and continues by itself when there is space', async () => {
     const fast = todayAt(12, 5)
     const disk = smallDisk(16, 400_000)

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { told } from '../commands/backfilling.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { receiver, type Receiver } from './receiver.ts'
@@ -10,11 +9,6 @@ interface Shipped {
   readonly id: string
   readonly zone: { readonly id: number }
   readonly time: string
-}
-
-interface DeadLetter {
-  readonly id: string
-  readonly answer: string
 }
 
 function keyOf(line: string): string {
@@ -55,20 +49,6 @@ function compareTaken({ taken }: Receiver, { simulator }: Workplace) {
   return compare(taken.map(keyOf), keysOf(simulator, zones, readableDays()))
 }
 
-test('a receiver that is down for a while loses nothing', async () => {
-  const siem = await receiver()
-  const place = await httpPlace(siem, 200)
-  siem.answer((_got, index) => ({ status: index >= 5 && index < 11 ? 503 : 200 }))
-  const ended = await place.once()
-  expect(ended.code, ended.stderr).toBe(0)
-  expect(compareTaken(siem, place)).toMatchObject({ missing: 0, strange: 0 })
-  expect(siem.got.length).toBeGreaterThan((zones.length * 3 * 200) / 40)
-  expectHonest(siem)
-  const asked = siem.got.length
-  expect((await place.once()).code).toBe(0)
-  expect(siem.got.length).toBe(asked)
-})
-
 test('what a killed process had sent is sent again with the same id and bytes', async () => {
   const siem = await receiver()
   const place = await httpPlace(siem, 200)
@@ -82,34 +62,6 @@ test('what a killed process had sent is sent again with the same id and bytes', 
   expect(comparison).toMatchObject({ missing: 0, strange: 0 })
   // Else no kill came between a delivery and its commit, and nothing was tried here.
   expect(comparison.repeated).toBeGreaterThan(0)
-  expectHonest(siem)
-})
-
-test('an event that the receiver never accepts becomes a dead letter; the others arrive', async () => {
-  const siem = await receiver()
-  const place = await httpPlace(siem, 100)
-  const [first, second] = readableDays()
-  const poison = [
-    place.simulator.entries(101, first)[57]!.logId,
-    place.simulator.entries(102, second)[3]!.logId,
-  ]
-  siem.answer(({ text }) => {
-    if (poison.some((id) => text.includes(id))) return { status: 400, body: 'no such field' }
-    return { status: 200 }
-  })
-  const ended = await place.once()
-  expect(ended.code, ended.stderr).toBe(1)
-  expect(ended.stderr).toMatch(/2 events were refused/)
-  expect(compareTaken(siem, place)).toMatchObject({ missing: poison.length, strange: 0 })
-  const listed = await told(place, 'dead-letters', 'list', '--json')
-  const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
-  expect(deadLetters.map(({ id }) => id).sort()).toEqual(poison.toSorted())
-  for (const { answer } of deadLetters) expect(answer).toContain('no such field')
-  // They stay dead letters: nobody asks again, and nothing fails any more.
-  const asked = siem.got.length
-  const again = await place.once()
-  expect(again.code, again.stderr).toBe(0)
-  expect(siem.got.length).toBe(asked)
   expectHonest(siem)
 })
 

@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { isLong } from './crash-matrix.ts'
-import { compareFiles, exactly, keysOf, partsBelow } from './shipped.ts'
-import { endOf, readableDays, workplace, zones, type Workplace } from './workplace.ts'
+import { compareFiles, exactly } from './shipped.ts'
+import { readableDays, workplace, zones, type Workplace } from './workplace.ts'
 
 const kills = isLong ? 40 : 8
 
@@ -45,36 +44,4 @@ test(`${kills} kills at any moment, then a run to the end: each event once`, asy
   expect(last.code, last.stderr).toBe(0)
   const whole = zones.length * (days.length * 1500 + 9)
   expect(compareFiles(events, simulator, zones, days), moments.join(' ')).toEqual(exactly(whole))
-})
-
-test('kills of a daemon that rotates and compresses: each event once', async () => {
-  // A closed part is compressed a minute later: on this clock in a second.
-  const fast = todayAt(12, 60)
-  const clock = createShiftedClock(fast)
-  const live = { ratePerSecond: 3 }
-  const place = await workplace({ zones: [101], days: 300, pageSize: 100, clock, live })
-  const { simulator, events } = place
-  const rotate = { maxBytes: 40_000 }
-  place.configure({
-    zones: [101],
-    poll: { everySeconds: 5 },
-    server: { port: 0 },
-    sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }],
-  })
-  const compressed = () => partsBelow(events).filter((part) => part.endsWith('.gz')).length
-  for (let index = 0; index < (isLong ? 5 : 3); index++) {
-    const child = place.entry(clockArguments(fast))
-    const before = compressed()
-    await waitFor(() => compressed() > before + randomInt(0, 3), {
-      what: () => `a compressed part: ${child.stderr()}`,
-      everyMs: 1,
-    })
-    expect(await child.kill()).toMatchObject({ signal: 'SIGKILL' })
-  }
-  simulator.set({ live: { ratePerSecond: 0 } })
-  const last = await endOf(place.entry(['--once', ...clockArguments(fast)]))
-  expect(last.code, last.stderr).toBe(0)
-  const days = readableDays()
-  const whole = keysOf(simulator, [101], days).length
-  expect(compareFiles(events, simulator, [101], days)).toEqual(exactly(whole))
 })

@@ -1,7 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { executeWith } from '../commands/workshop.ts'
 import { compareFiles, exactly, linesBelow } from './shipped.ts'
 import { readableDays, workplace, zones, type Ended } from './workplace.ts'
 
@@ -41,27 +40,4 @@ test('ships every event once, then nothing, then exactly the late and new events
   expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole + added))
   const fresh = linesBelow(events).filter(({ key }) => !before.has(key))
   expect(fresh).toHaveLength(added)
-})
-
-/** Each value at least once; how a pump reads all their combinations is shown by its model. */
-const listings = [
-  { order: 'oldest-first', lastToken: 'empty', firstPage: 'omit', tokens: 'position' },
-  { order: 'newest-first', lastToken: 'null', firstPage: 'empty', tokens: 'anchor' },
-  { order: 'unordered', lastToken: 'repeated', firstPage: 'start', tokens: 'snapshot' },
-  { order: 'oldest-first', lastToken: 'real', firstPage: 'empty', tokens: 'snapshot' },
-] as const
-
-// Within this process: what a process of its own adds is shown above.
-describe('any kind of listing', () => {
-  test.for(listings)('$order, last token $lastToken, first page $firstPage, $tokens', async (listing) => {
-    const days = readableDays()
-    const place = await workplace({ ...listing, days: 150, pageSize: 40 }, { log: { level: 'error' } })
-    const { simulator, events } = place
-    expectDone(await executeWith(place.configFile, ['run', '--once']))
-    const whole = zones.length * days.length * 150
-    expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole))
-    const added = arrive(simulator, days)
-    expectDone(await executeWith(place.configFile, ['run', '--once']))
-    expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole + added))
-  })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import type { TestProcess } from '../setup/processes.ts'
@@ -92,22 +92,4 @@ describe.concurrent('a quiet stream with a confirmed ordering', () => {
     const whole = simulator.count(zone, today)
     expect(compareFiles(events, simulator, [zone], [today])).toEqual(exactly(whole))
   })
-})
-
-test('a listing without an ordering is read at its limited pace', async () => {
-  const latencyMs = 10
-  const pages = 30
-  const place = await quietPlace({ order: 'unordered', pages, latencyMs })
-  const { simulator } = place
-  const child = place.entry(clockArguments(evening))
-  const begins = () => simulator.requests.filter(({ token }) => token === undefined).map(({ at }) => at)
-  await waitFor(() => begins().length >= 4, { what: () => `scans: ${child.stderr()}` })
-  simulator.append(zone, today, 5)
-  await shippedAll(place, child)
-  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  const times = begins()
-  const shortest = Math.min(...times.slice(1).map((at, index) => at - times[index]!))
-  // Each scan took at least the latency of its pages; the next one begins five times as long after its beginning.
-  expect(shortest).toBeGreaterThanOrEqual(5 * pages * latencyMs)
-  expect(eventsOf(child, 'ScanCompleted').every(({ kind }) => kind === 'full')).toBe(true)
 })

@@ -13,15 +13,3 @@ export function parseUnit(text: string): Map<string, readonly (readonly [name: s
   }
   return sections
 }
-
-/** What each section may say, as far as this project says it: a word that is misspelt is ignored by systemd with a warning. */
-export const knownDirectives: Readonly<Record<string, string>> = {
-  Unit: 'Description Documentation Wants After',
-  Service: `Type ExecStart ExecReload Environment LoadCredential TimeoutStopSec MemoryMax Restart RestartSec RestartPreventExitStatus
-    DynamicUser User UMask StateDirectory StateDirectoryMode WorkingDirectory NoNewPrivileges CapabilityBoundingSet
-    AmbientCapabilities ProtectSystem ProtectHome PrivateTmp PrivateDevices PrivateUsers ProtectClock
-    ProtectControlGroups ProtectHostname ProtectKernelLogs ProtectKernelModules ProtectKernelTunables ProtectProc
-    RestrictNamespaces RestrictRealtime RestrictSUIDSGID LockPersonality RemoveIPC RestrictAddressFamilies
-    SystemCallArchitectures SystemCallFilter SystemCallErrorNumber`,
-  Install: 'WantedBy',
-}
