@@ -69,36 +69,3 @@ describe.skipIf(!redisServerAvailable())('two sinks over Redis, one of which han
     await second.kill('SIGTERM')
   })
 })
-
-describe.skipIf(!redisServerAvailable())('a zone that fails over Redis', () => {
-  it('does not delay others while it backs off, and is counted as delayed', async () => {
-    const { place, start } = await fleet({
-      simulator: { days: eventsPerDay },
-      settings: { poll: { everySeconds: 1 } },
-    })
-    const [failing, ...others] = fleetZones
-    place.simulator.fail({
-      match: { zone: failing },
-      times: Infinity,
-      fault: faults.status({ status: 500 }),
-    })
-    const process = start('all', 'one')
-    const probe = await process.probe()
-    const jobs = async (state: string) =>
-      [...(await probe.metric('queue_jobs'))]
-        .filter(([labels]) => labels.endsWith(`priority="live",state="${state}"`))
-        .reduce((sum, [, count]) => sum + count, 0)
-    await waitFor(async () => (await jobs('delayed')) === 3, {
-      what: 'three streams that back off',
-    })
-    const polls = async () => {
-      const pages = await probe.metric('pages_fetched_total')
-      return others.map((zone) => pages.get(`zone="${zone}",sink="archive"`) ?? 0)
-    }
-    await waitFor(async () => (await polls()).every((pages) => pages >= 6), {
-      what: 'three days and three more polls of each other zone',
-    })
-    expect(linesBelow(place.events)).toHaveLength(others.length * 3 * eventsPerDay)
-    await process.kill('SIGTERM')
-  })
-})
