@@ -4,7 +4,6 @@ import { waitFor } from '../setup/wait-for.ts'
 import { fleet, fleetZones } from './fleet.ts'
 import { receiver } from './receiver.ts'
 import { linesBelow } from './shipped.ts'
-import * as faults from '../simulator/faults.ts'
 
 const eventsPerDay = 20
 const whole = fleetZones.length * 3 * eventsPerDay
