@@ -238,7 +238,7 @@ function secondsText(enumeration: 'Timeframe' | 'BlockTime', member: Member): st
 function answerRow(response: RateLimitRule['errorResponse']): Row[] {
   const { statusCode, message = '' } = response ?? {}
   if (message === null || message === '') return []
-  return [['answer', `${memberText('HttpStatusCode', statusCode)}: ${message}`]]
+  return [['answer', `${statusCode ?? '-'}: ${message}`]]
 }
 
 function optional(label: string, text: string | null | undefined): Row[] {

@@ -52,29 +52,6 @@ export const enumerations: Readonly<Record<string, string>> = {
     '30 ForThirtySeconds, 60 ForOneMinute, 300 ForFiveMinutes, 900 ForFifteenMinutes, 1800 ForThirtyMinutes, 3600 ForOneHour',
 }
 
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
-
-/** HttpStatusCode; its names are the standard reason names. */
-export const statusCodes = [
-  ...range(100, 103),
-  ...range(200, 208),
-  226,
-  ...range(300, 308),
-  ...range(400, 417),
-  421,
-  422,
-  423,
-  424,
-  426,
-  428,
-  429,
-  431,
-  451,
-  ...range(500, 508),
-  510,
-  511,
-]
-
 const operations = [
   'PATCH /shield/rate-limit/{id}',
   'GET /mc/apps/{appId}/volumes',

@@ -160,9 +160,9 @@ export const interfaceRows: readonly InterfaceRow[] = [
   ...['CounterKeyType', 'Timeframe', 'BlockTime'].map(enumerationRow),
   {
     item: 'HttpStatusCode',
-    use: 'named, others are kept',
-    code: `${shield}/rules/enumerations.ts`,
-    test: 'test/docs/interface.test.ts',
+    use: 'any number is kept and shown',
+    ...rules,
+    word: 'statusCode',
   },
   answerRow('rate-limit update 200 RateLimitRule', 'the rule, or an error in its body', outcomes, 'updated'),
   answerRow('rate-limit update 202 AcceptedResult', 'read by its body', outcomes, 'accepted'),

@@ -1,155 +1,36 @@
-/** HttpStatusCode of the interface: the standard reason name of each status, written as one word. */
-const httpStatusCodes = {
-  100: 'Continue',
-  101: 'SwitchingProtocols',
-  102: 'Processing',
-  103: 'EarlyHints',
-  200: 'OK',
-  201: 'Created',
-  202: 'Accepted',
-  203: 'NonAuthoritativeInformation',
-  204: 'NoContent',
-  205: 'ResetContent',
-  206: 'PartialContent',
-  207: 'MultiStatus',
-  208: 'AlreadyReported',
-  226: 'IMUsed',
-  300: 'MultipleChoices',
-  301: 'MovedPermanently',
-  302: 'Found',
-  303: 'SeeOther',
-  304: 'NotModified',
-  305: 'UseProxy',
-  306: 'Unused',
-  307: 'TemporaryRedirect',
-  308: 'PermanentRedirect',
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  402: 'PaymentRequired',
-  403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  406: 'NotAcceptable',
-  407: 'ProxyAuthenticationRequired',
-  408: 'RequestTimeout',
-  409: 'Conflict',
-  410: 'Gone',
-  411: 'LengthRequired',
-  412: 'PreconditionFailed',
-  413: 'ContentTooLarge',
-  414: 'URITooLong',
-  415: 'UnsupportedMediaType',
-  416: 'RangeNotSatisfiable',
-  417: 'ExpectationFailed',
-  421: 'MisdirectedRequest',
-  422: 'UnprocessableContent',
-  423: 'Locked',
-  424: 'FailedDependency',
-  426: 'UpgradeRequired',
-  428: 'PreconditionRequired',
-  429: 'TooManyRequests',
-  431: 'RequestHeaderFieldsTooLarge',
-  451: 'UnavailableForLegalReasons',
-  500: 'InternalServerError',
-  501: 'NotImplemented',
-  502: 'BadGateway',
-  503: 'ServiceUnavailable',
-  504: 'GatewayTimeout',
-  505: 'HTTPVersionNotSupported',
-  506: 'VariantAlsoNegotiates',
-  507: 'InsufficientStorage',
-  508: 'LoopDetected',
-  510: 'NotExtended',
-  511: 'NetworkAuthenticationRequired',
-} as const
-
-/** The enumerations of the rate-limit operation: the name of each number that is sent or returned. */
-export const enumerations = {
-  ActionType: { 1: 'RateLimit', 2: 'Log', 3: 'Challenge' },
-  OperatorType: {
-    0: 'BEGINSWITH',
-    1: 'ENDSWITH',
-    2: 'CONTAINS',
-    3: 'CONTAINSWORD',
-    4: 'STRMATCH',
-    5: 'EQ',
-    6: 'GE',
-    7: 'GT',
-    8: 'LE',
-    9: 'LT',
-    12: 'WITHIN',
-    14: 'RX',
-    15: 'STREQ',
-    17: 'DETECTSQLI',
-    18: 'DETECTXSS',
-  },
-  SeverityType: { 0: 'NOTICE', 1: 'WARNING', 2: 'CRITICAL' },
-  TransformationType: {
-    1: 'CMDLINE',
-    2: 'COMPRESSWHITESPACE',
-    3: 'CSSDECODE',
-    4: 'HEXENCODE',
-    5: 'HTMLENTITYDECODE',
-    6: 'JSDECODE',
-    7: 'LENGTH',
-    8: 'LOWERCASE',
-    9: 'MD5',
-    10: 'NORMALIZEPATH',
-    11: 'NORMALISEPATH',
-    12: 'NORMALIZEPATHWIN',
-    13: 'NORMALISEPATHWIN',
-    14: 'REMOVECOMMENTS',
-    15: 'REMOVENULLS',
-    16: 'REMOVEWHITESPACE',
-    17: 'REPLACECOMMENTS',
-    18: 'SHA1',
-    19: 'URLDECODE',
-    20: 'URLDECODEUNI',
-    21: 'UTF8TOUNICODE',
-  },
-  CounterKeyType: {
-    0: 'IP',
-    1: 'Host',
-    2: 'Country',
-    3: 'City',
-    4: 'ASN',
-    5: 'Organization',
-    6: 'JA4',
-    7: 'IP_JA4',
-  },
-  Timeframe: {
-    1: 'PerSecond',
-    10: 'PerTenSeconds',
-    60: 'PerOneMinute',
-    300: 'PerFiveMinutes',
-    900: 'PerFifteenMinutes',
-    3600: 'PerOneHour',
-  },
-  BlockTime: {
-    30: 'ForThirtySeconds',
-    60: 'ForOneMinute',
-    300: 'ForFiveMinutes',
-    900: 'ForFifteenMinutes',
-    1800: 'ForThirtyMinutes',
-    3600: 'ForOneHour',
-  },
-  HttpStatusCode: httpStatusCodes,
-} as const satisfies Record<string, Readonly<Record<number, string>>>
-
-export type Enumeration = keyof typeof enumerations
-
-/** The numbers and names of an enumeration, in the order of the numbers. */
-export function membersOf(enumeration: Enumeration): { readonly number: number; readonly name: string }[] {
-  return Object.entries(enumerations[enumeration]).map(([number, name]) => ({ number: Number(number), name }))
+/** The enumerations of the rate-limit operation, as the interface lists them: each number with its name. */
+const listed = {
+  ActionType: '1 RateLimit, 2 Log, 3 Challenge',
+  OperatorType:
+    '0 BEGINSWITH, 1 ENDSWITH, 2 CONTAINS, 3 CONTAINSWORD, 4 STRMATCH, 5 EQ, 6 GE, 7 GT, 8 LE, 9 LT, ' +
+    '12 WITHIN, 14 RX, 15 STREQ, 17 DETECTSQLI, 18 DETECTXSS',
+  SeverityType: '0 NOTICE, 1 WARNING, 2 CRITICAL',
+  TransformationType:
+    '1 CMDLINE, 2 COMPRESSWHITESPACE, 3 CSSDECODE, 4 HEXENCODE, 5 HTMLENTITYDECODE, 6 JSDECODE, 7 LENGTH, ' +
+    '8 LOWERCASE, 9 MD5, 10 NORMALIZEPATH, 11 NORMALISEPATH, 12 NORMALIZEPATHWIN, 13 NORMALISEPATHWIN, ' +
+    '14 REMOVECOMMENTS, 15 REMOVENULLS, 16 REMOVEWHITESPACE, 17 REPLACECOMMENTS, 18 SHA1, 19 URLDECODE, ' +
+    '20 URLDECODEUNI, 21 UTF8TOUNICODE',
+  CounterKeyType: '0 IP, 1 Host, 2 Country, 3 City, 4 ASN, 5 Organization, 6 JA4, 7 IP_JA4',
+  Timeframe:
+    '1 PerSecond, 10 PerTenSeconds, 60 PerOneMinute, 300 PerFiveMinutes, 900 PerFifteenMinutes, 3600 PerOneHour',
+  BlockTime:
+    '30 ForThirtySeconds, 60 ForOneMinute, 300 ForFiveMinutes, 900 ForFifteenMinutes, ' +
+    '1800 ForThirtyMinutes, 3600 ForOneHour',
 }
 
-export function nameOf(enumeration: Enumeration, number: number): string | undefined {
-  return membersOf(enumeration).find((member) => member.number === number)?.name
-}
+export type Enumeration = keyof typeof listed
 
 /** `1 RateLimit, 2 Log, 3 Challenge`. */
 export function membersText(enumeration: Enumeration): string {
-  return membersOf(enumeration)
-    .map(({ number, name }) => `${number} ${name}`)
-    .join(', ')
+  return listed[enumeration]
+}
+
+/** The numbers of an enumeration by name. */
+export function membersOf(enumeration: Enumeration): ReadonlyMap<string, number> {
+  const members = listed[enumeration].split(', ').map((member) => member.split(' '))
+  return new Map(members.map(([number, name = '']) => [name, Number(number)]))
+}
+
+export function nameOf(enumeration: Enumeration, number: number): string | undefined {
+  return [...membersOf(enumeration)].find(([, member]) => member === number)?.[0]
 }
