@@ -6,7 +6,7 @@ import { wholeNumber, chooseAccount } from './options.ts'
 import { exitCodes, type Io, UsageError } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { jsonResult, paintFor } from './terminal/text.ts'
+import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 import {
   errorsInUpdate,
   rateLimitRequest,
@@ -16,10 +16,11 @@ import {
 } from '../shield/rate-limit.ts'
 import { rateLimitUpdateJsonSchema } from '../shield/rules/update.ts'
 import { openWork } from '../assemble/work.ts'
-import { nameOf } from '../shield/rules/enumerations.ts'
-import type { NotShown, RateLimitRule } from '../shield/rules/rule.ts'
+import { nameOf, type Enumeration } from '../shield/rules/enumerations.ts'
+import type { NotShown } from '../shield/rules/rule.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../config/source.ts'
+import { isObject } from '../domain/text/json.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
 
 interface UpdateOptions {
@@ -112,12 +113,8 @@ function showOutcome(result: RateLimitOutcome, json: boolean, io: Io): void {
   const answer = isAccepted ? result.answer : result.rule
   if (json) io.stdout.write(jsonResult(answer))
   else {
-    const { width } = paintFor(io.stdout)
-    const isPiped = io.stdout.isTTY !== true
-    const lines = isAccepted
-      ? tableOf(acceptedRows(result.answer), width, isPiped)
-      : ruleLines(result.rule, width, isPiped)
-    io.stdout.write(`${lines.join('\n')}\n`)
+    const shown = isAccepted ? { answer: 'accepted', ...result.answer } : result.rule
+    io.stdout.write(`${ruleLines(shown, paintFor(io.stdout)).join('\n')}\n`)
   }
   const notes = isAccepted ? [acceptedNote] : notShownLines(result.notShown)
   for (const note of notes) io.stderr.write(`${note}\n`)
@@ -127,127 +124,57 @@ const acceptedNote =
   'The API accepted the update without returning the rule, so what became of it is not known. ' +
   'Look at the rule in the dashboard of bunny.net (Shield, rate limiting).'
 
-function acceptedRows(answer: object): (readonly [string, string])[] {
-  const rows = Object.entries(answer).map(([name, value]) => [name, JSON.stringify(value)] as const)
-  return [['answer', 'accepted'], ...rows]
-}
-
 function ruleId(text: string): number {
   const id = wholeNumber(text)
   if (id <= 2_147_483_647) return id
   throw new InvalidArgumentError('the id of a rule is at most 2147483647.')
 }
 
-type Row = readonly [label: string, text: string]
-type Configuration = NonNullable<RateLimitRule['ruleConfiguration']>
-type Condition = Pick<
-  Configuration,
-  'variableTypes' | 'operatorType' | 'value' | 'isNegated' | 'isRegexVariable'
->
-type Member = string | number | null | undefined
-
 const narrowest = 30
 
-/** The rule as a table: a row a line, and on a terminal as many lines as the text of a row needs. */
-export function ruleLines(rule: RateLimitRule, width: number, isPiped: boolean): string[] {
-  return tableOf(rowsOf(rule), width, isPiped)
+/**
+ * What the API answered, a field a row, named as in the file (those of ruleConfiguration without that word); what has no
+ * value is left out. On a terminal a text that does not fit continues on the next line.
+ */
+export function ruleLines(answer: object, { width, isPiped }: Paint): string[] {
+  const rows = fieldsOf(answer).map(([name, text]) => [printable(name), printable(text, 10_000)] as const)
+  const labelWidth = widestOf(rows.map(([name]) => name)) + 2
+  const room = isPiped ? Infinity : Math.max(narrowest, width - 1 - labelWidth)
+  return rows.flatMap(([name, text]) =>
+    wrapPlain(text, room).map((part, index) => `${pad(index === 0 ? name : '', labelWidth)}${part}`),
+  )
 }
 
-/** Labels and texts in two columns. Escapes the texts; a text that does not fit continues on the next line. */
-function tableOf(rows: readonly Row[], width: number, isPiped: boolean): string[] {
-  const labelWidth = widestOf(rows.map(([label]) => printable(label))) + 2
-  return rows.flatMap(([label, text]) => {
-    const shown = printable(text, isPiped ? Infinity : undefined)
-    const room = Math.max(narrowest, width - 1 - labelWidth)
-    const parts = isPiped ? [shown] : wrapPlain(shown, room)
-    return parts.map((part, index) =>
-      `${pad(index === 0 ? printable(label) : '', labelWidth)}${part}`.trimEnd(),
-    )
+/** The fields of an object and of the objects in it. `ruleJson` repeats the configuration as text: only --json prints it. */
+function fieldsOf(value: object, path = ''): (readonly [name: string, text: string])[] {
+  return Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
+    if (member === null || member === undefined || key === 'ruleJson') return []
+    const name = path === '' ? key : `${path}.${key}`
+    if (isObject(member)) return fieldsOf(member, key === 'ruleConfiguration' ? '' : name)
+    if (Array.isArray(member) && member.every(isObject))
+      return member.flatMap((each, index) => fieldsOf(each, `${name}[${index}]`))
+    return [[name, memberText(key, member)] as const]
   })
 }
 
-function rowsOf(rule: RateLimitRule): Row[] {
-  // `ruleJson` repeats the configuration as text: only --json prints it.
-  const { id, shieldZoneId, userId, ruleName, ruleDescription, ruleJson: _, ...more } = rule
-  const { ruleConfiguration, errorResponse, ...others } = more
-  return [
-    ['rule', String(id)],
-    ['zone', String(shieldZoneId ?? '-')],
-    ['name', ruleName ?? '-'],
-    ['description', ruleDescription ?? '-'],
-    ...(ruleConfiguration ? configurationRows(ruleConfiguration) : [['condition', '-'] as const]),
-    ...optional('user', userId),
-    ...answerRow(errorResponse),
-    ...otherRows(others),
-  ]
+/** Fields whose numbers have names. */
+const fields: Readonly<Record<string, Enumeration | undefined>> = {
+  actionType: 'ActionType',
+  operatorType: 'OperatorType',
+  severityType: 'SeverityType',
+  transformationTypes: 'TransformationType',
+  counterKeyType: 'CounterKeyType',
+  timeframe: 'Timeframe',
+  blockTime: 'BlockTime',
 }
 
-function configurationRows(configuration: Configuration): Row[] {
-  const { actionType, severityType, requestCount, counterKeyType, timeframe, blockTime, ...more } =
-    configuration
-  const { transformationTypes, chainedRuleConditions, ...rest } = more
-  const {
-    variableTypes: _v,
-    operatorType: _o,
-    value: _t,
-    isNegated: _n,
-    isRegexVariable: _r,
-    ...others
-  } = rest
-  const steps = (transformationTypes ?? []).map((step) => memberText('TransformationType', step))
-  return [
-    ['condition', conditionText(configuration)],
-    ...(chainedRuleConditions ?? []).map((each): Row => ['and', conditionText(each)]),
-    ['transformations', steps.length === 0 ? '-' : steps.join(', ')],
-    [
-      'limit',
-      `${requestCount ?? '-'} requests in ${secondsText('Timeframe', timeframe)}, ` +
-        `counted by ${memberText('CounterKeyType', counterKeyType)}`,
-    ],
-    ['action', memberText('ActionType', actionType)],
-    ['block time', secondsText('BlockTime', blockTime)],
-    ['severity', memberText('SeverityType', severityType)],
-    ...otherRows(others),
-  ]
-}
-
-/** `not REQUEST_HEADERS: User-Agent RX "curl.*"`. */
-function conditionText(condition: Condition): string {
-  const { variableTypes, operatorType, value, isNegated, isRegexVariable } = condition
-  const looked = Object.entries(variableTypes ?? {}).map(([name, part]) =>
-    part === '' ? name : `${name}: ${typeof part === 'string' ? part : jsonOf(part)}`,
-  )
-  const what = `${looked.join(', ') || '-'}${isRegexVariable === true ? ' (as regular expressions)' : ''}`
-  const compared = value === null || value === undefined ? '' : ` ${JSON.stringify(value)}`
-  return `${isNegated === true ? 'not ' : ''}${what} ${memberText('OperatorType', operatorType)}${compared}`
-}
-
-function memberText(enumeration: Parameters<typeof nameOf>[0], member: Member): string {
-  if (member === null || member === undefined) return '-'
-  if (typeof member === 'string') return member
-  return nameOf(enumeration, member) ?? `${member} (not a known ${enumeration})`
-}
-
-function secondsText(enumeration: 'Timeframe' | 'BlockTime', member: Member): string {
-  if (typeof member !== 'number') return member ?? '-'
-  const name = nameOf(enumeration, member)
-  return `${member} s${name === undefined ? '' : ` (${name})`}`
-}
-
-/** What the API says about its own answer. */
-function answerRow(response: RateLimitRule['errorResponse']): Row[] {
-  const { statusCode, message = '' } = response ?? {}
-  if (message === null || message === '') return []
-  return [['answer', `${statusCode ?? '-'}: ${message}`]]
-}
-
-function optional(label: string, text: string | null | undefined): Row[] {
-  return text === null || text === undefined || text === '' ? [] : [[label, text]]
-}
-
-/** Fields that are not known yet. */
-function otherRows(fields: Readonly<Record<string, unknown>>): Row[] {
-  return Object.entries(fields).map(([name, value]) => [name, jsonOf(value)])
+/** `10 PerTenSeconds`. */
+function memberText(key: string, member: unknown): string {
+  const enumeration = fields[key]
+  if (Array.isArray(member)) return member.map((each: unknown) => memberText(key, each)).join(', ')
+  if (typeof member === 'number' && enumeration !== undefined)
+    return `${member} ${nameOf(enumeration, member) ?? `(not a known ${enumeration})`}`
+  return typeof member === 'string' && member !== '' ? member : jsonOf(member)
 }
 
 /** What the file asked for and the answer does not show; empty where there is nothing. */

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
 import { topOf, type Top } from '../assemble/look.ts'
 import { messageOf } from '../domain/failure.ts'
-import { printable, cut, pad, widestOf } from '../domain/text/terminal-text.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { atLeastOne, collectNames, chooseZones } from './options.ts'
 import { sourceOf } from './backfill/archive.ts'
 import { exitCodes } from './command.ts'
@@ -11,9 +11,8 @@ import { commandLine, example } from './program-name.ts'
 import { durationText } from '../domain/text/time.ts'
 import { wrapped, paintFor, counted, countText } from './terminal/text.ts'
 import type { Paint } from './terminal/text.ts'
-import { countedBy, type CountedBy } from '../maintenance/read/count-events.ts'
-import { barOf } from './terminal/table.ts'
-import type { CountedRow } from '../maintenance/read/count-events.ts'
+import { countedBy, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
+import { barColumns, table } from './terminal/table.ts'
 
 interface TopOptions {
   readonly by: CountedBy
@@ -44,8 +43,7 @@ export function register({ command, io, exit, load }: Registration): void {
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? {} : { source: sourceOf(config, source) }
       const top = await topOf(work, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)
-      const lines = topLines(top.rows, by, paintFor(io.stdout), io.stdout.isTTY !== true)
-      if (top.events > 0) io.stdout.write(`${lines.join('\n')}\n`)
+      if (top.events > 0) io.stdout.write(`${topLines(top.rows, by, paintFor(io.stdout)).join('\n')}\n`)
       for (const day of top.leftOut)
         io.stderr.write(
           `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
@@ -75,34 +73,26 @@ function sinceArgument(text: string): number {
   throw new InvalidArgumentError('use a number with s, m, h or d, such as 30m or 1h.')
 }
 
-const widestBar = 26
-const narrowestBar = 4
+const barWidth = 20
+const leastText = 8
 const secondTitles: Partial<Record<CountedBy, string>> = { rule: 'what it matches', address: 'from' }
 
 /** A row for each key with its count, and on a terminal a bar; to a pipe the whole texts and plain numbers. */
-export function topLines(
-  rows: readonly CountedRow[],
-  by: CountedBy,
-  paint: Paint,
-  isPiped: boolean,
-): string[] {
-  const second = secondTitles[by]
-  const counts = ['events', ...rows.map(({ count }) => (isPiped ? String(count) : countText(count)))]
-  const keys = [by, ...rows.map(({ key }) => printable(key))]
-  const whats = [second ?? '', ...rows.map(({ what = '' }) => printable(what))]
-  const countWidth = widestOf(counts)
-  const room = isPiped ? Infinity : paint.width - 1 - countWidth - 2 - narrowestBar - 2
-  const keyWidth = Math.min(widestOf(keys), second === undefined ? room : Math.floor(room * 0.55))
-  const whatWidth = second === undefined ? 0 : Math.max(0, Math.min(widestOf(whats), room - keyWidth - 2))
-  const used = keyWidth + (whatWidth > 0 ? whatWidth + 2 : 0) + 2 + countWidth + 2
-  const barWidth = isPiped ? 0 : Math.max(narrowestBar, Math.min(widestBar, paint.width - 1 - used))
+export function topLines(rows: readonly CountedRow[], by: CountedBy, paint: Paint): string[] {
   const most = rows[0]?.count ?? 1
-  const column = (text: string, width: number) => pad(cut(text, width), width)
-  return counts.map((count, index) => {
-    const what = whatWidth > 0 ? `  ${column(whats[index] ?? '', whatWidth)}` : ''
-    const bar = index === 0 ? '' : barOf((rows[index - 1]!.count / most) * barWidth)
-    const line =
-      `${column(keys[index] ?? '', keyWidth)}${what}  ${count.padStart(countWidth)}  ${bar}`.trimEnd()
-    return index === 0 ? paint.dim(line) : line
-  })
+  const title = secondTitles[by]
+  const what = { cells: rows.map((row) => printable(row.what ?? '')), least: leastText }
+  return table(
+    [
+      { title: by, cells: rows.map(({ key }) => printable(key)), least: leastText },
+      ...(title === undefined ? [] : [{ title, ...what }]),
+      { title: 'events', cells: rows.map(({ count }) => paint.count(count)), align: 'right' },
+      ...barColumns(
+        rows.map(({ count }) => count / most),
+        barWidth,
+        paint,
+      ),
+    ],
+    paint,
+  )
 }

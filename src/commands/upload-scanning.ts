@@ -7,11 +7,11 @@ import { collectNames, chooseAccount, chooseZones } from './options.ts'
 import { exitCodes, type Io } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { jsonResult, zoneText, countText, paintFor } from './terminal/text.ts'
+import { jsonResult, zoneText, paintFor } from './terminal/text.ts'
 import type { Paint } from './terminal/text.ts'
 import { openWork } from '../assemble/work.ts'
 import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/upload-scanning.ts'
-import { barOf, columnLines, tableLines, widthOf, type Column } from './terminal/table.ts'
+import { barColumns, table, type Column } from './terminal/table.ts'
 
 interface UploadOptions {
   readonly zone: string[]
@@ -61,17 +61,13 @@ function show(
   { json, isSeveral }: { readonly json: boolean; readonly isSeveral: boolean },
   { stdout }: Io,
 ): void {
-  if (json) {
-    const documents = read.map(({ zone, figures }) => ({ zone: zone.id, ...figures }))
-    if (isSeveral || documents.length > 0) stdout.write(jsonResult(isSeveral ? documents : documents[0]))
-    return
-  }
-  const paint = paintFor(stdout)
-  const lines =
-    stdout.isTTY === true
-      ? read.flatMap((each, index) => [...(index > 0 ? [''] : []), ...uploadLines(each, paint)])
-      : uploadRecords(read)
-  if (read.length > 0) stdout.write(`${lines.join('\n')}\n`)
+  if (read.length === 0 && !(json && isSeveral)) return
+  const documents = read.map(({ zone, figures }) => ({ zone: zone.id, ...figures }))
+  stdout.write(
+    json
+      ? jsonResult(isSeveral ? documents : documents[0])
+      : `${uploadLines(read, paintFor(stdout)).join('\n')}\n`,
+  )
 }
 
 /** Needs a key but no zones: where no zone is configured, any id is accepted. */
@@ -83,60 +79,50 @@ function zonesOf(config: Config, names: readonly string[], account: string | und
   return [...new Set(names)].map((id) => ({ id: Number(id), name: id, account: name }))
 }
 
-const widestBar = 40
-const narrowestBar = 4
-const widestDay = 24
+const barWidth = 20
+const texts = { most: 24, least: 10 }
 
 interface ZoneFigures {
   readonly zone: Pick<Zone, 'id' | 'name'>
   readonly figures: UploadScanningMetrics
 }
 
-/** For a terminal: a line a day with a bar of the scanned files, then the sums. */
-export function uploadLines({ zone, figures }: ZoneFigures, paint: Paint): string[] {
-  const days = uploadDays(figures)
-  const cells = rowsOf(figures, countText)
-  const table = ['day', 'files scanned', 'logged', 'blocked'].map((title, index): Column => ({
-    title,
-    cells: cells.map((row) => row[index] ?? ''),
-    ...(index === 0 ? { most: widestDay } : { align: 'right' }),
-  }))
-  const room = Math.min(widestBar, paint.width - 1 - widthOf(table) - 2)
-  const most = Math.max(1, ...days.map(({ filesScanned = 0 }) => filesScanned))
-  const bars = days.map(({ filesScanned = 0 }) =>
-    room < narrowestBar ? '' : barOf((Math.max(0, filesScanned) / most) * room),
+/** A line a zone and day with a bar of the scanned files, and one with the sums of each zone. */
+export function uploadLines(read: readonly ZoneFigures[], paint: Paint): string[] {
+  const rows = read.flatMap(({ zone: { id, name }, figures }) => {
+    const zone = zoneText(id, name)
+    const days = uploadDays(figures)
+    const most = Math.max(1, ...days.map(({ filesScanned = 0 }) => filesScanned))
+    const { totalFilesScanned, totalLoggedRequests, totalBlockedRequests } = figures
+    return [
+      ...days.map(({ day, filesScanned, loggedRequests, blockedRequests }) => ({
+        texts: [zone, printable(day)],
+        counts: [filesScanned, loggedRequests, blockedRequests],
+        share: Math.max(0, filesScanned ?? 0) / most,
+      })),
+      {
+        texts: [zone, 'total'],
+        counts: [totalFilesScanned, totalLoggedRequests, totalBlockedRequests],
+        share: 0,
+      },
+    ]
+  })
+  const countText = (count: number | null | undefined) =>
+    typeof count === 'number' ? paint.count(count) : '-'
+  return table(
+    [
+      ...['zone', 'day'].map((title, index): Column => {
+        return { title, cells: rows.map((row) => row.texts[index]!), ...texts }
+      }),
+      ...['files scanned', 'logged', 'blocked'].map((title, index): Column => {
+        return { title, cells: rows.map(({ counts }) => countText(counts[index])), align: 'right' }
+      }),
+      ...barColumns(
+        rows.map(({ share }) => share),
+        barWidth,
+        paint,
+      ),
+    ],
+    paint,
   )
-  const { header, rows } = columnLines(table)
-  return [
-    `zone ${zoneText(zone.id, zone.name)}`,
-    paint.dim(header.trimEnd()),
-    ...rows.map((row, index) => `${row}  ${bars[index] ?? ''}`.trimEnd()),
-    ...(days.length === 0 ? ['The API gave no figures by day.'] : []),
-  ]
-}
-
-/** For a pipe: a line a zone and day, and one with the sums of each zone; whole texts and plain numbers. */
-function uploadRecords(zones: readonly ZoneFigures[]): string[] {
-  const records = zones.flatMap(({ zone, figures }) =>
-    rowsOf(figures, String).map((row) => [String(zone.id), ...row]),
-  )
-  return tableLines(['zone', 'day', 'scanned', 'logged', 'blocked'], records)
-}
-
-type Count = number | null | undefined
-type Counts = readonly [scanned: Count, logged: Count, blocked: Count]
-
-/** A row a day, and one with the sums; each begins with the day. */
-function rowsOf(figures: UploadScanningMetrics, text: (count: number) => string): string[][] {
-  const { totalFilesScanned, totalLoggedRequests, totalBlockedRequests } = figures
-  const row = (title: string, counts: Counts) => [
-    title,
-    ...counts.map((count) => (typeof count === 'number' ? text(count) : '-')),
-  ]
-  return [
-    ...uploadDays(figures).map(({ day, filesScanned, loggedRequests, blockedRequests }) =>
-      row(printable(day), [filesScanned, loggedRequests, blockedRequests]),
-    ),
-    row('total', [totalFilesScanned, totalLoggedRequests, totalBlockedRequests]),
-  ]
 }

@@ -9,7 +9,7 @@ import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
 import { jsonResult, paintFor } from './terminal/text.ts'
 import type { AccountZones } from '../discovery/list-zones.ts'
-import { filledTableLines } from './terminal/table.ts'
+import { tableLines } from './terminal/table.ts'
 
 export function register({ command, io, exit, load }: Registration): void {
   command
@@ -98,5 +98,5 @@ export function zoneTable(
     waf === undefined ? '-' : waf ? 'on' : 'off',
     configured ? 'yes' : 'no',
   ])
-  return filledTableLines(titles, cells, { width })
+  return tableLines(titles, cells, { width })
 }

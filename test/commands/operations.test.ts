@@ -25,8 +25,8 @@ describe('rate-limit update', () => {
     const { update, simulator } = await withRule()
     const { code, stdout, stderr } = await update()
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^name +new$/m)
-    expect(stdout).toMatch(/^limit +60 requests in 3600 s \(PerOneHour\), counted by IP$/m)
+    expect(stdout).toMatch(/^ruleName +new$/m)
+    expect(stdout).toMatch(/^timeframe +3600 PerOneHour$/m)
     expect(simulator.rateLimitRule(1)).toMatchObject({
       ruleName: 'new',
       ruleConfiguration: { timeframe: 3600 },
@@ -161,8 +161,9 @@ describe('upload-scanning', () => {
     expect([piped.code, piped.stderr]).toEqual([0, ''])
     const lines = piped.stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(1 + 2 * 29)
-    expect(lines[0]).toMatch(/^zone +day +scanned +logged +blocked$/)
-    for (const line of lines.slice(1)) expect(line).toMatch(/^10[12] +(total|\d{4}-\d\d-\d\d)( +\d+){3}$/)
+    expect(lines[0]).toMatch(/^zone +day +files scanned +logged +blocked$/)
+    for (const line of lines.slice(1))
+      expect(line).toMatch(/^(101 \(shop\)|102) +(total|\d{4}-\d\d-\d\d)( +\d+){3}$/)
     const one = JSON.parse((await execute('upload-scanning', '--zone', '101', '--json')).stdout) as object
     expect(one).toMatchObject({ zone: 101, totalFilesScanned: expect.any(Number) as number })
     const two = await execute('upload-scanning', '--zone', '101,shop,102', '--json')
@@ -179,7 +180,7 @@ describe('upload-scanning', () => {
 })
 
 describe('volumes', () => {
-  test('prints one line per instance to a pipe, and a document with --json', async () => {
+  test('prints one line per volume and instance to a pipe, and a document with --json', async () => {
     const { execute } = await openWorkshopWithApi()
     const piped = await execute('volumes', '--app', 'shop')
     const listed = await execute('volumes', '--app', 'shop', '--json')
@@ -188,7 +189,7 @@ describe('volumes', () => {
       isWhole: boolean
     }
     const instances = items.flatMap(({ volumeInstances }) => volumeInstances).length
-    expect(piped.stdout.trimEnd().split('\n')).toHaveLength(1 + instances)
+    expect(piped.stdout.trimEnd().split('\n')).toHaveLength(1 + items.length + instances)
     expect([piped.code, listed.code, isWhole]).toEqual([0, 0, true])
     expect(piped.stderr).toMatch(
       /^shop: 3 volumes, \d+ instances, \d+ pods?, \d+ containers?, \d+ GB in all\.\n$/,

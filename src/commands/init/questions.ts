@@ -7,7 +7,7 @@ import { cancelled } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 import { programName } from '../program-name.ts'
-import { filledTableLines } from '../terminal/table.ts'
+import { tableLines } from '../terminal/table.ts'
 import { paintFor, wrapped } from '../terminal/text.ts'
 import { literal } from './document.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
@@ -130,7 +130,7 @@ function zoneLines(zones: readonly ListedZone[], width: number): string[] {
     String(pullZone),
     printable(plan),
   ])
-  return filledTableLines(['   zone', 'name', 'hosts', 'pull zone', 'plan'], rows, { indent: '  ', width })
+  return tableLines(['   zone', 'name', 'hosts', 'pull zone', 'plan'], rows, { indent: '  ', width })
 }
 
 /** Asks where events go. */

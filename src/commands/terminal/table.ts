@@ -1,4 +1,5 @@
 import { cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
+import type { Paint } from './text.ts'
 
 /** One column of a table whose cells may be painted. */
 export interface Column {
@@ -7,6 +8,10 @@ export interface Column {
   readonly align?: 'left' | 'right'
   /** The widest that the column becomes; a longer cell is cut. */
   readonly most?: number
+  /** Where the lines are too long, the column shrinks to this width. */
+  readonly least?: number
+  /** Left out where the lines are still too long; the one with the smallest number first. */
+  readonly spare?: number
   /** Called with the padded cell, which it may only colour. */
   readonly paint?: (cell: string, row: number) => string
 }
@@ -20,49 +25,86 @@ export function widthOf(columns: readonly Column[]): number {
   return width
 }
 
-/** The header and a line a row, each as wide as the columns. */
-export function columnLines(columns: readonly Column[]): { header: string; rows: string[] } {
-  const widths = columns.map(columnWidth)
-  const cellOf = (text: string, index: number) => {
-    const width = widths[index] ?? 0
-    return pad(cut(text, width), width, columns[index]?.align)
+/** The header and a line a row: no longer than the terminal if columns can shrink or be left out, whole in a pipe. */
+export function table(columns: readonly Column[], { isPiped, width, dim }: Paint): string[] {
+  // Some terminals wrap in the last column.
+  const shown = isPiped
+    ? columns.map((column) => ({ ...column, most: Infinity }))
+    : fitting(columns, width - 1)
+  const { header, rows } = columnLines(shown)
+  return [dim(header), ...rows]
+}
+
+/** A column of bars, each from 0 to 1 of its width; none in a pipe. */
+export function barColumns(shares: readonly number[], width: number, { isPiped }: Paint): Column[] {
+  return isPiped ? [] : [{ title: '', cells: shares.map((share) => barOf(share * width)), spare: 0 }]
+}
+
+/** The header and a line a row. */
+export function columnLines(shown: readonly Column[]): { header: string; rows: string[] } {
+  const widths = shown.map(columnWidth)
+  const count = Math.max(0, ...shown.map(({ cells }) => cells.length))
+  const line = (cellOf: (column: Column) => string, painted = (_: Column, cell: string) => cell) =>
+    shown
+      .map((column, index) => {
+        const own = widths[index]!
+        return painted(column, pad(cut(cellOf(column), own), own, column.align))
+      })
+      .join(gap)
+      .trimEnd()
+  return {
+    header: line(({ title }) => title),
+    rows: Array.from({ length: count }, (_, row) =>
+      line(
+        ({ cells }) => cells[row] ?? '',
+        ({ paint }, cell) => paint?.(cell, row) ?? cell,
+      ),
+    ),
   }
-  const count = Math.max(0, ...columns.map(({ cells }) => cells.length))
-  const rows = Array.from({ length: count }, (_, row) =>
-    columns
-      .map(({ cells, paint = (cell) => cell }, index) => paint(cellOf(cells[row] ?? '', index), row))
-      .join(gap),
-  )
-  return { header: columns.map(({ title }, index) => cellOf(title, index)).join(gap), rows }
 }
 
-/** The same without columns that would be empty. */
-export function filledTableLines(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-  look?: Parameters<typeof tableLines>[2],
-): string[] {
-  const isFilled = (_: string, index: number) => rows.some((row) => row[index] !== '')
-  return tableLines(
-    titles.filter(isFilled),
-    rows.map((row) => row.filter(isFilled)),
-    look,
-  )
+function fitting(columns: readonly Column[], width: number): readonly Column[] {
+  const over = widthOf(columns) - width
+  if (over <= 0) return columns
+  let room = 0
+  for (const column of columns) room += Math.max(0, columnWidth(column) - leastOf(column))
+  const spares = columns.flatMap(({ spare }) => spare ?? [])
+  if (room >= over || spares.length === 0) return shrunk(columns, over)
+  const gone = columns.findIndex(({ spare }) => spare === Math.min(...spares))
+  return fitting(columns.toSpliced(gone, 1), width)
 }
 
-/** Rows of texts under a header; a line beyond the width is cut with `…`. */
+/** The widest columns shrink first. */
+function shrunk(columns: readonly Column[], over: number): Column[] {
+  const widths = columns.map(columnWidth)
+  for (let left = over; left > 0; left--) {
+    const shrinkable = widths.map((width, index) => (width > leastOf(columns[index]!) ? width : 0))
+    const widest = Math.max(...shrinkable)
+    if (widest === 0) break
+    widths[shrinkable.indexOf(widest)]!--
+  }
+  return columns.map((column, index) => ({ ...column, most: widths[index]! }))
+}
+
+function leastOf({ least = Infinity }: Column): number {
+  return least
+}
+
+function columnWidth({ title, cells, most = Infinity }: Column): number {
+  return Math.min(most, widestOf([title, ...cells]))
+}
+
+/** Texts in columns under a header, without columns that would be empty; a line beyond the width is cut with `…`. */
 export function tableLines(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
   { indent = '', width = Infinity }: { readonly indent?: string; readonly width?: number } = {},
 ): string[] {
-  const columns = titles.map((title, index) => ({ title, cells: rows.map((row) => row[index] ?? '') }))
+  const columns = titles
+    .map((title, index) => ({ title, cells: rows.map((row) => row[index] ?? '') }))
+    .filter(({ cells }) => cells.length === 0 || cells.some((cell) => cell !== ''))
   const { header, rows: lines } = columnLines(columns)
-  return [header, ...lines].map((line) => cut(indent + line.trimEnd(), width))
-}
-
-function columnWidth({ title, cells, most = Infinity }: Column): number {
-  return Math.min(most, widestOf([title, ...cells]))
+  return [header, ...lines].map((line) => cut(indent + line, width))
 }
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']

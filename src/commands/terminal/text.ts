@@ -59,8 +59,13 @@ export function jsonResult(value: unknown): string {
   return `${inertJson(JSON.stringify(value, null, 2))}\n`
 }
 
+/** How an output shows text: its width and its colours. */
 export interface Paint {
   readonly width: number
+  /** Not a terminal: no bars, no cuts, plain digits. */
+  readonly isPiped: boolean
+  /** `182,440`, and in a pipe `182440`. */
+  count(count: number): string
   good(text: string): string
   bad(text: string): string
   warn(text: string): string
@@ -80,8 +85,16 @@ export function paintFor(output: Output): Paint {
   // Some terminals report no size: 0 columns.
   const { columns = 0 } = output
   const terminal = Math.min(widest, Math.max(narrowest, columns === 0 ? usual : columns))
-  const width = output.isTTY === true ? terminal : piped
-  return { width, good: painted(32), bad: painted(31), warn: painted(33), dim: painted(2) }
+  const isPiped = output.isTTY !== true
+  return {
+    width: isPiped ? piped : terminal,
+    isPiped,
+    count: isPiped ? String : countText,
+    good: painted(32),
+    bad: painted(31),
+    warn: painted(33),
+    dim: painted(2),
+  }
 }
 
 /** The text, wrapped at words on a terminal; unchanged elsewhere, so that scripts find an error on one line. */

@@ -11,7 +11,7 @@ const rows = [
 const output = (columns: number) => paintFor({ write: () => undefined, isTTY: true, columns })
 
 test.each([80, 120])('fits a terminal of %i columns, with bars in proportion', (columns) => {
-  const lines = topLines(rows, 'rule', output(columns), false)
+  const lines = topLines(rows, 'rule', output(columns))
   for (const line of lines) expect(line.length).toBeLessThan(columns)
   const bars = lines.map((line) => /█[█▏▎▍▌▋▊▉]*$/.exec(line)?.[0].length ?? 0)
   expect(bars[1]).toBeGreaterThan(bars[2]! * 3)
@@ -19,7 +19,7 @@ test.each([80, 120])('fits a terminal of %i columns, with bars in proportion', (
 })
 
 test('prints whole texts, plain numbers and no bars to a pipe', () => {
-  const lines = topLines(rows, 'rule', paintFor({ write: () => undefined }), true)
+  const lines = topLines(rows, 'rule', paintFor({ write: () => undefined }))
   expect(lines[1]).toMatch(/^930130 .* Restricted File Access Attempt {2,}4120$/)
   expect(lines[2]).toContain('with a long text after it')
   expect(lines.join('')).not.toMatch(/[█…]/)
