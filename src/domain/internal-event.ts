@@ -19,22 +19,16 @@ export const requestOutcomes = [
 ] as const
 export type RequestOutcome = (typeof requestOutcomes)[number]
 
-/** API operations as metrics name them; any other name counts as `other`. */
-export const operations = [
-  'event_logs',
-  'rate_limit',
-  'upload_scanning',
-  'volumes',
-  'shield_zones',
-  'other',
-] as const
+/** API operations as metrics name them. */
+export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volumes', 'shield_zones'] as const
+export type Operation = (typeof operations)[number]
 
 /** Periodic work outside the schedule. */
 export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures' | 'discovery'
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =
-  | { name: 'ApiAnswered'; account: string; operation: string; outcome: RequestOutcome; seconds: number }
+  | { name: 'ApiAnswered'; account: string; operation: Operation; outcome: RequestOutcome; seconds: number }
   | { name: 'ApiThrottled'; account: string; untilMs: number }
   | { name: 'ClockSkewMeasured'; account: string; offsetMs: number }
   | { name: 'PageFetched'; stream: Stream; priority: Priority; events: number; bytes: number }
@@ -80,7 +74,8 @@ export type InternalEvent =
       priority: Priority
       failure: Failure
       retryAtMs: number
-      count: number
+      /** In a row. */
+      failures: number
     }
   | { name: 'StreamRecovered'; stream: Stream; failures: number; seconds: number }
   | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }

@@ -31,7 +31,7 @@ export async function writeFailure(session: Session<TakeJob>, failure: Failure):
   await session.commit(withTrouble(session, before, trouble))
   const { retryAtMs, count } = trouble
   const { stream, priority } = job
-  deps.telemetry.emit({ name: 'StreamFailed', stream, priority, failure, retryAtMs, count })
+  deps.telemetry.emit({ name: 'StreamFailed', stream, priority, failure, retryAtMs, failures: count })
   return failure
 }
 

@@ -1,31 +1,29 @@
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Fields, LineLevel, Logger } from './logger.ts'
-import { countPhrase, durationPhrase } from './phrases.ts'
+import { durationText } from '../domain/text/time.ts'
 
 /** What an internal event says of a condition that lasts or is repeated. */
 export interface Report {
   /** Reports of one event and group form one condition. Never built from text of the wire. */
   readonly group: string
-  /** Default: that of the event's definition. */
-  readonly level?: LineLevel
-  /** Who has the condition; default: the group. A member has one condition of an event at a time. */
-  readonly member?: string
-  readonly zone?: number
-  readonly sink?: string
-  /** The first line. */
+  readonly level: LineLevel
+  /** Who has the condition. A member has one condition of an event at a time. */
+  readonly member: string
+  readonly zone?: number | undefined
+  readonly sink?: string | undefined
   readonly message: string
-  /** Subject of the later lines, for example `account default: no answer in time`. */
-  readonly about: string
+  /** What the first line says besides the message. */
+  readonly outlook?: string
   /** Fields of the condition. */
-  readonly fields?: Fields
-  /** Fields of this report, on the first line only; default: those of the event. */
+  readonly fields: Fields
+  /** Fields of this report, on the first line only. */
   readonly details?: Fields
-  /** Somebody will report its end; no when absent. */
+  /** Somebody will report its end. */
   readonly hasEnd?: boolean
   /** A member that sends no report for this time leaves the condition; default: ten minutes. */
-  readonly fadesAfterMs?: number
+  readonly lastsMs?: number | undefined
   /** Logs the beginning and the end only. */
-  readonly once?: boolean
+  readonly once?: boolean | undefined
 }
 
 export interface ConditionsDeps {
@@ -57,15 +55,15 @@ export class Conditions {
     this.#deps = deps
   }
 
-  report(event: EventName, level: LineLevel, report: Report): void {
+  report(event: EventName, report: Report): void {
     const groups = this.#all.get(event) ?? new Map<string, Condition>()
     this.#all.set(event, groups)
     const group = groups.has(report.group) || groups.size < mostGroups ? report.group : 'others'
     const condition = groups.get(group) ?? new Condition(event, this.#deps)
     groups.set(group, condition)
-    const member = report.member ?? report.group
-    condition.report({ level, ...report, member })
-    for (const other of groups.values()) if (other !== condition) other.leaveIf((_, name) => name === member)
+    condition.report(report)
+    for (const other of groups.values())
+      if (other !== condition) other.leaveIf((_, name) => name === report.member)
   }
 
   /** Removes a member from the condition, in whichever group it is; without one, ends all conditions of the event. */
@@ -99,7 +97,6 @@ export class Conditions {
 }
 
 type Phase = 'begins' | 'lasts' | 'ends'
-type Latest = Report & Required<Pick<Report, 'level' | 'member'>>
 interface Member {
   readonly zone: number | undefined
   readonly sink: string | undefined
@@ -114,7 +111,7 @@ class Condition {
   readonly #members = new Map<string, Member>()
   /** Every zone affected since it began. */
   readonly #zones = new Set<number>()
-  #latest: Latest | undefined
+  #latest: Report | undefined
   #count = 0
   #untold = 0
   #toldAtMs = Number.NEGATIVE_INFINITY
@@ -132,16 +129,16 @@ class Condition {
     return this.#members.size > 0
   }
 
-  report(report: Latest): void {
+  report(report: Report): void {
     const nowMs = this.#deps.nowMs()
     const begins = !this.stands && this.#begin(nowMs)
-    const { zone, sink, member, fadesAfterMs = tenMinutesMs } = report
+    const { zone, sink, member, lastsMs = tenMinutesMs } = report
     this.#latest = report
     this.#count++
     this.#untold++
     if (zone !== undefined) this.#zones.add(zone)
-    this.#members.set(member, { zone, sink, untilMs: nowMs + fadesAfterMs })
-    if (begins) this.#say('begins', report.message)
+    this.#members.set(member, { zone, sink, untilMs: nowMs + lastsMs })
+    if (begins) this.#say('begins', `${report.message}${report.outlook ?? ''}`)
   }
 
   leaveIf(isGone: (member: Member, name: string) => boolean, how = 'ended'): void {
@@ -177,7 +174,7 @@ class Condition {
   }
 
   #say(phase: Phase, message: string): void {
-    const { hasEnd = false, fields, details, level, message: latest } = this.#latest!
+    const { hasEnd = false, fields, details, level } = this.#latest!
     this.#toldAtMs = this.#deps.nowMs()
     this.#untold = 0
     this.#phase = phase
@@ -185,21 +182,19 @@ class Condition {
       ...(hasEnd && { phase }),
       ...fields,
       ...(phase === 'begins' && details),
-      ...(phase === 'lasts' && { latest }),
       count: this.#count,
       ...(this.#zones.size > 1 && { zones: this.#zones.size }),
     })
   }
 
-  /** For example `ended after 12 min: account default: no answer in time (57 times, 500 zones)`. */
+  /** For example `ended after 12 min (57 times, 500 zones), last: zone 101 → siem: no answer within 30 s`. */
   #summary(how?: string): string {
-    const { about } = this.#latest!
-    const zones = this.#zones.size > 1 ? `, ${countPhrase(this.#zones.size, 'zone')}` : ''
-    const times = countPhrase(this.#count, 'time')
-    const duration = durationPhrase(this.#deps.nowMs() - this.#beginnings.at(-1)!)
-    return how === undefined
-      ? `${about} (${times} in ${duration}${zones})`
-      : `${how} after ${duration}: ${about} (${times}${zones})`
+    const zones = this.#zones.size > 1 ? `, ${this.#zones.size} zones` : ''
+    const times = this.#count === 1 ? '1 time' : `${this.#count} times`
+    const duration = durationText((this.#deps.nowMs() - this.#beginnings.at(-1)!) / 1000)
+    const counts =
+      how === undefined ? `${times} in ${duration}${zones}` : `${how} after ${duration} (${times}${zones})`
+    return `${counts}, last: ${this.#latest!.message}`
   }
 
   #isLongAgo(atMs: number): boolean {

@@ -1,11 +1,14 @@
-import { messageOf } from '../domain/failure.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
+import { streamKey, type Stream } from '../domain/stream.ts'
+import { durationText } from '../domain/text/time.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
-import { Conditions } from './conditions.ts'
-import type { About, Definition, Definitions } from './internal-events/definition.ts'
+import { Conditions, type Report } from './conditions.ts'
+import type { Condition, Definition, Definitions, Now } from './internal-events/definition.ts'
 import type { Fields, Logger } from './logger.ts'
+import type { Labels } from './metrics/exposition.ts'
+import type { CountedMetric } from './metrics/metric-definitions.ts'
 import type { Metrics } from './metrics/metrics.ts'
-import { streamPhrase, zonePhrase } from './phrases.ts'
 import { apiInternalEvents } from './internal-events/api.ts'
 import { processInternalEvents } from './internal-events/process.ts'
 import { sinkInternalEvents } from './internal-events/sinks.ts'
@@ -29,30 +32,84 @@ export const internalEvents: Definitions<InternalEvent['name']> = {
 /** Updates the metrics and writes the line of each internal event. `emit` never throws. */
 export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Telemetry {
   const conditions = new Conditions({ nowMs: () => clock.monotonic(), tell: logger.line })
-  const about: About = {
-    zone: (id) => zonePhrase(id, metrics.zone(id)),
-    stream: (stream) => streamPhrase(stream, metrics.zone(stream.zone)),
-    accountOf: (zone) => metrics.zone(zone)?.account ?? 'unknown',
-    isConfigured: (zone, sink) =>
-      (zone === undefined || metrics.zone(zone) !== undefined) &&
-      (sink === undefined || metrics.hasSink(sink)),
-    isThrottled: (account) => conditions.stands('ApiThrottled', account),
+  const accountOf = (zone: number) => metrics.zone(zone)?.account ?? 'unknown'
+  const now: Now = {
+    isThrottled: ({ zone }) => conditions.stands('ApiThrottled', accountOf(zone)),
     get nowMs() {
       return clock.now()
     },
   }
 
-  function tell(event: InternalEvent, { level, ends, report, line }: Definition<InternalEvent>): void {
-    ends?.(event, conditions, about)
-    const reported = report?.(event, about)
-    if (reported !== undefined)
-      conditions.report(event.name, level, { ...placeOf(event), details: fieldsOf(event), ...reported })
-    else if (line !== undefined && logger.isEnabled(level)) {
-      const given = line(event, about)
-      const said = typeof given === 'string' ? { message: given } : given
-      logger.line(said.level ?? level, event.name, said.message, said.fields ?? fieldsOf(event))
+  function count(
+    { counts = {}, labels, measure }: Definition<InternalEvent>,
+    event: InternalEvent,
+    facts: Facts,
+  ) {
+    for (const [metric, of] of Object.entries(counts)) {
+      const value = of === 1 ? 1 : (facts[of] as number | readonly number[] | undefined)
+      if (value !== undefined)
+        metrics.count(metric as CountedMetric, { ...(facts as Labels), ...labels }, value)
+    }
+    measure?.(event, metrics)
+  }
+
+  function tell(definition: Definition<InternalEvent>, event: InternalEvent, facts: Facts): void {
+    const { condition, levelOf, fields, text } = definition
+    const member = memberOf(facts)
+    for (const name of definition.ends ?? []) conditions.leave(name, member)
+    if (event.name === 'ConfigReloaded' || event.name === 'ZonesListed') conditions.retain(isConfigured)
+    const begins = condition !== undefined && condition.stands?.(event, now) !== false
+    if (condition !== undefined && !begins) conditions.leave(event.name, member)
+    const level = condition !== undefined && !begins ? 'debug' : (levelOf?.(event) ?? definition.level)
+    if (text !== undefined && (begins || logger.isEnabled(level))) {
+      const message = `${subjectOf(facts)}${text(event, now)}`
+      const details = fields?.(event) ?? fieldsOf(facts)
+      if (begins)
+        conditions.report(event.name, { level, message, details, ...reportOf(condition, event, facts) })
+      else logger.line(level, event.name, message, details)
     }
     conditions.tellDue()
+  }
+
+  function reportOf(
+    { by, hasEnd = false, lastsMs, once }: Condition<InternalEvent>,
+    event: InternalEvent,
+    facts: Facts,
+  ): Omit<Report, 'level' | 'message' | 'details'> {
+    const { zone, sink, retryAtMs } = facts
+    const all: Facts = zone === undefined ? facts : { account: accountOf(zone), ...facts }
+    const shared = (typeof by === 'function' ? by(event) : by).map((name) => [name, all[name]] as const)
+    const group = shared.map(([, value]) => String(value)).join(' ')
+    const waitSeconds = ((retryAtMs ?? Number.NaN) - clock.now()) / 1000
+    return {
+      group,
+      fields: Object.fromEntries(shared),
+      // Who cannot report an end has no condition of his own.
+      member: (hasEnd ? memberOf(facts) : undefined) ?? group,
+      zone,
+      sink,
+      hasEnd,
+      once,
+      lastsMs: typeof lastsMs === 'function' ? lastsMs(event, now) : lastsMs,
+      outlook: Number.isFinite(waitSeconds) ? `; next try in ${durationText(Math.max(0, waitSeconds))}` : '',
+    }
+  }
+
+  /** What a line is about, for example `zone 101 (shop) → archive: `. */
+  function subjectOf({ zone, sink, app, account }: Facts): string {
+    const name = zone === undefined ? undefined : metrics.zone(zone)?.name
+    const ofZone = name === undefined || name === String(zone) ? `zone ${zone}` : `zone ${zone} (${name})`
+    if (zone !== undefined) return sink === undefined ? `${ofZone}: ` : `${ofZone} → ${sink}: `
+    if (sink !== undefined) return `sink ${sink}: `
+    if (app !== undefined) return `application ${app}: `
+    return account === undefined ? '' : `account ${account}: `
+  }
+
+  function isConfigured(zone: number | undefined, sink: string | undefined): boolean {
+    return (
+      (zone === undefined || metrics.zone(zone) !== undefined) &&
+      (sink === undefined || metrics.hasSink(sink))
+    )
   }
 
   /** An error in telemetry must not stop a pump: it is logged if possible, then ignored. */
@@ -73,24 +130,60 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
       attempt(event, () => {
         // The lookup loses the type relation between the name and the internal event.
         const definition = internalEvents[event.name] as unknown as Definition<InternalEvent>
-        attempt(event, () => definition.count?.(event, metrics))
-        attempt(event, () => tell(event, definition))
+        const facts = factsOf(event)
+        attempt(event, () => count(definition, event, facts))
+        attempt(event, () => tell(definition, event, facts))
       })
     },
   }
 }
 
-function fieldsOf({ name: _name, ...fields }: InternalEvent): Fields {
-  if (!('stream' in fields)) return fields
-  const { stream, ...others } = fields
-  return { ...stream, ...others }
+/** All that an event says as one flat object: also the fields of its stream or gap, and the code of its error. */
+type Facts = Readonly<Record<string, unknown>> & {
+  readonly zone?: number
+  readonly day?: Stream['day']
+  readonly sink?: string
+  readonly app?: string
+  readonly account?: string
+  readonly retryAtMs?: number
 }
 
-/** The zone and the sink that an internal event is about, where it is about one. */
-function placeOf(event: InternalEvent): { readonly zone?: number; readonly sink?: string } {
-  const place = 'stream' in event ? event.stream : event
-  return {
-    ...('zone' in place && { zone: place.zone }),
-    ...('sink' in place && { sink: place.sink }),
+function factsOf({ name: _name, ...event }: InternalEvent): Facts {
+  const { stream, gap, of, failure, error = failure, ...own } = event as Readonly<Record<string, object>>
+  return { ...stream, ...gap, ...of, ...(error !== undefined && errorFacts(error)), ...own }
+}
+
+/** The code and more of an expected error; of a bug its stack, a string a line, so that none looks like a log line. */
+function errorFacts(error: unknown): Fields {
+  if (isFailure(error)) {
+    const { kind, code, cause, details } = error
+    return { code, kind, cause: systemCode(cause), errorKey: details.errorKey, requestId: details.requestId }
   }
+  const stack = error instanceof Error ? (error.stack ?? '').split('\n').slice(1, 9) : []
+  return { code: 'bug', stack: stack.map((line) => line.trim()) }
+}
+
+/** Such as ECONNREFUSED; the message of such an error may hold anything. */
+function systemCode(cause: unknown): string | undefined {
+  if (!(cause instanceof Error) || !('code' in cause)) return undefined
+  return typeof cause.code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(cause.code) ? cause.code : undefined
+}
+
+/** Instants are numbers in events, and ISO 8601 in lines. */
+const instants = new Set(['untilMs', 'retryAtMs', 'from', 'to', 'recordedAt'])
+
+function fieldsOf(facts: Facts): Fields {
+  const entries = Object.entries(facts).map(([name, value]) => {
+    if (!instants.has(name) || typeof value !== 'number') return [name, value] as const
+    const at = new Date(value)
+    return [name.replace(/Ms$/, ''), Number.isNaN(at.getTime()) ? undefined : at.toISOString()] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Who has a condition: a stream, or a zone, an application or an account as a whole. */
+function memberOf(facts: Facts): string | undefined {
+  const { zone, day, sink, app, account } = facts
+  if (zone !== undefined && day !== undefined && sink !== undefined) return streamKey({ zone, day, sink })
+  return zone === undefined ? (app ?? account) : String(zone)
 }

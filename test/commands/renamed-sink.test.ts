@@ -77,7 +77,7 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   simulator.append(101, today, 5)
   const once = await run('run', '--once')
   expect(once.code).toBe(1)
-  expect(once.stderr).toContain('sink files is held: ')
+  expect(once.stderr).toContain('sink files: held: ')
   expect(once.stderr).toContain('state rename-sink siem splunk')
   const held = [linesBelow(events).length, siem.lines().length, linesBelow(`${events}-new`).length]
   expect(held).toEqual([3 * perDay, 3 * perDay, 3 * perDay + 5])
@@ -125,7 +125,7 @@ test('a sink that is renamed on SIGHUP is held until a person decides', async ()
   expect((await execute('state', 'new-sink', 'splunk')).stdout).toContain('splunk is a new sink')
   const again = async () => siem.lines().length === 6 * perDay + 5
   await waitFor(again, { what: () => running.stderr() })
-  expect(running.stderr()).toContain('sink splunk is no longer held')
+  expect(running.stderr()).toContain('sink splunk: no longer held')
   // The file sink goes on under its old name.
   configure({ sinks: sinks('archive', 'splunk'), log })
   process.kill(running.pid, 'SIGHUP')

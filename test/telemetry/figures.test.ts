@@ -70,7 +70,7 @@ test('a failed reading changes no value, and is logged once for all zones until 
     level: 'warn',
     zone: 101,
     msg: expect.stringMatching(
-      /^upload scanning of zone 101 \(shop\) could not be read, so the metrics keep the last values/,
+      /^zone 101 \(shop\): figures could not be read, so the metrics keep the last values/,
     ) as string,
   })
   read(101)

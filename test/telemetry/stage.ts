@@ -64,7 +64,7 @@ export function failed(
   } = {},
 ): InternalEvent {
   const failure = new Failure(kind, code, message)
-  return { name: 'StreamFailed', stream: streamOf(zone, sink), priority, failure, retryAtMs, count: 1 }
+  return { name: 'StreamFailed', stream: streamOf(zone, sink), priority, failure, retryAtMs, failures: 1 }
 }
 
 export function recovered(zone: number, sink = 'archive'): InternalEvent {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import type { RequestOutcome } from '../../domain/internal-event.ts'
+import type { Operation, RequestOutcome } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { Secret } from '../../domain/text/secret.ts'
@@ -36,8 +36,6 @@ export interface ShieldClientOptions {
   readonly gate?: AccountGate
   readonly random?: () => number
 }
-
-export type Operation = 'event_logs' | 'rate_limit' | 'upload_scanning' | 'volumes' | 'shield_zones'
 
 export interface Call<T> {
   readonly operation: Operation

@@ -1,10 +1,8 @@
 import { messageOf } from '../../domain/failure.ts'
-import type { FiguresOf } from '../../domain/figures.ts'
-import { operations } from '../../domain/internal-event.ts'
+import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'
 import type { Labels } from '../metrics/exposition.ts'
-import { countPhrase, durationPhrase, instantPhrase, reasonPhrases } from '../phrases.ts'
-import type { About, Definitions } from './definition.ts'
+import { counted, zonesText, type Definitions } from './definition.ts'
 
 /** A larger offset would let a pump that used this host's clock read a day too early or too late. */
 const skewWorthSayingMs = 30_000
@@ -30,66 +28,45 @@ export const apiInternalEvents: Definitions<
   ApiAnswered: {
     level: 'debug',
     meaning: 'One request to the API ended. Each retry counts as a request.',
-    count({ account, operation: given, outcome, seconds }, metrics) {
-      const operation = operations.find((each) => each === given) ?? 'other'
-      metrics.count('api_requests_total', { account, operation, outcome })
-      metrics.count('api_request_duration_seconds', { operation }, seconds)
-    },
-    line: ({ account, operation, outcome, seconds }) =>
-      `account ${account}: ${operation} ${outcome} in ${Math.round(seconds * 1000)} ms`,
+    counts: { api_requests_total: 1, api_request_duration_seconds: 'seconds' },
+    text: ({ operation, outcome, seconds }) => `${operation} ${outcome} in ${Math.round(seconds * 1000)} ms`,
   },
   ApiThrottled: {
     level: 'warn',
     meaning:
       'The API asked for a pause (429). All streams of the account wait as long as it asked. If it happens often, set api.maxRequestsPerSecond.',
-    count({ account }, metrics) {
-      metrics.count('api_throttled_total', { account })
-    },
-    report({ account, untilMs }, { nowMs }) {
-      const askedMs = Math.max(0, untilMs - nowMs)
-      const waitMs = Number.isFinite(askedMs) ? askedMs : 0
-      return {
-        group: account,
-        message: `account ${account}: the API asks for a pause of ${durationPhrase(waitMs)} (429)`,
-        about: `account ${account}: pauses that the API asked for`,
-        fields: { account },
-        details: { until: instantPhrase(untilMs) },
-        hasEnd: true,
-        fadesAfterMs: waitMs + graceMs,
-      }
+    counts: { api_throttled_total: 1 },
+    text: ({ untilMs }, { nowMs }) =>
+      `the API asks for a pause of ${durationText(secondsUntil(untilMs, nowMs))} (429)`,
+    condition: {
+      by: ['account'],
+      hasEnd: true,
+      lastsMs: ({ untilMs }, { nowMs }) => secondsUntil(untilMs, nowMs) * 1000 + graceMs,
     },
   },
   ClockSkewMeasured: {
     level: 'warn',
     meaning:
       "The clock of this host differs from the API's by more than 30 s. shieldlog uses the API's clock for days; correct the clock of this host.",
-    count({ account, offsetMs }, metrics) {
+    measure({ account, offsetMs }, metrics) {
       metrics.measure('clock_skew_seconds', { account }, [{ labels: { account }, value: offsetMs / 1000 }])
     },
-    ends({ account, offsetMs }, conditions) {
-      // Written so that NaN neither ends nor begins a condition.
-      if (Math.abs(offsetMs) <= skewWorthSayingMs) conditions.leave('ClockSkewMeasured', account)
+    text({ offsetMs }) {
+      const skew = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
+      return `the clock of this host is ${skew}; shieldlog uses the API's clock for days; correct the clock of this host`
     },
-    report({ account, offsetMs }) {
-      if (!(Math.abs(offsetMs) > skewWorthSayingMs)) return undefined
-      const direction = offsetMs > 0 ? 'behind' : 'ahead of'
-      const skew = `the clock of this host is ${durationPhrase(Math.abs(offsetMs))} ${direction} the API's`
-      return {
-        group: account,
-        message: `account ${account}: ${skew}; shieldlog uses the API's clock for days; correct the clock of this host`,
-        about: `account ${account}: wrong clock of this host`,
-        fields: { account },
-        details: { offsetSeconds: offsetMs / 1000 },
-        hasEnd: true,
-        fadesAfterMs: Number.POSITIVE_INFINITY,
-        once: true,
-      }
+    condition: {
+      by: ['account'],
+      hasEnd: true,
+      lastsMs: Number.POSITIVE_INFINITY,
+      once: true,
+      stands: ({ offsetMs }) => Math.abs(offsetMs) > skewWorthSayingMs,
     },
   },
   UploadScanningRead: {
     level: 'debug',
     meaning: 'The upload scanning figures of a zone were read for the metrics.',
-    count({ zone, figures: { filesScanned, loggedRequests, blockedRequests }, atMs }, metrics) {
+    measure({ zone, figures: { filesScanned, loggedRequests, blockedRequests }, atMs }, metrics) {
       const of = { zone: String(zone) }
       metrics.measure('upload_scanning_files_scanned', of, row(of, filesScanned))
       metrics.measure('upload_scanning_requests', of, [
@@ -98,15 +75,13 @@ export const apiInternalEvents: Definitions<
       ])
       metrics.measure('upload_scanning_read_timestamp_seconds', of, row(of, atMs / 1000))
     },
-    ends({ zone }, conditions) {
-      conditions.leave('FiguresFailed', memberOf({ zone }))
-    },
-    line: ({ zone }, about) => ({ message: `upload scanning of ${about.zone(zone)} read`, fields: { zone } }),
+    ends: ['FiguresFailed'],
+    text: () => 'upload scanning read',
   },
   VolumesRead: {
     level: 'debug',
     meaning: 'The volumes of a container application were read for the metrics.',
-    count({ app, figures, atMs }, metrics) {
+    measure({ app, figures, atMs }, metrics) {
       const rowsOf = (name: 'sizeBytes' | 'usageBytes' | 'fullestRatio') =>
         figures.flatMap(({ volume, region, [name]: value }) => row({ app, volume, region }, value))
       metrics.measure('volume_size_bytes', { app }, rowsOf('sizeBytes'))
@@ -114,99 +89,64 @@ export const apiInternalEvents: Definitions<
       metrics.measure('volume_fullest_ratio', { app }, rowsOf('fullestRatio'))
       metrics.measure('volumes_read_timestamp_seconds', { app }, row({ app }, atMs / 1000))
     },
-    ends({ app }, conditions) {
-      conditions.leave('FiguresFailed', memberOf({ app }))
-    },
-    line: ({ app, figures }) => ({
-      message: `volumes of application ${app} read: ${countPhrase(figures.length, 'volume and region')}`,
-      fields: { app, volumes: figures.length },
-    }),
+    ends: ['FiguresFailed'],
+    text: ({ figures }) => `volumes read: ${counted(figures.length, 'volume and region')}`,
   },
   FiguresFailed: {
     level: 'warn',
     meaning:
       'Figures for the metrics could not be read. The metrics keep the last values, and their timestamp shows the age; shieldlog tries again within ten minutes. Event logs are not affected.',
-    report({ of, account, failure }, about) {
-      const kind = 'zone' in of ? 'upload scanning' : 'volumes'
-      return {
-        group: `${account} ${kind} ${failure.code}`,
-        member: memberOf(of),
-        ...('zone' in of && { zone: of.zone }),
-        message: `${whatOf(of, about)} could not be read, so the metrics keep the last values: ${messageOf(failure)}`,
-        about: `account ${account}: ${kind} could not be read: ${reasonPhrases[failure.code]}`,
-        fields: { account, code: failure.code },
-        details: { ...of },
-        hasEnd: true,
-        fadesAfterMs: figuresFadeAfterMs,
-      }
-    },
+    text: ({ failure }) =>
+      `figures could not be read, so the metrics keep the last values: ${messageOf(failure)}`,
+    condition: { by: ['account', 'code'], hasEnd: true, lastsMs: figuresFadeAfterMs },
   },
   FiguresHandedOver: {
     level: 'info',
     meaning: 'Another process of the fleet now reads the figures; this one no longer exports them.',
-    count(_, metrics) {
+    measure(_, metrics) {
       for (const metric of figureMetrics) metrics.measure(metric, {}, [])
     },
-    line: () => 'another process reads the figures of upload scanning and volumes',
+    text: () => 'another process reads the figures of upload scanning and volumes',
   },
   ZonesListed: {
     level: 'debug',
     meaning: 'With `zones: all`: the API listed the zones of an account.',
-    ends({ account }, conditions, about) {
-      conditions.leave('ZoneListingFailed', account)
-      conditions.retain(about.isConfigured)
-    },
-    line: ({ account, zones }) => `account ${account}: the API lists ${countPhrase(zones, 'zone')}`,
+    ends: ['ZoneListingFailed'],
+    text: ({ zones }) => `the API lists ${counted(zones, 'zone')}`,
   },
   ZonesFound: {
     level: 'info',
     meaning:
       'With `zones: all`: the API lists zones that it did not list before. They are shipped from now on.',
-    line: ({ account, zones }) => ({
-      message: `account ${account}: ships ${namesOf(zones)}, listed by the API`,
-      fields: { account, zones: idsOf(zones) },
-    }),
+    text: ({ zones }) => `ships ${zonesText(zones)}, listed by the API`,
+    fields: listedFields,
   },
   ZonesLeft: {
     level: 'warn',
     meaning:
       'With `zones: all`: the API no longer lists these zones. shieldlog reads them until the API no longer answers for their days.',
-    line: ({ account, zones }) => ({
-      message: `account ${account}: ${namesOf(zones)} ${are(zones)} no longer listed by the API; shieldlog reads what the API still has of ${zones.length === 1 ? 'it' : 'them'}`,
-      fields: { account, zones: idsOf(zones) },
-    }),
+    text: ({ zones }) =>
+      `the API no longer lists ${zonesText(zones)}; shieldlog reads what it still has of them`,
+    fields: listedFields,
   },
   ZonesRetired: {
     level: 'warn',
     meaning:
       'With `zones: all`: shieldlog stops reading zones that the API no longer lists, because the API no longer knows them or has no events of them left. Days that were not read to their end become gaps (`zone_gone`).',
-    line({ account, zones, gaps }) {
-      const lost = gaps === 0 ? 'all events were read' : `${countPhrase(gaps, 'gap')} recorded`
-      return {
-        message: `account ${account}: ${namesOf(zones)} ${are(zones)} retired: no longer listed by the API; ${lost}`,
-        fields: { account, zones: idsOf(zones), gaps },
-      }
+    text({ zones, gaps }) {
+      const lost = gaps === 0 ? 'all events were read' : `${counted(gaps, 'gap')} recorded`
+      return `stops reading ${zonesText(zones)}, which the API no longer lists; ${lost}`
     },
+    fields: listedFields,
   },
   ZoneListingFailed: {
-    level: 'warn',
+    level: 'error',
     meaning:
       'With `zones: all`: the zones of an account could not be listed. shieldlog ships the zones of the last list; without a list it ships nothing of this account (level error). It tries again every 30 s.',
-    report({ account, failure, known }) {
-      const means =
-        known === undefined
-          ? 'nothing of this account is shipped'
-          : `shieldlog ships the ${countPhrase(known, 'zone')} of the last list`
-      return {
-        group: account,
-        level: known === undefined ? 'error' : 'warn',
-        message: `${failure.message}; ${means}`,
-        about: `the zones of account ${account} cannot be listed`,
-        fields: { account },
-        details: { code: failure.code, known },
-        hasEnd: true,
-      }
-    },
+    levelOf: ({ known }) => (known === undefined ? 'error' : 'warn'),
+    text: ({ failure, known }) =>
+      `${failure.message}; ${known === undefined ? 'nothing of this account is shipped' : `shieldlog ships the ${counted(known, 'zone')} of the last list`}`,
+    condition: { by: ['account'], hasEnd: true },
   },
 }
 
@@ -224,28 +164,19 @@ function row(labels: Labels, value: number | undefined) {
   return value === undefined ? [] : [{ labels, value }]
 }
 
-function memberOf(of: FiguresOf): string {
-  return 'zone' in of ? `zone ${of.zone}` : `app ${of.app}`
+function secondsUntil(atMs: number, nowMs: number): number {
+  const seconds = (atMs - nowMs) / 1000
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : 0
 }
 
-function whatOf(of: FiguresOf, about: About): string {
-  return 'zone' in of ? `upload scanning of ${about.zone(of.zone)}` : `volumes of application ${of.app}`
-}
-
-const mostNamed = 20
-
-function namesOf(zones: readonly FoundZone[]): string {
-  const named = zones
-    .slice(0, mostNamed)
-    .map(({ id, name }) => (name === '' || name === String(id) ? String(id) : `${id} (${name})`))
-  const more = zones.length > mostNamed ? ` and ${zones.length - mostNamed} more` : ''
-  return `${zones.length === 1 ? 'zone' : 'zones'} ${named.join(', ')}${more}`
-}
-
-function are(zones: readonly FoundZone[]): string {
-  return zones.length === 1 ? 'is' : 'are'
-}
-
-function idsOf(zones: readonly FoundZone[]): number[] {
-  return zones.map(({ id }) => id)
+function listedFields({
+  account,
+  zones,
+  gaps,
+}: {
+  account: string
+  zones: readonly FoundZone[]
+  gaps?: number
+}) {
+  return { account, zones: zones.map(({ id }) => id), gaps }
 }

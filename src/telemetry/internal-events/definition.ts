@@ -1,7 +1,9 @@
+import type { FoundZone } from '../../domain/zone-list.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Stream } from '../../domain/stream.ts'
-import type { Conditions, Report } from '../conditions.ts'
 import type { Fields, LineLevel } from '../logger.ts'
+import type { CountedMetric } from '../metrics/metric-definitions.ts'
+import type { Labels } from '../metrics/exposition.ts'
 import type { Counting } from '../metrics/metrics.ts'
 
 /** Defines an internal event in one place: its metrics and its log line. */
@@ -10,36 +12,59 @@ export interface Definition<Event extends InternalEvent> {
   readonly level: LineLevel
   /** For the reference: what the event means to an operator. */
   readonly meaning: string
-  count?(event: Event, metrics: Counting): void
-  /** Ends conditions. */
-  ends?(event: Event, conditions: Conditions, about: About): void
-  /** The condition that the event begins or continues; undefined where it writes a line instead. */
-  report?(event: Event, about: About): Report | undefined
-  /** Its line, as text where level and fields are those of the definition and of the event. */
-  line?(event: Event, about: About): string | Line
+  /** What it adds to counters and histograms: 1, or a field of the event. The event's facts give the labels. */
+  readonly counts?: Readonly<Partial<Record<CountedMetric, 1 | keyof Event>>>
+  /** Labels that are the same for each such event. */
+  readonly labels?: Labels
+  /** Sets gauges. */
+  measure?(event: Event, metrics: Counting): void
+  /** The conditions that it ends for what it is about: a stream, a zone, an account; else all of them. */
+  readonly ends?: readonly InternalEvent['name'][]
+  /** What happened, without what it is about, which begins the line. An event without a text has no line. */
+  text?(event: Event, now: Now): string
+  /** Where it varies. */
+  levelOf?(event: Event): LineLevel
+  /** Fields of the line, where they are not all facts of the event. */
+  fields?(event: Event): Fields
+  /** Where the event may last or be repeated. */
+  readonly condition?: Condition<Event>
 }
 
-export interface Line {
-  readonly level?: LineLevel
-  readonly message: string
-  readonly fields?: Fields
+/** How events are condensed into the few lines of a condition. */
+export interface Condition<Event> {
+  /** The facts that the events of one condition have in common; every line has them. */
+  readonly by: readonly string[] | ((event: Event) => readonly string[])
+  /** Some other event ends it. */
+  readonly hasEnd?: boolean
+  /** How long it lasts without a further event; default: ten minutes. */
+  readonly lastsMs?: number | ((event: Event, now: Now) => number)
+  /** Writes only its beginning and its end. */
+  readonly once?: boolean
+  /** False for an event that begins no condition: it ends one of its kind, and its line has the level debug. */
+  stands?(event: Event, now: Now): boolean
+}
+
+export interface Now {
+  /** ms since the epoch. */
+  readonly nowMs: number
+  /** Whether the API asked the stream's account for a pause. */
+  isThrottled(stream: Stream): boolean
 }
 
 export type Definitions<Name extends InternalEvent['name']> = {
   readonly [K in Name]: Definition<Extract<InternalEvent, { name: K }>>
 }
 
-/** What messages say of names in the configuration. */
-export interface About {
-  /** For example `zone 101 (shop)`. */
-  zone(id: number): string
-  /** For example `zone 101 (shop) → archive`. */
-  stream(stream: Stream): string
-  /** The account whose key reads the zone; `unknown` for a zone that is not configured. */
-  accountOf(zone: number): string
-  isConfigured(zone: number | undefined, sink: string | undefined): boolean
-  /** Whether the API asked the account for a pause. */
-  isThrottled(account: string): boolean
-  /** ms since the epoch. */
-  readonly nowMs: number
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+const mostNamed = 20
+
+export function zonesText(zones: readonly FoundZone[]): string {
+  const named = zones
+    .slice(0, mostNamed)
+    .map(({ id, name }) => (name === '' || name === String(id) ? String(id) : `${id} (${name})`))
+  const more = zones.length > mostNamed ? ` and ${zones.length - mostNamed} more` : ''
+  return `${zones.length === 1 ? 'zone' : 'zones'} ${named.join(', ')}${more}`
 }

@@ -6,8 +6,8 @@
 /** A suffix of the metric's name with the labels as text, and the value. */
 export type Series = readonly [series: string, value: number]
 
-/** Names and values. */
-export type Labels = Readonly<Record<string, string>>
+/** Names and values; those that the metric does not have are ignored where a definition gives the names. */
+export type Labels = Readonly<Record<string, string | number | undefined>>
 
 /** Lines that are written before the event loop may turn. */
 const linesAtOnce = 500
@@ -32,7 +32,7 @@ export async function metricText(
 
 /** Such as `{zone="101",sink="siem"}`; empty without labels. `names`: in the order of the metric's definition. */
 export function labelText(labels: Labels, names: readonly string[] = Object.keys(labels)): string {
-  const pairs = names.map((name) => `${name}="${escapedValue(labels[name] ?? '')}"`)
+  const pairs = names.map((name) => `${name}="${escapedValue(String(labels[name] ?? ''))}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 

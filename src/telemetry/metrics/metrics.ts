@@ -97,8 +97,10 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   }
 
   function isAllowed(metric: MeasuredMetric, { labels, value }: Measured): boolean {
-    const isKnown = ([label, set]: [string, LabelSet]) =>
-      typeof set === 'string' ? set === 'any' || names[set].has(labels[label]!) : set.includes(labels[label]!)
+    const isKnown = ([label, set]: [string, LabelSet]) => {
+      const name = String(labels[label])
+      return typeof set === 'string' ? set === 'any' || names[set].has(name) : set.includes(name)
+    }
     return Number.isFinite(value) && Object.entries(measuredMetrics[metric].labels).every(isKnown)
   }
 

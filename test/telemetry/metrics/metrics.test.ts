@@ -95,12 +95,12 @@ describe('metrics', () => {
     })
     telemetry.emit({ name: 'EventDeadLettered', stream, id: 'x', reason: 'refused', answer: 'no' })
     telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.2, bytes: 500 })
-    telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'timeout', seconds: 30, bytes: 500 })
+    telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'timeout', seconds: 30, bytes: 0 })
     telemetry.emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -1500 })
     const gap = { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'zone_gone', recordedAt: 2 } as const
     telemetry.emit({ name: 'GapFound', gap })
     const failure = new Failure('retry', 'timeout', 'no answer in time')
-    telemetry.emit({ name: 'StreamFailed', stream, priority, failure, retryAtMs: 0, count: 1 })
+    telemetry.emit({ name: 'StreamFailed', stream, priority, failure, retryAtMs: 0, failures: 1 })
     const families = parseExposition(await metrics.text())
     const value = (name: string, labels: Record<string, string>) =>
       valueOf(families, `shieldlog_${name}`, labels)
@@ -155,13 +155,13 @@ describe('metrics', () => {
     const sink = 'si"em\\\n# TYPE x counter\nx 1'
     metrics.prepare({ ...known, sinks: [sink] })
     const answered = { name: 'ApiAnswered', account: 'default', outcome: 'ok', seconds: 1 } as const
-    telemetry.emit({ ...answered, operation: 'GET /shield/event-logs/1/11-20-2026/abc' })
+    telemetry.emit({ ...answered, operation: 'volumes' })
     telemetry.emit({ ...answered, account: 'other\n', operation: 'event_logs' })
     telemetry.emit({ ...answered, outcome: 'teapot' as 'ok', operation: 'event_logs' })
     telemetry.emit({ name: 'SinkAnswered', sink, outcome: 'ok', seconds: 1, bytes: 3 })
     const families = parseExposition(await metrics.text())
     expect(valueOf(families, 'shieldlog_sink_bytes_total', { sink })).toBe(3)
-    const labels = { account: 'default', operation: 'other', outcome: 'ok' }
+    const labels = { account: 'default', operation: 'volumes', outcome: 'ok' }
     expect(valueOf(families, 'shieldlog_api_requests_total', labels)).toBe(1)
     const requests = families.get('shieldlog_api_requests_total')!.samples
     expect(requests.filter(({ value }) => value > 0)).toHaveLength(1)
