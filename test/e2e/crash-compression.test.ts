@@ -11,7 +11,7 @@ import { readableDays, workplace } from './workplace.ts'
 const zone = 101
 const moments = [
   'before:compression:1',
-  // Whole under its dot-name.
+  // Whole under its temporary name.
   'before:replacement:1',
   // Both forms stand there.
   'after:replacement:1',
@@ -35,7 +35,7 @@ test.for(stores.filter(({ isThere }) => isThere))(
     const days = readableDays()
     const rotate = { maxBytes: 2_000 }
     place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }] })
-    const files = () => globSync('zone=*/day=*/{*,.*}', { cwd: events })
+    const files = () => globSync(['zone=*/day=*/{*,.*}', '.shieldlog/*.unfinished*'], { cwd: events })
     const expectEachOnce = (after: string) => {
       const whole = keysOf(simulator, [zone], days).length
       expect(compareFiles(events, simulator, [zone], days), after).toEqual(exactly(whole))
@@ -61,7 +61,7 @@ test.for(stores.filter(({ isThere }) => isThere))(
     process.kill(last.pid, 'SIGUSR2')
     // Both forms of a part, or one that is not whole.
     const isLeft = (file: string, _: number, all: readonly string[]) =>
-      all.includes(`${file}.gz`) || file.includes('/.')
+      all.includes(`${file}.gz`) || file.includes('unfinished')
     await waitFor(
       () =>
         last.stderr().split('drained').length > 2 &&

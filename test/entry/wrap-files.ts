@@ -84,7 +84,7 @@ function partNumber(path: PathLike): number | undefined {
   return number === undefined ? undefined : Number(number)
 }
 
-/** The dot-name of a compressed form that is not whole yet. */
+/** A compressed form that is not whole yet. */
 function isUnfinished(path: PathLike): boolean {
-  return /\/zone=\d+\/day=[\d-]+\/\.[^/]*\.(?:gz|zst)[^/]*$/.test(String(path))
+  return /\/\.shieldlog\/[^/]*\.unfinished\.(?:gz|zst)$/.test(String(path))
 }

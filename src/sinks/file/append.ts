@@ -7,14 +7,20 @@ import { cancelled, Failure } from '../../domain/failure.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { mapEvent } from '../lines.ts'
 import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
-import { partName, type PartName, type Place } from './parts.ts'
-import { isFull } from './parts.ts'
+import { isFull, partName, type PartName } from './parts.ts'
 import type { Writer } from './writer.ts'
+
+/** A plain part at its committed length. */
+export interface WrittenPart {
+  readonly parsed: PartName
+  readonly bytes: number
+  readonly lines: number
+}
 
 /** What the next writer of a stream needs to continue. */
 export interface Continuation {
-  /** The writer's own latest part, at its committed length. */
-  readonly part?: { readonly parsed: PartName; readonly bytes: number; readonly lines: number }
+  /** The writer's own latest part. */
+  readonly part?: WrittenPart
   /** First part number never used. */
   readonly nextNumber: number
 }
@@ -22,14 +28,14 @@ export interface Continuation {
 /** Appends the deliveries of one pump. Its callers run one call at a time. */
 export class StreamWriter {
   readonly #writer: Writer
-  readonly #place: Place
+  readonly #place: string
   readonly #encode: Encoder
-  #continued: Continuation['part']
+  #continued: WrittenPart | undefined
   #nextNumber: number
   #current: OpenPart | undefined
   #isRevoked = false
 
-  constructor(writer: Writer, place: Place, start: Continuation) {
+  constructor(writer: Writer, place: string, start: Continuation) {
     this.#writer = writer
     this.#place = place
     this.#encode = createEncoder(writer.format)
@@ -65,7 +71,7 @@ export class StreamWriter {
       if (looked.value !== undefined) throw await this.#failReplaced(part, looked.value)
     } catch (error) {
       if (part !== undefined && part === this.#current) await this.#takeBack(part, isSyncFailure)
-      throw await fileFailure(error, part?.path ?? `${this.#writer.root}/${this.#place.relative}`)
+      throw await fileFailure(error, part?.path ?? `${this.#writer.root}/${this.#place}`)
     }
     part.bytes += bytes
     part.lines += lines
@@ -113,7 +119,7 @@ export class StreamWriter {
   }
 
   #folder() {
-    return makeFolders(this.#writer.root, this.#place.folders, this.#writer.settings.dirMode)
+    return makeFolders(this.#writer.root, this.#place, this.#writer.settings.dirMode)
   }
 
   async #leave(part: OpenPart): Promise<void> {
@@ -140,12 +146,8 @@ export class StreamWriter {
   async #replaced(part: OpenPart, why: string): Promise<void> {
     await this.#leave(part)
     const { emit, settings } = this.#writer
-    emit({ name: 'FileReplaced', sink: settings.name, part: pathOf(this.#place, part.parsed), why })
+    emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${part.parsed.name}`, why })
   }
-}
-
-function pathOf(place: Place, part: PartName): string {
-  return `${place.relative}/${part.name}`
 }
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
@@ -172,24 +174,10 @@ function committedOf({ parsed, bytes, lines }: OpenPart): CommittedPart {
 async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
   for (let tries = 0; tries < maxTries; tries++) {
     const parsed = partName(number + tries, writer.clock.now(), writer.identity.id)
-    const path = join(folder, parsed.name)
-    let handle: FileHandle
     try {
-      const flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW
-      handle = await writer.openFile(path, flags, writer.settings.mode)
+      return await openPart(writer, folder, { parsed, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
     } catch (error) {
-      if (hasCode(error, 'EEXIST')) continue
-      throw error
-    }
-    try {
-      await handle.chmod(writer.settings.mode)
-      await syncFolder(folder)
-      const { dev: device, ino: inode } = await handle.stat()
-      return { parsed, path, handle, device, inode, bytes: 0, lines: 0 }
-    } catch (error) {
-      await handle.close().catch(() => undefined)
-      await unlink(path).catch(() => undefined)
-      throw error
+      if (!hasCode(error, 'EEXIST')) throw error
     }
   }
   throw new Failure('retry', 'unwritable', `no free part name in ${folder} from ${number} on`)
@@ -199,15 +187,31 @@ async function createPart(writer: Writer, folder: string, number: number): Promi
 async function continuePart(
   writer: Writer,
   folder: string,
-  part: { readonly parsed: PartName; readonly bytes: number; readonly lines: number },
+  part: WrittenPart,
 ): Promise<OpenPart | undefined> {
-  const path = join(folder, part.parsed.name)
   try {
-    const handle = await writer.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
+    return await openPart(writer, folder, part, O_NONBLOCK)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ELOOP')) return undefined
+    throw error
+  }
+}
+
+async function openPart(writer: Writer, folder: string, part: WrittenPart, flags: number): Promise<OpenPart> {
+  const path = join(folder, part.parsed.name)
+  const isNew = (flags & O_CREAT) !== 0
+  const { mode } = writer.settings
+  const handle = await writer.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, mode)
+  try {
+    if (isNew) {
+      await handle.chmod(mode)
+      await syncFolder(folder)
+    }
     const { dev: device, ino: inode } = await handle.stat()
     return { ...part, path, handle, device, inode }
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ELOOP')) return undefined
+    await handle.close().catch(() => undefined)
+    if (isNew) await unlink(path).catch(() => undefined)
     throw error
   }
 }

@@ -1,12 +1,35 @@
-import { join } from 'node:path'
 import type { PartReport } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { CommittedLengths } from '../../ports/delivery.ts'
-import { compressedLength, isLengthOf } from './compress.ts'
-import { fileFailure, findFolder, findRoot, ownFolder } from './files.ts'
+import { fileFailure, findFolder, ownFolder } from './files.ts'
 import { type Owner, ownerOf } from './identity.ts'
-import { listParts, type PartName, type PartOnDisk, placeOf } from './parts.ts'
+import {
+  compressedLength,
+  isLengthOf,
+  listParts,
+  lookAtPart,
+  parsePartName,
+  type PartOnDisk,
+  placeOf,
+} from './parts.ts'
+
+/** A part, as the store knows it and as it is on the disk: one of both at least. */
+export interface PartState {
+  readonly name: string
+  readonly file?: PartOnDisk
+  /** Absent for a part without a committed length. */
+  readonly committed?: CommittedPart
+  /** How both differ; absent where they do not, and for a part that its writer left before its first line. */
+  readonly report?: PartReport
+  /** It has no committed length, because the store has dropped it with the day's checkpoint. */
+  readonly isDropped: boolean
+}
+
+export interface Owners {
+  readonly own: Owner
+  ownerOf(writer: string): Owner | undefined
+}
 
 /**
  * Compares a stream's parts with their committed lengths. Returns the differences by name; parts whose committed
@@ -17,101 +40,118 @@ export async function compareParts(
   stream: Stream,
   known: CommittedLengths,
 ): Promise<PartReport[]> {
+  const states = await statesOf(path, stream, known)
+  return states.flatMap(({ report, isDropped }) => (report === undefined || isDropped ? [] : [report]))
+}
+
+/** Whether a stream has parts with lines whose committed length the store has dropped. Throws Failure. */
+export async function hasDroppedParts(
+  path: string,
+  stream: Stream,
+  known: CommittedLengths,
+): Promise<boolean> {
+  const states = await statesOf(path, stream, known)
+  return states.some(({ report, isDropped }) => isDropped && report?.problem === 'unknown')
+}
+
+async function statesOf(path: string, stream: Stream, known: CommittedLengths): Promise<PartState[]> {
   try {
-    return await compareAll(path, stream, known)
+    const owners = await findFolder(path, ownFolder)
+    const own = { store: known.storeId, sink: stream.sink }
+    return await inspectParts(await findFolder(path, placeOf(stream)), known, {
+      own,
+      ownerOf: (writer) => (owners === undefined ? undefined : ownerOf(owners, writer)),
+    })
   } catch (error) {
     throw await fileFailure(error, path)
   }
 }
 
-async function compareAll(path: string, stream: Stream, known: CommittedLengths): Promise<PartReport[]> {
-  const { folders } = placeOf(stream)
-  const root = await findRoot(path)
-  const folder = root === undefined ? undefined : await findFolder(root, folders)
-  const owners = (id: string) => (root === undefined ? undefined : ownerOf(join(root, ownFolder), id))
-  const parts = new Map(
-    (folder === undefined ? [] : await listParts(folder)).map((part) => [part.name, part]),
+/** The parts of a stream, by name. */
+export async function inspectParts(
+  folder: string | undefined,
+  known: CommittedLengths,
+  owners: Owners,
+): Promise<PartState[]> {
+  const files = new Map(
+    (folder === undefined ? [] : await listParts(folder)).map((file) => [file.name, file]),
   )
-  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
-  const differences: PartReport[] = []
-  for (const name of [...new Set([...parts.keys(), ...committed.keys()])].sort()) {
-    const committedPart = committed.get(name)
-    const part = parts.get(name)
-    if (part === undefined) {
-      differences.push(missing(committedPart!, owners(committedPart!.writer) !== undefined))
-      continue
-    }
-    if (committedPart === undefined && isDropped(part.parsed, known.knownSinceMs)) continue
-    const why = whyForeign(part, { store: known.storeId, sink: stream.sink }, committedPart, owners)
-    const difference =
-      why === undefined ? await compare(part, committedPart) : foreign(part, committedPart, why)
-    if (difference !== undefined) differences.push(difference)
+  const lengths = new Map(known.committed.map((committed) => [committed.part, committed]))
+  const states: PartState[] = []
+  for (const name of [...new Set([...files.keys(), ...lengths.keys()])].sort()) {
+    // A listing may miss a part that another process was compressing.
+    const file = files.get(name) ?? (folder === undefined ? undefined : await lookAtPart(folder, name))
+    states.push(await inspectPart({ name, file, committed: lengths.get(name) }, known, owners))
   }
-  return differences
+  return states
 }
 
-/** Of a part without a committed length: whether the store had one, and has dropped it with the day's checkpoint. */
-export function isDropped(parsed: PartName | undefined, knownSinceMs = -Infinity): boolean {
-  return parsed !== undefined && parsed.openedAtMs < knownSinceMs
+interface Inspected {
+  readonly name: string
+  readonly file: PartOnDisk | undefined
+  readonly committed: CommittedPart | undefined
 }
 
-function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartReport {
-  const why = isWriterKnown ? 'the file is gone' : 'the file is gone, or it is on a disk of another host'
-  const isElsewhere = isWriterKnown ? {} : { isElsewhere: true }
+export async function inspectPart(
+  { name, file, committed }: Inspected,
+  { knownSinceMs = -Infinity }: CommittedLengths,
+  owners: Owners,
+): Promise<PartState> {
+  const report =
+    file === undefined ? committed && missing(committed, owners) : await reportOf(file, committed, owners)
+  const openedAtMs = parsePartName(name)?.openedAtMs ?? Infinity
   return {
-    part: committedPart.part,
-    problem: 'missing',
-    expectedBytes: committedPart.bytes,
-    why,
-    ...isElsewhere,
+    name,
+    ...(file !== undefined && { file }),
+    ...(committed !== undefined && { committed }),
+    ...(report !== undefined && { report }),
+    isDropped: committed === undefined && openedAtMs < knownSinceMs,
   }
 }
 
-function foreign(part: PartOnDisk, committedPart: CommittedPart | undefined, why: string): PartReport {
-  const expected = committedPart === undefined ? {} : { expectedBytes: committedPart.bytes }
-  const found = part.plain === undefined ? {} : { foundBytes: part.plain.size }
-  return { part: part.name, problem: 'foreign', ...expected, ...found, why }
+function missing({ part, writer, bytes }: CommittedPart, owners: Owners): PartReport {
+  const report = { part, problem: 'missing', expectedBytes: bytes } as const
+  if (owners.ownerOf(writer) !== undefined) return { ...report, why: 'the file is gone' }
+  return { ...report, why: 'the file is gone, or it is on a disk of another host', isElsewhere: true }
 }
 
-async function compare(
-  part: PartOnDisk,
-  committedPart: CommittedPart | undefined,
+async function reportOf(
+  file: PartOnDisk,
+  committed: CommittedPart | undefined,
+  owners: Owners,
 ): Promise<PartReport | undefined> {
-  // Temporary files of an unfinished compression hold no lines of their own.
-  if (part.plain === undefined && part.compressed === undefined)
-    return committedPart === undefined ? undefined : missing(committedPart, true)
-  const bytes =
-    part.compressed === undefined ? part.plain?.size : await compressedLength(part.compressed.path)
-  const found = bytes === undefined ? {} : { foundBytes: bytes }
-  // A writer that ended before its first line leaves an empty part: not a difference.
-  if (committedPart === undefined && bytes === 0) return undefined
-  if (committedPart === undefined)
-    return { part: part.name, problem: 'unknown', ...found, why: 'the store has no record of it' }
-  const isSame =
-    part.compressed === undefined
-      ? bytes === committedPart.bytes
-      : bytes === undefined || isLengthOf(bytes, part.compressed.path, committedPart.bytes)
-  if (isSame) return undefined
-  const expected = { part: part.name, expectedBytes: committedPart.bytes, ...found }
-  if (bytes! < committedPart.bytes) return { ...expected, problem: 'short', why: 'committed lines are gone' }
-  return { ...expected, problem: 'longer', why: 'it has lines after its committed length' }
+  const report = (problem: PartReport['problem'], why: string, found: number | undefined): PartReport => ({
+    part: file.name,
+    problem,
+    ...(committed !== undefined && { expectedBytes: committed.bytes }),
+    ...(found !== undefined && { foundBytes: found }),
+    why,
+  })
+  const foreign = whyForeign(file, committed, owners)
+  if (foreign !== undefined) return report('foreign', foreign, file.plain?.size)
+  const length = file.compressed === undefined ? file.plain!.size : await compressedLength(file.compressed)
+  if (committed === undefined)
+    return length === 0 ? undefined : report('unknown', 'the store has no record of it', length)
+  if (length === undefined || isLengthOf(length, file.compressed ?? '', committed.bytes)) return undefined
+  if (length < committed.bytes) return report('short', 'committed lines are gone', length)
+  return report('longer', 'it has lines after its committed length', length)
 }
 
 /**
  * Why a part must not be changed; undefined when it belongs to this stream. A part with a committed length belongs to
  * it even under another sink name: `state rename-sink` moved the checkpoints.
  */
-export function whyForeign(
-  part: PartOnDisk,
-  own: Owner,
-  committedPart: CommittedPart | undefined,
-  ownerOf: (writer: string) => Owner | undefined,
+function whyForeign(
+  file: PartOnDisk,
+  committed: CommittedPart | undefined,
+  { own, ownerOf }: Owners,
 ): string | undefined {
-  if (part.irregular) return 'not a regular file'
-  if (part.parsed === undefined) return 'its name is not the name of a part'
-  const owner = ownerOf(part.parsed.writer)
-  if (owner === undefined) return `its writer ${part.parsed.writer} is unknown`
+  if (file.irregular) return 'not a regular file'
+  const parsed = parsePartName(file.name)
+  if (parsed === undefined) return 'its name is not the name of a part'
+  const owner = ownerOf(parsed.writer)
+  if (owner === undefined) return `its writer ${parsed.writer} is unknown`
   if (owner.store !== own.store) return 'written under another store: the state was lost or replaced'
-  if (owner.sink !== own.sink && committedPart === undefined) return `written by sink ${owner.sink}`
+  if (owner.sink !== own.sink && committed === undefined) return `written by sink ${owner.sink}`
   return undefined
 }

@@ -8,58 +8,43 @@ const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC,
 
 /** Folder below the sink's path for the sink's own files. */
 export const ownFolder = '.shieldlog'
+/** In it: copies of what was cut. */
+export const copiesFolder = `${ownFolder}/aside`
 
-/** The sink's path with links resolved once; below it no link is followed. Undefined when the path does not exist. */
-export async function findRoot(path: string): Promise<string | undefined> {
-  try {
-    return await realpath(resolve(path))
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
-    throw error
+/**
+ * The folder below the sink's path; undefined when it does not exist. Links of the path itself are resolved; throws
+ * where a folder below it is a link or not a folder.
+ */
+export async function findFolder(path: string, below: string): Promise<string | undefined> {
+  let folder = await realpath(resolve(path)).catch(absent)
+  for (const name of below.split('/')) {
+    if (folder === undefined) return undefined
+    const next: string = join(folder, name)
+    folder = (await isFolder(next)) ? next : undefined
   }
+  return folder
 }
 
 /** Creates the sink's path and its missing parents. Returns the real path and the folders created. */
 export async function makeRoot(path: string, dirMode: number): Promise<{ root: string; made: string[] }> {
-  const missing: string[] = []
-  let existing = resolve(path)
-  while (!(await exists(existing))) {
-    missing.unshift(existing)
-    existing = dirname(existing)
-  }
-  for (const folder of missing) await makeFolder(folder, dirMode)
+  const made: string[] = []
+  for (let at = resolve(path); (await stat(at).catch(absent)) === undefined; at = dirname(at))
+    made.unshift(at)
+  for (const folder of made) await makeFolder(folder, dirMode)
   const root = await realpath(resolve(path))
-  if (!(await stat(root)).isDirectory())
-    throw new Failure(
-      'stop',
-      'unwritable',
-      `${root} is not a directory; set the path of the sink to a directory`,
-    )
-  return { root, made: missing }
+  if ((await stat(root)).isDirectory()) return { root, made }
+  const why = `${root} is not a directory; set the path of the sink to a directory`
+  throw new Failure('stop', 'unwritable', why)
 }
 
-/** Creates the folder below the root, level by level. Throws if a part of the path is a link or not a folder. */
-export async function makeFolders(
-  root: string,
-  folders: readonly string[],
-  dirMode: number,
-): Promise<string> {
+/** Creates the folder below the root, level by level. Throws like `findFolder`. */
+export async function makeFolders(root: string, below: string, dirMode: number): Promise<string> {
   let path = root
-  for (const folder of folders) {
-    path = join(path, folder)
-    if ((await realFolder(path)) !== undefined) continue
+  for (const name of below.split('/')) {
+    path = join(path, name)
+    if (await isFolder(path)) continue
     await makeFolder(path, dirMode)
-    await realFolder(path)
-  }
-  return path
-}
-
-/** The folder below the root; undefined when it does not exist. Throws like `makeFolders`. */
-export async function findFolder(root: string, folders: readonly string[]): Promise<string | undefined> {
-  let path = root
-  for (const folder of folders) {
-    path = join(path, folder)
-    if ((await realFolder(path)) === undefined) return undefined
+    await isFolder(path)
   }
   return path
 }
@@ -79,12 +64,7 @@ export async function syncFolder(path: string): Promise<void> {
 
 /** Status of the path itself, without following links; undefined when nothing is there. */
 export async function lookAt(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path)
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
-    throw error
-  }
+  return await lstat(path).catch(absent)
 }
 
 async function makeFolder(path: string, dirMode: number): Promise<void> {
@@ -98,27 +78,21 @@ async function makeFolder(path: string, dirMode: number): Promise<void> {
   await syncFolder(dirname(path))
 }
 
-async function realFolder(path: string): Promise<Stats | undefined> {
+async function isFolder(path: string): Promise<boolean> {
   const found = await lookAt(path)
-  if (found === undefined || found.isDirectory()) return found
+  if (found === undefined || found.isDirectory()) return found !== undefined
   const why = found.isSymbolicLink()
     ? notFollowed(path)
     : `${path} is not a directory; replace it with a directory`
   throw new Failure('stop', 'unwritable', why)
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path)
-    return true
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false
-    throw error
-  }
+function absent(error: unknown): undefined {
+  if (!hasCode(error, 'ENOENT')) throw error
 }
 
 export function hasCode(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+  return codes.includes(systemCode(error) ?? '')
 }
 
 /** Errors that last until a person does something; any other is tried again soon. */
@@ -137,12 +111,10 @@ const lasting: Readonly<Record<string, FailureCode>> = {
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
   const code = lasting[systemCode(error) ?? '']
-  const details = { cause: error }
-  if (hasCode(error, 'EACCES', 'EPERM'))
-    return new Failure('stop', 'unwritable', await refusalOf(path), details)
-  if (hasCode(error, 'ELOOP')) return new Failure('stop', 'unwritable', notFollowed(path), details)
-  const why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
-  return new Failure(code === undefined ? 'retry' : 'stop', code ?? 'unwritable', why, details)
+  let why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
+  if (hasCode(error, 'EACCES', 'EPERM')) why = await refusalOf(path)
+  if (hasCode(error, 'ELOOP')) why = notFollowed(path)
+  return new Failure(code === undefined ? 'retry' : 'stop', code ?? 'unwritable', why, { cause: error })
 }
 
 function notFollowed(path: string): string {
@@ -218,15 +190,7 @@ export async function cutFile(path: string, bytes: number): Promise<void> {
   })
 }
 
-/** True when the byte before this length ends a line. */
-export async function endsLine(path: string, bytes: number): Promise<boolean> {
-  return await withFile(path, O_RDONLY, async (handle) => {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(1), 0, 1, bytes - 1)
-    return bytesRead === 1 && buffer[0] === lineBreak
-  })
-}
-
-/** Length up to and including the last line break. */
+/** Of so many bytes, those up to and including the last line break. */
 export async function endOfWholeLines(path: string, bytes: number): Promise<number> {
   return await withFile(path, O_RDONLY, async (handle) => {
     const buffer = Buffer.alloc(pieceBytes)
@@ -242,7 +206,12 @@ export async function endOfWholeLines(path: string, bytes: number): Promise<numb
   })
 }
 
-async function withFile<T>(path: string, flags: number, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+/** Opens an existing file, no link and no pipe to block on. */
+export async function withFile<T>(
+  path: string,
+  flags: number,
+  use: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
   const handle = await open(path, flags | O_NOFOLLOW | O_NONBLOCK)
   try {
     return await use(handle)
@@ -251,13 +220,11 @@ async function withFile<T>(path: string, flags: number, use: (handle: FileHandle
   }
 }
 
-/** Below the sink's own folder: copies of what was cut. */
-export const copiesFolder = 'aside'
 const keptMs = 14 * 86_400_000
 
 /** Removes copies older than two weeks. */
 export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
-  const folder = await findFolder(root, [ownFolder, copiesFolder])
+  const folder = await findFolder(root, copiesFolder)
   if (folder === undefined) return
   for (const name of await readdir(folder)) {
     const path = join(folder, name)

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, open, readdir } from 'node:fs/promises'
+import { chmod, open, opendir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
-import { fileFailure, findFolder, findRoot, hasCode, ownFolder } from './files.ts'
-import { compressedSuffixes, parsePartName } from './parts.ts'
+import { fileFailure, findFolder, hasCode, ownFolder } from './files.ts'
+import { parsePartName } from './parts.ts'
 
 /** The store and sink that a writer's parts belong to. */
 export interface Owner {
@@ -81,40 +81,20 @@ export async function otherSinkOn(
   own: { readonly store: string; readonly names: readonly string[] },
 ): Promise<string | undefined> {
   try {
-    const root = await findRoot(path)
-    const folder = root === undefined ? undefined : await findFolder(root, [ownFolder])
-    if (root === undefined || folder === undefined) return undefined
+    const folder = await findFolder(path, ownFolder)
     const others = new Map<string, string>()
-    for (const id of await listIdentities(folder)) {
-      const owner = ownerOf(folder, id)
+    for (const id of folder === undefined ? [] : await listIdentities(folder)) {
+      const owner = ownerOf(folder!, id)
       if (owner?.store === own.store && !own.names.includes(owner.sink)) others.set(id, owner.sink)
     }
     if (others.size === 0) return undefined
-    for await (const writer of writersOf(root)) {
-      const other = others.get(writer)
+    for await (const { name } of await opendir(path, { recursive: true })) {
+      const other = others.get(parsePartName(name)?.writer ?? '')
       if (other !== undefined) return other
     }
     return undefined
   } catch (error) {
     throw await fileFailure(error, path)
-  }
-}
-
-/** The writer of each part below the root. */
-async function* writersOf(root: string): AsyncGenerator<string> {
-  const below = async (folder: string, prefix: string) => {
-    const entries = await readdir(folder, { withFileTypes: true })
-    return entries.filter((entry) => entry.isDirectory() && entry.name.startsWith(prefix))
-  }
-  for (const zone of await below(root, 'zone=')) {
-    const days = join(root, zone.name)
-    for (const day of await below(days, 'day=')) {
-      for (const name of await readdir(join(days, day.name))) {
-        const suffix = compressedSuffixes.find((each) => name.endsWith(each)) ?? ''
-        const part = parsePartName(name.slice(0, name.length - suffix.length))
-        if (part !== undefined) yield part.writer
-      }
-    }
   }
 }
 

@@ -1,12 +1,12 @@
-import type { Stats } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
 import { parseDay } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { FileSinkSettings } from './config.ts'
-import { lookAt } from './files.ts'
+import { lookAt, withFile } from './files.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
 export interface PartName {
@@ -17,20 +17,19 @@ export interface PartName {
   readonly writer: string
 }
 
-export const extension = '.ndjson'
-export const compressedSuffixes = ['.gz', '.zst'] as const
-type CompressedSuffix = (typeof compressedSuffixes)[number]
-
+export const suffixes = { gzip: '.gz', zstd: '.zst' } as const
+const compressed = /\.(?:gz|zst)$/
 const pattern = /^(\d{4,12})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([a-z0-9]{4,32})\.ndjson$/
 
 export function partName(number: number, openedAtMs: number, writer: string): PartName {
   const openedAt = formatISO(new UTCDateMini(openedAtMs), { format: 'basic' })
-  const name = `${String(number).padStart(4, '0')}-${openedAt}-${writer}${extension}`
+  const name = `${String(number).padStart(4, '0')}-${openedAt}-${writer}.ndjson`
   return { name, number, openedAtMs: Math.floor(openedAtMs / 1000) * 1000, writer }
 }
 
-/** Parses a part name; undefined for a name of another form. */
-export function parsePartName(name: string): PartName | undefined {
+/** Parses the name of a part, or of its compressed file; undefined for a name of another form. */
+export function parsePartName(file: string): PartName | undefined {
+  const name = file.replace(compressed, '')
   const match = pattern.exec(name)
   if (match === null) return undefined
   const [, number, year, month, date, hours, minutes, seconds, writer] = match
@@ -39,118 +38,59 @@ export function parsePartName(name: string): PartName | undefined {
   return { name, number: Number(number), openedAtMs, writer: writer! }
 }
 
-/** Where the parts of a zone's day are, below the sink's path. */
-export interface Place {
-  readonly folders: readonly string[]
-  /** `zone=<id>/day=<YYYY-MM-DD>`, used in messages and as a key. */
-  readonly relative: string
-}
-
-/** The only mapping from a stream to a path. Throws Failure (refuse) for an invalid zone or day: a bug. */
-export function placeOf(stream: { readonly zone: number; readonly day: string }): Place {
-  if (!Number.isSafeInteger(stream.zone) || stream.zone < 0)
-    throw new Failure('refuse', 'unwritable', `no folder for zone ${String(stream.zone)}: not a whole number`)
-  if (parseDay(stream.day) === undefined)
-    throw new Failure(
-      'refuse',
-      'unwritable',
-      `no folder for day ${JSON.stringify(stream.day)}: not YYYY-MM-DD`,
-    )
-  const folders = [`zone=${stream.zone}`, `day=${stream.day}`] as const
-  return { folders, relative: folders.join('/') }
+/**
+ * Where the parts of a zone's day are, below the sink's path: `zone=<id>/day=<YYYY-MM-DD>`. The only mapping from a
+ * stream to a path. Throws Failure (refuse) for an invalid zone or day: a bug.
+ */
+export function placeOf({ zone, day }: { readonly zone: number; readonly day: string }): string {
+  if (Number.isSafeInteger(zone) && zone >= 0 && parseDay(day) !== undefined) return `zone=${zone}/day=${day}`
+  const why = `no folder for zone ${String(zone)} and day ${JSON.stringify(day)}: give a whole number and YYYY-MM-DD`
+  throw new Failure('refuse', 'unwritable', why)
 }
 
 /** The files of one part in its folder. */
 export interface PartOnDisk {
   readonly name: string
   readonly path: string
-  /** Absent for a name of another form. */
-  readonly parsed?: PartName
   readonly plain?: Stats
-  readonly compressed?: { readonly suffix: CompressedSuffix; readonly path: string; readonly stats: Stats }
-  /** Temporary files of unfinished compressions. */
-  readonly unfinished: readonly string[]
+  /** Path of the compressed file. */
+  readonly compressed?: string
   /** An entry with that name is not a regular file: it is never read, cut or written. */
   readonly irregular: boolean
 }
 
-/** All parts in a stream's folder, by name. */
+/** All parts in a stream's folder, by name. Files of other programs are none. */
 export async function listParts(folder: string): Promise<PartOnDisk[]> {
-  const files = new Map<string, string[]>()
-  for (const file of await readdir(folder)) {
-    const part = partOf(file)
-    if (part === undefined) continue
-    const forms = files.get(part)
-    if (forms === undefined) files.set(part, [file])
-    else forms.push(file)
-  }
+  const files = (await readdir(folder)).filter((file) => !file.startsWith('.'))
+  const names = files.map((file) => file.replace(compressed, '')).filter((name) => name.endsWith('.ndjson'))
   const parts: PartOnDisk[] = []
-  for (const name of [...files.keys()].sort()) {
-    const part = await lookAtPart(folder, name, files.get(name))
+  for (const name of [...new Set(names)].sort()) {
+    const part = await lookAtPart(folder, name)
     if (part !== undefined) parts.push(part)
   }
   return parts
 }
 
 /** The current files of one part; undefined when none exists. */
-export async function lookAtPart(
-  folder: string,
-  name: string,
-  files: readonly string[] = formsOf(name),
-): Promise<PartOnDisk | undefined> {
+export async function lookAtPart(folder: string, name: string): Promise<PartOnDisk | undefined> {
   const path = join(folder, name)
-  const unfinished: string[] = []
-  let plain: Stats | undefined
-  let compressed: PartOnDisk['compressed']
-  let irregular = false
-  for (const file of files) {
-    const filePath = join(folder, file)
-    const stats = await lookAt(filePath)
-    if (stats === undefined) continue
-    if (!stats.isFile()) irregular = true
-    else if (file.startsWith('.')) unfinished.push(filePath)
-    else if (file === name) plain = stats
-    else compressed ??= { suffix: file.slice(name.length) as CompressedSuffix, path: filePath, stats }
+  // The plain file first: the compressed one exists before it goes.
+  const plain = await lookAt(path)
+  const others: { readonly file: string; readonly stats: Stats }[] = []
+  for (const suffix of Object.values(suffixes)) {
+    const stats = await lookAt(path + suffix)
+    if (stats !== undefined) others.push({ file: path + suffix, stats })
   }
-  // The part was compressed after the folder was listed.
-  if (
-    plain === undefined &&
-    compressed === undefined &&
-    files.includes(name) &&
-    files.length < formsOf(name).length
-  )
-    return await lookAtPart(folder, name)
-  if (plain === undefined && compressed === undefined && unfinished.length === 0 && !irregular)
-    return undefined
-  const parsed = parsePartName(name)
+  if (plain === undefined && others.length === 0) return undefined
+  const irregular = [plain, ...others.map(({ stats }) => stats)].some((stats) => stats?.isFile() === false)
+  const whole = others.find(({ stats }) => stats.isFile())?.file
   return {
     name,
     path,
-    unfinished,
     irregular,
-    ...(parsed === undefined ? {} : { parsed }),
-    ...(plain === undefined ? {} : { plain }),
-    ...(compressed === undefined ? {} : { compressed }),
+    ...(plain?.isFile() === true && { plain }),
+    ...(whole !== undefined && { compressed: whole }),
   }
-}
-
-/** Name of the part that a file belongs to; undefined for files of other programs. */
-function partOf(file: string): string | undefined {
-  const suffix = compressedSuffixes.find((suffix) => file.endsWith(suffix))
-  const name = suffix === undefined ? file : file.slice(0, -suffix.length)
-  if (!name.endsWith(extension)) return undefined
-  if (!name.startsWith('.')) return name
-  // Only the temporary names that this sink uses count; other hidden files are ignored.
-  const hidden = name.slice(1)
-  return suffix !== undefined && parsePartName(hidden) !== undefined ? hidden : undefined
-}
-
-function formsOf(name: string): string[] {
-  return [name, ...compressedSuffixes.flatMap((suffix) => [name + suffix, unfinishedName(name, suffix)])]
-}
-
-export function unfinishedName(name: string, suffix: CompressedSuffix): string {
-  return `.${name}${suffix}`
 }
 
 /** True for a part that takes no further delivery. All processes agree, so it may be compressed. */
@@ -165,4 +105,50 @@ export function isFull(
 /** Time at which a part is closed by its age. */
 export function fullAt(settings: Pick<FileSinkSettings, 'rotate'>, openedAtMs: number): number {
   return openedAtMs + settings.rotate.maxAgeMinutes * 60_000
+}
+
+/**
+ * Uncompressed length of a compressed part without decoding it: gzip stores it in its last four bytes (modulo 2^32),
+ * zstd in its frame header (this sink always writes it). Undefined where the file does not have it.
+ */
+export async function compressedLength(path: string): Promise<number | undefined> {
+  return await withFile(path, constants.O_RDONLY, async (handle) =>
+    path.endsWith('.gz') ? await gzipLength(handle) : zstdLength(await readAt(handle, 0, 18)),
+  )
+}
+
+/** True when that length matches a part of so many bytes. */
+export function isLengthOf(length: number | undefined, path: string, bytes: number): boolean {
+  return length === (path.endsWith('.gz') ? bytes % 2 ** 32 : bytes)
+}
+
+async function gzipLength(handle: FileHandle): Promise<number | undefined> {
+  const { size } = await handle.stat()
+  if (size < 18) return undefined
+  const head = await readAt(handle, 0, 2)
+  if (head[0] !== 0x1f || head[1] !== 0x8b) return undefined
+  return (await readAt(handle, size - 4, 4)).readUInt32LE(0)
+}
+
+/** RFC 8878, section 3.1.1. */
+function zstdLength(head: Buffer): number | undefined {
+  if (head.length < 18 || head.readUInt32LE(0) !== 0xfd2fb528) return undefined
+  const descriptor = head[4]!
+  const isSingleSegment = (descriptor & 0x20) !== 0
+  const at = 5 + (isSingleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!
+  switch (descriptor >> 6) {
+    case 0:
+      return isSingleSegment ? head[at]! : undefined
+    case 1:
+      return head.readUInt16LE(at) + 256
+    case 2:
+      return head.readUInt32LE(at)
+    default:
+      return at + 8 <= head.length ? Number(head.readBigUInt64LE(at)) : undefined
+  }
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, position)
+  return buffer.subarray(0, bytesRead)
 }

@@ -1,13 +1,13 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { type Duplex, pipeline, type Readable } from 'node:stream'
+import { type Duplex, pipeline } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { PartEnd } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { fileFailure, findFolder, findRoot, hasCode } from './files.ts'
+import { fileFailure, findFolder, hasCode } from './files.ts'
 import { listParts, lookAtPart, type PartOnDisk, placeOf } from './parts.ts'
 
 /** Whole lines of a part, in order. */
@@ -27,8 +27,7 @@ export async function* readCommitted(
   stream: Pick<Stream, 'zone' | 'day'>,
   committed: readonly CommittedPart[],
 ): AsyncGenerator<CommittedLines | PartEnd> {
-  const root = await findRoot(path)
-  const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
+  const folder = await findFolder(path, placeOf(stream))
   if (folder === undefined) return
   for (const committedPart of committed.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
     const file = fileOf(await lookAtPart(folder, committedPart.part))
@@ -37,7 +36,7 @@ export async function* readCommitted(
 }
 
 function fileOf(part: PartOnDisk | undefined): string | undefined {
-  return part?.compressed?.path ?? (part?.plain === undefined ? undefined : part.path)
+  return part?.compressed ?? (part?.plain === undefined ? undefined : part.path)
 }
 
 async function* readPart(
@@ -80,12 +79,12 @@ export async function* readArchive(
 ): AsyncGenerator<CommittedLines | PartEnd> {
   const part = basename(path)
   if (copyName.test(part)) {
-    const isOfDay = part.startsWith(`${placeOf(stream).folders.join('.')}.`)
+    const isOfDay = part.startsWith(copyPrefix(placeOf(stream)))
     if (isOfDay) yield* readPart(dirname(path), path, { writer: '', part, bytes: Infinity, lines: Infinity })
     return
   }
-  const parts = await partsOf(path, stream).catch(async (error: unknown) => {
-    throw await fileFailure(error, `${path}/${placeOf(stream).relative}`)
+  const parts = await partsOf(path, placeOf(stream)).catch(async (error: unknown) => {
+    throw await fileFailure(error, `${path}/${placeOf(stream)}`)
   })
   const whole = parts.map(({ name }) => ({ writer: '', part: name, bytes: Infinity, lines: Infinity }))
   yield* readCommitted(path, stream, whole)
@@ -94,9 +93,13 @@ export async function* readArchive(
 /** Of a copy that `reconcile` keeps of what it cuts. */
 const copyName = /^zone=\d+\.day=\d{4}-\d\d-\d\d\..+\.from-\d+$/
 
-async function partsOf(path: string, stream: Pick<Stream, 'zone' | 'day'>): Promise<PartOnDisk[]> {
-  const root = await findRoot(path)
-  const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
+/** How the names of the copies of a place begin. */
+export function copyPrefix(place: string): string {
+  return `${place.replace('/', '.')}.`
+}
+
+async function partsOf(path: string, place: string): Promise<PartOnDisk[]> {
+  const folder = await findFolder(path, place)
   return folder === undefined ? [] : listParts(folder)
 }
 
@@ -115,12 +118,11 @@ interface LineBatch {
 }
 
 /** Yields a part's whole lines up to an offset of its uncompressed bytes, in bounded pieces. */
-export async function* readLines(path: string, to = Infinity): AsyncGenerator<LineBatch> {
+async function* readLines(path: string, to = Infinity): AsyncGenerator<LineBatch> {
   let offset = 0
   let end = 0
   let begun: Buffer[] = []
-  const pieces: AsyncIterable<Buffer> = await readBytes(path)
-  for await (const piece of pieces) {
+  for await (const piece of readBytes(path)) {
     const bytes = piece.subarray(0, Math.max(0, to - offset))
     offset += piece.length
     const last = bytes.lastIndexOf(lineBreak)
@@ -138,21 +140,19 @@ export async function* readLines(path: string, to = Infinity): AsyncGenerator<Li
 }
 
 /** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
-export async function readBytes(path: string, from = 0): Promise<Readable> {
+export async function* readBytes(path: string, from = 0): AsyncGenerator<Buffer> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  const start = isCompressed(path) ? 0 : from
-  const source = handle.createReadStream({ start, highWaterMark: pieceBytes })
-  if (path.endsWith('.gz')) return decoded(source, createGunzip({ chunkSize: pieceBytes }))
-  if (path.endsWith('.zst')) return decoded(source, createZstdDecompress({ chunkSize: pieceBytes }))
-  return source
-}
-
-function isCompressed(path: string): boolean {
-  return path.endsWith('.gz') || path.endsWith('.zst')
-}
-
-function decoded(source: Readable, decoder: Duplex): Readable {
-  return pipeline(source, decoder, () => {
-    // A source that fails destroys the decoder, so that its reader gets the error.
+  const decoder = decoderOf(path)
+  // The stream closes the file at its end, on an error, and when its reader stops.
+  const source = handle.createReadStream({
+    start: decoder === undefined ? from : 0,
+    highWaterMark: pieceBytes,
   })
+  // A source that fails destroys the decoder, so that its reader gets the error.
+  yield* decoder === undefined ? source : pipeline(source, decoder, () => undefined)
+}
+
+function decoderOf(path: string): Duplex | undefined {
+  if (path.endsWith('.gz')) return createGunzip({ chunkSize: pieceBytes })
+  return path.endsWith('.zst') ? createZstdDecompress({ chunkSize: pieceBytes }) : undefined
 }

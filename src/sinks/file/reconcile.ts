@@ -1,172 +1,128 @@
 import { rename, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Reconciliation } from '../../ports/delivery.ts'
-import type { Continuation } from './append.ts'
-import { isDropped, whyForeign } from './compare-parts.ts'
-import { compressedLength, isLengthOf } from './compress.ts'
+import type { Continuation, WrittenPart } from './append.ts'
+import { inspectPart, inspectParts, type Owners, type PartState } from './compare-parts.ts'
 import {
   copiesFolder,
   copyTo,
   cutFile,
   dropOldCopies,
   endOfWholeLines,
-  endsLine,
   fileFailure,
   findFolder,
   lookAt,
   makeFolders,
-  ownFolder,
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import {
-  isFull,
-  listParts,
-  lookAtPart,
-  parsePartName,
-  type PartName,
-  type PartOnDisk,
-  type Place,
-} from './parts.ts'
-import { readBytes } from './read.ts'
+import { compressedLength, isFull, isLengthOf, lookAtPart, parsePartName, type PartOnDisk } from './parts.ts'
+import { copyPrefix, readBytes } from './read.ts'
 import type { Writer } from './writer.ts'
 
-/** A plain part whose length matches the store. */
-interface CleanPart {
-  readonly parsed: PartName
-  readonly bytes: number
-  readonly lines: number
+/** A stream's files during reconciliation. */
+interface FilesAtHand {
+  readonly writer: Writer
+  readonly place: string
+  readonly known: Reconciliation
+  readonly signal: AbortSignal
+}
+
+/** A part of them that has files; the caller holds the lock of its writer. */
+interface PartAtHand extends FilesAtHand {
+  readonly part: PartOnDisk
+  readonly committed?: CommittedPart
 }
 
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
 export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   const { writer, place, known, signal } = files
-  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
-  const folder = await findFolder(writer.root, place.folders)
-  const parts = folder === undefined ? [] : await listParts(folder)
-  const onDisk = new Set(parts.map((part) => part.name))
-  const nextNumber = 1 + Math.max(0, ...[...onDisk, ...committed.keys()].map(numberOf))
-  const clean: CleanPart[] = []
-  const foreign: string[] = []
-  for (const part of parts) {
+  const owners = { own: writer.owner, ownerOf: (id: string) => writer.ownerOf(id) }
+  const states = await inspectParts(await findFolder(writer.root, place), known, owners)
+  const clean: WrittenPart[] = []
+  for (const state of states) {
     throwIfAborted(signal)
-    const own = committed.get(part.name)
-    if (own === undefined && isDropped(part.parsed, known.knownSinceMs)) continue
-    const at = { ...files, part, ...(own !== undefined && { committed: own }) }
-    const why = whyForeign(part, writer.owner, own, (id) => writer.ownerOf(id))
-    if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
-    else {
-      foreign.push(why)
-      if (own !== undefined) sayReplaced(at, why)
-    }
+    if (!state.isDropped) clean.push(...cleanPart(await broughtBack(files, state, owners)))
   }
-  sayForeign(files, foreign)
-  for (const committedPart of known.committed) {
-    if (onDisk.has(committedPart.part)) continue
-    // A listing may miss a part that another process was compressing.
-    const isThere = folder !== undefined && (await lookAtPart(folder, committedPart.part)) !== undefined
-    if (!isThere) sayMissing(files, committedPart)
+  const foreign = states.filter(({ report, isDropped }) => report?.problem === 'foreign' && !isDropped)
+  if (foreign.length > 0) {
+    const why = [...new Set(foreign.map(({ report }) => report!.why))].join('; ')
+    writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink: writer.settings.name, why })
   }
   for (const { parsed, bytes } of clean) writer.compressor.add({ place, parsed, bytes })
-
-  const part = continued(files, clean)
+  const nextNumber = 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0))
+  const part = continued(writer, clean)
   return { nextNumber, ...(part === undefined ? {} : { part }) }
 }
 
-function numberOf(name: string): number {
-  return parsePartName(name)?.number ?? 0
+/** A plain part whose length matches the store. */
+function cleanPart({ name, file, committed, report }: PartState): WrittenPart[] {
+  if (committed === undefined || report !== undefined) return []
+  if (file?.plain === undefined || file.compressed !== undefined) return []
+  return [{ parsed: parsePartName(name)!, bytes: committed.bytes, lines: committed.lines }]
 }
 
-/** Checks without the lock first: normally nothing is to be done. A change requires the writer's lock. */
-async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]> {
-  const { writer, part, committed } = at
-  if (await isClean(at, committed)) return cleanPart(part, committed)
-  const lock = writer.hold(part.parsed!.writer)
+/** The writer's own latest part, if it takes another delivery. */
+function continued({ identity, settings, clock }: Writer, clean: readonly WrittenPart[]) {
+  const own = clean.filter(({ parsed }) => parsed.writer === identity.id)
+  const latest = own.sort((a, b) => a.parsed.number - b.parsed.number).at(-1)
+  if (latest === undefined) return undefined
+  const { bytes, parsed } = latest
+  return isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now()) ? undefined : latest
+}
+
+/** Normally nothing is to be done. A change requires the lock of the part's writer. Returns the state after it. */
+async function broughtBack(files: FilesAtHand, state: PartState, owners: Owners): Promise<PartState> {
+  const { writer, place, known } = files
+  const { name, file, committed, report } = state
+  if (report?.problem === 'foreign' && committed !== undefined) sayReplaced(files, name, report.why)
+  // A part whose writer was never on this path is on another host's disk: not reported.
+  if (report?.problem === 'missing' && report.isElsewhere !== true) sayShort(files, committed!, 0)
+  if (file === undefined || report?.problem === 'foreign') return state
+  const hasBothForms = file.plain !== undefined && file.compressed !== undefined
+  if (committed !== undefined && report === undefined && !hasBothForms) return state
+  const lock = writer.hold(parsePartName(name)!.writer)
   // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
-  if (lock === undefined) return []
+  if (lock === undefined) return state
   try {
     // Another pump may have had the stream while this one was suspended: its committed lengths would then be old, and
     // a cut would destroy committed lines. This includes own parts, since pumps of one process share a writer.
-    await at.known.confirm()
-    const held = await lookAtPart(folder, part.name)
-    if (held === undefined) return []
-    await reconcilePart({ ...at, part: held })
-    const after = await lookAtPart(folder, part.name)
-    const isNowClean = after !== undefined && (await isClean({ ...at, part: after }, committed))
-    return isNowClean ? cleanPart(after, committed) : []
+    await known.confirm()
+    const folder = dirname(file.path)
+    const held = await lookAtPart(folder, name)
+    if (held?.irregular === false)
+      await reconcilePart({ ...files, part: held, ...(committed !== undefined && { committed }) }).catch(
+        async (error: unknown) => {
+          throw await fileFailure(error, `${writer.root}/${place}/${name}`)
+        },
+      )
+    return await inspectPart({ name, file: await lookAtPart(folder, name), committed }, known, owners)
   } finally {
     lock.release()
   }
 }
 
-async function isClean({ writer, part }: PartAtHand, committed: CommittedPart | undefined): Promise<boolean> {
-  if (committed === undefined) return false
-  if (part.unfinished.length > 0 && !writer.compressor.isActive(part.path)) return false
-  if (part.plain !== undefined) return part.compressed === undefined && part.plain.size === committed.bytes
-  if (part.compressed === undefined) return false
-  return isLengthOf(await compressedLength(part.compressed.path), part.compressed.path, committed.bytes)
-}
-
-function cleanPart({ parsed, plain }: PartOnDisk, committed: CommittedPart | undefined): CleanPart[] {
-  if (plain === undefined || committed === undefined) return []
-  return [{ parsed: parsed!, bytes: committed.bytes, lines: committed.lines }]
-}
-
-/** The writer's own latest part, if it takes another delivery. */
-function continued({ writer }: FilesAtHand, clean: readonly CleanPart[]): CleanPart | undefined {
-  const own = clean.filter((part) => part.parsed.writer === writer.identity.id)
-  const latest = own.sort((a, b) => a.parsed.number - b.parsed.number).at(-1)
-  if (latest === undefined) return undefined
-  const { bytes, parsed } = latest
-  const full = isFull(writer.settings, { bytes, openedAtMs: parsed.openedAtMs }, writer.clock.now())
-  return full ? undefined : latest
-}
-
-function sayForeign({ writer }: FilesAtHand, whys: readonly string[]): void {
-  if (whys.length === 0) return
-  const why = [...new Set(whys)].join('; ')
-  const sink = writer.settings.name
-  writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why })
-}
-
-/** A part whose writer was never on this path is on another host's disk: not reported. */
-function sayMissing({ writer, place }: FilesAtHand, committedPart: CommittedPart): void {
-  if (committedPart.bytes === 0 || writer.ownerOf(committedPart.writer) === undefined) return
-  const part = `${place.relative}/${committedPart.part}`
-  const internalEvent = { sink: writer.settings.name, part, expected: committedPart.bytes, found: 0 }
-  writer.emitOnce(`short ${part}`, { name: 'FileShort', ...internalEvent })
-}
-
-/** Brings one part back to its committed length. The caller holds the writer's lock. */
+/** Brings one part back to its committed length. */
 async function reconcilePart(at: PartAtHand): Promise<void> {
-  const { writer, part } = at
-  try {
-    writer.compressor.revoke(part.path)
-    for (const path of part.unfinished) await unlink(path)
-    if (part.compressed !== undefined) await reconcileCompressed(at, part.compressed.path)
-    else if (part.plain !== undefined) await reconcilePlain(at, part.plain.size)
-  } catch (error) {
-    throw await fileFailure(error, part.path)
-  }
-}
-
-async function reconcilePlain(at: PartAtHand, size: number): Promise<void> {
   const { part, committed } = at
+  if (part.compressed !== undefined) return reconcileCompressed(at, part.compressed)
+  const { size } = part.plain!
   const bytes = committed?.bytes ?? 0
   if (size < bytes) {
     // A short part is neither padded nor continued.
-    sayShort(at, size)
-    await cutTornLine(at, size)
-  } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
-    sayReplaced(at, 'its content is not what shieldlog wrote')
-  else await takeBack(at, size)
+    sayShort(at, committed!, size)
+    const end = await endOfWholeLines(part.path, size)
+    await cutFile(part.path, end)
+    sayCut(at, size - end, false)
+  } else if ((await endOfWholeLines(part.path, bytes)) < bytes)
+    sayReplaced(at, part.name, 'its content is not what shieldlog wrote')
+  else await takeBack(at, size, bytes)
 }
 
 /** Cuts to the committed length, or removes a part that has none. */
-async function takeBack(at: PartAtHand, size: number): Promise<void> {
+async function takeBack(at: PartAtHand, size: number, bytes: number): Promise<void> {
   const { part, committed, known } = at
-  const bytes = committed?.bytes ?? 0
   if (size > bytes) {
     const copy = await keepAside(at, bytes)
     const hasLines = (await endOfWholeLines(part.path, size)) > bytes
@@ -174,13 +130,7 @@ async function takeBack(at: PartAtHand, size: number): Promise<void> {
   }
   if (committed === undefined) await unlink(part.path)
   else await cutFile(part.path, bytes)
-  sayCut(at, { bytes: size - bytes, keptAside: true })
-}
-
-async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
-  const end = await endOfWholeLines(at.part.path, size)
-  if (end < size) await cutFile(at.part.path, end)
-  sayCut(at, { bytes: size - end, keptAside: false })
+  sayCut(at, size - bytes, true)
 }
 
 /**
@@ -188,40 +138,39 @@ async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
  * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
  */
 async function reconcileCompressed(at: PartAtHand, path: string): Promise<void> {
-  const { writer, part, committed, known } = at
+  const { writer, place, part, committed, known } = at
   const length = await compressedLength(path)
   if (part.plain !== undefined) {
     if (!isLengthOf(length, path, part.plain.size)) {
       await keepAside(at, 0)
-      sayReplaced(at, 'a compressed file of another length exists; the plain file was moved aside')
+      const why = 'a compressed file of another length exists; the plain file was moved aside'
+      sayReplaced(at, part.name, why)
     }
     await unlink(part.path)
   }
-  if (isLengthOf(length, path, committed?.bytes ?? 0)) return
-  if (committed !== undefined && length !== undefined && length < committed.bytes) sayShort(at, length)
+  if (length === undefined || isLengthOf(length, path, committed?.bytes ?? 0)) return
+  if (committed !== undefined && length < committed.bytes) sayShort(at, committed, length)
   else if (known.unreadable === undefined) {
-    const about = nameOf(at)
+    const about = `${place}/${part.name}`
     const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
     writer.emitOnce(`compressed ${about}`, { name: 'Warned', about: 'compressed part', text })
   }
 }
 
-function sayShort(at: PartAtHand, found: number): void {
-  const part = nameOf(at)
-  const sink = at.writer.settings.name
-  const expected = at.committed!.bytes
-  at.writer.emitOnce(`short ${part}`, { name: 'FileShort', sink, part, expected, found })
+function sayShort({ writer, place }: FilesAtHand, committed: CommittedPart, found: number): void {
+  const part = `${place}/${committed.part}`
+  const about = { sink: writer.settings.name, part, expected: committed.bytes, found }
+  if (found < committed.bytes) writer.emitOnce(`short ${part}`, { name: 'FileShort', ...about })
 }
 
-function sayReplaced(at: PartAtHand, why: string): void {
-  const part = nameOf(at)
-  const sink = at.writer.settings.name
-  at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
+function sayReplaced({ writer, place }: FilesAtHand, name: string, why: string): void {
+  const part = `${place}/${name}`
+  writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink: writer.settings.name, part, why })
 }
 
-function sayCut(at: PartAtHand, cut: { readonly bytes: number; readonly keptAside: boolean }): void {
-  if (cut.bytes === 0) return
-  at.writer.emit({ name: 'FileCut', sink: at.writer.settings.name, part: nameOf(at), ...cut })
+function sayCut({ writer, place, part }: PartAtHand, bytes: number, keptAside: boolean): void {
+  const about = { sink: writer.settings.name, part: `${place}/${part.name}`, bytes, keptAside }
+  if (bytes > 0) writer.emit({ name: 'FileCut', ...about })
 }
 
 /**
@@ -232,33 +181,13 @@ function sayCut(at: PartAtHand, cut: { readonly bytes: number; readonly keptAsid
 async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<string> {
   const { mode, dirMode } = writer.settings
   await dropOldCopies(writer.root, writer.clock.now())
-  const folder = await makeFolders(writer.root, [ownFolder, copiesFolder], dirMode)
-  const path = join(folder, `${place.folders.join('.')}.${part.name}.from-${from}`)
+  const folder = await makeFolders(writer.root, copiesFolder, dirMode)
+  const path = join(folder, `${copyPrefix(place)}${part.name}.from-${from}`)
   const kept = await lookAt(path)
   if (kept !== undefined && kept.size >= part.plain!.size - from) return path
   const unfinished = `${path}.unfinished`
-  await copyTo({ path: unfinished, mode }, await readBytes(part.path, from), signal)
+  await copyTo({ path: unfinished, mode }, readBytes(part.path, from), signal)
   await rename(unfinished, path)
   await syncFolder(folder)
   return path
-}
-
-/** A stream's files during reconciliation. */
-interface FilesAtHand {
-  readonly writer: Writer
-  readonly place: Place
-  readonly known: Reconciliation
-  readonly signal: AbortSignal
-}
-
-/** One part of them. */
-interface PartAtHand extends FilesAtHand {
-  readonly part: PartOnDisk
-  /** Absent for a part without a committed length. */
-  readonly committed?: CommittedPart
-}
-
-/** Name of the part in messages. */
-export function nameOf({ place, part }: Pick<PartAtHand, 'place' | 'part'>): string {
-  return `${place.relative}/${part.name}`
 }

@@ -4,16 +4,15 @@ import { open, rmdir, statfs, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
-import { type Stream, streamKey } from '../../domain/stream.ts'
+import type { Stream } from '../../domain/stream.ts'
 import type { OpenStream, Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
-import type { Clock } from '../../ports/process.ts'
 import { StreamWriter } from './append.ts'
-import { compareParts, isDropped } from './compare-parts.ts'
+import { compareParts, hasDroppedParts } from './compare-parts.ts'
 import type { FileSinkSettings } from './config.ts'
 import { createKeyedMutex, fileFailure, makeRoot, throwIfAborted } from './files.ts'
-import { parsePartName, placeOf } from './parts.ts'
+import { placeOf } from './parts.ts'
 import { reconcile } from './reconcile.ts'
-import { createWriters, type FileSinkDeps, type Writers } from './writer.ts'
+import { createWriter, type FileSinkDeps, type Writer } from './writer.ts'
 
 /** Time after an abort for a delivery to undo its write, and for the sink to close. Together well under 5 s. */
 const takeBackMs = 1500
@@ -30,101 +29,117 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       const differences = await compareParts(settings.path, stream, known)
       return differences.some(({ problem }) => problem === 'longer' || problem === 'unknown')
     },
-    async hasDropped(stream, { knownSinceMs, ...known }) {
-      const differences = await compareParts(settings.path, stream, known)
-      return differences.some(({ part, problem }) => {
-        return problem === 'unknown' && isDropped(parsePartName(part), knownSinceMs)
-      })
-    },
-    check: (signal) => withGrace(probe(settings), signal, deps.clock),
+    hasDropped: (stream, known) => hasDroppedParts(settings.path, stream, known),
+    check: (signal) => orAborted(probe(settings), signal, { ms: takeBackMs, clock: deps.clock }),
     close: () => streams.close(),
   }
 }
 
-/** The streams that this sink has open, each with one writer. */
+/** The streams that this sink has open, by place, each with one writer. */
 class FileStreams {
-  readonly #clock: Clock
+  readonly #settings: FileSinkSettings
+  readonly #deps: FileSinkDeps
   readonly #mutex = createKeyedMutex()
-  readonly #writers: Writers
+  /** By store: normally one, two when the store was replaced while the process runs. */
+  readonly #writers = new Map<string, Promise<Writer>>()
   readonly #open = new Map<string, StreamWriter>()
   #isClosed = false
 
   constructor(settings: FileSinkSettings, deps: FileSinkDeps) {
-    this.#clock = deps.clock
-    this.#writers = createWriters(settings, deps, this.#mutex)
+    this.#settings = settings
+    this.#deps = deps
   }
 
   async reconcile(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<OpenStream> {
     if (this.#isClosed) throw cancelled()
+    const place = placeOf(stream)
     // Another pump of this process may hold the stream: revoke it. Its write in progress ends before the job below
     // begins.
-    this.#open.get(streamKey(stream))?.revoke()
+    this.#open.get(place)?.revoke()
     const alone = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
-      withGrace(this.#mutex.run(placeOf(stream).relative, job), signal, this.#clock)
-    const opened = await alone(() => this.#reconcileAlone(stream, known, signal), signal)
+      this.#withGrace(this.#mutex.run(place, job), signal)
+    const opened = await alone(() => this.#reconcileAlone(place, known, signal), signal)
     return {
       deliver: (events, signal) => alone(() => opened.append(events, signal), signal),
-      close: () => this.#closeWriter(stream, opened),
+      close: () => this.#closeWriter(place, opened),
     }
   }
 
-  async #reconcileAlone(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<StreamWriter> {
+  async #reconcileAlone(place: string, known: Reconciliation, signal: AbortSignal): Promise<StreamWriter> {
     throwIfAborted(signal)
     if (this.#isClosed) throw cancelled()
-    const place = placeOf(stream)
-    const key = streamKey(stream)
-    await this.#open.get(key)?.close()
-    this.#open.delete(key)
-    const writer = await this.#writers.of(known.storeId)
+    await this.#open.get(place)?.close()
+    this.#open.delete(place)
+    const writer = await this.#writerOf(known.storeId)
     const start = await reconcile({ writer, place, known, signal }).catch(async (error: unknown) => {
-      throw await fileFailure(error, `${writer.root}/${place.relative}`)
+      throw await fileFailure(error, `${writer.root}/${place}`)
     })
     if (this.#isClosed) throw cancelled()
     const opened = new StreamWriter(writer, place, start)
-    this.#open.set(key, opened)
+    this.#open.set(place, opened)
     return opened
   }
 
+  #writerOf(store: string): Promise<Writer> {
+    const known = this.#writers.get(store)
+    if (known !== undefined) return known
+    const made = createWriter(store, this.#settings, this.#deps, this.#mutex).catch(
+      async (error: unknown) => {
+        this.#writers.delete(store)
+        throw await fileFailure(error, this.#settings.path)
+      },
+    )
+    this.#writers.set(store, made)
+    return made
+  }
+
   /** Waits for a bounded time even when the disk hangs; the file is then closed when the write returns. */
-  async #closeWriter(stream: Stream, streamWriter: StreamWriter): Promise<void> {
-    streamWriter.revoke()
-    const closed = this.#mutex.run(placeOf(stream).relative, async () => {
-      await streamWriter.close()
-      if (this.#open.get(streamKey(stream)) === streamWriter) this.#open.delete(streamKey(stream))
+  async #closeWriter(place: string, opened: StreamWriter): Promise<void> {
+    opened.revoke()
+    const closed = this.#mutex.run(place, async () => {
+      await opened.close()
+      if (this.#open.get(place) === opened) this.#open.delete(place)
     })
-    await withGrace(closed, AbortSignal.abort(), this.#clock, closeMs).catch(() => undefined)
+    await this.#atMost(closed)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const streamWriter of this.#open.values()) streamWriter.revoke()
+    for (const opened of this.#open.values()) opened.revoke()
     // A write that still hangs keeps its identity: the lock must not be free while that write can still reach the
     // disk.
-    await withGrace(this.#end(), AbortSignal.abort(), this.#clock, closeMs).catch(() => undefined)
+    await this.#atMost(this.#end())
   }
 
   async #end(): Promise<void> {
-    await this.#writers.stop()
+    await this.#eachWriter(({ compressor }) => compressor.close())
     await this.#mutex.idle()
-    // Writers that were created meanwhile.
-    await this.#writers.stop()
-    for (const streamWriter of this.#open.values()) await streamWriter.close()
+    for (const opened of this.#open.values()) await opened.close()
     this.#open.clear()
-    await this.#writers.release()
+    await this.#eachWriter(async ({ compressor, identity }) => {
+      // Of a writer that was created meanwhile, too.
+      await compressor.close()
+      identity.release()
+    })
+    this.#writers.clear()
   }
-}
 
-/**
- * Waits for file work, which cannot be cancelled: a write hangs as long as its disk does. Once the signal aborts, the
- * work gets `ms` to undo its write; then the caller gets `cancelled` and the work continues unobserved.
- */
-function withGrace<Result>(
-  work: Promise<Result>,
-  signal: AbortSignal,
-  clock: Clock,
-  ms = takeBackMs,
-): Promise<Result> {
-  return orAborted(work, signal, { ms, clock })
+  async #eachWriter(work: (writer: Writer) => Promise<void>): Promise<void> {
+    for (const made of await Promise.allSettled(this.#writers.values()))
+      if (made.status === 'fulfilled') await work(made.value)
+  }
+
+  /**
+   * Waits for file work, which cannot be cancelled: a write hangs as long as its disk does. Once the signal aborts, the
+   * work gets `ms` to undo its write; then the caller gets `cancelled` and the work continues unobserved.
+   */
+  #withGrace<Result>(work: Promise<Result>, signal: AbortSignal, ms = takeBackMs): Promise<Result> {
+    return orAborted(work, signal, { ms, clock: this.#deps.clock })
+  }
+
+  async #atMost(work: Promise<void>): Promise<void> {
+    await this.#withGrace(work, AbortSignal.abort(), closeMs).catch(() => undefined)
+  }
 }
 
 const probeBytes = 4096
@@ -134,7 +149,7 @@ const leastFreeBytes = 1_048_576
 const lowFreeBytes = 1e9
 
 /** Writes a test file and removes it again, with all folders created for it. Throws Failure. */
-export async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
+async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
   try {
     const { root, made } = await makeRoot(settings.path, settings.dirMode)
     try {

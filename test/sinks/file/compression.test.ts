@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
@@ -5,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
+import { parsePartName } from '../../../src/sinks/file/parts.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -104,9 +106,8 @@ it.each(['before the rename', 'before the plain part goes'])('survives a crash %
   const [first] = await bench.files()
   const path = join(bench.folder(), first!)
   const encoded = gzipSync(await readFile(path))
-  if (when === 'before the rename')
-    await writeFile(join(bench.folder(), `.${first}.gz`), encoded.subarray(0, encoded.length / 2))
-  else await writeFile(`${path}.gz`, encoded)
+  const unfinished = join(bench.path, '.shieldlog', `${parsePartName(first!)!.writer}.unfinished.gz`)
+  await writeFile(when === 'before the rename' ? unfinished : `${path}.gz`, encoded)
   expect(await bench.ids()).toEqual(all)
   expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
   await (await ledger.open(await reborn())).close()
@@ -114,6 +115,7 @@ it.each(['before the rename', 'before the plain part goes'])('survives a crash %
   const kept = when === 'before the rename' ? first : `${first}.gz`
   expect((await bench.files())[0]).toBe(kept)
   expect(await bench.files()).toHaveLength(2)
+  expect(existsSync(unfinished)).toBe(false)
 })
 
 /** A sink that has taken the identity over from the ones before. */

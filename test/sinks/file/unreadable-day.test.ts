@@ -69,6 +69,7 @@ it('cuts nothing while it cannot keep a copy', async () => {
   const inTheWay = join(aside(), `${copy}.unfinished`)
   await mkdir(inTheWay, { recursive: true })
   await expect(ledger.open(sink, false)).rejects.toMatchObject({ code: 'unwritable' })
+  expect(await bench.openFiles()).toBe(0)
   expect(await bench.ids()).toEqual(['a-0', 'b-0'])
   await rmdir(inTheWay)
   await reopen()

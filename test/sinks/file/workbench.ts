@@ -1,4 +1,4 @@
-import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, open as openFile, readdir, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/clock.ts'
@@ -21,6 +21,8 @@ export interface Workbench {
   files(zone?: number, daysAgo?: number): Promise<string[]>
   named<Name extends InternalEvent['name']>(name: Name): Extract<InternalEvent, { name: Name }>[]
   list(folder: string): Promise<string[]>
+  /** How many files of zones this process has open. */
+  openFiles(): Promise<number>
   closeAll(): Promise<void>
   dispose(): Promise<void>
 }
@@ -66,6 +68,11 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
     },
     named: (name) => happened.filter((internalEvent) => internalEvent.name === name) as never,
     list: (folder) => readdir(folder),
+    async openFiles() {
+      const links = await readdir('/proc/self/fd')
+      const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+      return targets.filter((target) => target.includes(`${path}/zone=`)).length
+    },
     closeAll,
     async dispose() {
       await closeAll()
