@@ -15,6 +15,7 @@ import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
 import { openWork, type Work } from '../../src/assemble/work.ts'
 import { BackfillTasks, runInPlace } from '../../src/assemble/backfill.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
+import { LagHistory } from '../../src/status/lag-history.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
 import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
@@ -84,7 +85,7 @@ function ship(): Promise<number> {
 async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number> {
   const { signal } = stop
   // On a fast clock the time for a connection is short, and on a busy machine the first try may miss it.
-  const open = () => openBackend(config, 'all', runtime)
+  const open = () => openBackend(config, 'all', runtime, signal)
   const backend = await awaitBackend(open, async () => undefined, runtime, signal)
   wrapStore(backend.store, pass)
   const options = {
@@ -94,11 +95,11 @@ async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number>
     readZones: async () => undefined,
     turned: () => undefined,
     sinkGone: () => process.exit(1),
+    history: new LagHistory(),
   }
   const engine = createEngine(config, options)
   wrapEngine(engine, pass)
   try {
-    await backend.acquire(signal)
     for (;;) {
       const givenUp = await engine.drain(randomUUID(), signal)
       complain(givenUp)

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
-import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
+import type { ReconcileTurns } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import type { SharedLimits, Schedule } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import type { BullmqScheduleDeps } from '../../schedule/bullmq/schedule.ts'
@@ -15,8 +15,6 @@ export interface Backend {
   readonly holder: Holder
   /** True for the roles that schedule: they list zones, and report the gauges of shared state for all processes. */
   readonly schedules: boolean
-  /** Acquires the right to schedule, where only one process may. Throws Failure `held`. */
-  acquire(signal: AbortSignal): Promise<void>
   /** The processes that ship on this store now. */
   workers(): Promise<WorkerStatus[]>
   /** The limits of an account that processes share; undefined where each process has its own. */
@@ -41,7 +39,7 @@ interface ScheduleDeps extends Pick<
 > {
   readonly config: Config
   /** Reconciles the sinks to the last commit; for processes that pump. */
-  readonly reconciler: SinkReconciler
+  readonly reconcile: ReconcileTurns
   /** Called at each turn of a loop that must keep running. */
   readonly turned: (loop: string) => void
   readonly ticks: TickTracing

@@ -1,20 +1,23 @@
+import { compareConfigs } from '../../config/compare.ts'
+import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
 import { overriddenText } from '../../config/layers.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
 import { cancelled, messageOf, type Failure, isFailure } from '../../domain/failure.ts'
-import type { Server } from '../../server/server.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import { keepLatest } from '../../domain/promises.ts'
+import { healthOf } from '../../server/routes.ts'
+import { createServer, type Server } from '../../server/server.ts'
+import { LagHistory } from '../../status/lag-history.ts'
 import type { Backend, Role } from './backend.ts'
-import { closeInOrder } from '../close-all.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
 import { ZoneDirectory, type MissingZones } from '../../discovery/zone-directory.ts'
 import { zonesOf } from '../../config/planned.ts'
 import { knownOf, type Runtime } from '../runtime.ts'
 import { stateName, fleetState } from '../state.ts'
 import { version } from '../version.ts'
-import { createDaemonServer } from './daemon-server.ts'
 import { createEngine, type Engine } from './engine.ts'
-import { reloadEngine } from './reload.ts'
 import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import { createReading } from '../reading.ts'
 import { openEmbedded } from './embedded.ts'
@@ -25,6 +28,10 @@ interface DaemonOptions {
   readonly role: Role
   readonly sinkGone: (failure: Failure) => void
 }
+
+/** `/readyz` reads the store at most this often. */
+const readAgainMs = 2_000
+const sampleEveryMs = 30_000
 
 /** The running system of one configuration: the store, the engine that ships, the HTTP server. */
 export class Daemon {
@@ -38,7 +45,9 @@ export class Daemon {
   #phase: 'starting' | 'running' | 'stopping' = 'starting'
   /** Why nothing is shipped although the process is neither starting nor stopping. */
   #trouble: string | undefined
+  /** Time of the last turn of each loop that must keep running. */
   readonly #turns = new Map<string, number>()
+  readonly #history = new LagHistory()
   readonly #started = Promise.withResolvers<void>()
   /** A reload during the start is applied after it. */
   #reloading = this.#started.promise
@@ -60,11 +69,15 @@ export class Daemon {
 
   /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
   async open(signal: AbortSignal): Promise<void> {
-    const { serve } = this.#options
+    const { serve, role } = this.#options
     const { metrics, telemetry } = this.#runtime
-    this.#backend = await this.#openBackend(signal)
+    const waits = async (failure: Failure) => {
+      this.#trouble = failure.message
+      await this.#listen()
+    }
+    const open = () => openBackend(this.#config, role, this.#runtime, signal)
+    this.#backend = serve ? await awaitBackend(open, waits, this.#runtime, signal) : await open()
     this.#trouble = undefined
-    await this.#backend.acquire(signal)
     const zones = new ZoneDirectory({
       ...this.#runtime,
       ...this.#backend,
@@ -99,7 +112,10 @@ export class Daemon {
     return this.#zones?.missing(this.#config)
   }
 
-  /** Applies a new configuration, or refuses it with all its errors and keeps the old one. Never rejects. */
+  /**
+   * Replaces the configuration in force, or refuses the new one with all its errors and keeps the old. Never rejects: a
+   * reload must not end the process.
+   */
   reload(load: () => Loaded): Promise<void> {
     // In sequence: two reloads at once would leave two engines running.
     this.#reloading = this.#reloading.then(() => this.#reload(load))
@@ -118,15 +134,10 @@ export class Daemon {
     this.#stopped.abort(cancelled())
     this.#started.resolve()
     await Promise.all([this.#reloading, this.#watching])
-    try {
-      await closeInOrder(
-        () => this.#engine?.close(),
-        () => this.#server?.stop(),
-        () => this.#backend?.close(),
-      )
-    } catch (error) {
-      this.#warn('stop', `cannot close everything: ${messageOf(error)}`)
-    }
+    const warn = (error: unknown) => this.#warn('stop', `cannot close everything: ${messageOf(error)}`)
+    await this.#engine?.close().catch(warn)
+    await this.#server?.stop().catch(warn)
+    await this.#backend?.close().catch(warn)
   }
 
   /** By clients of its own: a configuration that is not in force yet may have other keys. */
@@ -139,17 +150,7 @@ export class Daemon {
     }
   }
 
-  #openBackend(signal: AbortSignal): Promise<Backend> {
-    const { serve, role } = this.#options
-    const open = () => openBackend(this.#config, role, this.#runtime)
-    if (!serve) return open()
-    const waits = async (failure: Failure) => {
-      this.#trouble = failure.message
-      await this.#listen()
-    }
-    return awaitBackend(open, waits, this.#runtime, signal)
-  }
-
+  /** An engine of a configuration; it ships nothing before its start. */
   #makeEngine(config: Config): Engine {
     const turned = (loop: string) => {
       this.#turns.set(loop, this.#runtime.clock.monotonic())
@@ -163,24 +164,35 @@ export class Daemon {
       readZones: () => this.#zones!.read(),
       turned,
       sinkGone,
+      history: this.#history,
     })
   }
 
   async #reload(load: () => Loaded): Promise<void> {
     if (this.#phase !== 'running') return
-    const before = this.#config
-    const loaded = await this.#loadWithZones(load).catch((error: unknown) => ({ error }))
-    await reloadEngine(this.engine(), {
-      load() {
-        if ('error' in loaded) throw loaded.error
-        return loaded
-      },
-      makeEngine: (config) => this.#makeEngine(config),
-      start: (engine) => this.#startInstead(engine),
-      halted: (error) => this.#halted(error),
-      telemetry: this.#runtime.telemetry,
-    })
-    if (!('error' in loaded) && this.#config !== before) this.#warnOf(loaded.warnings)
+    const old = this.engine()
+    const { state, server } = this.#config
+    let loaded: Loaded
+    let next: Engine
+    try {
+      loaded = await this.#loadWithZones(load)
+      // State and server change only at a restart.
+      next = this.#makeEngine({ ...loaded.config, state, server })
+    } catch (error) {
+      return this.#refuse(error)
+    }
+    const changes = compareConfigs(this.#config, loaded.config)
+    // Running pumps stop between two pages or are repeated: nothing is lost.
+    await this.#closeReplaced(old)
+    try {
+      await this.#startInstead(next)
+    } catch (error) {
+      this.#refuse(error)
+      await this.#closeReplaced(next)
+      return await this.#startAgain(old.config)
+    }
+    this.#runtime.telemetry.emit({ name: 'ConfigReloaded', ...changes })
+    this.#warnOf(loaded.warnings)
   }
 
   /** A configuration whose zones cannot be found out is refused, as one with errors is. */
@@ -193,8 +205,19 @@ export class Daemon {
     return loaded
   }
 
+  #refuse(error: unknown): void {
+    const errors = error instanceof ConfigErrors ? error.errors.map(errorLine) : [messageOf(error)]
+    this.#runtime.telemetry.emit({ name: 'ConfigRefused', errors })
+  }
+
   #prepare(): void {
     this.#runtime.metrics.prepare(knownOf(this.#zones!.fill(this.#config)))
+  }
+
+  async #closeReplaced(engine: Engine): Promise<void> {
+    await engine.close().catch((error: unknown) => {
+      this.#warn('reload', `cannot stop the old configuration cleanly: ${messageOf(error)}`)
+    })
   }
 
   /** Replaces a closed engine. */
@@ -209,22 +232,63 @@ export class Daemon {
     this.#trouble = undefined
   }
 
-  #halted(error: unknown): void {
-    this.#trouble = `shieldlog has shipped nothing since a failed reload: ${messageOf(error)}`
-    this.#warn('reload', `${this.#trouble}; fix it and send SIGHUP again, or restart`)
+  /** Goes back to a configuration; where that fails too, nothing is shipped any more. */
+  async #startAgain(config: Config): Promise<void> {
+    try {
+      await this.#startInstead(this.#makeEngine(config))
+    } catch (error) {
+      this.#trouble = `shieldlog has shipped nothing since a failed reload: ${messageOf(error)}`
+      this.#warn('reload', `${this.#trouble}; fix it and send SIGHUP again, or restart`)
+    }
   }
 
   async #listen(): Promise<void> {
     if (this.#server !== undefined) return
-    const state = {
-      config: () => this.#config,
-      engine: () => this.#engine,
-      notShipping: () => this.#notShipping(),
-      storeTrouble: () => this.#backend?.storeTrouble(),
-      turns: this.#turns,
+    const { clock } = this.#runtime
+    const { host, port, token } = this.#config.server
+    const readiness = async () => {
+      const reasons = await this.#notReady()
+      return { ready: reasons.length === 0, reasons }
     }
-    this.#server = createDaemonServer(this.#config, state, this.#runtime)
+    this.#server = createServer({
+      ...this.#runtime,
+      host,
+      port,
+      ...(token !== undefined && { token }),
+      health: () => {
+        const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
+        return healthOf(loops, this.#config.poll.everySeconds, clock.monotonic())
+      },
+      readiness: keepLatest(readiness, readAgainMs, clock).read,
+      status: async () => this.#engine?.status() ?? { starting: true },
+      views: () => this.#engine?.views,
+    })
     await this.#server.start()
+    // Nothing waits for its end: a store that hangs must not delay the stop.
+    void this.#takeSamples(this.#stopped.signal)
+  }
+
+  /** For the history of the status page. Never rejects. */
+  async #takeSamples(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#runtime.clock.sleep(sampleEveryMs, signal).catch(() => undefined)
+      // While the store does not answer, the history has a hole.
+      if (!signal.aborted) await this.#engine?.sample().catch(() => undefined)
+    }
+  }
+
+  /** Why the process is not ready, in texts that contain nothing from the wire; none where it is. */
+  async #notReady(): Promise<string[]> {
+    const reason = this.#notShipping()
+    if (reason !== undefined || this.#engine === undefined) return [reason ?? 'the process is starting']
+    const storeTrouble = this.#backend?.storeTrouble()
+    // A store that is full can still be read.
+    if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
+    try {
+      return reasonsIn(await this.#engine.snapshot(), this.#config.server.readyLagSeconds)
+    } catch (error) {
+      return [`the store cannot be read: ${messageOf(error)}`]
+    }
   }
 
   #notShipping(): string | undefined {
@@ -248,9 +312,27 @@ export class Daemon {
   }
 }
 
-export async function openBackend(config: Config, role: Role, runtime: Runtime): Promise<Backend> {
+/** Accounts without a key that works, and the route that lags most. */
+function reasonsIn({ refusedAccounts, routes }: StateSnapshot, readyLagSeconds: number): string[] {
+  const reasons = refusedAccounts.map((account) => `the API refuses the access key of account ${account}`)
+  const lagging = routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
+  if (worst !== undefined) {
+    const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${Math.round(worst.lagSeconds)} s`
+    const others = lagging.length > 1 ? `, and so have ${lagging.length - 1} more` : ''
+    reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
+  }
+  return reasons
+}
+
+export async function openBackend(
+  config: Config,
+  role: Role,
+  runtime: Runtime,
+  signal: AbortSignal,
+): Promise<Backend> {
   const fleet = fleetState(config)
-  if (fleet === undefined) return openEmbedded(config, runtime)
+  if (fleet === undefined) return openEmbedded(config, runtime, signal)
   // Loaded only for Redis: the clients of Redis and its queues take 20 MB.
   const { openFleet } = await import('./fleet.ts')
   return openFleet(config, fleet, role, runtime)

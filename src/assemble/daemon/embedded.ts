@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts'
 import { Failure } from '../../domain/failure.ts'
+import type { ScheduleLock } from '../../ports/process.ts'
 import { LocalSchedule } from '../../schedule/local/schedule.ts'
 import type { Backend } from './backend.ts'
-import { closeInOrder } from '../close-all.ts'
 import type { Runtime } from '../runtime.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import { createLock, openStore, workersOf } from '../state.ts'
@@ -10,61 +10,61 @@ import { createLock, openStore, workersOf } from '../state.ts'
 const lockWaitMs = 10_000
 const lockRetryMs = 250
 
-/** One process on one SQLite database, guarded by a lock that the kernel releases with the process. */
-export async function openEmbedded(config: Config, { clock, telemetry }: Runtime): Promise<Backend> {
-  const store = await openStore(config, clock)
-  const lock = createLock(config, clock)
+/**
+ * One process on one SQLite database, guarded by a lock that the kernel releases with the process. Throws Failure, `held`
+ * while another process has the lock.
+ */
+export async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSignal): Promise<Backend> {
+  const { clock, telemetry } = runtime
+  await using parts = new AsyncDisposableStack()
+  const store = parts.adopt(await openStore(config, clock), (each) => each.close())
+  const lock = parts.adopt(createLock(config, clock), (each) => each.release())
+  await acquire(lock, runtime, signal)
   const holder = createHolder(true)
+  const open = parts.move()
   return {
     store,
     holder,
     schedules: true,
-    async acquire(signal) {
-      const untilMs = clock.monotonic() + lockWaitMs
-      let isTold = false
-      for (;;) {
-        const answer = await lock.acquire()
-        if (answer.ok) return
-        const what = `another shieldlog runs on this state: ${answer.holder}`
-        if (clock.monotonic() >= untilMs) {
-          throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
-        }
-        // During a rolling replacement the old container still holds the lock: wait instead of failing.
-        if (!isTold)
-          telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
-        isTold = true
-        await clock.sleep(lockRetryMs, signal)
-      }
-    },
     workers: () => workersOf(lock),
     limitsOf: () => undefined,
     storeTrouble: () => undefined,
     readsFigures: async () => true,
-    createSchedule({ config: now, plan, pump, housekeep, reconciler, turned, now: nowOf, ticks }) {
-      let isReconciled = false
+    createSchedule({ config: now, plan, pump, housekeep, reconcile, turned, now: nowOf, ticks }) {
       return new LocalSchedule({
         clock,
         telemetry,
         plan: () => ticks.tick(plan),
-        pump: (planned, signal) => ticks.started(() => pump(planned, signal)),
+        pump: (planned, stop) => ticks.started(() => pump(planned, stop)),
         places: { live: now.workers.streams, backfill: now.workers.backfillStreams },
         heartbeat: () => store.ledger.heartbeat(holder),
-        async housekeep(signal) {
-          // Skipped when only the housekeeping has to be repeated.
-          if (!isReconciled) await reconciler.reconcileAll(signal)
-          const isDone = await housekeep(signal)
-          isReconciled = !isDone
-          return isDone
+        async housekeep(stop) {
+          await reconcile.turn(stop)
+          return housekeep(stop)
         },
         turned: () => turned('schedule'),
         now: nowOf,
       })
     },
-    async close() {
-      await closeInOrder(
-        () => lock.release(),
-        () => store.close(),
-      )
-    },
+    close: () => open.disposeAsync(),
+  }
+}
+
+/** Waits for a process that ends: during a rolling replacement the old container still holds the lock. */
+async function acquire(
+  lock: ScheduleLock,
+  { clock, telemetry }: Runtime,
+  signal: AbortSignal,
+): Promise<void> {
+  const untilMs = clock.monotonic() + lockWaitMs
+  for (let tries = 1; ; tries++) {
+    const answer = await lock.acquire()
+    if (answer.ok) return
+    const what = `another shieldlog runs on this state: ${answer.holder}`
+    if (clock.monotonic() >= untilMs)
+      throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
+    if (tries === 1)
+      telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
+    await clock.sleep(lockRetryMs, signal)
   }
 }

@@ -4,18 +4,24 @@ import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Zone } from '../../domain/stream.ts'
+import { keepLatest } from '../../domain/promises.ts'
+import type { StatusViews } from '../../domain/status/status-views.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe, StreamTally } from '../../status/observe.ts'
 import { planOne } from '../../plan/plan-one.ts'
 import { statusOf, type StatusInSteps } from '../../status/status.ts'
+import { ZoneFollower } from '../../maintenance/read/follow.ts'
+import type { LagHistory } from '../../status/lag-history.ts'
+import { LiveTail } from '../../status/live-tail.ts'
 import { readFleet, type Fleet } from '../../status/map.ts'
+import { createStatusViews } from '../../status/views.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
 import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
 import { createFigureSource } from '../../shield/figures.ts'
 import type { Backend } from './backend.ts'
-import { closeInOrder } from '../close-all.ts'
+import { deadLetterReader } from '../dead-letters.ts'
 import { SinkHolds } from '../held-sinks.ts'
 import type { Runtime } from '../runtime.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
@@ -34,7 +40,10 @@ export interface Engine {
   drain(readRequestId: string, signal: AbortSignal): Promise<GivenUp[]>
   snapshot(): Promise<StateSnapshot>
   status(): Promise<StatusInSteps>
-  fleet(): Promise<Fleet>
+  /** What the status page shows. */
+  readonly views: StatusViews
+  /** Takes a sample for the history of the page. Call it every half minute. Throws the Failures of a store. */
+  sample(): Promise<void>
   /** Stops the schedule, then closes sinks and clients. Idempotent. */
   close(): Promise<void>
 }
@@ -50,10 +59,16 @@ interface EngineOptions {
   readonly turned: (loop: string) => void
   /** Called when the reader of stdout closed the pipe: nothing can be shipped there any more. */
   readonly sinkGone: (failure: Failure) => void
+  /** Of the last hour; a reload keeps it. */
+  readonly history: LagHistory
 }
 
+/** Viewers who ask within this time share one reading of the store. */
+const freshMs = 2_000
+const minuteMs = 60_000
+
 export function createEngine(config: Config, options: EngineOptions): Engine {
-  const { runtime, backend, zones, readZones, turned, sinkGone } = options
+  const { runtime, backend, zones, readZones, turned, sinkGone, history } = options
   const { store } = backend
   const holds = new SinkHolds(config, store, runtime)
   const reading = createReading(config, runtime, backend.limitsOf)
@@ -95,7 +110,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       return planOne({ store, apiClock, settings }, stream, priority)
     },
     housekeep: keepHouse,
-    reconciler: shipping.reconciler,
+    reconcile: shipping.reconcileTurns,
   })
   const observed = {
     store,
@@ -124,7 +139,6 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   }
 
   const { uploadScanning, volumes } = config.metrics
-  const minuteMs = 60_000
   const figures = createFiguresLoop({
     clock,
     telemetry: runtime.telemetry,
@@ -149,10 +163,47 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     return { ...seen, queues: await queuesOf(seen.queues) }
   }
 
+  async function readPage(): Promise<Fleet> {
+    const fleet = await readFleet({ ...observed, keepDays, queues: queuesOf, pauses: pausesOf })
+    const samples = fleet.routes.map(({ planned: { zone, sink }, figures: { lagSeconds, delivered } }) => {
+      return { zone: zone.id, sink, lagSeconds, delivered }
+    })
+    history.add(clock.now(), samples)
+    return fleet
+  }
+
+  const page = keepLatest(readPage, freshMs, clock)
+  const follow = (zone: Zone) => new ZoneFollower(zone, { source: reading.source, clock, apiClock })
+  const tail = new LiveTail({ clock, zones, follow })
+  const { ledger, deadLetters } = store
+  const readEvent = deadLetterReader(config)
+  const parts = new AsyncDisposableStack()
+  parts.defer(() => reading.close())
+  parts.defer(() => shipping.close())
+  parts.defer(() => schedule.stop())
+  parts.defer(() => figures.stop())
+  parts.defer(() => tail.stop())
+
   return {
     config,
     shipping,
     schedule,
+    views: createStatusViews({
+      version,
+      history,
+      fleet: page.read,
+      minutes: (stream) => ledger.minutes(stream),
+      auditOf: (stream) => ledger.auditOf(stream),
+      deadLetters,
+      readEvent,
+      tail,
+    }),
+    async sample() {
+      // All that a page shows of a large fleet takes more memory than the rest: it is kept while somebody looks.
+      page.dropOld()
+      const { routes } = await snapshot()
+      history.add(clock.now(), routes)
+    },
     async start() {
       await schedule.start()
       figures.start()
@@ -188,14 +239,6 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     },
     snapshot,
     status: () => statusOf(observed),
-    fleet: () => readFleet({ ...observed, keepDays, queues: queuesOf, pauses: pausesOf }),
-    async close() {
-      await closeInOrder(
-        () => figures.stop(),
-        () => schedule.stop(),
-        () => shipping.close(),
-        () => reading.close(),
-      )
-    },
+    close: () => parts.disposeAsync(),
   }
 }

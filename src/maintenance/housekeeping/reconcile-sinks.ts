@@ -4,6 +4,7 @@ import { isFailure, type Failure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
+import type { Clock } from '../../ports/process.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { shortJob } from '../hold-stream.ts'
 import { takeStream } from '../../pump/take-stream.ts'
@@ -88,6 +89,40 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
     },
     reconcileAll: async (signal) => reconcileEach(await streamsOf(deps), signal),
     reconcileFailed: (signal) => reconcileEach([...failed.values()], signal),
+  }
+}
+
+const allEveryMs = 600_000
+
+export interface ReconcileTurns {
+  /** Call it now and then. Throws the Failures of the store; then the next call reconciles all streams. */
+  readonly turn: (signal: AbortSignal) => Promise<void>
+  /** The store may hold an older state: the next turn reconciles all streams. */
+  readonly allAgain: () => void
+}
+
+/** Reconciles all streams at first and every ten minutes, and those that could not be reconciled at each turn. */
+export function createReconcileTurns(
+  reconciler: Pick<SinkReconciler, 'reconcileAll' | 'reconcileFailed'>,
+  clock: Pick<Clock, 'monotonic'>,
+): ReconcileTurns {
+  let allAtMs = -Infinity
+  const allAgain = () => {
+    allAtMs = -Infinity
+  }
+  return {
+    allAgain,
+    async turn(signal) {
+      if (clock.monotonic() < allAtMs) return await reconciler.reconcileFailed(signal)
+      // Before the work: a call of `allAgain` meanwhile must count.
+      allAtMs = clock.monotonic() + allEveryMs
+      try {
+        await reconciler.reconcileAll(signal)
+      } catch (error) {
+        allAgain()
+        throw error
+      }
+    },
   }
 }
 

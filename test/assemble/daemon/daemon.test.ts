@@ -30,28 +30,45 @@ function daemonIn(
   return { daemon, loaded, runtime, names: () => told.map(({ name }) => name) }
 }
 
+/** Its schedule does not stop. */
+function breakStop(daemon: Daemon): void {
+  Object.assign(daemon.engine().schedule, {
+    async stop() {
+      throw new Error('the schedule does not stop')
+    },
+  })
+}
+
 const never = new AbortController().signal
 
-test('after a failed reload the old configuration is in force, and the next reload works', async () => {
-  let isFailing = false
+test('a reload is refused where the new configuration cannot be loaded or started, and the old one stays in force', async () => {
+  let failures = 0
   const { daemon, loaded, names } = daemonIn(temporaryFolder(), ({ metrics }) => ({
     metrics: {
       ...metrics,
       prepare(known) {
-        if (!isFailing) return metrics.prepare(known)
-        isFailing = false
-        throw new Error('no room')
+        if (failures-- > 0) throw new Error('no room')
+        metrics.prepare(known)
       },
     },
   }))
   await daemon.open(never)
   await daemon.start()
-  isFailing = true
+  const running = daemon.engine()
+  await daemon.reload(() => {
+    throw new Error('no file')
+  })
+  expect(daemon.engine()).toBe(running)
+  failures = 1
   await daemon.reload(() => loaded)
-  expect(names()).toContain('ConfigRefused')
-  expect(names()).not.toContain('ConfigReloaded')
+  expect(names().slice(1)).toEqual(['ConfigRefused', 'ConfigRefused'])
+  // The old one does not start either: nothing is shipped until the next reload.
+  failures = 2
   await daemon.reload(() => loaded)
-  expect(names()).toContain('ConfigReloaded')
+  expect(names().slice(3)).toEqual(['ConfigRefused', 'Warned'])
+  breakStop(daemon)
+  await daemon.reload(() => loaded)
+  expect(names().slice(5)).toEqual(['Warned', 'ConfigReloaded'])
   await daemon.stop()
 })
 
@@ -85,11 +102,7 @@ test('a stop closes everything, also if one part fails to close', async () => {
   const folder = temporaryFolder()
   const { daemon, names } = daemonIn(folder)
   await daemon.open(never)
-  Object.assign(daemon.engine().schedule, {
-    async stop() {
-      throw new Error('the schedule does not stop')
-    },
-  })
+  breakStop(daemon)
   await daemon.stop()
   expect(names()).toContain('Warned')
   // The lock was given back: another one takes it at once.

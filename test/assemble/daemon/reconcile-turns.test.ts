@@ -1,5 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createReconcileTurns, type ReconcileTurns } from '../../../src/assemble/daemon/fleet.ts'
+import {
+  createReconcileTurns,
+  type ReconcileTurns,
+} from '../../../src/maintenance/housekeeping/reconcile-sinks.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
