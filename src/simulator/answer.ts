@@ -2,8 +2,7 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Clock } from '../ports/process.ts'
 import { hashOf, hex4 } from './entries/hash.ts'
-import type { Route } from './route.ts'
-import type { FieldFault } from './wire.ts'
+import type { Operation, Route } from './route.ts'
 
 /** An answer before it is sent. */
 export interface Answer {
@@ -55,29 +54,47 @@ export function emptyAnswer(status: number): Answer {
   return { status, headers: { 'content-length': '0' } }
 }
 
-export function problem(status: number, detail: string, route: Route): Answer {
-  const body = {
-    type: `https://httpstatuses.io/${status}`,
-    title: titleOf(status),
-    status,
-    detail,
-    instance: route.path,
-  }
+/** Problem details; with `field` a validation problem. */
+export function problem(status: number, detail: string, { path }: Route, field?: string): Answer {
+  const same = { title: STATUS_CODES[status] ?? 'Error', status, instance: path }
+  const body =
+    field === undefined
+      ? { ...same, type: `https://httpstatuses.io/${status}`, detail }
+      : {
+          ...same,
+          detail: 'One or more validation errors occurred.',
+          errors: [{ field, message: detail }],
+          id: hex4(hashOf(path) >>> 16) + hex4(hashOf(field + detail)),
+        }
   return jsonAnswer(status, body, 'application/problem+json')
 }
 
-export function validationProblem(status: number, errors: readonly FieldFault[], route: Route): Answer {
-  const body = {
-    title: titleOf(status),
-    status,
-    detail: 'One or more validation errors occurred.',
-    instance: route.path,
-    errors,
-    id: hex4(hashOf(route.path) >>> 16) + hex4(hashOf(JSON.stringify(errors))),
-  }
-  return jsonAnswer(status, body, 'application/problem+json')
+/** The envelope in which an operation puts an error, the rest of it empty; other operations answer a problem. */
+const envelopes: { readonly [Name in Operation]?: (error: object, statusCode: number) => object } = {
+  eventLogs: (errorResponse) => ({
+    logs: null,
+    hasMoreData: false,
+    continuationToken: null,
+    startToken: null,
+    errorResponse,
+  }),
+  updateRateLimit: (error, statusCode) => ({
+    id: 0,
+    shieldZoneId: 0,
+    userId: null,
+    ruleName: null,
+    ruleDescription: null,
+    ruleJson: null,
+    ruleConfiguration: null,
+    errorResponse: { statusCode, ...error },
+  }),
+  uploadScanning: (error) => ({ error, data: null }),
+  shieldZones: (error) => ({ data: null, page: null, error }),
 }
 
-function titleOf(status: number): string {
-  return STATUS_CODES[status] ?? 'Error'
+/** A logical error, as the operation of the request tells it. */
+export function failed(route: Route, status: number, errorKey: string, message: string): Answer {
+  const envelope = envelopes[route.operation]
+  if (envelope === undefined) return problem(status, `${errorKey}: ${message}`, route)
+  return jsonAnswer(status, envelope({ success: false, message, errorKey }, status))
 }

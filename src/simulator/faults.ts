@@ -1,5 +1,6 @@
 import {
   emptyAnswer,
+  failed,
   flushed,
   httpDate,
   jsonAnswer,
@@ -8,7 +9,7 @@ import {
   type Answer,
   type Send,
 } from './answer.ts'
-import { formOf, type Operation, type Route } from './route.ts'
+import type { Operation, Route } from './route.ts'
 
 /** A way to answer that differs from the regular one. */
 export interface Fault {
@@ -23,10 +24,6 @@ export interface FaultContext {
   readonly nowMs: number
   /** The answer without the fault. */
   regular(): Answer
-  /** A new token for the requested page: another text for the same place. */
-  tokenAgain(): string
-  /** An error in the operation's own envelope; ProblemDetails where it has none. */
-  failed(status: number, errorKey: string, message: string): Answer
 }
 
 export interface FaultRule {
@@ -61,13 +58,11 @@ export class FaultRules {
   }
 
   /** Undefined where no rule applies. */
-  answer(
-    context: FaultContext,
-    firstPage: string,
-  ): { readonly kind: string; readonly answer: Answer } | undefined {
+  answer(context: FaultContext): { readonly kind: string; readonly answer: Answer } | undefined {
     for (const pending of this.#rules) {
-      const { match, every = 1, fault } = pending.rule
-      if (!matches(match, context.route, firstPage)) continue
+      const { match = {}, every = 1, fault } = pending.rule
+      const asked = { ...context.route, firstPage: (context.route.token ?? '') === '' }
+      if (Object.entries(match).some(([name, value]) => asked[name as keyof typeof match] !== value)) continue
       if (++pending.met % every !== 0) continue
       const answer = fault.answer(context)
       if (answer === undefined) continue
@@ -76,12 +71,6 @@ export class FaultRules {
     }
     return undefined
   }
-}
-
-function matches(match: FaultRule['match'] = {}, route: Route, firstPage: string): boolean {
-  const { operation = route.operation, zone = route.zone, day = route.day } = match
-  if (operation !== route.operation || zone !== route.zone || day !== route.day) return false
-  return match.firstPage === undefined || match.firstPage === (formOf(route, firstPage) === 'first')
 }
 
 /** An answer without a body, and without a content type, unless they are given. */
@@ -122,7 +111,7 @@ export function errorKey(given: {
   readonly message?: string
 }): Fault {
   const { status = 202, message = 'The request failed.' } = given
-  return { kind: 'errorKey', answer: ({ failed }) => failed(status, given.errorKey, message) }
+  return { kind: 'errorKey', answer: ({ route }) => failed(route, status, given.errorKey, message) }
 }
 
 export function problemDetails({
@@ -150,7 +139,7 @@ export function expiredToken(): Fault {
   return {
     kind: 'expiredToken',
     answer: ({ route }) =>
-      (route.segment ?? '') === '' ? undefined : problem(400, 'The continuation token has expired.', route),
+      (route.token ?? '') === '' ? undefined : problem(400, 'The continuation token has expired.', route),
   }
 }
 

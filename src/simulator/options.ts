@@ -67,28 +67,22 @@ const defaults = {
 
 /** Applies the defaults. Throws a RangeError that names the option, its value and what is allowed. */
 export function settingsOf(options: SimulatorOptions): Settings {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-  const settings: Settings = { ...defaults, ...given }
-  const { days } = settings
-  checkNumber('port', settings.port, 0, true)
-  checkNumber('pageSize', settings.pageSize, 1, true)
-  checkNumber('readableDays', settings.readableDays, 1, true)
-  checkNumber('latencyMs', settings.latencyMs, 0)
-  checkNumber('seed', settings.seed, Number.MIN_SAFE_INTEGER, true)
-  checkNumber('live.ratePerSecond', settings.live.ratePerSecond, 0)
-  checkNumber('entryBytes', settings.entryBytes, 1)
-  for (const zone of settings.zones) checkNumber('zones', zone, 0, true)
-  for (const [day, count] of Object.entries(typeof days === 'number' ? {} : days)) {
-    if (parseDay(day) === undefined) throw wrong('days', day, 'days written YYYY-MM-DD')
-    checkNumber(`days.${day}`, count, 0, true)
-  }
-  if (typeof days === 'number') checkNumber('days', days, 0, true)
+  const settings: Settings = { ...defaults, ...options }
+  const { pageSize, readableDays, zones, days, live } = settings
+  const perDay = typeof days === 'number' ? { '': days } : days
+  const wrongDay = Object.keys(perDay).find((day) => day !== '' && parseDay(day) === undefined)
+  if (wrongDay !== undefined) throw wrong('days', wrongDay, 'days written YYYY-MM-DD')
+  check('live.ratePerSecond', live.ratePerSecond, 0, Number.isFinite)
+  check('pageSize', pageSize, 1)
+  check('readableDays', readableDays, 1)
+  for (const zone of zones) check('zones', zone, 0)
+  for (const count of Object.values(perDay)) check('days', count, 0)
   return settings
 }
 
-function checkNumber(name: string, value: number, least: number, whole = false): void {
-  const good = Number.isFinite(value) && value >= least && (!whole || Number.isSafeInteger(value))
-  if (!good) throw wrong(name, value, `${whole ? 'a whole number' : 'a number'} of at least ${least}`)
+function check(name: string, value: number, least: number, isGood = Number.isSafeInteger): void {
+  const what = isGood === Number.isFinite ? 'a number' : 'a whole number'
+  if (!isGood(value) || value < least) throw wrong(name, value, `${what} of at least ${least}`)
 }
 
 function wrong(name: string, value: unknown, remedy: string): RangeError {

@@ -4,109 +4,98 @@ export type Operation =
   'eventLogs' | 'updateRateLimit' | 'uploadScanning' | 'volumes' | 'shieldZones' | 'unknown'
 
 /** A request, parsed from its method and path. */
-export interface Route {
+export interface Route extends Values {
   readonly operation: Operation
   readonly method: string
   /** The path as received, without the query. */
   readonly path: string
   readonly query: URLSearchParams
-  /** The methods that the path allows; empty for an unknown path. */
+  /** The method that the path allows; empty for an unknown path. */
   readonly allowed: string
+}
+
+/** What the segments of a path name, decoded once; a value that is not valid is absent. */
+interface Values {
   readonly zone?: number
-  /** Absent where the path names no valid day. */
   readonly day?: Day
-  /** The token segment, decoded; absent where the path has none, `""` where it is empty. */
-  readonly segment?: string
+  /** Absent where the path has no such segment, `""` where it is empty. */
+  readonly token?: string
   /** Id of a rate-limit rule. */
-  readonly ruleId?: number
-  readonly appId?: string
+  readonly rule?: number
+  readonly app?: string
   /** Why no operation accepts the path. */
   readonly malformed?: string
 }
 
-const maxInt32 = 2 ** 31 - 1
+const paths: readonly (readonly [Operation, method: string, path: string])[] = [
+  ['eventLogs', 'GET', '/shield/event-logs/{zone}/{day}'],
+  ['eventLogs', 'GET', '/shield/event-logs/{zone}/{day}/{token}'],
+  ['updateRateLimit', 'PATCH', '/shield/rate-limit/{rule}'],
+  ['uploadScanning', 'GET', '/shield/metrics/shield-zone/{zone}/upload-scanning'],
+  ['volumes', 'GET', '/mc/apps/{app}/volumes'],
+  ['shieldZones', 'GET', '/shield/shield-zones'],
+]
+
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  zone: int32,
+  day: dayOf,
+  token: String,
+  rule: int32,
+  app: String,
+}
 
 export function routeOf(method: string, target: string): Route {
   const split = target.indexOf('?')
   const path = split < 0 ? target : target.slice(0, split)
-  const query = new URLSearchParams(split < 0 ? '' : target.slice(split + 1))
-  const base = { method, path, query }
-  const segments = decodeSegments(path)
-  if (segments === undefined) {
+  const base = { method, path, query: new URLSearchParams(split < 0 ? '' : target.slice(split + 1)) }
+  const segments = decoded(path)
+  if (segments === undefined)
     return { ...base, operation: 'unknown', allowed: method, malformed: 'The path is not percent-encoded.' }
+  for (const [operation, allowed, template] of paths) {
+    const values = valuesIn(segments, template.split('/'))
+    if (values !== undefined) return { ...base, operation, allowed, ...values }
   }
-  const [area, part, ...rest] = segments
-  if (area === 'shield' && part === 'event-logs') return { ...base, ...eventLogs(rest) }
-  if (area === 'shield' && part === 'rate-limit') return { ...base, ...rateLimit(rest) }
-  if (area === 'shield' && part === 'metrics') return { ...base, ...uploadScanning(rest) }
-  if (area === 'shield' && part === 'shield-zones') return { ...base, ...shieldZones(rest) }
-  if (area === 'mc' && part === 'apps') return { ...base, ...volumes(rest) }
-  return { ...base, ...unknown }
+  return { ...base, operation: 'unknown', allowed: '' }
+}
+
+/** Undefined where the path is another one. */
+function valuesIn(segments: readonly string[], template: readonly string[]): Values | undefined {
+  if (segments.length !== template.length) return undefined
+  const values: Record<string, unknown> = {}
+  for (const [index, part] of template.entries()) {
+    const text = segments[index]!
+    const name = part.startsWith('{') ? part.slice(1, -1) : undefined
+    if (name === undefined ? text !== part : text === '' && name !== 'token') return undefined
+    if (name === undefined) continue
+    const value = readers[name]!(text)
+    if (value === undefined) values['malformed'] ??= `The value '${text}' is not valid for ${name}.`
+    else values[name] = value
+  }
+  return values
 }
 
 /** Whether the request asks for the first page, and in the configured form. */
-export function formOf({ segment }: Route, firstPage: string): 'first' | 'token' | 'wrong' {
+export function formOf({ token }: Route, firstPage: string): 'first' | 'token' | 'wrong' {
   const wanted = (form: string): boolean => firstPage === form || firstPage === 'any'
-  if (segment === undefined) return wanted('omit') ? 'first' : 'wrong'
-  if (segment === '') return wanted('empty') ? 'first' : 'wrong'
-  return segment === firstPage && !['omit', 'empty', 'any'].includes(firstPage) ? 'first' : 'token'
+  if (token === undefined) return wanted('omit') ? 'first' : 'wrong'
+  if (token === '') return wanted('empty') ? 'first' : 'wrong'
+  return token === firstPage && !['omit', 'empty', 'any'].includes(firstPage) ? 'first' : 'token'
 }
 
-type Found = Omit<Route, 'method' | 'path' | 'query'>
-
-const unknown = { operation: 'unknown', allowed: '' } satisfies Found
-
-function eventLogs([zoneText = '', dayText = '', segment, ...more]: readonly string[]): Found {
-  if (more.length > 0 || dayText === '') return unknown
-  const found = {
-    operation: 'eventLogs',
-    allowed: 'GET',
-    ...(segment === undefined ? {} : { segment }),
-  } as const
-  const zone = wholeNumber(zoneText)
-  if (zone === undefined) return { ...found, malformed: `The value '${zoneText}' is not a shield zone id.` }
-  const [, month, date, year] = /^(\d{2})-(\d{2})-(\d{4})$/.exec(dayText) ?? []
-  const day = parseDay(`${year}-${month}-${date}`)
-  if (day === undefined) {
-    return { ...found, zone, malformed: `The value '${dayText}' is not a date of the form MM-dd-yyyy.` }
-  }
-  return { ...found, zone, day }
+function int32(text: string): number | undefined {
+  return /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) < 2 ** 31 ? Number(text) : undefined
 }
 
-function rateLimit([idText = '', ...more]: readonly string[]): Found {
-  if (more.length > 0 || idText === '') return unknown
-  const found = { operation: 'updateRateLimit', allowed: 'PATCH' } as const
-  const ruleId = wholeNumber(idText)
-  if (ruleId === undefined) return { ...found, malformed: `The value '${idText}' is not a rate limit id.` }
-  return { ...found, ruleId }
-}
-
-function uploadScanning([kind, zoneText = '', name, ...more]: readonly string[]): Found {
-  if (kind !== 'shield-zone' || name !== 'upload-scanning' || more.length > 0) return unknown
-  const found = { operation: 'uploadScanning', allowed: 'GET' } as const
-  const zone = wholeNumber(zoneText)
-  if (zone === undefined) return { ...found, malformed: `The value '${zoneText}' is not a shield zone id.` }
-  return { ...found, zone }
-}
-
-function volumes([appId = '', name, ...more]: readonly string[]): Found {
-  if (appId === '' || name !== 'volumes' || more.length > 0) return unknown
-  return { operation: 'volumes', allowed: 'GET', appId }
-}
-
-function shieldZones(more: readonly string[]): Found {
-  return more.length > 0 ? unknown : { operation: 'shieldZones', allowed: 'GET' }
-}
-
-function wholeNumber(text: string): number | undefined {
-  const value = /^-?\d{1,10}$/.test(text) ? Number(text) : undefined
-  return value !== undefined && Math.abs(value) <= maxInt32 ? value : undefined
+/** From `MM-dd-yyyy`. */
+function dayOf(text: string): Day | undefined {
+  const [, month, date, year] = /^(\d{2})-(\d{2})-(\d{4})$/.exec(text) ?? []
+  return parseDay(`${year}-${month}-${date}`)
 }
 
 // Segments are decoded once and after the split, so that an encoded slash stays inside its segment.
-function decodeSegments(path: string): string[] | undefined {
+function decoded(path: string): string[] | undefined {
   try {
-    return path.split('/').slice(1).map(decodeURIComponent)
+    return path.split('/').map(decodeURIComponent)
   } catch {
     return undefined
   }

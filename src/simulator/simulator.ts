@@ -1,93 +1,244 @@
-import { createServer, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { parseDay, type Day } from '../domain/day.ts'
-import type { AppendOptions } from './entries/traffic.ts'
-import type { FaultRule } from './faults.ts'
-import type { SimulatorOptions } from './options.ts'
-import { Responder, type SimulatorRequest } from './responder.ts'
-import type { RateLimitRule, WireEntry } from './wire.ts'
+import { failed, httpDate, jsonAnswer, problem, sendWhole, type Answer } from './answer.ts'
+import { EventLogs } from './api/event-logs.ts'
+import { RateLimits, type Rule } from './api/rate-limit.ts'
+import { shieldZonesAnswer } from './api/shield-zones.ts'
+import { uploadScanningAnswer } from './api/upload-scanning.ts'
+import { volumesAnswer } from './api/volumes.ts'
+import type { WireEntry } from './entries/entry.ts'
+import { hex4, mix } from './entries/hash.ts'
+import { Traffic, type AppendOptions } from './entries/traffic.ts'
+import { FaultRules, type FaultRule } from './faults.ts'
+import { settingsOf, type Settings, type SimulatorOptions } from './options.ts'
+import { routeOf, type Route } from './route.ts'
 
+export type { WireEntry } from './entries/entry.ts'
 export type { Fault, FaultRule } from './faults.ts'
 export type { SimulatorOptions } from './options.ts'
-export type { SimulatorRequest } from './responder.ts'
-export type { WireEntry } from './wire.ts'
 
-/** A simulation of the API, on 127.0.0.1 by default. */
-export interface Simulator {
-  readonly url: string
-  readonly port: number
+/** A request as it was received. */
+export interface SimulatorRequest extends Route {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  /** By the simulator's Clock, ms since the epoch. */
+  readonly at: number
+  /** 0 while no answer was decided, and where a fault sends none. */
+  readonly status: number
+  /** The kind of the fault that it got. */
+  readonly fault?: string
+}
+
+type Recorded = { -readonly [Key in keyof SimulatorRequest]: SimulatorRequest[Key] }
+
+const maxRequestsKept = 50_000
+const maxBodyBytes = 1_048_576
+
+/** A simulation of the API, on 127.0.0.1 by default. Throws where the port is in use or an option is out of range. */
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const simulator = new Simulator(options)
+  await simulator.listen()
+  return simulator
+}
+
+export class Simulator {
   /** Every request in order; of a very long run only the latest ones. */
   readonly requests: readonly SimulatorRequest[]
+  readonly #requests: Recorded[] = []
+  readonly #open = new Set<Promise<void>>()
+  readonly #server: Server
+  readonly #traffic: Traffic
+  readonly #eventLogs: EventLogs
+  readonly #rateLimits: RateLimits
+  readonly #faults = new FaultRules()
+  #options: SimulatorOptions
+  #settings: Settings
+  #requestNumber = 0
+  #closing: Promise<void> | undefined
+  url = ''
+  port = 0
+
+  constructor(options: SimulatorOptions) {
+    this.requests = this.#requests
+    this.#options = options
+    this.#settings = settingsOf(options)
+    this.#traffic = new Traffic(() => this.#settings)
+    this.#eventLogs = new EventLogs(() => this.#settings, this.#traffic)
+    this.#rateLimits = new RateLimits(this.#settings.zones)
+    this.#server = createServer((request, response) => {
+      // Not part of the API: for health checks, which faults and records must not see.
+      if (request.url === '/healthz') {
+        response.end('{}\n')
+        return
+      }
+      const served = this.#serve(request, response)
+      this.#open.add(served)
+      void served.finally(() => this.#open.delete(served))
+    })
+  }
+
+  /** A server on every interface gets an address of this host as its URL. */
+  async listen(): Promise<void> {
+    const { host, port } = this.#settings
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+        const what =
+          error.code === 'EADDRINUSE'
+            ? `port ${port} is in use; choose another, or 0 for a free one`
+            : `cannot listen on ${host}: ${error.message}; choose an address of this host, 127.0.0.1 or 0.0.0.0`
+        reject(new Error(what, { cause: error }))
+      })
+      this.#server.listen(port, host, () => resolve())
+    })
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('the server has no port')
+    const isEverywhere = ['', '0.0.0.0', '::'].includes(host)
+    this.port = address.port
+    this.url = `http://${isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${this.port}`
+  }
+
   /** Adds entries that are visible at once, and returns them. */
   append(
     zone: number,
     day: string,
     entries: number | readonly WireEntry[],
     options?: AppendOptions,
-  ): readonly WireEntry[]
-  /** All entries of a zone's day in the order of arrival. */
-  entries(zone: number, day: string): readonly WireEntry[]
-  count(zone: number, day: string): number
-  fail(rule: FaultRule): void
-  /** Removes all fault rules. */
-  heal(): void
-  /** Changes options of a running simulator, all but port, seed, days and the size of entries. Existing entries stay as they are. */
-  set(options: Partial<SimulatorOptions>): void
-  /** Refuses every token issued so far. */
-  expireTokens(): void
-  rateLimitRule(id: number): RateLimitRule | undefined
-  /** Closes open connections, too. Idempotent. */
-  close(): Promise<void>
-}
-
-/** Rejects when the port is in use or an option is out of range. */
-export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const responder = new Responder(options)
-  const { traffic, eventLogs, rateLimits, faults } = responder
-  const open = new Set<Promise<void>>()
-  let closing: Promise<void> | undefined
-
-  const server = createServer((request, response) => {
-    // Not part of the API: for health checks, which faults and records must not see.
-    if (request.url === '/healthz') {
-      response.end('{}\n')
-      return
-    }
-    const served = responder.serve(request, response)
-    open.add(served)
-    void served.finally(() => open.delete(served))
-  })
-  const { url, port } = await listen(server, responder.settings)
-
-  const listing = (zone: number, day: string) => traffic.listing(zone, checkedDay(day))
-  const entriesBetween = (zone: number, day: string, from: number, to: number): readonly WireEntry[] => {
-    const found = listing(zone, day)
-    return Array.from({ length: to - from }, (_, index) => JSON.parse(found.json(from + index)) as WireEntry)
+  ): readonly WireEntry[] {
+    const from = this.count(zone, day)
+    this.#traffic.append(zone, checkedDay(day), entries, options)
+    return this.entries(zone, day, from)
   }
-  const shutDown = async (): Promise<void> => {
+
+  /** The entries of a zone's day in the order of arrival. */
+  entries(zone: number, day: string, from = 0): readonly WireEntry[] {
+    const listing = this.#traffic.listing(zone, checkedDay(day))
+    const entryAt = (_: unknown, index: number) => JSON.parse(listing.json(from + index)) as WireEntry
+    return Array.from({ length: listing.count - from }, entryAt)
+  }
+
+  count(zone: number, day: string): number {
+    return this.#traffic.listing(zone, checkedDay(day)).count
+  }
+
+  fail(rule: FaultRule): void {
+    this.#faults.add(rule)
+  }
+
+  /** Removes all fault rules. */
+  heal(): void {
+    this.#faults.clear()
+  }
+
+  /** Changes options, but for port, seed, days and the size of entries. Existing entries stay as they are. */
+  set(changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'entryBytes'>): void {
+    const options = { ...this.#options, ...changes }
+    this.#settings = settingsOf(options)
+    this.#options = options
+    this.#traffic.adjust()
+  }
+
+  /** Refuses every token issued so far. */
+  expireTokens(): void {
+    this.#eventLogs.expireTokens()
+  }
+
+  rateLimitRule(id: number): Rule | undefined {
+    return this.#rateLimits.rule(id)
+  }
+
+  /** Closes open connections, too. Idempotent. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#shutDown())
+  }
+
+  async #shutDown(): Promise<void> {
     const closed = new Promise<void>((resolve) => {
-      server.close(() => resolve())
+      this.#server.close(() => resolve())
     })
     // Closing a connection aborts what its request waits for.
-    server.closeAllConnections()
-    await Promise.all([closed, ...open])
+    this.#server.closeAllConnections()
+    await Promise.all([closed, ...this.#open])
   }
 
-  return {
-    url,
-    port,
-    requests: responder.requests,
-    append: (zone, day, entries, appendOptions) => {
-      const { first, next } = traffic.append(zone, checkedDay(day), entries, appendOptions)
-      return entriesBetween(zone, day, first, next)
-    },
-    entries: (zone, day) => entriesBetween(zone, day, 0, listing(zone, day).count),
-    count: (zone, day) => listing(zone, day).count,
-    fail: (rule) => faults.add(rule),
-    heal: () => faults.clear(),
-    set: (changes) => responder.set(changes),
-    expireTokens: () => eventLogs.expireTokens(),
-    rateLimitRule: (id) => rateLimits.rule(id),
-    close: () => (closing ??= shutDown()),
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const stop = new AbortController()
+    response.sendDate = false
+    response.once('close', () => stop.abort())
+    try {
+      await this.#handle(request, response, stop.signal)
+    } catch (error) {
+      if (stop.signal.aborted || response.headersSent) {
+        response.destroy()
+        return
+      }
+      // An error of the simulator itself must not look like one of the client.
+      response.writeHead(500, { 'content-type': 'text/plain' })
+      response.end(`the simulator failed: ${error instanceof Error ? (error.stack ?? '') : String(error)}`)
+    }
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const route = routeOf(request.method ?? '', request.url ?? '')
+    const body = await bodyOf(request)
+    const { headers } = request
+    const { clock, latencyMs } = this.#settings
+    const recorded: Recorded = { ...route, headers, body: body.toString('utf8'), at: clock.now(), status: 0 }
+    this.#requests.push(recorded)
+    if (this.#requests.length > maxRequestsKept) this.#requests.splice(0, maxRequestsKept / 5)
+    if (latencyMs > 0) await clock.sleep(latencyMs, signal)
+    const regular = () => this.#regular(route, headers, body)
+    const faulty = this.#faults.answer({ route, nowMs: clock.now(), regular })
+    if (faulty !== undefined) recorded.fault = faulty.kind
+    const answer = this.#labelled(faulty?.answer ?? regular())
+    recorded.status = answer.status
+    await (answer.send ?? sendWhole)(response, answer, { clock, signal })
+  }
+
+  #labelled(answer: Answer): Answer {
+    const id = mix(++this.#requestNumber)
+    const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
+    const { date = httpDate(this.#settings.clock.now()) } = answer
+    const headers = { ...answer.headers, 'cdn-requestid': requestId, ...(date !== null && { date }) }
+    return { ...answer, headers }
+  }
+
+  /** The answer without any fault. */
+  #regular(route: Route, headers: IncomingHttpHeaders, body: Buffer): Answer {
+    const { operation, allowed, malformed, zone } = route
+    if (body.length > maxBodyBytes)
+      return problem(413, `The body is larger than ${maxBodyBytes} bytes.`, route)
+    if (allowed === '') return problem(404, 'There is nothing at this path.', route)
+    if (route.method !== allowed) {
+      const refusal = problem(405, `The path takes ${allowed} only.`, route)
+      return { ...refusal, headers: { ...refusal.headers, allow: allowed } }
+    }
+    if (!this.#isAuthorised(route, headers['accesskey'])) {
+      const isBare = operation === 'updateRateLimit' || operation === 'uploadScanning'
+      return isBare
+        ? jsonAnswer(401, { statusCode: 401 })
+        : problem(401, 'The access key is missing or not valid.', route)
+    }
+    if (malformed !== undefined) return problem(400, malformed, route)
+    if (zone !== undefined && !this.#settings.zones.includes(zone))
+      return failed(route, 202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
+    if (operation === 'eventLogs') return this.#eventLogs.answer(route)
+    if (operation === 'updateRateLimit') return this.#rateLimits.answer(route, body)
+    if (operation === 'uploadScanning') return uploadScanningAnswer(route, this.#settings)
+    return operation === 'volumes'
+      ? volumesAnswer(route, this.#settings)
+      : shieldZonesAnswer(route, this.#settings)
+  }
+
+  #isAuthorised({ operation }: Route, key: string | string[] | undefined): boolean {
+    const { accessKey } = this.#settings
+    if (accessKey !== null) return key === accessKey
+    return operation !== 'volumes' || (typeof key === 'string' && key !== '')
   }
 }
 
@@ -97,25 +248,13 @@ function checkedDay(text: string): Day {
   return day
 }
 
-const everywhere: readonly string[] = ['', '0.0.0.0', '::']
-
-/** Starts to listen; resolves with address and port. A server on every interface returns an address of this host. */
-async function listen(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<{ readonly url: string; readonly port: number }> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === 'EADDRINUSE'
-      const what = isTaken
-        ? `port ${port} is in use; choose another, or 0 for a free one`
-        : `cannot listen on ${host}: ${error.message}; choose an address of this host, 127.0.0.1 or 0.0.0.0`
-      reject(new Error(what, { cause: error }))
-    })
-    server.listen(port, host, () => resolve())
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the server has no port')
-  const named = everywhere.includes(host) ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
-  return { url: `http://${named}:${address.port}`, port: address.port }
+// One byte above the limit is kept to detect it; the rest is read and dropped, so that the client can finish.
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    if (size <= maxBodyBytes) chunks.push(chunk)
+    size += chunk.length
+  }
+  return Buffer.concat(chunks)
 }

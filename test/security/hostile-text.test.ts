@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { WireEntry } from '../../src/simulator/wire.ts'
+import type { WireEntry } from '../../src/simulator/simulator.ts'
 import { probeAt } from '../e2e/metrics.ts'
 import { partsBelow } from '../e2e/shipped.ts'
 import { readableDays, workplace, type Ended } from '../e2e/workplace.ts'

@@ -1,8 +1,12 @@
 import { Agent } from 'undici'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { onTestFinished } from 'vitest'
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import type { WireEntry } from '../../src/simulator/wire.ts'
+import {
+  startSimulator,
+  type Simulator,
+  type SimulatorOptions,
+  type WireEntry,
+} from '../../src/simulator/simulator.ts'
 
 export interface EventLogPage {
   readonly logs: readonly WireEntry[] | null

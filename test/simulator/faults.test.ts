@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { scenarios, type Fault } from '../../src/simulator/faults.ts'
 import { pathOf, startAsking, today, type Asking, type Reply } from './asking.ts'
-import { expectReply, problemType } from './conform.ts'
 import * as faults from './faults.ts'
 import * as schemas from './schemas.ts'
+
+const { expectReply } = schemas
 
 const path = pathOf(null)
 
@@ -29,7 +30,7 @@ test.each([
   [{ inMs: 90_000 }, 'Fri, 20 Nov 2026 12:01:30 GMT'],
 ] as const)('throttled, with %s to wait', async (retryAfter, header) => {
   const { reply } = await askUnder(faults.throttle(retryAfter === undefined ? {} : { retryAfter }))
-  expectReply(reply, 429, schemas.problemDetails, problemType)
+  expectReply(reply, 429, schemas.problemDetails)
   expect(reply.headers['retry-after']).toBe(header)
 })
 
@@ -50,7 +51,7 @@ test('an error key in the envelope of each operation', async () => {
   )
   expectReply(await at('/shield/rate-limit/1', 202), 202, schemas.failedRateLimitRule)
   expectReply(await at('/shield/shield-zones', 202), 202, schemas.failedZoneList)
-  expectReply(await at('/mc/apps/shop/volumes', 500), 500, schemas.problemDetails, problemType)
+  expectReply(await at('/mc/apps/shop/volumes', 500), 500, schemas.problemDetails)
 })
 
 test('an expired token is one of a request that has a token', async () => {

@@ -158,32 +158,39 @@ export function wrongTypes({ fields }: { readonly fields?: Readonly<Record<strin
   }))
 }
 
+let copies = 0
+
+/** Another text for the page's own token: after its first `=` a decoder reads no more. */
+function tokenAgain(page: Body): string {
+  return `${String(page['startToken'])}=${++copies}`
+}
+
 export function emptyPageWithMore(): Fault {
-  return edited('emptyPageWithMore', (page, { tokenAgain }) => ({
+  return edited('emptyPageWithMore', (page) => ({
     ...page,
     logs: [],
     hasMoreData: true,
-    continuationToken: tokenAgain(),
+    continuationToken: tokenAgain(page),
   }))
 }
 
 export function repeatToken(): Fault {
-  return edited('repeatToken', (page, { route, tokenAgain }) => ({
+  return edited('repeatToken', (page, { route }) => ({
     ...page,
     hasMoreData: true,
-    continuationToken: (route.segment ?? '') === '' ? tokenAgain() : route.segment,
+    continuationToken: (route.token ?? '') === '' ? tokenAgain(page) : route.token,
   }))
 }
 
 /** After so many pages the tokens repeat without end. */
 export function cycleTokens({ length = 3 } = {}): Fault {
   const streams = new Map<string, { readonly tokens: string[]; served: number }>()
-  return edited('cycleTokens', (page, { route, tokenAgain }) => {
+  return edited('cycleTokens', (page, { route }) => {
     const stream = streams.get(streamOf(route)) ?? { tokens: [], served: 0 }
     streams.set(streamOf(route), stream)
     const { continuationToken: next } = page
     if (stream.tokens.length < length)
-      stream.tokens.push(page['hasMoreData'] === true && typeof next === 'string' ? next : tokenAgain())
+      stream.tokens.push(page['hasMoreData'] === true && typeof next === 'string' ? next : tokenAgain(page))
     return { ...page, hasMoreData: true, continuationToken: stream.tokens[stream.served++ % length] }
   })
 }

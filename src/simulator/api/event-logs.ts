@@ -1,11 +1,9 @@
 import { dayOf, firstReadable, parseDay, type Day } from '../../domain/day.ts'
-import { jsonAnswer, problem, type Answer } from '../answer.ts'
+import { failed, problem, type Answer } from '../answer.ts'
 import { hashOf } from '../entries/hash.ts'
-import type { Order } from '../entries/listing.ts'
 import type { Traffic } from '../entries/traffic.ts'
 import type { Settings } from '../options.ts'
 import { formOf, type Route } from '../route.ts'
-import type { WireError } from '../wire.ts'
 
 /** The content of a token, which is opaque to clients. */
 interface Place {
@@ -16,8 +14,6 @@ interface Place {
   readonly at: number
   /** How many entries the snapshot holds; 0 with the other kinds. */
   readonly held: number
-  /** Distinguishes two tokens of the same place. */
-  readonly nonce: number
 }
 
 export class EventLogs {
@@ -25,7 +21,6 @@ export class EventLogs {
   readonly #traffic: Traffic
   /** Signs tokens, so that those of another simulator are not accepted, nor those that have expired. */
   #seal: number
-  #nonce = 0
 
   constructor(settings: () => Settings, traffic: Traffic) {
     this.#settings = settings
@@ -34,28 +29,17 @@ export class EventLogs {
   }
 
   answer(route: Route): Answer {
-    const { zone, day } = route
-    if (zone === undefined || day === undefined) return problem(400, route.malformed ?? '', route)
-    const { zones, readableDays, clock } = this.#settings()
-    if (!zones.includes(zone)) {
-      return failedPage(202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
-    }
+    const { readableDays, clock } = this.#settings()
     const today = dayOf(clock.now())
+    const day = route.day!
     if (day > today || day < firstReadable(today, readableDays)) {
       const reach = `the past ${readableDays} days (${readableDays * 24} hours)`
       const message = `Event logs can only be read for ${reach}.`
-      return failedPage(401, 'invalid_datetime_window.event_logs', message)
+      return failed(route, 401, 'invalid_datetime_window.event_logs', message)
     }
-    const place = this.#placeOf(route, zone, day)
+    const place = this.#placeOf(route, route.zone!, day)
     if (place === undefined) return problem(400, 'The value of continuationToken is not valid.', route)
     return this.#page(route, place)
-  }
-
-  /** A new token for the page that the request opens: another text for the same place. */
-  tokenAgain(route: Route): string {
-    const { zone, day } = route
-    const place = zone === undefined || day === undefined ? undefined : this.#placeOf(route, zone, day)
-    return place === undefined ? '' : this.#tokenOf({ ...place, nonce: ++this.#nonce })
   }
 
   /** Refuses all tokens that were issued so far. */
@@ -67,19 +51,23 @@ export class EventLogs {
     const { firstPage, tokens } = this.#settings()
     const form = formOf(route, firstPage)
     if (form === 'wrong') return undefined
-    if (form === 'first') {
-      const held = tokens === 'snapshot' ? this.#traffic.listing(zone, day).count : 0
-      return { zone, day, kind: tokens, at: tokens === 'anchor' ? -1 : 0, held, nonce: 0 }
-    }
-    const place = this.#placeIn(route.segment ?? '')
+    const { count } = this.#traffic.listing(zone, day)
+    if (form === 'first')
+      return {
+        zone,
+        day,
+        kind: tokens,
+        at: tokens === 'anchor' ? -1 : 0,
+        held: tokens === 'snapshot' ? count : 0,
+      }
+    const place = this.#placeIn(route.token ?? '')
     if (place?.zone !== zone || place.day !== day) return undefined
     // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
-    if (place.kind === 'anchor' && place.at >= this.#traffic.listing(zone, day).count) return undefined
-    return place
+    return place.kind === 'anchor' && place.at >= count ? undefined : place
   }
 
-  #tokenOf({ zone, day, kind, at, held, nonce }: Place): string {
-    const text = [zone, day, kind, at, held, nonce].join('|')
+  #tokenOf({ zone, day, kind, at, held }: Place): string {
+    const text = [zone, day, kind, at, held].join('|')
     return hostile + Buffer.from(`${text}|${hashOf(this.#seal + text)}`).toString('base64url')
   }
 
@@ -87,95 +75,51 @@ export class EventLogs {
   #placeIn(token: string): Place | undefined {
     if (!token.startsWith(hostile)) return undefined
     const parts = Buffer.from(token.slice(hostile.length), 'base64url').toString('utf8').split('|')
-    const [zone, dayText = '', kind, at, held, nonce, sum] = parts
+    const [zone, dayText = '', kind, at, held, sum] = parts
     const day = parseDay(dayText)
     if (day === undefined || sum !== String(hashOf(this.#seal + parts.slice(0, -1).join('|'))))
       return undefined
-    return {
-      zone: Number(zone),
-      day,
-      kind: kind as Place['kind'],
-      at: Number(at),
-      held: Number(held),
-      nonce: Number(nonce),
-    }
+    return { zone: Number(zone), day, kind: kind as Place['kind'], at: Number(at), held: Number(held) }
   }
 
   #page(route: Route, place: Place): Answer {
-    const settings = this.#settings()
+    const { pageSize, order: wanted, lastToken } = this.#settings()
     const listing = this.#traffic.listing(place.zone, place.day)
-    const order = listing.inOrder(settings.order, place.kind === 'snapshot' ? place.held : undefined)
-    const begin = beginOf(place, order)
-    const end = Math.min(begin + settings.pageSize, order.length)
+    const order = listing.inOrder(wanted, place.kind === 'snapshot' ? place.held : undefined)
+    const isAnchor = place.kind === 'anchor'
+    const begin = isAnchor ? order.positionAfter(place.at) : Math.min(place.at, order.length)
+    const end = Math.min(begin + pageSize, order.length)
+    const lastAt = end > begin ? order.seqAt(end - 1) : place.at
+    const next = this.#tokenOf({ ...place, at: isAnchor ? lastAt : end })
     const more = end < order.length
-    const last = place.kind === 'anchor' && end > begin ? order.seqAt(end - 1) : place.at
-    const next = this.#tokenOf({ ...place, at: place.kind === 'anchor' ? last : end, nonce: 0 })
+    const lastTokens = { empty: '', null: null, repeated: route.token ?? '', real: next }
     const tail = {
       hasMoreData: more,
-      continuationToken: more ? next : lastTokenOf(settings, route, next),
-      startToken: this.#tokenOf({ ...place, nonce: 0 }),
+      continuationToken: more ? next : lastTokens[lastToken],
+      startToken: this.#tokenOf(place),
       errorResponse: null,
     }
-    const body = new BodyWriter((end - begin) * settings.entryBytes * 1.2)
-    body.write('{"logs":[')
-    for (let position = begin; position < end; position++) {
-      if (position > begin) body.write(',')
-      body.write(listing.json(order.seqAt(position)))
+    const texts = ['{"logs":[']
+    for (let position = begin; position < end; position++)
+      texts.push(position > begin ? ',' : '', listing.json(order.seqAt(position)))
+    texts.push(`],${JSON.stringify(tail).slice(1)}`)
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: bytesOf(texts),
     }
-    body.write(`],${JSON.stringify(tail).slice(1)}`)
-    return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: body.end() }
   }
 }
 
 /** Begins every token: a client that decodes it twice, or leaves any of it unencoded, sends another one. */
 const hostile = 'p/=?%2F+ &#=='
 
-/** A logical error: the envelope of an empty page. */
-export function failedPage(status: number, errorKey: string, message: string): Answer {
-  const errorResponse = { success: false, message, errorKey } satisfies WireError
-  return jsonAnswer(status, {
-    logs: null,
-    hasMoreData: false,
-    continuationToken: null,
-    startToken: null,
-    errorResponse,
-  })
-}
-
-function beginOf(place: Place, order: Order): number {
-  if (place.kind !== 'anchor') return Math.min(place.at, order.length)
-  return place.at < 0 ? 0 : order.positionAfter(place.at)
-}
-
-function lastTokenOf({ lastToken }: Settings, route: Route, next: string): string | null {
-  if (lastToken === 'real') return next
-  if (lastToken === 'null') return null
-  return lastToken === 'repeated' ? (route.segment ?? '') : ''
-}
-
 const mostBytesPerUnit = 3
 
-/** Builds a long text as bytes: twice as fast as joining strings first, which would slow down the bench. */
-class BodyWriter {
-  #buffer: Buffer
-  #length = 0
-
-  constructor(expectedBytes: number) {
-    this.#buffer = Buffer.allocUnsafe(Math.max(1024, Math.ceil(expectedBytes)))
-  }
-
-  write(text: string): void {
-    const needed = this.#length + text.length * mostBytesPerUnit
-    if (needed > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#buffer.length))
-      this.#buffer.copy(larger, 0, 0, this.#length)
-      this.#buffer = larger
-    }
-    this.#length += this.#buffer.write(text, this.#length)
-  }
-
-  /** The bytes written. The writer must not be used afterwards. */
-  end(): Buffer {
-    return this.#buffer.subarray(0, this.#length)
-  }
+/** Twice as fast as joining the texts first, which would slow down the bench. */
+function bytesOf(texts: readonly string[]): Buffer {
+  const bytes = Buffer.allocUnsafe(texts.reduce((sum, { length }) => sum + length * mostBytesPerUnit, 0))
+  let written = 0
+  for (const text of texts) written += bytes.write(text, written)
+  return bytes.subarray(0, written)
 }

@@ -1,20 +1,20 @@
-import { jsonAnswer, validationProblem, type Answer } from '../answer.ts'
-import type { Route } from '../route.ts'
+import { jsonAnswer, problem, type Answer } from '../answer.ts'
 import type { Settings } from '../options.ts'
-import type { FieldFault, WireError } from '../wire.ts'
+import type { Route } from '../route.ts'
 
-const usualPerPage = 10
-const mostPerPage = 1000
+/** What a parameter of the query is without a value, and its limits. */
+const parameters = { page: [1, 2 ** 31 - 1], perPage: [10, 1000] } as const
 
 /** Lists the zones of the account. Outside the interface that the user described: what is publicly known of it. */
 export function shieldZonesAnswer(route: Route, { zones }: Settings): Answer {
-  const page = numberOf(route, 'page', 1)
-  const perPage = numberOf(route, 'perPage', usualPerPage)
-  const faults: FieldFault[] = []
-  if (!isBetween(page, 1, 2 ** 31 - 1)) faults.push({ field: 'page', message: 'must be greater than 0' })
-  if (!isBetween(perPage, 1, mostPerPage))
-    faults.push({ field: 'perPage', message: `must be between 1 and ${mostPerPage}` })
-  if (faults.length > 0) return validationProblem(400, faults, route)
+  const numberOf = (name: keyof typeof parameters) =>
+    Number(route.query.get(name)?.replace(/^\D.*/, '') ?? parameters[name][0])
+  for (const name of ['page', 'perPage'] as const) {
+    const [, most] = parameters[name]
+    const value = numberOf(name)
+    if (!(value >= 1 && value <= most)) return problem(400, `must be between 1 and ${most}`, route, name)
+  }
+  const [page, perPage] = [numberOf('page'), numberOf('perPage')]
   const totalPages = Math.ceil(zones.length / perPage)
   const place = {
     totalCount: zones.length,
@@ -39,19 +39,4 @@ function zoneOf(id: number) {
     wafEnabled: true,
     deletedDateTime: null,
   }
-}
-
-/** A logical error: the envelope of an empty list. */
-export function failedZoneList(status: number, errorKey: string, message: string): Answer {
-  const error = { success: false, message, errorKey } satisfies WireError
-  return jsonAnswer(status, { data: null, page: null, error })
-}
-
-function numberOf({ query }: Route, name: string, absent: number): number {
-  const text = query.get(name)
-  return text === null ? absent : /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-}
-
-function isBetween(value: number, least: number, most: number): boolean {
-  return value >= least && value <= most
 }

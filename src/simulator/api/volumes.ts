@@ -1,60 +1,49 @@
+import { jsonAnswer, problem, type Answer } from '../answer.ts'
 import { createDice, hashOf, hex4 } from '../entries/hash.ts'
-import { jsonAnswer, problem, validationProblem, type Answer } from '../answer.ts'
-import type { Route } from '../route.ts'
 import type { Settings } from '../options.ts'
-import type { VolumeInstance, VolumeTemplate } from '../wire.ts'
+import type { Route } from '../route.ts'
 
 /** The only application of the account; its templates are derived from its name. */
 const ownApp = 'shop'
 
 export function volumesAnswer(route: Route, { seed, pageSize }: Settings): Answer {
-  const appId = route.appId ?? ''
-  if (appId !== ownApp) return problem(404, `Application '${appId}' was not found.`, route)
-  const templates = generated(appId, seed)
+  if (route.app !== ownApp) return problem(404, `Application '${route.app}' was not found.`, route)
+  const templates = generated(seed)
   const cursor = route.query.get('nextCursor')
-  const start = cursor === null ? 0 : offsetOf(cursor, appId)
-  if (start === undefined)
-    return validationProblem(400, [{ field: 'nextCursor', message: 'is not a valid cursor' }], route)
+  const start = cursor === null ? 0 : offsetOf(cursor)
+  if (start === undefined) return problem(400, 'is not a valid cursor', route, 'nextCursor')
   const items = templates.slice(start, start + pageSize)
-  const more = start + items.length < templates.length
+  const next = start + items.length
+  const instances = templates.flatMap(({ volumeInstances }) => volumeInstances)
+  const summary = {
+    totalPods: instances.flatMap(({ attachedPods }) => attachedPods).length,
+    totalContainers: instances.flatMap(({ attachedContainers }) => attachedContainers).length,
+    totalStorage: instances.reduce((sum, { size }) => sum + size, 0),
+  }
   return jsonAnswer(200, {
     items,
     // On a later page the service counts only the remaining items.
     meta: { totalItems: templates.length - start },
-    cursor: more ? cursorOf(start + items.length, appId) : null,
-    summary: summaryOf(templates),
+    cursor: next < templates.length ? cursorOf(next) : null,
+    summary,
   })
 }
 
-function cursorOf(offset: number, appId: string): string {
-  return Buffer.from(`${offset}|${appId}`).toString('base64')
+function cursorOf(offset: number): string {
+  return Buffer.from(`${offset}|${ownApp}`).toString('base64')
 }
 
-function offsetOf(cursor: string, appId: string): number | undefined {
-  const [offset = '', ...rest] = Buffer.from(cursor, 'base64').toString('utf8').split('|')
-  return /^\d{1,9}$/.test(offset) && rest.join('|') === appId ? Number(offset) : undefined
+function offsetOf(cursor: string): number | undefined {
+  const offset = Number.parseInt(Buffer.from(cursor, 'base64').toString('utf8'), 10)
+  return cursorOf(offset) === cursor ? offset : undefined
 }
 
-function summaryOf(templates: readonly VolumeTemplate[]): object {
-  const pods = new Set<string>()
-  const containers = new Set<string>()
-  let totalStorage = 0
-  for (const template of templates) {
-    totalStorage += template.size * template.totalInstancesCount
-    for (const instance of template.volumeInstances) {
-      for (const pod of instance.attachedPods) pods.add(pod)
-      for (const container of instance.attachedContainers) containers.add(container)
-    }
-  }
-  return { totalPods: pods.size, totalContainers: containers.size, totalStorage }
-}
-
-function generated(appId: string, seed: number): readonly VolumeTemplate[] {
-  const dice = createDice(seed ^ hashOf(appId))
+function generated(seed: number) {
+  const dice = createDice(seed ^ hashOf(ownApp))
   const id = (prefix: string): string => `${prefix}-${hex4(dice.upTo(65_536))}${hex4(dice.upTo(65_536))}`
   return ['data', 'cache', 'uploads'].map((name) => {
     const size = 1 + dice.upTo(100)
-    const volumeInstances = Array.from({ length: 1 + dice.upTo(3) }, (): VolumeInstance => {
+    const volumeInstances = Array.from({ length: 1 + dice.upTo(3) }, () => {
       const isAttached = dice.upTo(4) > 0
       return {
         id: id('vi'),
@@ -66,9 +55,8 @@ function generated(appId: string, seed: number): readonly VolumeTemplate[] {
         set: isAttached ? 'Attached' : 'Detached',
       }
     })
-    let totalUsage = 0
-    for (const instance of volumeInstances) totalUsage += instance.usage
-    const attached = volumeInstances.filter((instance) => instance.attachedPods.length > 0).length
+    const totalUsage = volumeInstances.reduce((sum, { usage }) => sum + usage, 0)
+    const attached = volumeInstances.filter(({ attachedPods }) => attachedPods.length > 0).length
     return {
       name,
       id: id('vt'),

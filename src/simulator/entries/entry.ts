@@ -1,5 +1,13 @@
 import { createDice, hex4, mix } from './hash.ts'
 
+/** One entry of an event-log page on the wire. The generator writes `timestamp` in ms by default. */
+export interface WireEntry {
+  readonly logId: string
+  readonly timestamp: number
+  readonly log: string | object | null
+  readonly labels: { readonly [name: string]: string }
+}
+
 /** Shape of generated entries. */
 export interface EntryShape {
   readonly seed: number
@@ -34,8 +42,7 @@ const pools = new Map<string, readonly Template[]>()
 /** One entry's JSON. The same place and shape always give the same text. */
 export function entryJson(shape: EntryShape, place: EntryPlace, timestampMs: number): string {
   const [first, second, third] = wordsOf(shape, place)
-  const template = poolOf(shape)[third % poolSize]
-  if (template === undefined) throw new Error('the pool of entry templates is empty')
+  const template = poolOf(shape)[third % poolSize]!
   const head = `{"logId":"${uuidOf(first, second, third)}","timestamp":${Math.floor(timestampMs)},"log":`
   const [start = '', middle = '', end] = template.log
   const request = end === undefined ? '' : requestIdOf(second, third) + end
@@ -97,8 +104,9 @@ function createPool(shape: EntryShape): readonly Template[] {
 type Dice = ReturnType<typeof createDice>
 
 function createTemplate(dice: Dice, targetBytes: number): Template {
-  const [ruleId, group, message, operator, path, match, method = 'GET', body = null] = dice.oneOf(ruleSamples)
-  const [asn, country] = dice.oneOf(networks)
+  const sample = dice.oneOf(ruleSamples).split('|')
+  const [ruleId = '', group = '', message, operator, path, match = '', method = 'GET', body = null] = sample
+  const [asn, country] = dice.oneOf(networks).split(' ')
   const severity = dice.oneOf(severities)
   const labels = JSON.stringify({
     asn,
@@ -165,59 +173,26 @@ function hexOf(sign: string): string {
 
 /** Material for realistic firewall events. Every address and host is from a range reserved for examples. */
 
-type RuleSample = readonly [
-  id: string,
-  group: string,
-  message: string,
-  operator: string,
-  path: string,
-  match: string,
-  method?: string,
-  body?: string,
-]
-
-const ruleSamples: readonly RuleSample[] = [
-  ['930130', 'LFI', 'Restricted File Access Attempt', 'PMF', '/.env', '.env'],
-  ['930120', 'LFI', 'OS File Access Attempt', 'PMF', '/dl?f=../../etc/passwd', 'etc/passwd'],
-  ['930100', 'LFI', 'Path Traversal Attack (/../)', 'RX', '/a/..%2f..%2fb', '/../'],
-  ['931100', 'RFI', 'Possible RFI: URL Parameter using IP', 'RX', '/?u=http://198.51.100.7/x', 'http://198'],
-  ['932160', 'RCE', 'Remote Command Execution: Unix Shell Code', 'PMF', '/cgi-bin/x?c=/bin/sh', 'bin/sh'],
-  [
-    '933150',
-    'PHP',
-    'PHP Injection: High-Risk Function Name',
-    'PMF',
-    '/i.php?a=base64_decode',
-    'base64_decode',
-  ],
-  ['934100', 'GENERIC', 'Node.js Injection Attack 1/2', 'RX', '/api?e=process.env', 'process.env'],
-  [
-    '941100',
-    'XSS',
-    'XSS Attack via libinjection',
-    'DETECTXSS',
-    '/s?q=%3Cscript%3E',
-    '<script>alert(1)</script>',
-  ],
-  ['941160', 'XSS', 'NoScript XSS: HTML Injection', 'RX', '/c?t=%3Cimg', "<img src=x onerror='p(1)'>"],
-  ['942100', 'SQLI', 'SQL Injection via libinjection', 'DETECTSQLI', "/p?id=1'%20or%201=1", 's&1c'],
-  ['942190', 'SQLI', 'MSSQL code execution attempt', 'RX', '/p?id=1;exec', 'exec xp_cmdshell'],
-  ['943120', 'SESSION-FIXATION', 'SessionID Parameter, No Referer', 'RX', '/login?PHPSESSID=1', 'phpsessid'],
-  ['944100', 'JAVA', 'Suspicious Java class detected', 'RX', '/x?n=java.lang.Runtime', 'java.lang.Runtime'],
-  ['913100', 'SCANNER-DETECTION', 'Security scanner User-Agent', 'PMF', '/', 'nuclei'],
-  ['920440', 'PROTOCOL-ENFORCEMENT', 'URL file extension restricted', 'RX', '/db.sql', '.sql'],
-  ['921110', 'PROTOCOL-ATTACK', 'HTTP Request Smuggling Attack', 'RX', '/', 'GET / HTTP/1.1'],
-  [
-    '942380',
-    'SQLI',
-    'SQL Injection Attack',
-    'RX',
-    '/account/login',
-    'union all select',
-    'POST',
-    'user=admin%27+union+all+select&password=hunter2',
-  ],
-  ['rate-limit_7', '', 'Rate limit: login', 'GE', '/login', '61', 'POST'],
+/** Id, group, message, operator, path, match, and where they are not usual method and body. */
+const ruleSamples: readonly string[] = [
+  '930130|LFI|Restricted File Access Attempt|PMF|/.env|.env',
+  '930120|LFI|OS File Access Attempt|PMF|/dl?f=../../etc/passwd|etc/passwd',
+  '930100|LFI|Path Traversal Attack (/../)|RX|/a/..%2f..%2fb|/../',
+  '931100|RFI|Possible RFI: URL Parameter using IP|RX|/?u=http://198.51.100.7/x|http://198',
+  '932160|RCE|Remote Command Execution: Unix Shell Code|PMF|/cgi-bin/x?c=/bin/sh|bin/sh',
+  '933150|PHP|PHP Injection: High-Risk Function Name|PMF|/i.php?a=base64_decode|base64_decode',
+  '934100|GENERIC|Node.js Injection Attack 1/2|RX|/api?e=process.env|process.env',
+  '941100|XSS|XSS Attack via libinjection|DETECTXSS|/s?q=%3Cscript%3E|<script>alert(1)</script>',
+  "941160|XSS|NoScript XSS: HTML Injection|RX|/c?t=%3Cimg|<img src=x onerror='p(1)'>",
+  "942100|SQLI|SQL Injection via libinjection|DETECTSQLI|/p?id=1'%20or%201=1|s&1c",
+  '942190|SQLI|MSSQL code execution attempt|RX|/p?id=1;exec|exec xp_cmdshell',
+  '943120|SESSION-FIXATION|SessionID Parameter, No Referer|RX|/login?PHPSESSID=1|phpsessid',
+  '944100|JAVA|Suspicious Java class detected|RX|/x?n=java.lang.Runtime|java.lang.Runtime',
+  '913100|SCANNER-DETECTION|Security scanner User-Agent|PMF|/|nuclei',
+  '920440|PROTOCOL-ENFORCEMENT|URL file extension restricted|RX|/db.sql|.sql',
+  '921110|PROTOCOL-ATTACK|HTTP Request Smuggling Attack|RX|/|GET / HTTP/1.1',
+  '942380|SQLI|SQL Injection Attack|RX|/account/login|union all select|POST|user=admin%27+union+all+select&password=hunter2',
+  'rate-limit_7||Rate limit: login|GE|/login|61|POST',
 ]
 
 const hosts = ['shop.example.com', 'www.example.org', 'api.example.net', 'cdn.example.com'] as const
@@ -234,15 +209,15 @@ const userAgents = [
 ] as const
 
 const networks = [
-  ['48090', 'BG'],
-  ['14061', 'US'],
-  ['16509', 'IE'],
-  ['24940', 'DE'],
-  ['4134', 'CN'],
-  ['9009', 'RO'],
-  ['45102', 'SG'],
-  ['12389', 'RU'],
-] as const
+  '48090 BG',
+  '14061 US',
+  '16509 IE',
+  '24940 DE',
+  '4134 CN',
+  '9009 RO',
+  '45102 SG',
+  '12389 RU',
+]
 
 const pops = ['SG', 'DE', 'NY', 'LA', 'UK', 'JP', 'SYD', 'BR'] as const
 

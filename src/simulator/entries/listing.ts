@@ -1,5 +1,4 @@
 import { dayMs, endOf, startOf, type Day } from '../../domain/day.ts'
-import type { WireEntry } from '../wire.ts'
 import { entryId, entryJson, type EntryShape } from './entry.ts'
 import { hashOf } from './hash.ts'
 
@@ -12,28 +11,22 @@ export interface Era {
   readonly ratePerSecond: number
 }
 
-/** A sequence of entries in the order of arrival, addressed by their number in the listing, from `first` on. */
-interface Run {
-  readonly first: number
-  count: number
-  json(seq: number): string
-  id(seq: number): string
-  /** Time of the event, ms since the epoch; the listing is ordered by it. */
-  timestampMs(seq: number): number
-}
-
-/** All entries of a zone's day, numbered in the order of arrival. */
+/**
+ * All entries of a zone's day, numbered in the order of arrival. Of an entry that is computed only the time is kept, so
+ * that a day of millions takes little memory.
+ */
 export class Listing {
   readonly #zone: number
   readonly #day: Day
   readonly #shape: EntryShape
-  readonly #runs: Run[] = []
+  /** ms since the epoch, by number. */
+  readonly #times: number[] = []
+  /** JSON of the entries that a caller brought. */
+  readonly #given = new Map<number, string>()
   readonly #settled = new Map<Era, number>()
-  #growing: Era | undefined
   readonly #hashes: number[] = []
-  readonly #byTime = new GrowingOrder((seq) => Math.floor(this.#runOf(seq).timestampMs(seq)))
-  readonly #byHash = new GrowingOrder((seq) => (this.#hashes[seq] ??= hashOf(this.#runOf(seq).id(seq))))
-  count = 0
+  readonly #byTime = new Sorted((seq) => this.#times[seq]!)
+  readonly #byHash = new Sorted((seq) => (this.#hashes[seq] ??= hashOf(this.#idOf(seq))))
 
   constructor(zone: number, day: Day, shape: EntryShape) {
     this.#zone = zone
@@ -41,38 +34,26 @@ export class Listing {
     this.#shape = shape
   }
 
+  get count(): number {
+    return this.#times.length
+  }
+
   json(seq: number): string {
-    return this.#runOf(seq).json(seq)
+    return this.#given.get(seq) ?? entryJson(this.#shape, this.#placeOf(seq), this.#times[seq]!)
   }
 
   /** The listing in an order, as it is now or as it was when it held `heldCount` entries. */
   inOrder(order: ListingOrder, heldCount = this.count): Order {
-    const growing = order === 'unordered' ? this.#byHash : this.#byTime
-    growing.growTo(this.count)
-    const held = growing.at(heldCount)
-    return order === 'newest-first' ? reversed(held) : held
+    const sorted = order === 'unordered' ? this.#byHash : this.#byTime
+    return new Order(sorted.first(this.count, heldCount), order === 'newest-first')
   }
 
-  /** Adds entries that are computed when they are read, so that a day of millions takes no memory. */
-  addGenerated(count: number, timestampOf: (index: number) => number): void {
-    const first = this.count
-    const timestampMs = (seq: number) => timestampOf(seq - first)
-    const place = (seq: number) => ({ zone: this.#zone, dayNumber: startOf(this.#day) / dayMs, seq })
-    this.#add({
-      first,
-      count,
-      json: (seq) => entryJson(this.#shape, place(seq), timestampMs(seq)),
-      id: (seq) => entryId(this.#shape, place(seq)),
-      timestampMs,
-    })
-  }
-
-  /** Adds entries of a caller. They may be malformed, as from a hostile service. */
-  addGiven(entries: readonly WireEntry[], timestampOf: (index: number) => number): void {
-    const first = this.count
-    const texts = entries.map((entry) => JSON.stringify(entry))
-    const json = (seq: number) => texts[seq - first] ?? 'null'
-    this.#add({ first, count: texts.length, json, id: json, timestampMs: (seq) => timestampOf(seq - first) })
+  /** Adds computed entries, or those of a caller, which may be malformed, as from a hostile service. */
+  add(count: number, timeOf: (index: number) => number, texts?: readonly string[]): void {
+    for (let index = 0; index < count; index++) {
+      if (texts !== undefined) this.#given.set(this.count, texts[index]!)
+      this.#times.push(Math.floor(timeOf(index)))
+    }
   }
 
   /** Adds the steady traffic up to now. */
@@ -83,89 +64,66 @@ export class Listing {
         Math.max(era.fromMs, startOf(this.#day)) + (hashOf(String(this.#zone)) / 2 ** 32) * stepMs
       const untilMs = Math.min(era.toMs, endOf(this.#day) - 1, nowMs)
       const had = this.#settled.get(era) ?? 0
-      const added = Math.floor((untilMs - startMs) / stepMs) + 1 - had
-      if (added <= 0) continue
-      this.#settled.set(era, had + added)
-      const latest = this.#runs.at(-1)
-      if (this.#growing === era && latest !== undefined) {
-        latest.count += added
-        this.count += added
-      } else this.addGenerated(added, (index) => startMs + (had + index) * stepMs)
-      this.#growing = era
+      const count = Math.floor((untilMs - startMs) / stepMs) + 1
+      if (count <= had) continue
+      this.#settled.set(era, count)
+      this.add(count - had, (index) => startMs + (had + index) * stepMs)
     }
   }
 
-  #add(run: Run): void {
-    if (run.count === 0) return
-    this.#growing = undefined
-    this.#runs.push(run)
-    this.count += run.count
+  #placeOf(seq: number) {
+    return { zone: this.#zone, dayNumber: startOf(this.#day) / dayMs, seq }
   }
 
-  #runOf(seq: number): Run {
-    let low = 0
-    let high = this.#runs.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (this.#runs[middle]!.first <= seq) low = middle
-      else high = middle - 1
-    }
-    const run = this.#runs[low]
-    if (run === undefined || seq < 0 || seq >= this.count)
-      throw new Error(`the listing has no entry number ${seq}`)
-    return run
+  #idOf(seq: number): string {
+    return this.#given.get(seq) ?? entryId(this.#shape, this.#placeOf(seq))
   }
 }
 
-/** The positions of numbered entries, sorted by key and then by number. */
-export interface Order {
-  readonly length: number
-  seqAt(position: number): number
-  /** The number of entries up to and including this one. */
-  positionAfter(seq: number): number
-}
-
-/**
- * While keys only rise, position and number are equal and nothing is stored; from the first late entry on there is a
- * sorted list.
- */
-class GrowingOrder {
+/** The numbers of entries, sorted by key and then by number. */
+class Sorted {
   readonly #keyOf: (seq: number) => number
-  #length = 0
-  #highest = Number.NEGATIVE_INFINITY
-  #sorted: number[] | undefined
+  readonly #seqs: number[] = []
 
   constructor(keyOf: (seq: number) => number) {
     this.#keyOf = keyOf
   }
 
-  /** Adds the entries that arrived since, up to this many in all. */
-  growTo(count: number): void {
-    for (; this.#sorted === undefined && this.#length < count; this.#length++) {
-      const key = this.#keyOf(this.#length)
-      if (key < this.#highest) break
-      this.#highest = key
+  /** The order as it was when there were `heldCount` of now `count` entries: new ones never change that of older ones. */
+  first(count: number, heldCount: number): readonly number[] {
+    let isSorted = true
+    for (let seq = this.#seqs.length; seq < count; seq++) {
+      const last = this.#seqs.at(-1)
+      if (last !== undefined && this.#keyOf(seq) < this.#keyOf(last)) isSorted = false
+      this.#seqs.push(seq)
     }
-    if (this.#length >= count) return
-    this.#sorted ??= Array.from({ length: this.#length }, (_, seq) => seq)
-    for (; this.#length < count; this.#length++) this.#sorted.push(this.#length)
-    this.#sorted.sort((one, other) => this.#keyOf(one) - this.#keyOf(other) || one - other)
-  }
-
-  /** The order as it was when there were `count` entries: new ones never change the order of older ones. */
-  at(count: number): Order {
-    const length = Math.min(count, this.#length)
-    if (this.#sorted === undefined)
-      return { length, seqAt: (position) => position, positionAfter: (seq) => Math.min(seq + 1, length) }
-    const seqs = length < this.#length ? this.#sorted.filter((seq) => seq < length) : this.#sorted
-    return { length, seqAt: (position) => seqs[position] ?? 0, positionAfter: (seq) => seqs.indexOf(seq) + 1 }
+    if (!isSorted) this.#seqs.sort((one, other) => this.#keyOf(one) - this.#keyOf(other) || one - other)
+    return heldCount < count ? this.#seqs.filter((seq) => seq < heldCount) : this.#seqs
   }
 }
 
-function reversed({ length, seqAt, positionAfter }: Order): Order {
-  return {
-    length,
-    seqAt: (position) => seqAt(length - 1 - position),
-    positionAfter: (seq) => length - positionAfter(seq) + 1,
+/** The positions of numbered entries. */
+export class Order {
+  readonly #seqs: readonly number[]
+  readonly #isReversed: boolean
+
+  constructor(seqs: readonly number[], isReversed: boolean) {
+    this.#seqs = seqs
+    this.#isReversed = isReversed
+  }
+
+  get length(): number {
+    return this.#seqs.length
+  }
+
+  seqAt(position: number): number {
+    return this.#seqs[this.#isReversed ? this.length - 1 - position : position]!
+  }
+
+  /** The number of entries up to and including this one; 0 where there is none. */
+  positionAfter(seq: number): number {
+    const position = this.#seqs.indexOf(seq)
+    if (position < 0) return 0
+    return this.#isReversed ? this.length - position : position + 1
   }
 }
