@@ -126,15 +126,14 @@ const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', tex
 const note = (text: string): Finding => ({ step: '', mark: 'note', text })
 
 function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
-  const from = file === undefined ? 'flags and environment' : printable(file)
+  const from = file === undefined ? 'the environment' : printable(file)
   return [
     {
       step: 'configuration',
       mark: 'ok',
       text: `${from}; ${zonesText(config)}, ${counted(config.sinks.length, 'sink')}`,
     },
-    ...overridden.map(({ path, where }) => note(`${path} is overridden by the environment: ${where}`)),
-    ...[...warnings, ...exposed].map((text) => note(printable(text))),
+    ...[...overridden, ...warnings, ...exposed].map((text) => note(printable(text))),
   ]
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Needs } from '../config/resolve.ts'
+import type { Needs } from '../config/needs.ts'
 import type { Loaded } from '../config/load.ts'
 
 export interface Output {
@@ -54,5 +54,5 @@ export interface Registration {
   /** Sets the exit code; the default is 0. */
   readonly exit: (code: number) => void
   /** Loads the configuration that -c names, before or after the command. */
-  readonly load: (command: Command, needs?: Needs, overrides?: Record<string, string>) => Loaded
+  readonly load: (command: Command, needs?: Needs) => Loaded
 }

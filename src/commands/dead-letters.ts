@@ -10,7 +10,7 @@ import {
 } from '../maintenance/dead-letters/by-sink.ts'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
-import type { Needs } from '../config/resolve.ts'
+import type { Needs } from '../config/needs.ts'
 import type { Config } from '../config/schema.ts'
 import {
   refusalReasons,

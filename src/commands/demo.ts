@@ -60,19 +60,17 @@ export async function demo(seconds: number | undefined, io: Io): Promise<number>
 }
 
 function loadDemo(simulator: Simulator, folder: string, events: string): Loaded {
-  const overrides = {
-    'api.baseUrl': simulator.url,
-    'api.accessKey': accessKey,
-    zones: JSON.stringify(zones),
-    'poll.everySeconds': '1',
+  const settings = {
+    api: { baseUrl: simulator.url, accessKey },
+    zones,
+    poll: { everySeconds: 1 },
     state: `sqlite:${join(folder, 'shieldlog.db')}`,
-    sinks: JSON.stringify([{ name: 'archive', type: 'file', path: events }]),
-    'server.port': '0',
-    'log.level': 'warn',
+    sinks: [{ name: 'archive', type: 'file', path: events }],
+    server: { port: 0 },
     // Beside lines for people.
-    'log.format': 'pretty',
+    log: { level: 'warn', format: 'pretty' },
   }
-  return loadConfig({ argv: { overrides }, env: {}, cwd: folder })
+  return loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
 }
 
 function greeting(simulator: Simulator, events: string, seconds: number | undefined): string[] {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { systemClock } from '../clock.ts'
-import { loadServerAddress, type ServerAddress } from '../config/load.ts'
+import { loadServerAddress } from '../config/load.ts'
+import type { ServerAddress } from '../config/schema.ts'
 import { healthUrl, probeHealth } from '../server/probe.ts'
 import { ConfigErrors } from '../config/errors.ts'
 import { Failure } from '../domain/failure.ts'

@@ -96,9 +96,9 @@ export async function createProgram(
 /** Takes most of a start, so only what runs a command asks for it. */
 async function loader(): Promise<Registration['load']> {
   const { loadConfig } = await import('../config/load.ts')
-  return (command, needs = 'zones', overrides = {}) => {
+  return (command, needs = 'zones') => {
     const { config } = command.optsWithGlobals<{ config?: string }>()
-    return loadConfig({ argv: { config, overrides }, needs })
+    return loadConfig({ argv: { config }, needs })
   }
 }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { maskUrl } from '../config/effective.ts'
+import { maskUrl } from '../config/shown.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { printable, wrapPlain, pad, widestOf } from '../domain/text/terminal-text.ts'
 import { wholeNumber, chooseAccount } from './options.ts'

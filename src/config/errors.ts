@@ -71,6 +71,11 @@ function keyText(key: string): string {
   return name === key ? key : `${name}…`
 }
 
+/** True when a place, as text, equals the other or is inside it. */
+export function isWithin(place: string, outer: string): boolean {
+  return place === outer || (place.startsWith(outer) && /^[.[]/.test(place.slice(outer.length)))
+}
+
 /** The value at a place; undefined where there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   const into = (held: unknown, step: string | number): unknown =>

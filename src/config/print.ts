@@ -1,40 +1,80 @@
-import { Document, type Node, isCollection, isMap, isScalar, isSeq, stringify } from 'yaml'
-import { isScalarList } from './effective.ts'
+import { Document, isCollection, type Node, stringify, YAMLMap, YAMLSeq } from 'yaml'
+import { Secret } from '../domain/text/secret.ts'
 import { type Path, pathText } from './errors.ts'
-import type { Origin } from './layers.ts'
+import { fileShape } from './file-shape.ts'
 import type { Loaded } from './load.ts'
+import { defaultSink } from './resolve.ts'
+import type { Config } from './schema.ts'
+import { formFor, forms, isPlainObject, scalarForm, type Shape } from './shape.ts'
+import { maskUrl, unresolvedHost } from './shown.ts'
+import { defaultStateUrl } from './state.ts'
 
 /** The settings in force as YAML, each with its origin as a comment. Secrets are masked. */
-export function effectiveYaml(loaded: Loaded): string {
-  const { effective, file } = loaded
-  const document = new Document(effective, { version: '1.2' })
-  comment(document.contents, [], loaded)
+export function effectiveYaml({ reading, config, file }: Loaded): string {
+  const document = new Document(undefined, { version: '1.2' })
+  const derived = derivedFrom(config)
+  document.contents = nodeOf(reading.written, fileShape, []) as typeof document.contents
   document.commentBefore = file === undefined ? ' no file' : ` file: ${file}`
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
-}
 
-type Notes = Pick<Loaded, 'origins' | 'unresolved'>
+  function nodeOf(given: unknown, shape: Shape, path: Path, origin?: string): Node | undefined {
+    // A default that is an object stands for the defaults inside it.
+    const own = isPlainObject(shape.default) ? {} : (derived.get(pathText(path)) ?? shape.default)
+    const value = given ?? own
+    if (value === undefined) return undefined
+    const from = given !== undefined || isPlainObject(own) ? origin : 'default'
+    if (isPlainObject(value)) return mapOf(value, formFor(shape, value) ?? {}, path, from)
+    if (!Array.isArray(value) || value.every((item) => typeof item !== 'object' || item === null))
+      return leafOf(value, shape, path, from)
+    const items = forms(shape).find((form) => form.items !== undefined)?.items ?? {}
+    const list = new YAMLSeq()
+    list.items = value.map((item: unknown, index) => nodeOf(item, items, [...path, index], from))
+    return list
+  }
 
-function comment(node: Node | null, path: Path, notes: Notes): void {
-  if (node === null) return
-  const isLeaf = isScalar(node) || (isCollection(node) && isScalarList(node.toJSON()))
-  if (isLeaf) {
+  function mapOf(object: Record<string, unknown>, form: Shape, path: Path, origin?: string): Node {
+    const { properties = {}, additionalProperties } = form
+    const free = typeof additionalProperties === 'object' ? additionalProperties : {}
+    const map = new YAMLMap()
+    for (const key of new Set([...Object.keys(properties), ...Object.keys(object)])) {
+      // The file name is shown instead of the secret that was read from it.
+      if (object[key] instanceof Secret && typeof object[`${key}File`] === 'string') continue
+      const node = nodeOf(object[key], properties[key] ?? free, [...path, key], origin)
+      if (node !== undefined) map.add(document.createPair(key, node))
+    }
+    return map
+  }
+
+  function leafOf(value: unknown, shape: Shape, path: Path, origin?: string): Node {
     const at = pathText(path)
-    const [origin, problem] = [notes.origins.get(at), notes.unresolved.get(at)]
-    const texts = [
-      ...(origin === undefined ? [] : [originText(origin)]),
-      ...(problem === undefined ? [] : [problem]),
-    ]
-    if (texts.length > 0) node.comment = ` ${texts.join('; ')}`
+    const { source, where } = reading.originOf(path)
+    const node = document.createNode(shownValue(value, shape, at)) as Node
+    const came = origin ?? (where === undefined ? source : `${source} ${where}`)
+    node.comment = ` ${[came, reading.unresolved.get(at) ?? []].flat().join('; ')}`
     if (isCollection(node)) node.flow = true
-  } else if (isSeq<Node>(node)) node.items.forEach((item, index) => comment(item, [...path, index], notes))
-  else if (isMap<Node, Node | null>(node))
-    for (const { key, value } of node.items)
-      comment(value, [...path, String(isScalar(key) ? key.value : key)], notes)
+    return node
+  }
+
+  function shownValue(value: unknown, shape: Shape, at: string): unknown {
+    if (value instanceof Secret) return value.isResolved ? '***' : 'unresolved'
+    if (typeof value !== 'string') return value
+    if (value.endsWith(unresolvedHost) && reading.unresolved.has(at)) return 'unresolved'
+    if (scalarForm(shape)?.['x-marks']?.kind !== 'url') return value
+    // Where a secret file was inserted, only the scheme and the host are certain to hold no secret.
+    if (reading.templates.get(at)?.includes('${file:') !== true) return maskUrl(value)
+    const url = URL.parse(value)
+    return url === null ? '***' : `${url.protocol}//${url.host}/***`
+  }
 }
 
-function originText({ source, where }: Origin): string {
-  return where === undefined ? source : `${source} ${where}`
+/** Defaults that depend on other settings. */
+function derivedFrom({ poll, state }: Config): Map<string, unknown> {
+  return new Map<string, unknown>([
+    ['poll.firstRunDays', poll.firstRunDays],
+    ['poll.settleAfterHours', poll.settleAfterHours],
+    ['sinks', [defaultSink]],
+    ...(state.kind === 'sqlite' ? [['state.url', defaultStateUrl] as const] : []),
+  ])
 }
 
 /** Settings as they may stand in a file. */

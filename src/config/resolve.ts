@@ -1,190 +1,126 @@
-import type { Report } from './errors.ts'
-import type { Config, ConfigFile, SinkConfig, AccountConfig, PollConfig, MetricsConfig } from './schema.ts'
-import { resolveState } from './state.ts'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../domain/stream.ts'
 import { Secret } from '../domain/text/secret.ts'
-import { type Path, pathText } from './errors.ts'
-import { nearest } from '../domain/text/nearest.ts'
-
-interface Resolution {
-  readonly cwd: string
-  readonly needs: Needs
-  readonly serverConfigured: boolean
-  readonly report: Report
-}
+import { refusedChoice } from './complaints.ts'
+import { type Path, pathText, type Report } from './errors.ts'
+import { requiredBy } from './needs.ts'
+import type { Reading } from './reading.ts'
+import type { AccountConfig, Config, ConfigFile, MetricsConfig, PollConfig, SinkConfig } from './schema.ts'
+import { isPlainObject } from './shape.ts'
+import { resolveState } from './state.ts'
 
 /** Checks the dependencies between settings that are valid one by one; undefined after a report. */
-export function resolveConfig(settings: ConfigFile, on: Resolution): Config | undefined {
-  const { redact, workers, deadLetters, log } = settings
+export function resolveConfig(settings: ConfigFile, reading: Reading): Config | undefined {
+  const { redact, workers, deadLetters, log, sinks } = settings
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
-  const accounts = resolveAccounts(settings, on.needs, on.report)
-  const poll = resolvePoll(settings.poll, on.report)
-  const state = resolveState(
-    settings.state,
-    { cwd: on.cwd, readableDays: settings.poll.readableDays },
-    on.report,
-  )
-  checkSinks(settings.sinks, on.report)
-  const metrics = resolveMetrics(settings, on.report)
-  if (state === undefined) return undefined
-  return {
-    accounts,
+  const { cwd, report, written } = reading
+  const given = isPlainObject(written) ? written['server'] : undefined
+  const state = resolveState(settings.state, { cwd, report, readableDays: settings.poll.readableDays })
+  const rest = {
+    accounts: resolveAccounts(settings, reading),
     api,
-    poll,
+    poll: resolvePoll(settings.poll, report),
     redact,
-    state,
     workers,
-    sinks: settings.sinks.length === 0 ? [defaultSink] : settings.sinks,
+    sinks: sinks.length === 0 ? [defaultSink] : sinks,
     deadLetters,
-    server: { ...server, configured: on.serverConfigured },
-    metrics,
+    server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },
+    metrics: resolveMetrics(settings, report),
     log,
   }
+  return state && { ...rest, state }
 }
 
 export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
 
-/**
- * What a command requires: zones, a key of the API, and whose secrets. A second shell seldom has those of all sections,
- * so a command may only ask for what it uses.
- * - `zones`: the process that ships unattended, and `check`. All that is configured.
- * - `delivery`: events are read from the API and delivered.
- * - `comparison`: events are read from the API and compared with the store.
- * - `events`: events are read from the API and shown.
- * - `key`: another operation of the API.
- * - `sinks`: events of the store are delivered.
- * - `routes`: the store is read, by zone. `state`: the same without zones.
- * - `nothing`: the configuration alone.
- */
-export type Needs =
-  'zones' | 'delivery' | 'comparison' | 'events' | 'key' | 'sinks' | 'routes' | 'state' | 'nothing'
-
-interface Required {
-  readonly zones: boolean
-  readonly key: boolean
-  /** Sections whose secrets must be readable. */
-  readonly secretsOf: readonly string[] | 'all'
+interface Named {
+  readonly at: Path
+  readonly value: unknown
+  /** What must be unique, where that is not the value. */
+  readonly key?: unknown
 }
 
-const api = ['api', 'accounts'] as const
-
-const required: Readonly<Record<Needs, Required>> = {
-  zones: { zones: true, key: true, secretsOf: 'all' },
-  delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks'] },
-  comparison: { zones: true, key: true, secretsOf: [...api, 'state'] },
-  events: { zones: true, key: true, secretsOf: api },
-  key: { zones: false, key: true, secretsOf: api },
-  sinks: { zones: false, key: false, secretsOf: ['state', 'sinks'] },
-  routes: { zones: true, key: false, secretsOf: ['state'] },
-  state: { zones: false, key: false, secretsOf: ['state'] },
-  nothing: { zones: false, key: false, secretsOf: [] },
-}
-
-/** Whether a command uses the secrets of a section. */
-export function usesSecretsOf(section: string, needs: Needs): boolean {
-  const { secretsOf } = required[needs]
-  return secretsOf === 'all' || secretsOf.includes(section)
+function refuseRepeated(named: readonly Named[], remedy: string, report: Report): void {
+  const places = new Map<unknown, Path>()
+  for (const { at, value, key = value } of named) {
+    const first = places.get(key)
+    if (first === undefined) places.set(key, at)
+    else report(at, { value: JSON.stringify(value), problem: `is the same as ${pathText(first)}`, remedy })
+  }
 }
 
 /** Converts both forms of accounts into one. */
 function resolveAccounts(
   { api: { accessKey }, zones, accounts }: ConfigFile,
-  needs: Needs,
-  report: Report,
+  { needs, report }: Reading,
 ): AccountConfig[] {
-  const { key: needsKey, zones: needsZones } = required[needs]
+  const { key: needsKey = false, zones: needsZones = false } = requiredBy(needs)
   const isShort = accessKey !== undefined || isGiven(zones)
   if (isShort && accounts.length > 0)
     report(['accounts'], {
       problem: `cannot be used with ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
       remedy: 'move the key and its zones into accounts',
     })
-  const short = { name: 'default', accessKey, zones, at: [], keyAt: ['api', 'accessKey'] }
+  const here = 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE'
+  const short = { name: 'default', accessKey, zones, at: [], keyAt: ['api', 'accessKey'], remedy: here }
   const long = accounts.map((account, index) => {
     const at = ['accounts', index]
-    return { ...account, at, keyAt: [...at, 'accessKey'] }
+    return { ...account, at, keyAt: [...at, 'accessKey'], remedy: 'set accessKey or accessKeyFile' }
   })
-  const names = new Set<string>()
-  const claim: Claim = { names: new Map(), ids: new Map(), report }
   const all = isShort || long.length === 0 ? [short, ...long] : long
-  const resolved = all.flatMap(({ name, accessKey: key, zones: own, at, keyAt }) => {
-    if (names.has(name))
-      report([...at, 'name'], {
-        value: JSON.stringify(name),
-        problem: 'is also the name of another account',
-        remedy: 'give each account a different name',
-      })
-    names.add(name)
-    const listed = zonesOf(own, name, [...at, 'zones'], claim)
-    if (key === undefined && needsKey) report(keyAt, missingKey(at))
-    if (key === undefined && (needsKey || (at.length === 0 && !isGiven(own)))) return []
-    const given = key ?? Secret.unresolved(`${pathText(keyAt)} is missing`)
-    return [{ name, accessKey: given, zones: listed, ...discoveryOf(own) }]
-  })
+  const named = all.map(({ at, name }) => ({ at: [...at, 'name'], value: name }))
+  refuseRepeated(named, 'give each account a different name', report)
+  const listed = all.flatMap((account) =>
+    listedZones(account).map((zone, index) => ({ at: [...account.at, 'zones', index], zone })),
+  )
+  const ids = listed.map(({ at, zone }) => ({ at, value: zone.id }))
+  refuseRepeated(ids, 'list each zone once, in one account', report)
+  const names = listed.map(({ at, zone }) => ({ at, value: zone.name }))
+  refuseRepeated(names, 'give each zone a different name, which is not the id of another zone', report)
+  for (const { accessKey: key, keyAt, remedy } of all)
+    if (key === undefined && needsKey) report(keyAt, { problem: 'is missing', remedy })
   if (needsZones && !all.some((account) => isGiven(account.zones)))
     report(['zones'], {
       problem: 'lists no zone',
       remedy: 'list the ids of your shield zones or write all, here or as SHIELDLOG_ZONES=101,102',
     })
-  return resolved
+  return all
+    .filter((account) => account !== short || accessKey !== undefined || isGiven(zones))
+    .map((account) => ({
+      name: account.name,
+      accessKey: account.accessKey ?? Secret.unresolved(`${pathText(account.keyAt)} is missing`),
+      zones: listedZones(account),
+      ...discoveryOf(account.zones),
+    }))
 }
 
-function missingKey(at: Path) {
-  const here = 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE'
-  return { problem: 'is missing', remedy: at.length === 0 ? here : 'set accessKey or accessKeyFile' }
-}
+type ZonesSetting = ConfigFile['zones']
 
-interface Claim {
-  readonly names: Map<string, string>
-  readonly ids: Map<number, string>
-  readonly report: Report
-}
-
-function isGiven(zones: ConfigFile['zones']): boolean {
+function isGiven(zones: ZonesSetting): boolean {
   return !Array.isArray(zones) || zones.length > 0
 }
 
-function discoveryOf(zones: ConfigFile['zones']): Pick<AccountConfig, 'discovery'> {
+function listedZones({
+  name: account,
+  zones,
+}: {
+  readonly name: string
+  readonly zones: ZonesSetting
+}): Zone[] {
+  if (!Array.isArray(zones)) return []
+  return zones.map((zone) => {
+    const { id, name = String(id) } = typeof zone === 'number' ? { id: zone } : zone
+    return { id, name, account }
+  })
+}
+
+function discoveryOf(zones: ZonesSetting): Pick<AccountConfig, 'discovery'> {
   if (zones === 'all') return { discovery: { exclude: [], everyMinutes: 15 } }
   if (Array.isArray(zones)) return {}
   const { exclude, everyMinutes } = zones
   return { discovery: { exclude, everyMinutes } }
-}
-
-function zonesOf(
-  settings: ConfigFile['zones'],
-  account: string,
-  at: Path,
-  { names, ids, report }: Claim,
-): Zone[] {
-  const zones: Zone[] = []
-  if (!Array.isArray(settings)) return zones
-  settings.forEach((setting, index) => {
-    const place = [...at, index]
-    const id = typeof setting === 'number' ? setting : setting.id
-    const name = typeof setting === 'number' ? String(id) : (setting.name ?? String(id))
-    const other = ids.get(id)
-    const namesake = names.get(name)
-    if (other !== undefined)
-      report(place, {
-        value: String(id),
-        problem: `is also listed as ${other}`,
-        remedy: 'list each zone once, in one account',
-      })
-    else if (namesake !== undefined)
-      report(place, {
-        value: JSON.stringify(name),
-        problem: `is also the name or id of ${namesake}`,
-        remedy: 'give each zone a different name, which is not the id of another zone',
-      })
-    ids.set(id, pathText(place))
-    names.set(name, pathText(place))
-    zones.push({ id, name, account })
-  })
-  return zones
 }
 
 const scanDefaults = [0.5, 6, 24, 44]
@@ -208,46 +144,22 @@ function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
         remedy: `set it to less than ${end}`,
       })
   })
-  if (settleAfterHours?.length === 0)
-    report(['poll', 'settleAfterHours'], {
-      problem: 'is empty, so late events would be missed',
-      remedy: `set at least one number of hours below ${end}`,
-    })
   const hours = settleAfterHours ?? scanDefaults.filter((one) => one < end)
   return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
 }
 
-/** What is known of a sink whose settings may be wrong. */
-interface SinkSettings {
-  readonly name?: unknown
-  readonly type?: unknown
-  readonly path?: unknown
-}
-
-/** Checks that no two sinks share a name or a folder. */
-export function checkSinks(sinks: readonly SinkSettings[], report: Report): void {
-  const names = new Set<unknown>()
-  const folders = new Map<string, string>()
-  sinks.forEach(({ name, type, path }, index) => {
-    if (typeof name !== 'string') return
-    if (names.has(name))
-      report(['sinks', index, 'name'], {
-        value: JSON.stringify(name),
-        problem: 'is also the name of another sink',
-        remedy: 'give each sink a different name',
-      })
-    names.add(name)
-    if (type !== 'file' || typeof path !== 'string') return
-    const folder = realFolder(path)
-    const other = folders.get(folder)
-    if (other !== undefined)
-      report(['sinks', index, 'path'], {
-        value: JSON.stringify(path),
-        problem: `is also the path of sink ${other}`,
-        remedy: 'give each file sink a different path',
-      })
-    folders.set(folder, name)
-  })
+/** Checks that no two sinks share a name or a folder; other settings of them may be wrong. */
+export function checkSinks(written: unknown, report: Report): void {
+  const sinks = Array.isArray(written) ? written.filter(isPlainObject) : []
+  const textAt = (key: string) =>
+    sinks.flatMap((sink, index) => {
+      const value = key === 'name' ? (sink['name'] ?? sink['type']) : sink[key]
+      return typeof value === 'string' ? [{ at: ['sinks', index, key], value, type: sink['type'] }] : []
+    })
+  refuseRepeated(textAt('name'), 'give each sink a different name', report)
+  const folders = textAt('path').filter(({ type }) => type === 'file')
+  const real = folders.map((folder) => ({ ...folder, key: realFolder(folder.value) }))
+  refuseRepeated(real, 'give each file sink a different path', report)
 }
 
 /** The folder with links followed, as far as it exists. */
@@ -264,33 +176,24 @@ export function realFolder(path: string): string {
 function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): MetricsConfig {
   const { uploadScanning, volumes } = metrics
   const known = accounts.length === 0 ? ['default'] : accounts.map(({ name }) => name)
-  const seen = new Set<string>()
   const apps = (volumes?.apps ?? []).map((setting, index) => {
-    const at = ['metrics', 'volumes', 'apps', index]
-    const app: { id: string; account?: string | undefined } =
+    const { id, account }: { id: string; account?: string | undefined } =
       typeof setting === 'string' ? { id: setting } : setting
-    const { id, account } = app
-    const value = JSON.stringify(id)
-    if (seen.has(id)) report(at, { value, problem: 'is listed twice', remedy: 'name each application once' })
-    seen.add(id)
+    const at = ['metrics', 'volumes', 'apps', index]
     if (account === undefined && known.length > 1)
       report(at, {
-        value,
+        value: JSON.stringify(id),
         problem: 'names no account, and there are several',
         remedy: `write { id: ${id}, account: NAME }, with one of: ${known.join(', ')}`,
       })
-    if (account !== undefined && !known.includes(account)) {
-      const near = nearest(account, known)
-      report([...at, 'account'], {
-        value: JSON.stringify(account),
-        problem: 'is not the name of an account',
-        remedy: near === undefined ? `write one of: ${known.join(', ')}` : `did you mean ${near}?`,
-      })
-    }
-    return { id, account: account ?? known[0]! }
+    if (account !== undefined && !known.includes(account))
+      report([...at, 'account'], refusedChoice(account, known, at))
+    return { at, app: { id, account: account ?? known[0]! } }
   })
+  const ids = apps.map(({ at, app }) => ({ at, value: app.id }))
+  refuseRepeated(ids, 'name each application once', report)
   return {
     ...(uploadScanning !== undefined && { uploadScanning }),
-    ...(volumes !== undefined && { volumes: { ...volumes, apps } }),
+    ...(volumes !== undefined && { volumes: { ...volumes, apps: apps.map(({ app }) => app) } }),
   }
 }

@@ -98,6 +98,7 @@ export const PollConfig = z
     fullScanMinutes: duration('Time between two full scans of an open day', { max: 10_080 }).default(60),
     settleAfterHours: z
       .array(duration('Hours after the end of a day', { max: 8760 }))
+      .min(1)
       .optional()
       .describe(
         'Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]',
@@ -156,18 +157,19 @@ const DeadLettersConfig = z
   .prefault({})
   .describe('Events that a sink never accepts')
 
-const ServerSetting = z
-  .strictObject({
-    host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
-    port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),
-    readyLagSeconds: duration('Lag above which /readyz answers 503', { above: 0, max: 31_536_000 }).default(
-      900,
-    ),
-    token: headerSecret('Bearer token for /metrics and /status').optional(),
-    tokenFile: secretFile('the bearer token'),
-  })
-  .prefault({})
-  .describe('HTTP server for metrics, health and status')
+const ServerSettings = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),
+  readyLagSeconds: duration('Lag above which /readyz answers 503', { above: 0, max: 31_536_000 }).default(
+    900,
+  ),
+  token: headerSecret('Bearer token for /metrics and /status').optional(),
+  tokenFile: secretFile('the bearer token'),
+})
+
+/** Where the server listens. */
+export const ServerAddress = ServerSettings.pick({ host: true, port: true })
+export type ServerAddress = Readonly<z.output<typeof ServerAddress>>
 
 const everyMinutes = duration('Time between two readings', { above: 0, max: 10_080 }).default(60)
 
@@ -235,7 +237,7 @@ export const ConfigFile = z.strictObject({
     .prefault([])
     .describe('Where events go; default: one stdout sink in native format'),
   deadLetters: DeadLettersConfig,
-  server: ServerSetting,
+  server: ServerSettings.prefault({}).describe('HTTP server for metrics, health and status'),
   metrics: MetricsSetting,
   log: LogConfig,
 })
@@ -250,22 +252,11 @@ export interface AccountConfig {
   readonly discovery?: { readonly exclude: readonly number[]; readonly everyMinutes: number }
 }
 
-type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
-  /** True when any setting of `server` was set; a run that ends by itself serves HTTP only then. */
-  readonly configured: boolean
-}
-
 export type PollConfig = Readonly<Omit<ConfigFile['poll'], 'firstRunDays' | 'settleAfterHours'>> & {
   readonly firstRunDays: number
   /** Ascending, without duplicates. */
   readonly settleAfterHours: readonly number[]
 }
-
-type ApiConfig = Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
-export type RedactConfig = Readonly<ConfigFile['redact']>
-type WorkersConfig = Readonly<ConfigFile['workers']>
-type DeadLettersConfig = Readonly<ConfigFile['deadLetters']>
-type LogConfig = Readonly<ConfigFile['log']>
 
 /** What is absent is off. */
 export interface MetricsConfig {
@@ -274,17 +265,16 @@ export interface MetricsConfig {
 }
 
 /** The complete configuration that the program is built from; all defaults are resolved. */
-export interface Config {
+export interface Config extends Readonly<Pick<ConfigFile, 'redact' | 'workers' | 'deadLetters' | 'log'>> {
   readonly accounts: readonly AccountConfig[]
-  readonly api: ApiConfig
+  readonly api: Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
   readonly poll: PollConfig
-  readonly redact: RedactConfig
   readonly state: StateConfig
-  readonly workers: WorkersConfig
   /** Never empty. */
   readonly sinks: readonly SinkConfig[]
-  readonly deadLetters: DeadLettersConfig
-  readonly server: ServerConfig
+  readonly server: Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
+    /** True when any setting of `server` was set; a run that ends by itself serves HTTP only then. */
+    readonly configured: boolean
+  }
   readonly metrics: MetricsConfig
-  readonly log: LogConfig
 }

@@ -107,6 +107,10 @@ export interface Setting {
   readonly shape: Shape
 }
 
+export function isDirect(field: Shape): boolean {
+  return forms(field).some((form) => form.items !== undefined || (isScalar(form) && form.type !== 'null'))
+}
+
 const prefix = 'SHIELDLOG_'
 
 /** `api.maxPageBytes` → `SHIELDLOG_API_MAX_PAGE_BYTES`. */
@@ -124,10 +128,7 @@ export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[
   const found: Setting[] = []
   for (const [key, field] of Object.entries(objectForm(shape)?.properties ?? {})) {
     const at = [...path, key]
-    const direct = forms(field).some(
-      (form) => form.items !== undefined || (isScalar(form) && form.type !== 'null'),
-    )
-    if (direct) found.push({ path: at, environment: environmentName(at), shape: field })
+    if (isDirect(field)) found.push({ path: at, environment: environmentName(at), shape: field })
     found.push(...settingsOf(field, at))
   }
   return found

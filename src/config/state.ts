@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import { Secret } from '../domain/text/secret.ts'
-import type { Report, Path } from './errors.ts'
+import type { Path, Report } from './errors.ts'
 import { duration, marks, name, secret, secretFile } from './fields/fields.ts'
 import { Tls, TlsConfig } from './fields/tls.ts'
 
@@ -99,18 +99,18 @@ export const StateSetting = z
   .describe('Where progress is kept: sqlite:PATH, redis://…, rediss://…, or an object')
   .register(marks, { short: 'url' })
 
-/** Resolves the store of a setting; undefined after a report. Relative paths start at `cwd`. */
+/** Resolves the store of a setting; undefined after a report. */
 export function resolveState(
   setting: z.output<typeof StateSetting>,
-  { cwd, readableDays }: { readonly cwd: string; readonly readableDays: number },
-  report: Report,
+  {
+    cwd,
+    readableDays,
+    report,
+  }: { readonly cwd: string; readonly readableDays: number; readonly report: Report },
 ): StateConfig | undefined {
   const isShort = typeof setting === 'string'
-  const {
-    url,
-    redis,
-    keepDays = Math.max(keepDaysDefault, readableDays),
-  }: StateObject = isShort ? { url: setting } : setting
+  const given: StateObject = isShort ? { url: setting } : setting
+  const { url = defaultStateUrl, redis, keepDays = Math.max(keepDaysDefault, readableDays) } = given
   if (keepDays < readableDays)
     report(['state', 'keepDays'], {
       value: String(keepDays),
@@ -118,25 +118,21 @@ export function resolveState(
       remedy: `set it to ${readableDays} or more, or leave it out; what was delivered of a day must be known while the API lists it`,
     })
   if (redis !== undefined) return redisStore(redis, keepDays, report)
-  const text = url ?? defaultStateUrl
   const at = isShort ? ['state'] : ['state', 'url']
-  if (text.startsWith('sqlite:')) {
-    const path = sqlitePath(text, at, report)
-    return path === undefined ? undefined : { kind: 'sqlite', path: resolve(cwd, path), keepDays }
+  if (!url.startsWith('sqlite:')) {
+    const server = redisServer(url, at, report)
+    return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
   }
-  const server = redisServer(text, at, report)
-  return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
+  const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
+  const problem = sqliteProblem(path)
+  const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
+  if (problem !== undefined) return report(at, { problem, remedy })
+  return { kind: 'sqlite', path: resolve(cwd, path), keepDays }
 }
 
-function sqlitePath(url: string, at: Path, report: Report): string | undefined {
-  const text = url.slice('sqlite:'.length)
-  const path = text.startsWith('///') ? text.slice(2) : text
-  const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
-  if (path === '' || path.startsWith('//') || path.endsWith('/'))
-    return report(at, { problem: 'has no database file', remedy })
-  if (path === ':memory:')
-    return report(at, { problem: 'is a database in memory, which would lose all progress', remedy })
-  return path
+function sqliteProblem(path: string): string | undefined {
+  if (path === ':memory:') return 'is a database in memory, which would lose all progress'
+  return path === '' || path.startsWith('//') || path.endsWith('/') ? 'has no database file' : undefined
 }
 
 type RedisServer = Pick<RedisStateConfig, 'nodes' | 'db' | 'username' | 'password' | 'tls'>
@@ -176,39 +172,31 @@ function decoded(text: string): string {
 }
 
 function redisStore(redis: RedisSetting, keepDays: number, report: Report): RedisStateConfig | undefined {
-  const { url, sentinels, cluster, name: primary, username, password, tls, keyPrefix } = redis
+  const { url, sentinels, cluster, name: primary, passwordFile: _, ...given } = redis
+  // The schema leaves out what is not given.
+  const own = given as Pick<RedisStateConfig, 'username' | 'password' | 'tls' | 'keyPrefix'>
   const at = ['state', 'redis']
-  if ((url ?? sentinels ?? cluster) === undefined)
-    return report(at, {
-      problem: 'has no server',
-      remedy: 'set one of url, sentinels (with name) and cluster',
-    })
   if ((sentinels === undefined) !== (primary === undefined))
     return report([...at, sentinels === undefined ? 'sentinels' : 'name'], {
       problem: 'is missing, although the other one of name and sentinels is set',
       remedy: 'set both, or neither',
     })
-  const common = {
-    kind: 'redis',
-    keyPrefix,
-    keepDays,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(tls !== undefined && { tls }),
-  } as const
-  if (url === undefined) {
-    const nodes = sentinels ?? cluster ?? []
-    return primary === undefined
-      ? { ...common, topology: 'cluster', nodes, db: 0 }
-      : { ...common, topology: 'sentinel', primary, nodes, db: 0 }
-  }
+  const common = { kind: 'redis', keepDays, db: 0, ...own } as const
+  if (sentinels !== undefined && primary !== undefined)
+    return { ...common, topology: 'sentinel', primary, nodes: sentinels }
+  if (cluster !== undefined) return { ...common, topology: 'cluster', nodes: cluster }
+  if (url === undefined)
+    return report(at, {
+      problem: 'has no server',
+      remedy: 'set one of url, sentinels (with name) and cluster',
+    })
   const server = redisServer(url, [...at, 'url'], report)
-  if (server?.password !== undefined && password !== undefined)
+  if (server?.password !== undefined && own.password !== undefined)
     return report([...at, 'password'], {
       problem: 'cannot be used with a password in url',
       remedy: 'remove the password from url',
     })
-  return server && { topology: 'single', ...server, ...common }
+  return server && { ...common, topology: 'single', ...server, ...own }
 }
 
 function withoutBrackets(host: string): string {

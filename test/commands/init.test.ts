@@ -16,6 +16,7 @@ import { presets } from '../../src/sinks/http/presets/registry.ts'
 import { sinks } from '../../src/sinks/registry.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { temporaryFolder } from '../setup/temp.ts'
+import { printed } from '../config/loading.ts'
 import { executeWith } from './workshop.ts'
 import * as faults from '../simulator/faults.ts'
 
@@ -70,8 +71,7 @@ describe('init from options', () => {
     )
     expect(suggested).toMatch(/^# poll: .*\n# server: /)
     writeFileSync(file, before + suggested.replaceAll(/^# /gm, ''))
-    const { origins } = loadConfig({ argv: { config: file }, env: {} })
-    expect(origins.get('server.port')).toMatchObject({ source: 'file' })
+    expect(printed(loadConfig({ argv: { config: file }, env: {} }))).toMatch(/port: 9871 # file/)
   })
 
   test('writes secrets to separate files, and the other settings with their types', async () => {

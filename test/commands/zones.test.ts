@@ -7,14 +7,6 @@ import { temporaryFolder } from '../setup/temp.ts'
 import { startCli } from '../setup/processes.ts'
 import { accessKey, openWorkshopWithApi } from './workshop.ts'
 
-const loaded = (overrides: Readonly<Record<string, string>>) =>
-  loadConfig({
-    argv: { overrides: { 'api.accessKey': 'k', ...overrides } },
-    env: {},
-    cwd: '/nowhere',
-    needs: 'key',
-  }).config
-
 const zone = { name: '', hosts: [], pullZone: undefined, plan: undefined, isWafEnabled: undefined }
 
 describe('zones', () => {
@@ -106,7 +98,8 @@ test('the table shows host names if there are any, and fits the width', () => {
       zones: [{ ...zone, id: 101, name: 'shop', hosts: ['shop.example', 'www.shop.example'] }],
     },
   ]
-  const rows = describeZones(loaded({}), listed)
+  const { config } = loadConfig({ draft: 'api: { accessKey: k }', env: {}, needs: 'key' })
+  const rows = describeZones(config, listed)
   expect(zoneTable(rows, { isSeveral: false, width: 200 })).toEqual([
     'zone  name  hosts                           pull zone  plan  WAF  configured',
     '101   shop  shop.example, www.shop.example  -          -     -    no',

@@ -2,11 +2,11 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { printConfig, printSchema } from '../../src/commands/config.ts'
+import { printSchema } from '../../src/commands/config.ts'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
-import { isTemplate } from '../../src/config/prepare.ts'
+import { isTemplate } from '../../src/config/templates.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-import { load } from './loading.ts'
+import { load, printed } from './loading.ts'
 
 const folder = `${projectFolder}config/examples`
 const examples = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
@@ -46,10 +46,9 @@ test('files that collectors follow stay plain', () => {
 test('the output of config print fits the JSON Schema and loads to the same settings', () => {
   const yaml = readFileSync(`${folder}/file.yaml`, 'utf8')
   const first = load({ yaml, env: { SHIELDLOG_API_ACCESS_KEY: 'k' } })
-  let text = ''
-  printConfig(first, { write: (part: string) => (text += part) })
+  const text = printed(first)
   expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true)
-  expect(load({ yaml: text }).effective).toEqual(first.effective)
+  expect(parse(printed(load({ yaml: text })))).toEqual(parse(text))
   expect(text).toContain('path: /var/lib/shieldlog/events # file shieldlog.yaml:12\n')
   expect(text).toContain('everySeconds: 30 # default\n')
 })

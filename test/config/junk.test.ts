@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { expect, test } from 'vitest'
-import { printConfig } from '../../src/commands/config.ts'
 import { ConfigErrors } from '../../src/config/errors.ts'
-import { type LoadOptions, loadConfig } from '../../src/config/load.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { LoadOptions } from '../../src/config/reading.ts'
 import { ConfigFile } from '../../src/config/schema.ts'
 import { type Shape, forms, shapeOf, settingsOf } from '../../src/config/shape.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup/temp.ts'
+import { printed } from './loading.ts'
 
 const shape = shapeOf(ConfigFile)
 
 /** A configuration, or errors that each name problem and remedy; any other throw fails the test. */
 function outcome(options: LoadOptions): 'config' | 'errors' {
   try {
-    const loaded = loadConfig(options)
-    printConfig(loaded, { write: () => true })
+    expect(printed(loadConfig(options))).not.toBe('')
     return 'config'
   } catch (error) {
     if (!(error instanceof ConfigErrors)) throw error

@@ -1,7 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { printConfig } from '../../src/commands/config.ts'
 import { ConfigErrors, type ConfigError } from '../../src/config/errors.ts'
-import { type LoadOptions, type Loaded, loadConfig } from '../../src/config/load.ts'
+import { type Loaded, loadConfig } from '../../src/config/load.ts'
+import type { LoadOptions } from '../../src/config/reading.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 export interface Given extends Omit<LoadOptions, 'cwd'> {
@@ -31,6 +33,13 @@ export function errorsOf(given: Given): readonly ConfigError[] {
     throw error
   }
   return []
+}
+
+/** What `config print` shows. */
+export function printed(loaded: Loaded): string {
+  let text = ''
+  printConfig(loaded, { write: (part: string) => (text += part) })
+  return text
 }
 
 export const basics = 'api: { accessKey: key }\nzones: [101]\n'

@@ -1,6 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadServerAddress } from '../../src/config/load.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import { errorsOf, load } from './loading.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { errorsOf, load, printed } from './loading.ts'
 
 const yaml = `
 api: { accessKey: "\${API_KEY}", tls: { caFile: ./absent.pem } }
@@ -38,11 +42,13 @@ test('a secret of the state itself must be readable for every command', () => {
 })
 
 test('using a secret that could not be read throws, and it never appears as a value', () => {
-  const { config, effective } = load({ yaml, files, needs: 'routes' })
-  const key = config.accounts[0]!.accessKey
+  const loaded = load({ yaml, files, needs: 'routes' })
+  const key = loaded.config.accounts[0]!.accessKey
   expect(() => key.reveal()).toThrow(Failure)
   expect(() => key.reveal()).toThrow('api.accessKey uses ${API_KEY}, which is not set')
-  expect(JSON.stringify(effective)).not.toContain('API_KEY')
+  expect(printed(loaded)).toContain(
+    'accessKey: unresolved # file shieldlog.yaml:2; uses ${API_KEY}, which is not set',
+  )
 })
 
 test('accounts without a key keep their zones for a command that only reads', () => {
@@ -63,4 +69,21 @@ test('a command that shows routes needs a zone, one that reads the store alone n
 test('a wrong value is refused for a command that only reads, too', () => {
   const wrong = 'zones: [7]\nsinks: [{ type: file, name: "A B", path: ./x }]'
   expect(errorsOf({ yaml: wrong, needs: 'routes' }).map(({ path }) => path)).toEqual(['sinks[0].name'])
+})
+
+test('requires only the settings that the command needs', () => {
+  expect(errorsOf({}).map(({ path }) => path)).toEqual(['api.accessKey', 'zones'])
+  expect(errorsOf({ needs: 'key' }).map(({ path }) => path)).toEqual(['api.accessKey'])
+  expect(errorsOf({ needs: 'nothing' })).toEqual([])
+  expect(load({ needs: 'nothing' }).config.accounts).toEqual([])
+})
+
+test('the address of the server is read whatever is wrong elsewhere', () => {
+  const cwd = temporaryFolder()
+  writeFileSync(
+    join(cwd, 'shieldlog.yaml'),
+    'zones: 7\nsinks: [{ type: fil }]\nserver: { port: 80, tokenFile: ./none }',
+  )
+  expect(loadServerAddress(undefined, { SHIELDLOG_SERVER_HOST: 'h' }, cwd)).toEqual({ host: 'h', port: 80 })
+  expect(() => loadServerAddress(undefined, { SHIELDLOG_SERVER_PORT: 'x' }, cwd)).toThrow('server.port = "x"')
 })

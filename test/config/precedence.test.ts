@@ -1,36 +1,26 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { overriddenText } from '../../src/config/layers.ts'
 import { temporaryFolder } from '../setup/temp.ts'
-import { basics, errorsOf, load } from './loading.ts'
+import { basics, errorsOf, load, printed } from './loading.ts'
 
 const key = 'SHIELDLOG_API_ACCESS_KEY'
 
-test('a flag overrides the environment, which overrides the file, which overrides the default', () => {
+test('the environment overrides the file, which overrides the default', () => {
   const yaml = `${basics}log: { level: warn, format: json }\nserver: { port: 1 }\n`
-  const env = { SHIELDLOG_LOG_LEVEL: 'error', SHIELDLOG_SERVER_PORT: '2' }
-  const { config, origins } = load({ yaml, env, argv: { overrides: { 'server.port': '0' } } })
-  expect(config.server.port).toBe(0)
-  expect(config.log).toEqual({ level: 'error', format: 'json' })
-  expect(config.server.host).toBe('127.0.0.1')
-  expect(origins.get('server.port')).toEqual({ source: 'flag', where: 'flag for server.port' })
-  expect(origins.get('log.level')).toEqual({ source: 'environment', where: 'SHIELDLOG_LOG_LEVEL' })
-  expect(origins.get('log.format')).toEqual({ source: 'file', where: 'shieldlog.yaml:3' })
-  expect(origins.get('server.host')).toEqual({ source: 'default' })
+  const env = { SHIELDLOG_LOG_LEVEL: 'error', SHIELDLOG_SERVER_PORT: '' }
+  const text = printed(load({ yaml, env }))
+  expect(text).toContain('  level: error # environment SHIELDLOG_LOG_LEVEL\n')
+  expect(text).toContain('  format: json # file shieldlog.yaml:3\n')
+  expect(text).toContain('  host: 127.0.0.1 # default\n')
+  // An empty value is the same as none.
+  expect(text).toContain('  port: 1 # file shieldlog.yaml:4\n')
 })
 
-test('an invalid flag or environment value is reported with its origin', () => {
-  const env = { SHIELDLOG_LOG_LEVEL: 'loud' }
-  const errors = errorsOf({ yaml: basics, env, argv: { overrides: { 'server.port': 'x' } } })
-  expect(errors.map(({ path, value, where }) => [path, value, where])).toEqual([
-    ['server.port', '"x"', 'flag for server.port'],
-    ['log.level', '"loud"', 'SHIELDLOG_LOG_LEVEL'],
+test('an invalid value of the environment is reported with its name', () => {
+  expect(errorsOf({ yaml: basics, env: { SHIELDLOG_LOG_LEVEL: 'loud' } })).toMatchObject([
+    { path: 'log.level', value: '"loud"', where: 'SHIELDLOG_LOG_LEVEL' },
   ])
-})
-
-test('an unset environment value is the same as an empty one', () => {
-  expect(load({ yaml: basics, env: { SHIELDLOG_LOG_LEVEL: '' } }).config.log.level).toBe('info')
 })
 
 test('finds the file by -c, then SHIELDLOG_CONFIG, then ./shieldlog.yaml', () => {
@@ -125,27 +115,50 @@ test('a value that overrides the file does not hide a wrong type in the file', (
   expect(errorsOf({ yaml: `${basics}poll: [1]\n`, env })).toMatchObject([{ path: 'poll' }])
 })
 
-test('lists the settings of the file that the environment overrides, without values', () => {
-  const env = { SHIELDLOG_ZONES: '7', SHIELDLOG_API_ACCESS_KEY: 'canary', SHIELDLOG_LOG_LEVEL: 'debug' }
-  const { overridden } = load({ yaml: basics, env })
-  expect(overridden).toEqual([
-    { path: 'api.accessKey', where: 'SHIELDLOG_API_ACCESS_KEY' },
-    { path: 'zones', where: 'SHIELDLOG_ZONES' },
-  ])
-  expect(overriddenText(overridden)).toBe(
-    'the environment overrides the file: api.accessKey (SHIELDLOG_API_ACCESS_KEY), zones (SHIELDLOG_ZONES)',
-  )
+test.each([
+  ['a value', basics, { SHIELDLOG_ZONES: '7', SHIELDLOG_LOG_LEVEL: 'debug' }, ['zones SHIELDLOG_ZONES']],
+  [
+    'a secret in a file of its own',
+    'api: { accessKeyFile: ./key }\nzones: [1]',
+    { SHIELDLOG_API_ACCESS_KEY: 'canary' },
+    ['api.accessKey SHIELDLOG_API_ACCESS_KEY'],
+  ],
+  [
+    'off in the place of an object',
+    `${basics}redact: off`,
+    { SHIELDLOG_REDACT_BODY: 'keep' },
+    ['redact.body SHIELDLOG_REDACT_BODY'],
+  ],
+  ['nothing beside a short form', `${basics}state: sqlite:./x.db`, { SHIELDLOG_STATE_KEEP_DAYS: '20' }, []],
+  ['nothing without a file', undefined, { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }, []],
+])('names what the environment overrides, without values: %s', (_, yaml, env, told) => {
+  const { overridden } = load({ ...(yaml !== undefined && { yaml }), files: { key: 'k' }, env })
+  const expected = told.map((each) => each.replace(' ', ' is overridden by the environment: '))
+  expect(overridden).toEqual(expected)
 })
 
-test('recognises a secret by its file setting, and a scalar that replaces an object', () => {
-  const yaml = 'api: { accessKeyFile: ./key }\nzones: [1]\nstate: sqlite:./x.db'
-  const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_STATE_KEEP_DAYS: '20' }
-  expect(load({ yaml, files: { key: 'k' }, env }).overridden.map(({ path }) => path)).toEqual([
-    'api.accessKey',
-    'state.keepDays',
-  ])
+test('all zones can be set in the environment, and changed in it', () => {
+  const key = 'api: { accessKey: k }\n'
+  const discoveryOf = (yaml: string, env: Record<string, string>) =>
+    load({ yaml: key + yaml, env }).config.accounts[0]?.discovery
+  const more = { SHIELDLOG_ZONES_EXCLUDE: '103,104', SHIELDLOG_ZONES_EVERY_MINUTES: '5' }
+  const changed = { exclude: [103, 104], everyMinutes: 5 }
+  expect(discoveryOf('zones: [101]', { SHIELDLOG_ZONES: 'all' })).toEqual({ exclude: [], everyMinutes: 15 })
+  expect(discoveryOf('zones: all', more)).toEqual(changed)
+  expect(discoveryOf('', { SHIELDLOG_ZONES: 'all', ...more })).toEqual(changed)
+  expect(discoveryOf('', { SHIELDLOG_ZONES: '{ all: true, exclude: [9] }' })?.exclude).toEqual([9])
 })
 
-test('reports nothing if the file sets nothing', () => {
-  expect(load({ env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' } }).overridden).toEqual([])
-})
+test.each(['ALL=true', 'EXCLUDE=103', 'EVERY_MINUTES=5'])(
+  'refuses SHIELDLOG_ZONES_%s with a list of zones, in the file or the environment',
+  (setting) => {
+    const [name = '', value = ''] = `SHIELDLOG_ZONES_${setting}`.split('=')
+    const yaml = 'api: { accessKey: k }\n'
+    expect(errorsOf({ yaml: `${yaml}zones: [101]`, env: { [name]: value } })).toMatchObject([
+      { where: name, problem: expect.stringContaining('zones is a list') as unknown },
+    ])
+    expect(errorsOf({ yaml, env: { [name]: value, SHIELDLOG_ZONES: '101' } })).toMatchObject([
+      { where: name },
+    ])
+  },
+)

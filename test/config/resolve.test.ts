@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { compareConfigs } from '../../src/config/compare.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
-import { basics, errorsOf, load } from './loading.ts'
+import { basics, errorsOf, load, printed } from './loading.ts'
 
 const tls = `${projectFolder}test/fixtures/tls`
 
@@ -159,4 +159,34 @@ test('a change of a certificate, of a secret header or of the token is a change'
     ['sinks'],
   )
   expect(changedBy((name) => `server: { token: ${name} }\n`)).toEqual(['server'])
+})
+
+test('all zones of an account, in the short and the long form', () => {
+  const yaml = `accounts:
+  - { name: one, accessKey: k, zones: all }
+  - { name: two, accessKey: l, zones: { all: true, exclude: [103], everyMinutes: 0.02 } }
+  - { name: three, accessKey: m, zones: [101] }
+`
+  const short = load({ yaml: 'api: { accessKey: k }\nzones: all' })
+  expect(short.config.accounts[0]?.discovery).toEqual({ exclude: [], everyMinutes: 15 })
+  expect(printed(short)).toMatch(/^zones: all # file /m)
+  expect(load({ yaml }).config.accounts.map(({ discovery }) => discovery?.everyMinutes)).toEqual([
+    15,
+    0.02,
+    undefined,
+  ])
+})
+
+test('figures for metrics are off by default, and an application belongs to an account', () => {
+  const metricsOf = (metrics: string, accounts = basics) =>
+    load({ yaml: `${accounts}metrics: ${metrics}\n` }).config.metrics
+  expect(configOf('').metrics).toEqual({})
+  expect(metricsOf('{ uploadScanning: {} }')).toEqual({ uploadScanning: { everyMinutes: 60 } })
+  expect(metricsOf('{ volumes: { apps: [shop], everyMinutes: 0.02 } }')).toEqual({
+    volumes: { apps: [{ id: 'shop', account: 'default' }], everyMinutes: 0.02 },
+  })
+  const two =
+    'accounts: [{ name: main, accessKey: a, zones: [1] }, { name: second, accessKey: b, zones: [2] }]\n'
+  const apps = [{ id: 'shop', account: 'second' }]
+  expect(metricsOf(JSON.stringify({ volumes: { apps } }), two).volumes?.apps).toEqual(apps)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expand } from '../../src/config/prepare.ts'
+import { expand } from '../../src/config/templates.ts'
 import { basics, errorsOf, load } from './loading.ts'
 
 const cwd = '/nowhere'

@@ -1,7 +1,6 @@
 import { compareConfigs } from '../../config/compare.ts'
 import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
-import { overriddenText } from '../../config/layers.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
 import { cancelled, messageOf, type Failure, isFailure } from '../../domain/failure.ts'
@@ -59,7 +58,7 @@ export class Daemon {
     this.#options = options
     this.#runtime = options.runtime
     this.#config = config
-    this.#warnings = overridden.length === 0 ? warnings : [...warnings, overriddenText(overridden)]
+    this.#warnings = [...warnings, ...overridden]
   }
 
   /** Only after `open`. */

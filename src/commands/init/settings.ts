@@ -11,7 +11,7 @@ import {
 } from '../../config/shape.ts'
 import { resolve } from 'node:path'
 import { coerce } from '../../config/layers.ts'
-import { isTemplate } from '../../config/prepare.ts'
+import { isTemplate } from '../../config/templates.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'

@@ -64,9 +64,9 @@ export function exampleSink(name: PresetName, url: string): Record<string, unkno
 }
 
 function settingsOf(name: PresetName): HttpSinkConfig {
-  const sinks = JSON.stringify([exampleSink(name, 'http://127.0.0.1:1')])
-  const overrides = { 'api.accessKey': 'bench', zones: '[101]', sinks }
-  const [sink] = loadConfig({ argv: { overrides }, env: {}, cwd: projectFolder }).config.sinks
+  const sinks = [exampleSink(name, 'http://127.0.0.1:1')]
+  const draft = JSON.stringify({ api: { accessKey: 'bench' }, zones: [101], sinks })
+  const [sink] = loadConfig({ draft, env: {}, cwd: projectFolder }).config.sinks
   if (sink?.type !== 'http') throw new Error(`the example of ${name} has no sink of type http`)
   return sink
 }

@@ -25,16 +25,15 @@ export interface ShipTask {
 
 /** All that `run --once` does, with every setting at its default but where things are. */
 const { url, zones, days, folder, sink, state, again = false, offsetMs = 0 } = taskOf() as ShipTask
-const overrides = {
-  'api.baseUrl': url,
-  'api.accessKey': 'bench',
-  'poll.firstRunDays': String(days),
-  'log.level': 'error',
+const settings = {
+  api: { baseUrl: url, accessKey: 'bench' },
+  poll: { firstRunDays: days },
+  log: { level: 'error' },
   state,
-  zones: JSON.stringify(zones),
-  sinks: JSON.stringify([sink]),
+  zones,
+  sinks: [sink],
 }
-const loaded = loadConfig({ argv: { overrides }, env: {}, cwd: folder })
+const loaded = loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
 const runtime = createRuntime(loaded.config, { clock: createShiftedClock({ offsetMs }) })
 const signal = new AbortController().signal
 const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })

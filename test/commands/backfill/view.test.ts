@@ -24,7 +24,7 @@ function progress(day: string, changes: Partial<StreamProgress>): StreamProgress
 function viewed(isTTY: boolean) {
   const { folder } = openWorkshop({ log: { level: 'error', format: 'pretty' } })
   const { config } = loadConfig({
-    argv: { config: `${folder}/shieldlog.yaml`, overrides: {} },
+    argv: { config: `${folder}/shieldlog.yaml` },
     needs: 'zones',
   })
   const writes: string[] = []

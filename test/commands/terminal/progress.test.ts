@@ -12,10 +12,10 @@ import { waitFor } from '../../setup/wait-for.ts'
 const file = { name: 'archive', type: 'file', path: '/nowhere/events' }
 const stdout = { name: 'out', type: 'stdout' }
 
-function configOf(sinks: readonly object[], more: Readonly<Record<string, string>> = {}) {
-  const zones = JSON.stringify([{ id: 101, name: 'shop' }, 102])
-  const overrides = { 'api.accessKey': 'x', zones, sinks: JSON.stringify(sinks), ...more }
-  return loadConfig({ argv: { overrides }, env: {}, cwd: '/nowhere' }).config
+function configOf(sinks: readonly object[], more: object = {}) {
+  const zones = [{ id: 101, name: 'shop' }, 102]
+  const draft = JSON.stringify({ api: { accessKey: 'x' }, zones, sinks, ...more })
+  return loadConfig({ draft, env: {}, cwd: '/nowhere' }).config
 }
 
 /** What a terminal that is wide enough would show, for the two sequences that the table uses. */
@@ -88,7 +88,7 @@ describe('what is shown', () => {
   test.for([
     ['a table on a terminal', [file], {}, true, true, 'live'],
     ['lines where stderr is a pipe', [file], {}, true, false, 'plain'],
-    ['lines where the log is JSON', [file], { 'log.format': 'json' }, true, true, 'plain'],
+    ['lines where the log is JSON', [file], { log: { format: 'json' } }, true, true, 'plain'],
     ['lines beside events that go into a pipe', [stdout], {}, false, true, 'plain'],
     ['no progress between events on a terminal', [file, stdout], {}, true, true, 'quiet'],
   ] as const)('%s', ([, sinks, more, stdoutIsTTY, stderrIsTTY, mode]) => {
@@ -146,7 +146,7 @@ test('writes nothing if nothing has changed', () => {
 
 test('sums the zones that do not fit on the screen in one row', () => {
   const stderr = terminal()
-  const zones = JSON.stringify(Array.from({ length: 40 }, (_, index) => index + 1))
+  const zones = Array.from({ length: 40 }, (_, index) => index + 1)
   const progress = createProgress(configOf([file], { zones }), ioOf({ stdout: pipe(), stderr }), systemClock)
   for (let zone = 1; zone <= 40; zone++) {
     progress.watch(read(zone))
@@ -166,7 +166,7 @@ test.each([
 ])('to a pipe with log.format %s, names several sinks in the form of the log', (format, isJson) => {
   const stderr = pipe()
   const sinks = [file, { ...file, name: 'copy', path: '/nowhere/copy' }]
-  const config = configOf(sinks, { 'log.format': format, 'log.level': 'error' })
+  const config = configOf(sinks, { log: { format, level: 'error' } })
   const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
   progress.watch(read(101))
   progress.watch(committed(101, 5))

@@ -1,9 +1,8 @@
 import type * as z from 'zod'
-import type { Complaint } from './errors.ts'
-import { type Path, valueAt } from './errors.ts'
+import type { Complaint, Path } from './errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
-import { environmentName, type Shape, formFor, forms, objectForm, property, typeText } from './shape.ts'
-import { shown } from './effective.ts'
+import { environmentName, type Shape, forms, typeText } from './shape.ts'
+import { shown } from './shown.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -22,22 +21,30 @@ function isWrongForm({ code, path }: Issue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value')
 }
 
-interface FoundIssue {
-  readonly issue: Issue
+interface Refused {
   readonly path: Path
+  readonly value: unknown
+  readonly shape: Shape
   /** The text before its references were replaced; undefined for a text without references. */
   readonly template: string | undefined
 }
 
 /** Converts an issue of the schema to shieldlog's own words. */
-export function complaint({ issue, path, template }: FoundIssue, shape: Shape, root: unknown): Complaint {
-  const field = shapeAt(shape, path, root)
-  const value = valueAt(root, path)
-  const visible = shown(value, field, template)
-  const base = visible === undefined ? {} : { value: visible }
+export function complaint(issue: Issue, { path, value, shape, template }: Refused): Complaint {
+  const visible = shown(value, shape, template)
   if (value === undefined && issue.code !== 'custom')
-    return { problem: 'is missing', remedy: remedyForMissing(path, field) }
-  return { ...base, problem: problemOf(issue, field, value), remedy: remedyOf(issue, field, value) }
+    return { problem: 'is missing', remedy: remedyForMissing(path, shape) }
+  return {
+    ...(visible !== undefined && { value: visible }),
+    problem: problemOf(issue, shape, value),
+    remedy: remedyOf(issue, shape, value),
+  }
+}
+
+/** The same of a value that is none of the given names. */
+export function refusedChoice(value: unknown, names: readonly string[], path: Path): Complaint {
+  const issue = { code: 'invalid_value', values: [...names], path: [], message: '' } satisfies Issue
+  return complaint(issue, { path, value, shape: { enum: names }, template: undefined })
 }
 
 function problemOf(issue: Issue, field: Shape, value: unknown): string {
@@ -99,29 +106,4 @@ function kindOf(value: unknown): string {
   if (typeof value === 'object') return 'an object'
   if (typeof value === 'string') return 'text'
   return `a ${typeof value}`
-}
-
-/** The shape at a place; the value selects the branch of a union of objects. */
-function shapeAt(shape: Shape, path: Path, root?: unknown): Shape {
-  let held = shape
-  path.forEach((step, index) => {
-    const form = formFor(held, valueAt(root, path.slice(0, index))) ?? objectForm(held)
-    held = (typeof step === 'number' ? listItems(held) : stepInto(form, held, step)) ?? {}
-  })
-  return held
-}
-
-function listItems(shape: Shape): Shape | undefined {
-  return forms(shape).find((form) => form.items !== undefined)?.items
-}
-
-function stepInto(form: Shape | undefined, shape: Shape, key: string): Shape | undefined {
-  const tags = new Set(forms(shape).flatMap((branch) => property(branch, key)?.const ?? []))
-  if (tags.size > 1) return { enum: [...tags] }
-  for (const candidate of [form, ...forms(shape)]) {
-    const field = candidate === undefined ? undefined : property(candidate, key)
-    if (field !== undefined) return field
-    if (typeof candidate?.additionalProperties === 'object') return candidate.additionalProperties
-  }
-  return undefined
 }

@@ -1,0 +1,291 @@
+import { resolve } from 'node:path'
+import { nearest } from '../domain/text/nearest.ts'
+import { Secret } from '../domain/text/secret.ts'
+import { complaint, flatten, refusedChoice } from './complaints.ts'
+import { type ConfigError, isWithin, type Path, pathText, type Report, valueAt } from './errors.ts'
+import { fileShape } from './file-shape.ts'
+import type { FieldKind } from './fields/fields.ts'
+import { coerce, type Environment, type Laid, layOver, secretPairs } from './layers.ts'
+import { type Needs, usesSecretsOf } from './needs.ts'
+import { ConfigFile } from './schema.ts'
+import {
+  formFor,
+  forms,
+  isPlainObject,
+  isScalar,
+  objectForm,
+  property,
+  scalarForm,
+  type Shape,
+} from './shape.ts'
+import { unresolvedHost } from './shown.ts'
+import { parseSource, placesIn, readSourceFile, type SourceFile } from './source.ts'
+import { expand, ExpandError, isTemplate, readSecretFile } from './templates.ts'
+
+export interface LoadOptions {
+  readonly argv?: {
+    /** The file that -c names. */
+    readonly config?: string | undefined
+  }
+  /** The content of a file that is not written yet; no file is read then. */
+  readonly draft?: string
+  readonly env?: Environment
+  readonly cwd?: string
+  /** What the command requires; default: zones and their keys. */
+  readonly needs?: Needs
+}
+
+/** Where a value came from. `where` names the file and line, or the environment name. */
+interface Origin {
+  readonly source: 'environment' | 'file' | 'default'
+  readonly where?: string
+  /** Its text holds no templates. */
+  readonly isLiteral?: boolean
+}
+
+/** One reading of the file and the environment: one walk over values and schema, which collects all errors. */
+export class Reading {
+  readonly env: Environment
+  readonly cwd: string
+  readonly needs: Needs
+  readonly file: SourceFile | undefined
+  readonly errors: ConfigError[]
+  /** Settings of the file that the environment replaces, each with the name that does. */
+  readonly overridden: ReadonlyMap<string, string>
+  /** Environment names that templates use. */
+  readonly asked = new Set<string>()
+  /** Values with templates as they are written, by path. */
+  readonly templates = new Map<string, string>()
+  /** Why a value that the command does not use could not be read, by path. */
+  readonly unresolved = new Map<string, string>()
+  /** Where the file holds a secret as plain text. */
+  readonly plainSecrets: string[] = []
+  /** The settings as the schema takes them: templates expanded, secrets wrapped and read, paths absolute. */
+  readonly written: unknown
+  readonly #origins: Laid['origins']
+  readonly #shapes = new Map<string, Shape>()
+  /** Places of objects whose kind no known name is near: what is missing there may belong to another kind. */
+  readonly #guessed: string[] = []
+
+  /** Throws ConfigErrors for a file that cannot be read or parsed. */
+  constructor({ argv, draft, env = process.env, cwd = process.cwd(), needs = 'zones' }: LoadOptions) {
+    this.env = env
+    this.cwd = cwd
+    this.needs = needs
+    const named = argv?.config ?? (env['SHIELDLOG_CONFIG'] || undefined)
+    this.file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
+    const laid = layOver(this.file?.value ?? {}, fileShape, env)
+    this.errors = laid.errors
+    this.overridden = laid.overridden
+    this.#origins = laid.origins
+    this.written = this.#read(laid.value, fileShape, [])
+  }
+
+  /** Where a file was looked for, if there is none. */
+  get searched(): string[] {
+    return this.file === undefined ? placesIn(this.cwd) : []
+  }
+
+  /** The origin of the innermost enclosing value that has one. */
+  originOf(path: Path): Origin {
+    const around = path.map((_, index) => pathText(path.slice(0, path.length - index)))
+    const above = around.map((text) => this.#origins.get(text)).find((origin) => origin !== undefined)
+    if (above !== undefined) return { source: 'environment', ...above }
+    if (this.file === undefined) return { source: 'default' }
+    const { label, lines } = this.file
+    const line = around.map((text) => lines.get(text)).find((found) => found !== undefined)
+    return { source: 'file', where: line === undefined ? label : `${label}:${line}` }
+  }
+
+  /** Reports one error per place, and none that follows from it. */
+  readonly report: Report = (path, complained) => {
+    const at = pathText(path)
+    if (this.errors.some((error) => isWithin(at, error.path))) return
+    const { where } = this.originOf(path)
+    this.errors.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
+  }
+
+  /** The settings by the schema; undefined after a report. */
+  parse(): ConfigFile | undefined {
+    if (!isPlainObject(this.written))
+      return this.report([], {
+        problem: 'is not a map of settings',
+        remedy: 'begin with a setting such as "zones: [101]"',
+      })
+    const used = Object.entries(this.written).map(([section, value]) => [
+      section,
+      usesSecretsOf(section, this.needs) ? value : withoutTls(value),
+    ])
+    const parsed = ConfigFile.safeParse(Object.fromEntries(used))
+    if (parsed.success) return parsed.data
+    for (const { issue, path } of flatten(parsed.error.issues, [])) {
+      const at = pathText(path)
+      const value = valueAt(this.written, path)
+      if (value === undefined && this.#guessed.some((place) => isWithin(at, place))) continue
+      const shape = this.#shapes.get(at) ?? {}
+      this.report(path, complaint(issue, { path, value, shape, template: this.templates.get(at) }))
+    }
+    return undefined
+  }
+
+  /** A value that does not fit stays as it is; the schema then refuses it. */
+  #read(value: unknown, shape: Shape, path: Path): unknown {
+    this.#shapes.set(pathText(path), shape)
+    if (typeof value === 'string') return this.#readText(value, shape, path)
+    const form = formFor(shape, value)
+    if (isPlainObject(value))
+      return form === undefined
+        ? this.#readUnknownKind(value, shape, path)
+        : this.#readObject(value, form, path)
+    if (!Array.isArray(value) || form?.items === undefined) return value
+    const { items } = form
+    return value.map((item: unknown, index) => this.#read(item, items, [...path, index]))
+  }
+
+  /** Reports unknown keys and leaves them out; null means not set. */
+  #readObject(object: Record<string, unknown>, form: Shape, path: Path): Record<string, unknown> {
+    const { properties = {}, additionalProperties: free } = form
+    for (const [key, field] of Object.entries(properties)) this.#shapes.set(pathText([...path, key]), field)
+    const given = new Map<string, unknown>()
+    for (const [key, value] of Object.entries(object)) {
+      // `__proto__` is refused: assigning that key would lose the value silently.
+      const ofMap = typeof free === 'object' && key !== '__proto__' ? free : undefined
+      const field = property(form, key) ?? ofMap
+      if (field === undefined) this.#reportUnknown(key, Object.keys(properties), path)
+      else if (value !== null) given.set(key, this.#read(value, field, [...path, key]))
+    }
+    const secrets = secretPairs(form)
+    for (const group of [...(form['x-marks']?.exclusive ?? []), ...secrets]) {
+      const [first, ...others] = group.filter((key) => given.has(key))
+      for (const other of others)
+        this.report([...path, other], {
+          problem: `cannot be used with ${first}`,
+          remedy: `remove ${first} or ${other}`,
+        })
+    }
+    for (const [key, fileKey] of secrets) {
+      const file = given.get(fileKey)
+      if (typeof file !== 'string' || given.has(key)) continue
+      const secret = this.#secretFrom(() => readSecretFile(file, this.cwd), [...path, fileKey])
+      if (secret !== undefined) given.set(key, secret)
+    }
+    return Object.fromEntries(given)
+  }
+
+  #reportUnknown(key: string, known: string[], path: Path): void {
+    const meant = nearest(key, known)
+    const remedy = meant === undefined ? `allowed here: ${known.join(', ')}` : `did you mean ${meant}?`
+    this.report([...path, key], { problem: 'is not a setting', remedy })
+  }
+
+  /**
+   * Reads an object whose kind does not exist (a sink's `type` or `preset`) as the kind that is meant, so that what else
+   * is wrong in it is reported too.
+   */
+  #readUnknownKind(object: Record<string, unknown>, shape: Shape, path: Path): unknown {
+    const all = forms(shape).filter((form) => kindsOf(form).length > 0)
+    const only = objectForm(shape)
+    if (all.length === 0) return only === undefined ? object : this.#readObject(object, only, path)
+    let fitting = all
+    for (const kind of new Set(all.flatMap(kindsOf))) {
+      const own = fitting.flatMap((form) =>
+        property(form, kind) === undefined ? [] : [{ form, field: property(form, kind)! }],
+      )
+      if (own.length === 0) continue
+      const names = [...new Set(own.map(({ field }) => String(field.const)))]
+      const given = object[kind] ?? own.find(({ field }) => field.default !== undefined)?.field.default
+      if (!names.some((name) => name === given))
+        this.report([...path, kind], refusedChoice(given, names, [...path, kind]))
+      const meant = typeof given === 'string' ? nearest(given, names) : undefined
+      if (meant === undefined) this.#guessed.push(pathText(path))
+      else fitting = own.flatMap(({ form, field }) => (field.const === meant ? [form] : []))
+    }
+    const known = (form: Shape) =>
+      Object.keys(object).filter((key) => property(form, key) !== undefined).length
+    const form = fitting.reduce((best, other) => (known(other) > known(best) ? other : best))
+    const isOfAnother = (key: string) =>
+      property(form, key) === undefined && all.some((other) => property(other, key) !== undefined)
+    const own = Object.entries(object).filter(([key]) => !isOfAnother(key))
+    const kinds = kindsOf(form).map((kind) => [kind, property(form, kind)?.const] as const)
+    return this.#readObject(Object.fromEntries([...own, ...kinds]), form, path)
+  }
+
+  #readText(written: string, shape: Shape, path: Path): unknown {
+    const scalar = scalarForm(shape)
+    const kind = scalar?.['x-marks']?.kind
+    const { source, where = 'configuration', isLiteral } = this.originOf(path)
+    const template = isLiteral !== true && isTemplate(written)
+    if (source === 'file' && !template && holdsSecret(written, kind)) this.plainSecrets.push(pathText(path))
+    if (kind === 'secret')
+      return template
+        ? this.#secretFrom(() => expand(written, this), path)
+        : new Secret(written, undefined, pathText(path))
+    const text = template ? this.#expanded(written, kind, path) : written
+    if (text === undefined) return undefined
+    if (template) this.templates.set(pathText(path), written)
+    if (kind === 'path') return text === '' ? text : resolve(this.cwd, text)
+    if (!template || (scalar !== undefined && isScalar(shape) && scalar.type === 'string')) return text
+    const { value, errors } = coerce(text, shape, where)
+    for (const { problem, remedy } of errors) this.report(path, { problem, remedy })
+    return errors.length > 0 ? undefined : value
+  }
+
+  #expanded(written: string, kind: FieldKind | undefined, path: Path): string | undefined {
+    const scheme = path[0] === 'state' ? 'redis' : 'https'
+    const isAddress = kind === 'url' || kind === 'address' || path.includes('tls')
+    const stand = kind === 'url' ? `${scheme}://${unresolvedHost}` : isAddress ? unresolvedHost : undefined
+    return this.#tried(
+      path,
+      () => expand(written, this),
+      () => stand,
+    )
+  }
+
+  /** A secret that can be read again from its source. An empty text is refused, now and at each re-read. */
+  #secretFrom(source: () => string, path: Path): Secret | undefined {
+    const read = () => {
+      const value = source()
+      if (value === '') throw new ExpandError('is empty', 'set the secret there')
+      return value
+    }
+    return this.#tried(
+      path,
+      () => new Secret(read(), read, pathText(path)),
+      ({ message, remedy }) => Secret.unresolved(`${pathText(path)} ${message}; ${remedy}`),
+    )
+  }
+
+  /** Undefined after a report. A value that cannot be read and that the command does not use is what `stand` gives. */
+  #tried<Value>(
+    path: Path,
+    read: () => Value,
+    stand: (error: ExpandError) => Value | undefined,
+  ): Value | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof ExpandError)) throw error
+      const value = usesSecretsOf(String(path[0]), this.needs) ? undefined : stand(error)
+      if (value !== undefined) this.unresolved.set(pathText(path), error.message)
+      else this.report(path, { problem: error.message, remedy: error.remedy })
+      return value
+    }
+  }
+}
+
+function holdsSecret(text: string, kind: FieldKind | undefined): boolean {
+  return kind === 'secret' || (kind === 'url' && (URL.parse(text)?.password ?? '') !== '')
+}
+
+/** The settings that select the form of an object among several. */
+function kindsOf({ properties = {} }: Shape): string[] {
+  return Object.entries(properties).flatMap(([key, field]) => (typeof field.const === 'string' ? [key] : []))
+}
+
+/** Without certificates that the command does not use: the schema would read them, and their keys. */
+function withoutTls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTls)
+  if (!isPlainObject(value)) return value
+  const kept = Object.entries(value).filter(([key, inner]) => key !== 'tls' || !isPlainObject(inner))
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutTls(inner)]))
+}

@@ -1,0 +1,74 @@
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { systemErrorText } from '../domain/text/system-error.ts'
+import type { Environment } from './layers.ts'
+
+/** A template or a secret file without a usable value. Its message never holds a value. */
+export class ExpandError extends Error {
+  readonly remedy: string
+
+  constructor(problem: string, remedy: string) {
+    super(problem)
+    this.name = 'ExpandError'
+    this.remedy = remedy
+  }
+}
+
+interface Sources {
+  readonly env: Environment
+  readonly cwd: string
+  /** Collects each environment name that a template uses. */
+  readonly asked?: Set<string>
+}
+
+/** True for text that `expand` would change. */
+export function isTemplate(text: string): boolean {
+  return text.includes('${')
+}
+
+/**
+ * Expands `${NAME}`, `${NAME:-default}` (the default applies when the name is unset or empty) and `${file:PATH}`; `$${`
+ * stands for `${`. Inserted values are not expanded again. Throws ExpandError.
+ */
+export function expand(text: string, { env, cwd, asked }: Sources): string {
+  return text.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (found: string, inside?: string, end?: string) => {
+    if (inside === undefined) return '${'
+    const literal = 'write "$${" for a literal "${"'
+    if (end !== '}') throw new ExpandError('contains "${" without "}"', `add "}", or ${literal}`)
+    if (inside.startsWith('file:')) return readSecretFile(inside.slice('file:'.length), cwd)
+    const [, name, fallback] = /^([A-Za-z_]\w*)(?::-(.*))?$/s.exec(inside) ?? []
+    if (name === undefined)
+      throw new ExpandError(
+        'contains a "${…}" with neither a variable nor file: in it',
+        `write \${NAME}, \${NAME:-default} or \${file:/path}, or ${literal}`,
+      )
+    asked?.add(name)
+    const value = fallback === undefined ? env[name] : env[name] || fallback
+    if (value !== undefined) return value
+    throw new ExpandError(
+      `uses ${found}, which is not set`,
+      `set ${name} in the environment, or write \${${name}:-default}`,
+    )
+  })
+}
+
+const secretFileLimit = 1_048_576
+
+/** The text of a file without trailing line breaks. Relative paths start at `cwd`. Throws ExpandError. */
+export function readSecretFile(path: string, cwd: string): string {
+  const file = resolve(cwd, path)
+  const refused = (problem: string, remedy: string) =>
+    new ExpandError(`uses ${file}, which ${problem}`, remedy)
+  try {
+    const found = statSync(file)
+    // Reading a pipe or device could block for ever.
+    if (!found.isFile()) throw refused('is not a regular file', 'use a regular file')
+    if (found.size > secretFileLimit)
+      throw refused('is larger than 1 MiB', 'use a file that contains only the secret')
+    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
+  } catch (error) {
+    if (error instanceof ExpandError) throw error
+    const problem = `cannot be read: ${systemErrorText(error)}`
+    throw refused(problem, 'use a file that exists and that this user can read')
+  }
+}
