@@ -29,7 +29,7 @@ export interface Loaded {
  * settings and all sinks with the same name or folder, and once there are none with the other conflicts between settings.
  */
 export function loadConfig(options: LoadOptions = {}): Loaded {
-  const reading = new Reading(options)
+  const reading = new Reading(options.env ?? process.env, options)
   const { errors, file } = reading
   const parsed = reading.parse()
   const isWell = errors.length === 0
@@ -70,7 +70,7 @@ export function loadServerAddress(
   env: Environment = process.env,
   cwd = process.cwd(),
 ): ServerAddress {
-  const reading = new Reading({ argv: { config }, env, cwd, needs: 'nothing' })
+  const reading = new Reading(env, { argv: { config }, cwd, needs: 'nothing' })
   reading.parse()
   const own = ['server.host', 'server.port']
   const errors = reading.errors.filter(({ path }) => path === '' || own.some((each) => isWithin(each, path)))

@@ -68,11 +68,11 @@ export class Reading {
   readonly #guessed: string[] = []
 
   /** Throws ConfigErrors for a file that cannot be read or parsed. */
-  constructor({ argv, draft, env = process.env, cwd = process.cwd(), needs = 'zones' }: LoadOptions) {
+  constructor(env: Environment, { argv, draft, cwd = process.cwd(), needs = 'zones' }: LoadOptions) {
     this.env = env
     this.cwd = cwd
     this.needs = needs
-    const named = argv?.config ?? (env['SHIELDLOG_CONFIG'] || undefined)
+    const named = argv?.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
     this.file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
     const laid = layOver(this.file?.value ?? {}, fileShape, env)
     this.errors = laid.errors

@@ -43,7 +43,8 @@ export function expand(text: string, { env, cwd, asked }: Sources): string {
         `write \${NAME}, \${NAME:-default} or \${file:/path}, or ${literal}`,
       )
     asked?.add(name)
-    const value = fallback === undefined ? env[name] : env[name] || fallback
+    const value = env[name]
+    if (fallback !== undefined && (value === undefined || value === '')) return fallback
     if (value !== undefined) return value
     throw new ExpandError(
       `uses ${found}, which is not set`,
