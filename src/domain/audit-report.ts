@@ -6,14 +6,15 @@ export function minuteText(minute: number): string | null {
   return minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
 }
 
-/** Counts are events. */
+/** A minute in which both sides differ. Counts are events. */
 export interface MinuteReport {
   readonly minute: string | null
-  readonly listed: number
+  /** Listed by the API, or with a line in the files. */
+  readonly found: number
   readonly ledger: number
   readonly missing: number
   readonly extra: number
-  readonly notYetDue: number
+  readonly notYetDue?: number
 }
 
 export interface EventReport {
@@ -21,18 +22,36 @@ export interface EventReport {
   readonly time?: string
 }
 
-/** How one zone, day and sink compares with what the API lists. */
-export interface StreamAudit {
+/** What a comparison of a zone, day and sink with its ledger tells, of the API and of files. Counts are events. */
+interface Compared {
   readonly zone: number
   readonly name: string
   readonly day: Day
   readonly sink: string
   readonly isEqual: boolean
-  /** Events that the API lists, and events that the ledger has. */
-  readonly listed: number
+  /** In the ledger. */
   readonly ledger: number
-  /** Listed by the API, not in the ledger, and due: not in `notYetDue`. */
+  /** Of the ledger's events, those that the sink refused and that wait in the store. */
+  readonly deadLetters: number
+  /** Of the ledger's events, dropped dead letters. */
+  readonly dropped: number
+  /** Of the ledger's events, those that `where` and `sample` of the sink leave out. */
+  readonly filtered: number
   readonly missing: number
+  /** The fingerprints were dropped, so that only counts and hashes were compared. */
+  readonly isByCounts: boolean
+  /** Minutes that differ. */
+  readonly minutes: readonly MinuteReport[]
+  /** All parts that differ. Foreign ones, of which no lines are missing, make only the files differ. */
+  readonly parts: readonly PartReport[]
+  /** Not all differing minutes, events and lines are named: the audit found too many in all. */
+  readonly isShortened?: true
+}
+
+/** How the ledger compares with what the API lists; `missing` is listed by the API, not in the ledger, and due. */
+export interface StreamAudit extends Compared {
+  /** Events that the API lists. */
+  readonly listed: number
   /** In the ledger, and not listed by the API. */
   readonly extra: number
   /**
@@ -40,27 +59,12 @@ export interface StreamAudit {
    * running process has not yet read to its end.
    */
   readonly notYetDue: number
-  readonly caughtUpAt?: string
-  /** Of the ledger's events, those that the sink refused and that wait in the store. */
-  readonly deadLetters: number
-  /** Of the ledger's events, dropped dead letters. */
-  readonly dropped: number
-  /** Of the ledger's events, those that `where` and `sample` of the sink leave out. */
-  readonly filtered: number
   /** Of the events that were delivered, those that the destination says it dropped, without saying which. */
   readonly lost: number
   /** Of the ledger's events, those that the destination takes no more, since they are too old. */
   readonly skipped: number
-  /** The fingerprints were dropped, so that only counts and hashes were compared. */
-  readonly isByCounts: boolean
-  /** Minutes that differ. */
-  readonly minutes: readonly MinuteReport[]
   /** The first of the missing events, as far as their ids are known. */
   readonly missingEvents: readonly EventReport[]
-  /** All parts that differ. Foreign ones, of which no lines are missing, make only the files differ. */
-  readonly parts: readonly PartReport[]
-  /** Not all differing minutes and missing events are named: the audit found too many in all. */
-  readonly isShortened?: true
   /** What a repair shipped. */
   readonly repaired?: number
 }
@@ -85,16 +89,6 @@ export interface LineReport {
   readonly why?: string
 }
 
-/** Counts are events and lines. */
-export interface FileMinute {
-  readonly minute: string | null
-  /** Events of the ledger that should have a line. */
-  readonly ledger: number
-  readonly lines: number
-  readonly missing: number
-  readonly extra: number
-}
-
 /** Parts in a stream's folder that the store does not know as the sink's own: readers of the folder find their lines too. */
 export interface ForeignLines {
   /** For example `written by sink archive`. */
@@ -103,35 +97,19 @@ export interface ForeignLines {
   readonly lines: number
 }
 
-/** How the parts of a file sink compare with the ledger, line by line. */
-export interface FileAudit {
-  readonly zone: number
-  readonly name: string
-  readonly day: Day
-  readonly sink: string
-  readonly isEqual: boolean
-  /** Whole lines up to the committed lengths, and events in the ledger. */
+/**
+ * How the parts of a file sink compare with the ledger, line by line; `missing` has no line, and needs one: it does not
+ * wait as a dead letter, was not dropped, and is wanted.
+ */
+export interface FileAudit extends Compared {
+  /** Whole lines up to the committed lengths. */
   readonly lines: number
-  readonly ledger: number
-  /** Of the ledger's events, those that need no line: they wait as dead letters, were dropped, or are not wanted. */
-  readonly deadLetters: number
-  readonly dropped: number
-  readonly filtered: number
-  /** Events of the ledger without a line. */
-  readonly missing: number
   /** Lines that should not be there, by what is wrong with them. */
   readonly problems: Readonly<Record<LineProblem, number>>
-  /** The fingerprints were dropped, so that only counts and hashes by minute were compared. */
-  readonly isByCounts: boolean
-  /** Minutes that differ. */
-  readonly minutes: readonly FileMinute[]
   /** The first of the bad lines, by part and number. */
   readonly badLines: readonly LineReport[]
-  readonly parts: readonly PartReport[]
   /** What else is in the folder, by the reason why it is not the sink's. */
   readonly foreign: readonly ForeignLines[]
-  /** Not all differing minutes and bad lines are named: the audit found too many in all. */
-  readonly isShortened?: true
   /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
   readonly restored?: number
   readonly kept?: number

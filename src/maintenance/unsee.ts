@@ -1,12 +1,12 @@
 import { countRepair, type Checkpoint, type Counters } from '../domain/checkpoint.ts'
 import type { PartReport } from '../domain/audit-report.ts'
 import type { CommittedPart } from '../domain/event/delivery.ts'
-import { untimedMinute } from '../domain/event/seen.ts'
+import { minuteOf } from '../domain/event/seen.ts'
 import { Failure } from '../domain/failure.ts'
 import { createSeenWindow, seenAs, type Sighting } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import type { FilesLooked } from './audit/audit-files.ts'
-import type { DayListing } from './audit/compare-ledger.ts'
+import type { FoundEvents } from './audit/compare.ts'
 import { holdStream, type HeldStream } from './hold-stream.ts'
 
 /**
@@ -53,29 +53,22 @@ function unread(before: Checkpoint, deadLetters: number): Checkpoint {
   }
 }
 
-export interface FilesRepair extends HeldStream {
+interface FilesRepair extends HeldStream {
   readonly looked: FilesLooked
   /** What the API lists of the day now: only these events can be delivered again, and only these are repaired. */
-  readonly listing: DayListing
-}
-
-export interface FilesRepaired {
-  /** Events that count as not delivered from now on: the next full scan delivers them. */
-  readonly unseen: number
-  /** Lines whose events count as delivered from now on. */
-  readonly kept: number
+  readonly listing: FoundEvents
 }
 
 /**
- * The same for events whose lines a file has lost. Lines of events that the ledger lacks count as delivered, or the scan
- * would write them twice. A missing part is removed from the checkpoint, a short one gets its present length. Throws
- * Failure.
+ * The same for events whose lines a file has lost (`unseen`). Lines of events that the ledger lacks count as delivered
+ * (`kept`), or the scan would write them twice. A missing part is removed from the checkpoint, a short one gets its
+ * present length. Throws Failure.
  */
 export function unseeLost(
   { stream, zone, looked, listing }: FilesRepair,
   deps: PumpDeps,
   signal: AbortSignal,
-): Promise<FilesRepaired> {
+): Promise<{ unseen: number; kept: number }> {
   const { ledger } = deps.store
   return holdStream(
     { stream, zone },
@@ -87,8 +80,8 @@ export function unseeLost(
       const seen = createSeenWindow(ledger, stream)
       // Where the index was dropped it is unknown which events were delivered, and none may be delivered again.
       const isDropped = await ledger.isIndexDropped(stream)
-      const lost = isDropped ? [] : listedOf(looked.absent, listing)
-      const found = isDropped ? [] : await seen.unseenOf(listedOf(looked.strange, listing))
+      const lost = isDropped ? [] : listedOf(looked.lost, listing)
+      const found = isDropped ? [] : await seen.unseenOf(listedOf(looked.unknown, listing))
       const committed = committedLeft(before, looked)
       const isSame = committed.every((each, index) => each === before.committed[index])
       if (lost.length + found.length === 0 && isSame && committed.length === before.committed.length)
@@ -118,14 +111,13 @@ function reopened(checkpoint: Checkpoint): Checkpoint {
   return { ...rest, needsFull: true }
 }
 
-function listedOf(minutes: FilesLooked['absent'], listing: DayListing): Sighting[] {
-  return [...minutes].flatMap(([minute, fingerprints]) => {
-    const listed = listing.minutes.get(minute)
-    const time = minute === untimedMinute ? {} : { timeMs: minute * 60_000 }
-    return fingerprints
-      .filter((each) => listed?.fingerprints.has(each) === true || listed?.shared.has(each) === true)
-      .map((fingerprint) => ({ fingerprint, ...time }))
-  })
+/** One commit has room for so many. */
+const mostEvents = 1_000_000
+
+function listedOf(events: readonly Sighting[], listing: FoundEvents): Sighting[] {
+  return events
+    .filter(({ fingerprint, timeMs }) => listing.has(minuteOf(timeMs), fingerprint))
+    .slice(0, mostEvents)
 }
 
 /** The committed lengths of the parts as they are now, without what they have lost. */

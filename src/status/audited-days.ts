@@ -2,7 +2,6 @@ import { isFailure, messageOf } from '../domain/failure.ts'
 import type { DayView } from '../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
-import type { AuditTarget } from '../maintenance/audit/audit.ts'
 import { routeDay, dayView, ledgerView } from './day.ts'
 import { readFleet, type FleetDeps } from './map.ts'
 import { StreamTally } from './observe.ts'
@@ -59,7 +58,7 @@ export interface AuditedDaysDeps extends Omit<FleetDeps, 'active' | 'queues' | '
 
 /** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
 export async function* auditedDays(
-  targets: readonly AuditTarget[],
+  streams: readonly Stream[],
   compared: ComparedDays,
   { version, ...deps }: AuditedDaysDeps,
 ): AsyncGenerator<AuditedDay> {
@@ -70,13 +69,12 @@ export async function* auditedDays(
     queues: (seen) => Promise.resolve(seen),
     pauses: () => Promise.resolve([]),
   })
-  const all = targets.flatMap(({ zone, day, sinks }) => sinks.map((sink) => ({ zone: zone.id, sink, day })))
   const rankOf = (stream: Stream) => {
     const sides = compared.of(stream)
     return sides === undefined ? 2 : Number(!sides.differs)
   }
   let days = 0
-  for (const stream of all.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+  for (const stream of streams.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     if (days >= mostDays) break
     const found = routeDay(fleet, stream)
     if (found === undefined) continue

@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
 import { countMinute, unpackFingerprints } from '../../src/domain/event/seen.ts'
-import { compareMinutes, differingMinutes, DayListing } from '../../src/maintenance/audit/compare-ledger.ts'
-import { createMissingEvents } from '../../src/maintenance/audit/audit-day.ts'
-import type { Store } from '../../src/ports/store.ts'
+import { compareWithLedger, FoundEvents } from '../../src/maintenance/audit/compare.ts'
+import { MissingEvents } from '../../src/maintenance/audit/audit-day.ts'
 import { createSeenWindow } from '../../src/pump/seen-window.ts'
 import { eventsOf } from '../../src/shield/entries/entry-event.ts'
 import { identitiesOf, type OwnIds } from '../../src/shield/entries/identities.ts'
@@ -69,18 +68,17 @@ function createStream() {
   }
 
   async function audit(reading: Reading): Promise<{ missing: number; extra: number }> {
-    const listing = new DayListing()
-    const noted = createMissingEvents({ ledger } as unknown as Store, stream)
+    const listing = new FoundEvents()
+    const others = new MissingEvents(ledger, stream)
     for (const page of pagesOf(reading, true)) {
       for (const event of page) listing.add(event)
-      await noted.note(page)
+      await others.note(page)
     }
-    const sides = { before: minutes(), after: minutes() }
-    const found = compareMinutes(differingMinutes(listing, sides), listing, sides, held, noted.others)
+    const sides = { before: minutes(), after: minutes(), load: async () => held, others }
     const sum = { missing: 0, extra: 0 }
-    for (const { missing, extra } of found) {
-      sum.missing += missing
-      sum.extra += extra
+    for (const { unknown, lacking } of await compareWithLedger(listing, sides)) {
+      sum.missing += unknown
+      sum.extra += lacking
     }
     return sum
   }

@@ -11,7 +11,7 @@ test('a store that fails while the details of a report are read costs only the r
   }
   const details = await detailsOf(failing())
   expect(details.details).toEqual([day])
-  expect(failureLines({ days: [], targets: [], audited: [], gaps: [], ...details })).toEqual([
+  expect(failureLines({ days: [], findings: [], gaps: [], ...details })).toEqual([
     'the report shows 1 day in detail, and lacks the others: Redis at 127.0.0.1:6379: connection refused; audit again with another --report',
   ])
 })

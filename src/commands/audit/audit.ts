@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/audit.ts'
+import { audit as auditDays } from '../../assemble/audit.ts'
 import { withKnownZones } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
@@ -12,8 +12,10 @@ import type { Registration } from '../command.ts'
 import { commandLine, example } from '../program-name.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { aboutText, countText, paintFor, wrapped } from '../terminal/text.ts'
-import { failureLines, hasDifferences, isBlind } from './verdict.ts'
-import { auditJson, checkReportFile, writeReportFile, reportOf, writeReport } from './report.ts'
+import { auditJson, exitCodeOf, failureLines } from './verdict.ts'
+import { checkReportFile, writeReportFile, reportOf, writeReport } from './report.ts'
+import type { AuditProgress } from '../../maintenance/audit/audit.ts'
+import { iso } from '../../domain/text/time.ts'
 import { auditText } from './text.ts'
 import { version } from '../../assemble/version.ts'
 
@@ -67,34 +69,36 @@ async function runAudit(
   const { repair = false, deep = false, json = false, day: days, report: reportFile } = options
   const zones = chooseZones(config, options.zone)
   const sinks = chooseSinks(config, options.sink)
-  const report = reportFile !== undefined
-  if (report) checkReportFile(reportFile)
+  const areDaysNamed = days !== undefined
+  if (reportFile !== undefined) checkReportFile(reportFile)
   const beganAtMs = systemClock.now()
   const progress = createProgress(io.stderr)
-  const request = { zones, sinks, repair, deep, report, ...(days !== undefined && { days }), ...progress }
+  const report = reportFile !== undefined
+  const request = { zones, sinks, repair, deep, report, ...(areDaysNamed && { days }), ...progress }
   const audited = await auditDays(config, request, io.signal).finally(() => progress.end())
-  const code = exitCodeOf(audited, days !== undefined)
+  const code = exitCodeOf(audited, areDaysNamed)
+  const isAnyThere = audited.findings.length > 0
   // Keeps the report apart from events that a repair ships to stdout.
   const output = repair && sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
-  const names = sinks.map(({ name }) => name)
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
     return `${commandLine('audit', file.named)} --zone ${zone} --day ${day}${only}`
   }
-  const map = { zones, sinks: names, days: audited.days }
-  const told = { map, again, areDaysNamed: days !== undefined }
+  const told = { zones, sinks: sinks.map(({ name }) => name), again, areDaysNamed }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
-  else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
+  else if (isAnyThere) output.write(auditText(audited, told, paintFor(output)))
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))
-  if (report && audited.targets.length > 0) {
-    const reading = {
+  if (reportFile !== undefined && isAnyThere) {
+    const about = {
       api: config.api.baseUrl,
       host: hostname(),
-      configuration: file.path,
-      beganAtMs,
-      endedAtMs: systemClock.now(),
+      version,
+      ...(file.path !== undefined && { configuration: file.path }),
+      beganAt: iso(beganAtMs),
+      endedAt: iso(systemClock.now()),
+      isDeep: deep,
     }
-    writeReportFile(reportFile, writeReport({ ...reportOf(audited, reading, deep), version }))
+    writeReportFile(reportFile, writeReport(reportOf(audited, about)))
     io.stderr.write(`report: ${printable(reportFile)}\n`)
   } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
   return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code
@@ -111,16 +115,4 @@ function createProgress(output: Output) {
     },
     end: () => block?.draw([]),
   }
-}
-
-function exitCodeOf({ audited, targets, gaps, blind }: Audit, areDaysNamed: boolean): number {
-  const compared = audited.filter(({ failure }) => failure === undefined)
-  if (blind !== undefined || audited.length < targets.length) return exitCodes.blind
-  if (compared.length === 0 || audited.some((each) => isBlind(each, areDaysNamed))) return exitCodes.blind
-  const hasGap = audited.some(
-    ({ target: { zone, day, sinks }, failure }) =>
-      failure !== undefined &&
-      gaps.some((gap) => gap.zone === zone.id && gap.day === day && sinks.includes(gap.sink)),
-  )
-  return hasGap || compared.some(hasDifferences) ? exitCodes.failed : exitCodes.done
 }

@@ -1,8 +1,4 @@
-import type { Audit } from '../../assemble/audit.ts'
-import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
-import { foreignLinesOf } from '../../domain/audit-report.ts'
-import { countOf, countText, jsonResult, someOf, sumOf } from '../terminal/text.ts'
-import { failureLines, findingsOf } from './verdict.ts'
+import { createHash } from 'node:crypto'
 import {
   accessSync,
   closeSync,
@@ -10,69 +6,58 @@ import {
   existsSync,
   fchmodSync,
   openSync,
-  writeFileSync,
   readFileSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import type { Audit } from '../../assemble/audit.ts'
+import { foreignLinesOf } from '../../domain/audit-report.ts'
 import { Failure } from '../../domain/failure.ts'
-import { printable } from '../../domain/text/terminal-text.ts'
+import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
-import { UsageError } from '../command.ts'
-import { createHash } from 'node:crypto'
+import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
+import { UsageError } from '../command.ts'
+import { countOf, countText, someOf, sumOf } from '../terminal/text.ts'
+import { failureLines, summaryOf, verdictOf } from './verdict.ts'
 
-/** Where and when an audit read. */
-interface AuditReading {
-  /** Address of the API. */
-  readonly api: string
-  readonly host: string
-  /** The file of the configuration. */
-  readonly configuration?: string | undefined
-  /** ms since the epoch. */
-  readonly beganAtMs: number
-  readonly endedAtMs: number
-}
+type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>
 
-/** What a report shows of an audit. */
-export function reportOf(
-  audit: Audit,
-  { api, host, configuration, beganAtMs, endedAtMs }: AuditReading,
-  isDeep: boolean,
-): Omit<ReportView, 'version'> {
-  const findings = findingsOf(audit)
-  const rows = audit.targets.flatMap(({ zone, day, sinks }) =>
-    sinks.map((sink): ReportRow => {
-      const { stream, file } = foundOf(audit, zone.id, day, sink)
-      return {
-        zone: zone.id,
-        name: zone.name,
-        sink,
-        day,
-        result: findings.verdict(zone.id, day, sink),
-        ...(stream !== undefined && { counts: stream }),
-        ...(file !== undefined && { lines: file.lines }),
-        ...(file !== undefined && foreignLinesOf(file) > 0 && { foreign: foreignLinesOf(file) }),
-      }
-    }),
-  )
+/** What a report shows of an audit; `about`: where, when and how it was read. */
+export function reportOf(audit: Audit, about: About): ReportView {
+  const { days, findings, details } = audit
+  const failures = failureLines(audit)
+  const results = findings.map((finding) => {
+    const { zone, day, sink, stream, file } = finding
+    const foreign = file === undefined ? 0 : foreignLinesOf(file)
+    const row: ReportRow = {
+      zone: zone.id,
+      name: zone.name,
+      sink,
+      day,
+      result: verdictOf(finding),
+      ...(stream !== undefined && { counts: stream }),
+      ...(file !== undefined && { lines: file.lines }),
+      ...(foreign > 0 && { foreign }),
+    }
+    return { row, stream, file }
+  })
+  const rows = results.map(({ row }) => row)
   return {
-    api,
-    host,
-    ...(configuration !== undefined && { configuration }),
-    beganAt: new Date(beganAtMs).toISOString(),
-    endedAt: new Date(endedAtMs).toISOString(),
-    ...verdictOf(audit, rows),
-    scope: scopeOf(audit, rows),
-    isDeep,
-    failures: failureLines(audit),
+    ...about,
+    ...headlineOf(rows, failures.length > 0),
+    scope: `${days.length === 1 ? days[0] : `${days[0]} to ${days.at(-1)}`}: ${summaryOf(audit)}`,
+    failures,
     rows,
-    days: audit.details.map((detail) => {
+    days: details.map((detail) => {
       const { zone, sink, day } = detail.view
-      const { stream, file } = foundOf(audit, zone, day, sink)
+      const { row, stream, file } = results.find(
+        (each) => each.row.zone === zone && each.row.sink === sink && each.row.day === day,
+      )!
       return {
         ...detail,
-        result: rows.find((row) => row.zone === zone && row.sink === sink && row.day === day)!.result,
+        result: row.result,
         ...(stream !== undefined && { stream }),
         ...(file !== undefined && { file }),
       }
@@ -80,77 +65,44 @@ export function reportOf(
   }
 }
 
-function foundOf({ audited }: Audit, zone: number, day: string, sink: string) {
-  const own = audited.find(({ target }) => target.zone.id === zone && target.day === day)
-  return {
-    stream: own?.streams.find((each) => each.sink === sink),
-    file: own?.files.find((each) => each.sink === sink),
-  }
-}
-
-function verdictOf(audit: Audit, rows: readonly ReportRow[]): Pick<ReportView, 'level' | 'headline'> {
-  const bad = rows.filter(({ result }) => result.tone === 'bad')
-  const unsure = rows.filter(({ result }) => result.tone === 'warn')
-  const days = `${countText(rows.length)} ${rows.length === 1 ? 'day' : 'days'} of a zone and sink`
+function headlineOf(rows: readonly ReportRow[], hasFailed: boolean): Pick<ReportView, 'level' | 'headline'> {
+  const withTone = (tone: ReportRow['result']['tone']) => rows.filter(({ result }) => result.tone === tone)
+  const [bad, unsure] = [withTone('bad'), withTone('warn')]
+  const ofDays = `of ${countOf(rows.length, 'day')} of a zone and sink`
   if (bad.length > 0)
-    return {
-      level: 'bad',
-      headline: `${whatIsWrong(bad)}, on ${countText(bad.length)} of ${days} that ${rows.length === 1 ? 'was' : 'were'} compared.`,
-    }
-  if (unsure.length > 0)
+    return { level: 'bad', headline: `${whatIsWrong(bad)}, on ${countText(bad.length)} ${ofDays}.` }
+  if (unsure.length > 0) {
+    const others = 'Nothing is missing on the others.'
     return {
       level: 'attention',
-      headline: `${countText(unsure.length)} of ${days} could not be compared. Nothing is missing on the others.`,
+      headline: `${countText(unsure.length)} ${ofDays} could not be compared. ${others}`,
     }
-  const notYetDue = rows.reduce((sum, { counts }) => sum + (counts?.notYetDue ?? 0), 0)
-  const newer =
-    notYetDue === 0
-      ? '.'
-      : ` up to the last scan. ${countOf(notYetDue, 'newer event')} ${notYetDue === 1 ? 'is' : 'are'} not delivered yet.`
-  const { zones, sinks, span } = extentOf(audit, rows)
-  const same = `Nothing is missing: what the API lists and the ledger of shieldlog were compared for ${zones}, ${sinks} and ${span}, and have the same events${newer}`
+  }
+  const newer = sumOf(
+    rows.flatMap(({ counts }) => counts ?? []),
+    'notYetDue',
+  )
+  const same = 'Nothing is missing: what the API lists and the ledger of shieldlog have the same events'
+  const upTo =
+    newer === 0 ? '.' : ` up to the last scan. Not delivered yet: ${countOf(newer, 'newer event')}.`
   // Of the repairs that failed, another process has delivered the events meanwhile.
-  return failureLines(audit).length > 0
-    ? { level: 'attention', headline: `${same} A repair failed.` }
-    : { level: 'well', headline: same }
+  return hasFailed
+    ? { level: 'attention', headline: `${same}${upTo} A repair failed.` }
+    : { level: 'well', headline: `${same}${upTo}` }
 }
 
 function whatIsWrong(bad: readonly ReportRow[]): string {
-  const counts = bad.map(({ counts: { missing = 0, extra = 0 } = {}, foreign = 0 }) => ({
-    missing,
-    extra,
-    foreign,
-  }))
-  const others = counts.filter(({ missing, extra, foreign }) => missing + extra + foreign === 0).length
-  const [missing, extra, foreign] = [
-    sumOf(counts, 'missing'),
-    sumOf(counts, 'extra'),
-    sumOf(counts, 'foreign'),
-  ]
-  return someOf(
-    [missing, `event${missing === 1 ? '' : 's'} missing`],
-    [extra, `event${extra === 1 ? '' : 's'} extra`],
-    [foreign, `line${foreign === 1 ? '' : 's'} in files that the state does not know`],
-    [others, `day${others === 1 ? '' : 's'} with a gap, an error or files that differ`],
-  ).join(', ')
-}
-
-function scopeOf(audit: Audit, rows: readonly ReportRow[]): string {
-  const listed = sumOf(
-    audit.audited.flatMap(({ streams }) => streams.slice(0, 1)),
-    'listed',
+  const events = bad.flatMap(({ counts }) => counts ?? [])
+  const others = bad.filter(
+    ({ counts: { missing, extra } = { missing: 0, extra: 0 }, foreign = 0 }) =>
+      missing + extra + foreign === 0,
   )
-  const { zones, sinks, span } = extentOf(audit, rows)
-  return `${span}: ${zones}, ${sinks}; the API lists ${countOf(listed, 'event')}.`
-}
-
-function extentOf({ days }: Audit, rows: readonly ReportRow[]) {
-  const [first, last] = [days[0], days.at(-1)]
-  return {
-    zones: countOf(new Set(rows.map(({ zone }) => zone)).size, 'zone'),
-    sinks: countOf(new Set(rows.map(({ sink }) => sink)).size, 'sink'),
-    span: first === last ? `${first}` : `${first} to ${last}`,
-  }
+  return someOf(
+    [sumOf(events, 'missing'), 'events missing'],
+    [sumOf(events, 'extra'), 'events extra'],
+    [sumOf(bad, 'foreign'), 'lines in files that the state does not know'],
+    [others.length, 'days with a gap, an error or files that differ'],
+  ).join(', ')
 }
 
 const mode = 0o600
@@ -186,34 +138,6 @@ export function writeReportFile(path: string, html: string): void {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
-}
-
-/** One document. `isEqual` is true where all was compared and nothing differs. */
-export function auditJson({ days, targets, audited, blind }: Audit, isEqual: boolean): string {
-  const streams = audited.flatMap((each) => each.streams)
-  const files = audited.flatMap((each) => each.files)
-  const reached = new Map(audited.map((each) => [each.target, each]))
-  const notCompared = targets.flatMap((target) => {
-    const each = reached.get(target)
-    if (each !== undefined && each.failure === undefined) return []
-    const why = each?.failure?.message ?? 'stopped before it was compared'
-    return [{ zone: target.zone.id, name: target.zone.name, day: target.day, why }]
-  })
-  const unrepaired = audited.flatMap(({ target, unrepaired: own }) =>
-    own.map(({ sink, why }) => ({ zone: target.zone.id, day: target.day, sink, why })),
-  )
-  return jsonResult({
-    days,
-    isEqual,
-    missing: sumOf(streams, 'missing'),
-    extra: sumOf(streams, 'extra'),
-    notYetDue: sumOf(streams, 'notYetDue'),
-    streams,
-    ...(files.length > 0 && { files }),
-    notCompared,
-    ...(unrepaired.length > 0 && { unrepaired }),
-    ...(blind !== undefined && { why: blind }),
-  })
 }
 
 const styles = [

@@ -1,116 +1,65 @@
 import type { Audit } from '../../assemble/audit.ts'
-import { foreignLinesOf, isRepairable, type FileAudit } from '../../domain/audit-report.ts'
-import { countOf, countText, someOf, sumOf } from '../terminal/text.ts'
-import type { Paint } from '../terminal/text.ts'
-import { commandLine } from '../program-name.ts'
-import { wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
-import { findingsOf, hasDifferences, type Findings } from './verdict.ts'
-import type { TargetAudit } from '../../maintenance/audit/audit.ts'
+import {
+  isRepairable,
+  type FileAudit,
+  type MinuteReport,
+  type StreamAudit,
+} from '../../domain/audit-report.ts'
 import type { Day } from '../../domain/day.ts'
-import type { Zone } from '../../domain/stream.ts'
-import { zoneLabel } from '../../domain/status/problems.ts'
-import { columnLines, widthOf, type Column } from '../terminal/table.ts'
-import type { Verdict } from './verdict.ts'
 import type { Gap } from '../../domain/gap.ts'
+import { zoneLabel } from '../../domain/status/problems.ts'
+import type { ReportResult } from '../../domain/status/status-views.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { secondText } from '../../domain/text/time.ts'
-import type { StreamAudit } from '../../domain/audit-report.ts'
+import type { Finding } from '../../maintenance/audit/audit.ts'
+import { commandLine } from '../program-name.ts'
+import { columnLines, widthOf, type Column } from '../terminal/table.ts'
+import { countOf, countText, someOf, sumOf, type Paint } from '../terminal/text.ts'
+import { summaryOf, verdictOf } from './verdict.ts'
 
 /** More differences than these are in the map and in `--json`. */
 const mostParagraphs = 50
 
 interface Told {
-  readonly map: AuditMap
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
   /** The command that audits one zone, day and sink again. */
   readonly again: (zone: number, day: string, sink: string) => string
   /** Days were named: others are not asked about. */
-  readonly areDaysNamed?: boolean
+  readonly areDaysNamed: boolean
 }
 
 /** The map, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
-export function auditText(audit: Audit, { map, again, areDaysNamed = false }: Told, paint: Paint): string {
-  const findings = findingsOf(audit)
-  const paragraphs: string[][] = []
-  let differences = 0
-  for (const audited of audit.audited) {
-    const own = differences >= mostParagraphs ? [] : paragraphsOf(audited, findings, again, paint)
-    paragraphs.push(...own)
-    differences += own.length > 0 || hasDifferences(audited) ? Math.max(1, own.length) : 0
-  }
-  const rest = more(differences - paragraphs.length, 'differences')
+export function auditText(audit: Audit, told: Told, paint: Paint): string {
+  const { findings } = audit
+  const paragraphs = findings.flatMap((finding) => paragraphsOf(finding, told, paint))
+  const left = paragraphs.length - mostParagraphs
   const blocks = [
-    mapLines(map, findings, paint),
-    ...paragraphs,
-    rest.map((line) => line.trimStart()),
-    summaryLines(audit, map, paint),
-    areDaysNamed ? [] : olderGapLines(audit, map, paint),
+    mapLines(audit, told, paint),
+    ...paragraphs.slice(0, mostParagraphs),
+    left > 0 ? [moreText(left, 'differences')] : [],
+    sumLines(audit, paint),
+    told.areDaysNamed ? [] : olderGapLines(audit, told, paint),
   ].filter((lines) => lines.length > 0)
   return blocks.map((lines) => `${lines.join('\n')}\n`).join('\n')
 }
 
-function paragraphsOf(
-  { target, streams, files, failure }: TargetAudit,
-  { gap }: Findings,
-  again: Told['again'],
-  paint: Paint,
-): string[][] {
-  const { zone, day, sinks } = target
-  return sinks.flatMap((sink) => {
-    const command = again(zone.id, day, sink)
-    const stream = streams.find((each) => each.sink === sink)
-    const file = files.find((each) => each.sink === sink)
-    const recorded = gap(zone.id, day, sink)
-    const isGone = failure?.code === 'window_closed' || (stream === undefined && file !== undefined)
-    return [
-      stream && streamParagraph(stream, file?.isEqual === false ? undefined : command, paint),
-      file && fileParagraph(file, command, paint, stream === undefined),
-      recorded !== undefined && isGone ? gapParagraph(recorded, zone.name, paint) : undefined,
-    ].flatMap((lines) => (lines === undefined ? [] : [lines]))
-  })
-}
-
-function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
-  const streams = audited.flatMap((each) => each.streams)
-  const files = audited.flatMap((each) => each.files)
-  if (streams.length + files.length === 0) return []
-  const listed = sumOf(
-    audited.flatMap((each) => each.streams.slice(0, 1)),
-    'listed',
-  )
-  // Lines that the files lack are no missing events: those were delivered, and lost afterwards.
-  const [lines, lacking] = [sumOf(files, 'lines'), sumOf(files, 'missing')]
-  let unknown = 0
-  for (const file of files) unknown += foreignLinesOf(file)
-  const sizes = [countOf(zones.length, 'zone'), countOf(days.length, 'day'), countOf(sinks.length, 'sink')]
-  const deadLetters = sumOf(streams, 'deadLetters')
-  const facts = [
-    `the API lists ${countOf(listed, 'event')}`,
-    ...(lines + lacking > 0
-      ? [`files have ${countOf(lines, 'line')}${lacking === 0 ? '' : ` and lack ${countText(lacking)}`}`]
-      : []),
-    ...(unknown > 0 ? [`${countOf(unknown, 'line')} more that the state does not know`] : []),
-    `${countText(sumOf(streams, 'missing'))} missing, ${countText(sumOf(streams, 'extra'))} extra`,
-    ...(deadLetters > 0 ? [countOf(deadLetters, 'dead letter')] : []),
-    ...someOf(
-      [sumOf(streams, 'dropped'), 'dropped'],
-      [sumOf(streams, 'filtered'), 'filtered'],
-      [sumOf(streams, 'lost'), 'dropped by the destination'],
-      [sumOf(streams, 'skipped'), 'skipped as too old'],
-    ),
-  ]
+function sumLines(audit: Audit, paint: Paint): string[] {
+  const reports = audit.findings.flatMap(({ stream, file }) => [stream ?? [], file ?? []].flat())
+  if (reports.length === 0) return []
+  const streams = audit.findings.flatMap(({ stream }) => stream ?? [])
   const notYetDue = sumOf(streams, 'notYetDue')
-  const late =
-    notYetDue === 0
-      ? []
-      : wrapPlain(
-          `Not delivered yet: ${countOf(notYetDue, 'event')}, newer than the last scan of their stream; a run ships them with its next scan.`,
-          paint.width,
-        )
-  const text = wrapPlain(`${sizes.join(', ')}: ${facts.join('; ')}.`, paint.width)
-  return [...late, ...([...streams, ...files].every(({ isEqual }) => isEqual) ? text : text.map(paint.bad))]
+  const late = `Not delivered yet: ${countOf(notYetDue, 'event')}, newer than the last scan of their stream; a run ships them with its next scan.`
+  const sum = wrapPlain(summaryOf(audit), paint.width)
+  return [
+    ...(notYetDue === 0 ? [] : wrapPlain(late, paint.width)),
+    ...(reports.every(({ isEqual }) => isEqual) ? sum : sum.map(paint.bad)),
+  ]
 }
 
 /** Days that the API no longer lists are not compared; that events of them were lost is part of what there is to say. */
-function olderGapLines({ gaps, days }: Audit, { zones, sinks }: AuditMap, { width }: Paint): string[] {
+function olderGapLines({ gaps, days }: Audit, { zones, sinks }: Told, { width }: Paint): string[] {
   const older = gaps.filter(
     ({ zone, sink, day }) => day < days[0]! && sinks.includes(sink) && zones.some(({ id }) => id === zone),
   )
@@ -121,15 +70,9 @@ function olderGapLines({ gaps, days }: Audit, { zones, sinks }: AuditMap, { widt
   return wrapPlain(`${what}: ${commandLine('gaps list')}`, width)
 }
 
-interface AuditMap {
-  readonly zones: readonly Zone[]
-  readonly sinks: readonly string[]
-  readonly days: Audit['days']
-}
-
 interface Row {
   readonly title: string
-  readonly verdicts: readonly Verdict[]
+  readonly results: readonly ReportResult[]
 }
 
 /** On a terminal, of a longer map only rows are shown that have something to say. */
@@ -138,38 +81,40 @@ const widestTitle = 32
 const usual = new Set(['ok', 'no events'])
 
 /** Zones by days: a row a zone, or one for each of its sinks where these differ. */
-function mapLines(map: AuditMap, findings: Findings, paint: Paint): string[] {
-  const all = map.zones.flatMap((zone) => rowsOf(zone, map, findings))
+function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Paint): string[] {
+  const found = new Map(findings.map((each) => [`${each.zone.id} ${each.day} ${each.sink}`, each]))
+  const all = zones.flatMap((zone) => {
+    const title = zoneLabel({ zone: zone.id, name: zone.name })
+    const bySink = sinks.map((sink) => ({
+      title: `${title} → ${printable(sink)}`,
+      results: days.map((day) => verdictOf(found.get(`${zone.id} ${day} ${sink}`))),
+    }))
+    const texts = new Set(bySink.map(({ results }) => results.map(({ text }) => text).join('\n')))
+    return texts.size === 1 ? [{ title, results: bySink[0]!.results }] : bySink
+  })
   const isLong = all.length > mostRows && paint.width < 1000
-  const rows = isLong ? all.filter(({ verdicts }) => verdicts.some(({ text }) => !usual.has(text))) : all
-  const blocks = rows.length === 0 ? [] : blocksOf(map.days, rows, paint)
+  const rows = isLong ? all.filter(({ results }) => results.some(({ text }) => !usual.has(text))) : all
+  const blocks = rows.length === 0 ? [] : blocksOf(days, rows, paint)
   const left = all.length - rows.length
-  const rest = left === 0 ? [] : [`${rows.length === 0 ? '' : '… and '}${restText(left, map)}`]
-  return [...blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block])), ...rest]
-}
-
-function restText(left: number, { days }: AuditMap): string {
-  return `${countText(left)} zones are ok on ${days.length === 1 ? days[0] : `all ${countOf(days.length, 'day')}`}`
-}
-
-function rowsOf(zone: Zone, { sinks, days }: AuditMap, findings: Findings): Row[] {
-  const title = zoneLabel({ zone: zone.id, name: zone.name })
-  const bySink = sinks.map((sink) => ({
-    title: `${title} → ${printable(sink)}`,
-    verdicts: days.map((day) => findings.verdict(zone.id, day, sink)),
-  }))
-  const textOf = ({ verdicts }: Row) => verdicts.map(({ text }) => text).join('\n')
-  const [first] = bySink
-  const isSame = first !== undefined && bySink.every((row) => textOf(row) === textOf(first))
-  return isSame ? [{ title, verdicts: first.verdicts }] : bySink
+  const span = days.length === 1 ? days[0] : `all ${countOf(days.length, 'day')}`
+  const rest = `${rows.length === 0 ? '' : '… and '}${countText(left)} zones are ok on ${span}`
+  return [
+    ...blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block])),
+    ...(left === 0 ? [] : [rest]),
+  ]
 }
 
 /** As many days side by side as fit; the others below. */
 function blocksOf(days: readonly Day[], rows: readonly Row[], paint: Paint): string[][] {
   const title: Column = { title: '', cells: rows.map((row) => row.title), most: widestTitle }
-  const columns = days.map((day, index) => dayColumn(day, index, rows, paint))
   const blocks: Column[][] = []
-  for (const column of columns) {
+  for (const [index, day] of days.entries()) {
+    const results = rows.map((row) => row.results[index]!)
+    const column: Column = {
+      title: day,
+      cells: results.map(({ text }) => text),
+      paint: (cell, row) => paint[results[row]!.tone](cell),
+    }
     const last = blocks.at(-1)
     if (last === undefined || widthOf([...last, column]) > paint.width) blocks.push([title, column])
     else last.push(column)
@@ -180,80 +125,99 @@ function blocksOf(days: readonly Day[], rows: readonly Row[], paint: Paint): str
   })
 }
 
-function dayColumn(day: Day, index: number, rows: readonly Row[], paint: Paint): Column {
-  return {
-    title: day,
-    cells: rows.map(({ verdicts }) => verdicts[index]!.text),
-    paint: (cell, row) => paint[rows[row]!.verdicts[index]!.tone](cell),
-  }
-}
-
 const mostMinutes = 12
 const mostEvents = 3
-const mostParts = 20
+const mostDetails = 20
 
-type Subject = Pick<StreamAudit, 'zone' | 'name' | 'day' | 'sink'>
-
-/** `2026-11-20, zone 101 shop → archive`. */
-function subjectText({ zone, name, day, sink }: Subject): string {
-  return `${day}, zone ${zoneLabel({ zone, name })} → ${printable(sink)}`
+/** What there is to say of one zone, day and sink: of the comparison with the API, of its files, and of a gap. */
+function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, paint: Paint): string[][] {
+  const { stream, file, failure, gap } = found
+  const subject = `${day}, zone ${zoneLabel({ zone: zone.id, name: zone.name })} → ${printable(sink)}`
+  const command = again(zone.id, day, sink)
+  const isGone = failure?.code === 'window_closed' || (stream === undefined && file !== undefined)
+  const paragraph = (sentences: readonly string[], details: readonly string[], remedy?: string | false) => [
+    ...wrapPlain(`${subject}${sentences.join(' ')}`, paint.width),
+    ...details.slice(0, mostDetails).flatMap((detail) => wrap(detail, '  ', paint.width)),
+    ...(details.length > mostDetails
+      ? [`  ${moreText(details.length - mostDetails, 'lines and parts')}`]
+      : []),
+    ...(typeof remedy === 'string' ? [remedy] : []),
+  ]
+  const paragraphs: string[][] = []
+  if (stream !== undefined && (!stream.isEqual || stream.repaired !== undefined)) {
+    // Lines that files have lost are repaired with them.
+    const isShipped = stream.missing > 0 && stream.repaired === undefined && file?.isEqual !== false
+    const remedy = isShipped && `To ship them: ${command} --repair`
+    paragraphs.push(paragraph(streamSentences(stream), partTexts(stream), remedy))
+  }
+  if (file !== undefined && (!file.isEqual || file.restored !== undefined)) {
+    const details = [...lineTexts(file), ...(stream === undefined ? partTexts(file) : [])]
+    const remedy =
+      isRepairable(file) && file.restored === undefined && `To repair: ${command} --deep --repair`
+    paragraphs.push(paragraph(fileSentences(file), details, remedy))
+  }
+  if (gap !== undefined && isGone) paragraphs.push(paragraph([gapSentence(gap)], []))
+  return paragraphs
 }
 
-/**
- * Undefined where there is nothing to say. `repair`: the command that ships what is missing; undefined where the files
- * must be repaired with it, since they may hold the lines.
- */
-function streamParagraph(
-  stream: StreamAudit,
-  repair: string | undefined,
-  paint: Paint,
-): string[] | undefined {
-  if (stream.isEqual && stream.repaired === undefined) return undefined
-  const { missing, extra, repaired } = stream
-  const sentences = [
-    `${subjectText(stream)}: ${countsText(stream)}`,
-    ...(repaired === undefined ? [] : [`The repair shipped ${countOf(repaired, 'event')}.`]),
-    ...(missing === 0
-      ? []
-      : [`Missing: ${byMinute(stream, missing, (each) => each.missing)}.`, ...eventsText(stream)]),
-    ...(extra === 0
-      ? []
-      : [
-          `Extra (delivered, and no longer listed): ${byMinute(stream, extra, (each) => each.extra)}; a repair removes nothing.`,
-        ]),
-    ...(stream.isByCounts ? ['Some fingerprints are gone: compared by counts and hashes.'] : []),
-  ]
-  return [
-    ...wrapPlain(sentences.join(' '), paint.width),
-    ...partLines(stream, paint),
-    ...(missing === 0 || repaired !== undefined || repair === undefined
-      ? []
-      : [`To ship them: ${repair} --repair`]),
-  ]
-}
-
-function countsText({ listed, ledger, deadLetters, dropped, filtered, skipped, lost }: StreamAudit): string {
+function streamSentences(stream: StreamAudit): string[] {
+  const { listed, ledger, missing, extra, repaired, missingEvents, isByCounts } = stream
+  const { deadLetters, dropped, filtered, skipped, lost } = stream
   const others = someOf(
     [deadLetters, 'wait as dead letters'],
     [dropped, 'were dropped by dead-letters drop'],
     [filtered, 'were filtered by the sink’s where and sample'],
     [skipped, 'were skipped, too old for the destination'],
   )
+  const delivered = `${countText(ledger - deadLetters - dropped - filtered - skipped)} were delivered`
   const ofThem = lost > 0 ? ` (${countText(lost)} of them dropped by the destination)` : ''
-  const delivered = `${countText(ledger - deadLetters - dropped - filtered - skipped)} were delivered${ofThem}`
-  return `the API lists ${countOf(listed, 'event')}, ${[delivered, ...others].join(', ')}.`
+  const ids = missingEvents.slice(0, mostEvents).map(({ id }) => printable(id, 100))
+  return [
+    `: the API lists ${countOf(listed, 'event')}, ${[`${delivered}${ofThem}`, ...others].join(', ')}.`,
+    repaired !== undefined && `The repair shipped ${countOf(repaired, 'event')}.`,
+    missing > 0 && `Missing: ${byMinute(stream, missing, 'missing')}.`,
+    ids.length > 0 && `${missingEvents.length > ids.length ? 'The first ids' : 'By id'}: ${ids.join(', ')}.`,
+    extra > 0 &&
+      `Extra (delivered, and no longer listed): ${byMinute(stream, extra, 'extra')}; a repair removes nothing.`,
+    isByCounts && 'Some fingerprints are gone: compared by counts and hashes.',
+  ].filter((sentence) => sentence !== false)
 }
 
-/** `2 at 13:02, 1 at 13:07, and 12 more`, in UTC; `of` counts the events of a minute that are meant. */
-function byMinute<Minute extends { readonly minute: string | null }>(
-  { day, minutes }: { readonly day: string; readonly minutes: readonly Minute[] },
+function fileSentences(file: FileAudit): string[] {
+  const { lines, ledger, deadLetters, dropped, filtered, missing, restored, kept = 0, problems } = file
+  const needless = someOf([deadLetters, 'as dead letters'], [dropped, 'dropped'], [filtered, 'filtered'])
+  const others = needless.length === 0 ? '' : `, ${needless.join(' and ')} without a line`
+  const took = kept === 0 ? '' : ` and took ${countOf(kept, 'line')} into the ledger`
+  const bad = someOf(...Object.entries(problems).map(([problem, count]) => [count, problem] as const))
+  const foreign = file.foreign.map(
+    ({ why, parts, lines: more }) =>
+      `${countText(more)} more ${more === 1 ? 'line' : 'lines'} in ${countOf(parts, 'part')} (${printable(why)})`,
+  )
+  return [
+    `, files: the parts hold ${countOf(lines, 'line')}, the ledger has ${countOf(ledger, 'event')}${others}.`,
+    restored !== undefined && `The repair wrote ${countOf(restored, 'line')} again${took}.`,
+    missing > 0 && `Events without a line: ${byMinute(file, missing, 'missing')}.`,
+    bad.length > 0 && `Bad lines: ${bad.join(', ')}.`,
+    foreign.length > 0 &&
+      `${foreign.join('; ')}: who reads the folder finds these too, and some events perhaps twice. Move these parts away.`,
+    file.isByCounts && 'Fingerprints are gone: compared by counts and hashes of minutes.',
+  ].filter((sentence) => sentence !== false)
+}
+
+function gapSentence({ from, to, reason }: Gap): string {
+  const [begin, end] = [from, to].map((ms) => secondText(new Date(ms).toISOString()))
+  return `: a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
+}
+
+/** `2 at 13:02, 1 at 13:07, and 12 more`, in UTC. */
+function byMinute(
+  { day, minutes }: { readonly day: string; readonly minutes: readonly MinuteReport[] },
   total: number,
-  of: (minute: Minute) => number,
+  of: 'missing' | 'extra',
 ): string {
-  let left = total
-  const differing = minutes.filter((minute) => of(minute) > 0).slice(0, mostMinutes)
-  for (const minute of differing) left -= of(minute)
-  const texts = differing.map((each) => `${countText(of(each))} ${minuteText(each.minute, day)}`)
+  const differing = minutes.filter((minute) => minute[of] > 0).slice(0, mostMinutes)
+  const texts = differing.map((each) => `${countText(each[of])} ${minuteText(each.minute, day)}`)
+  const left = total - sumOf(differing, of)
   if (left > 0) texts.push(`${texts.length === 0 ? '' : 'and '}${countText(left)} more`)
   return texts.join(', ')
 }
@@ -263,102 +227,26 @@ function minuteText(minute: string | null, day: string): string {
   return minute.startsWith(day) ? `at ${minute.slice(11, 16)}` : `at ${minute.slice(0, 16)}Z`
 }
 
-function eventsText({ missingEvents }: StreamAudit): string[] {
-  const [first] = missingEvents
-  if (first === undefined) return []
-  const ids = missingEvents.slice(0, mostEvents).map(({ id }) => printable(id, 100))
-  return [`${missingEvents.length > ids.length ? 'The first ids' : 'By id'}: ${ids.join(', ')}.`]
-}
-
-function partLines({ parts }: Pick<StreamAudit, 'parts'>, { width }: Paint): string[] {
-  const told = parts.slice(0, mostParts).flatMap(({ part, problem, expectedBytes, foundBytes, why }) => {
+function partTexts({ parts }: Pick<StreamAudit, 'parts'>): string[] {
+  return parts.map(({ part, problem, expectedBytes, foundBytes, why }) => {
     const sizes = [
-      ...(expectedBytes === undefined ? [] : [`${countText(expectedBytes)} bytes committed`]),
-      ...(foundBytes === undefined ? [] : [`${countText(foundBytes)} found`]),
-    ]
+      expectedBytes !== undefined && `${countText(expectedBytes)} bytes committed`,
+      foundBytes !== undefined && `${countText(foundBytes)} found`,
+    ].filter((size) => size !== false)
     const size = sizes.length === 0 ? '' : ` (${sizes.join(', ')})`
-    return wrap(`part ${printable(part)} is ${problem}${size}: ${printable(why)}`, '  ', width)
+    return `part ${printable(part)} is ${problem}${size}: ${printable(why)}`
   })
-  return [...told, ...more(parts.length - mostParts, 'parts')]
 }
 
-function gapParagraph(gap: Gap, name: string, { width }: Paint): string[] {
-  const { zone, day, sink, from, to, reason } = gap
-  const [begin, end] = [from, to].map((ms) => secondText(new Date(ms).toISOString()))
-  const what = `a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
-  return wrapPlain(`${subjectText({ zone, name, day, sink })}: ${what}`, width)
-}
-
-export function more(count: number, what: string): string[] {
-  return count > 0 ? [`  and ${countText(count)} more ${what}: see --json`] : []
-}
-
-const mostLines = 20
-
-/** How the files of one zone, day and sink differ from the ledger; undefined where there is nothing to say. */
-function fileParagraph(
-  file: FileAudit,
-  repair: string,
-  paint: Paint,
-  hasParts: boolean,
-): string[] | undefined {
-  const { isEqual, missing, restored } = file
-  if (isEqual && restored === undefined) return undefined
-  const facts = [
-    `${subjectText(file)}, files: the parts hold ${countOf(file.lines, 'line')}, the ledger has ${countOf(file.ledger, 'event')}${needless(file)}.`,
-    ...repairedText(file),
-    ...(missing === 0 ? [] : [`Events without a line: ${byMinute(file, missing, (each) => each.missing)}.`]),
-    ...problemsText(file),
-    ...foreignText(file),
-    ...(file.isByCounts ? ['Fingerprints are gone: compared by counts and hashes of minutes.'] : []),
-  ]
-  return [
-    ...wrapPlain(facts.join(' '), paint.width),
-    ...badLines(file, paint),
-    ...(hasParts ? partLines(file, paint) : []),
-    ...(!isRepairable(file) || restored !== undefined ? [] : [`To repair: ${repair} --deep --repair`]),
-  ]
-}
-
-/** Events of the ledger that need no line. */
-function needless({ deadLetters, dropped, filtered }: FileAudit): string {
-  const kinds = someOf([deadLetters, 'as dead letters'], [dropped, 'dropped'], [filtered, 'filtered'])
-  return kinds.length === 0 ? '' : `, ${kinds.join(' and ')} without a line`
-}
-
-function foreignText({ foreign }: FileAudit): string[] {
-  if (foreign.length === 0) return []
-  const found = foreign.map(
-    ({ why, parts, lines }) =>
-      `${countText(lines)} more ${lines === 1 ? 'line' : 'lines'} in ${countOf(parts, 'part')} ${whyText(why)}`,
-  )
-  return [
-    `${found.join('; ')}: who reads the folder finds these too, and some events perhaps twice. Move these parts away.`,
-  ]
-}
-
-/** `written by sink archive`, else the reason in brackets. */
-function whyText(why: string): string {
-  return why.startsWith('written') ? printable(why) : `(${printable(why)})`
-}
-
-function repairedText({ restored, kept = 0 }: FileAudit): string[] {
-  if (restored === undefined) return []
-  const took = kept === 0 ? '' : ` and took ${countOf(kept, 'line')} into the ledger`
-  return [`The repair wrote ${countOf(restored, 'line')} again${took}.`]
-}
-
-function problemsText({ problems }: FileAudit): string[] {
-  const counts = someOf(...Object.entries(problems).map(([problem, count]) => [count, problem] as const))
-  return counts.length === 0 ? [] : [`Bad lines: ${counts.join(', ')}.`]
-}
-
-function badLines({ badLines: lines }: FileAudit, { width }: Paint): string[] {
-  const told = lines.slice(0, mostLines).flatMap(({ part, line, problem, id, time, why }) => {
-    const event =
-      id === undefined ? '' : `, event ${printable(id, 200)}${time === undefined ? '' : ` of ${time}`}`
+function lineTexts({ badLines }: FileAudit): string[] {
+  return badLines.map(({ part, line, problem, id, time, why }) => {
+    const at = time === undefined ? '' : ` of ${time}`
+    const event = id === undefined ? '' : `, event ${printable(id, 200)}${at}`
     const reason = why === undefined ? '' : `: ${printable(why)}`
-    return wrap(`part ${printable(part)} line ${line} is ${problem}${event}${reason}`, '  ', width)
+    return `part ${printable(part)} line ${line} is ${problem}${event}${reason}`
   })
-  return [...told, ...more(lines.length - mostLines, 'lines')]
+}
+
+function moreText(count: number, what: string): string {
+  return `and ${countText(count)} more ${what}: see --json`
 }

@@ -1,54 +1,25 @@
 import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf, isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
-import type { Day } from '../../domain/day.ts'
-import type { Gap } from '../../domain/gap.ts'
-import { someOf, countText, countOf } from '../terminal/text.ts'
-import type { TargetAudit } from '../../maintenance/audit/audit.ts'
+import type { ReportResult } from '../../domain/status/status-views.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
+import type { Finding } from '../../maintenance/audit/audit.ts'
+import { exitCodes } from '../command.ts'
+import { countOf, countText, jsonResult, someOf, sumOf } from '../terminal/text.ts'
 
-/** What the map says of a zone, day and sink. */
-export interface Verdict {
-  readonly text: string
-  readonly tone: 'good' | 'bad' | 'warn' | 'dim'
-}
-
-/** The results of an audit by zone, day and sink. */
-export interface Findings {
-  verdict(zone: number, day: Day, sink: string): Verdict
-  gap(zone: number, day: Day, sink: string): Gap | undefined
-}
-
-export function findingsOf({ targets, audited, gaps }: Audit): Findings {
-  const keyOf = (zone: number, day: Day) => `${zone} ${day}`
-  const chosen = new Map(targets.map((target) => [keyOf(target.zone.id, target.day), target]))
-  const done = new Map(audited.map((each) => [keyOf(each.target.zone.id, each.target.day), each]))
-  const recorded = new Map(gaps.map((gap) => [`${keyOf(gap.zone, gap.day)} ${gap.sink}`, gap]))
-  const gapOf = (zone: number, day: Day, sink: string) => recorded.get(`${keyOf(zone, day)} ${sink}`)
-  return {
-    gap: gapOf,
-    verdict(zone, day, sink) {
-      const key = keyOf(zone, day)
-      const target = chosen.get(key)
-      if (target === undefined || !target.sinks.includes(sink)) return { text: 'skipped', tone: 'dim' }
-      const hasGap = gapOf(zone, day, sink) !== undefined
-      return verdictOf(done.get(key), sink, hasGap)
-    },
-  }
-}
-
-function verdictOf(audited: TargetAudit | undefined, sink: string, hasGap: boolean): Verdict {
-  if (audited === undefined) return { text: 'not compared', tone: 'warn' }
-  const { failure } = audited
-  const gap = { text: 'gap', tone: 'bad' } as const
-  if (failure?.code === 'window_closed') return hasGap ? gap : { text: 'not readable', tone: 'warn' }
-  if (failure !== undefined) return { text: 'could not look', tone: 'bad' }
-  const stream = audited.streams.find((each) => each.sink === sink)
-  const file = audited.files.find((each) => each.sink === sink)
-  if (stream === undefined && file?.isEqual === true && hasGap) return gap
+/** What the map says of a zone, day and sink; undefined: there was nothing to compare. */
+export function verdictOf(finding: Finding | undefined): ReportResult {
+  if (finding === undefined) return { text: 'skipped', tone: 'dim' }
+  const { failure, stream, file, gap } = finding
+  if (failure !== undefined && failure.code !== 'window_closed')
+    return { text: 'could not look', tone: 'bad' }
+  if (gap !== undefined && stream === undefined && (failure !== undefined || file?.isEqual === true))
+    return { text: 'gap', tone: 'bad' }
+  if (failure !== undefined) return { text: 'not readable', tone: 'warn' }
+  if (stream === undefined && file === undefined) return { text: 'not compared', tone: 'warn' }
   return comparedVerdict(stream, file)
 }
 
-function comparedVerdict(stream: StreamAudit | undefined, file: FileAudit | undefined): Verdict {
+function comparedVerdict(stream: StreamAudit | undefined, file: FileAudit | undefined): ReportResult {
   const { missing = 0, extra = 0, notYetDue = 0 } = stream ?? {}
   const counts = someOf([missing, 'missing'], [extra, 'extra'])
   if (counts.length > 0) return { text: counts.join(', '), tone: 'bad' }
@@ -63,48 +34,120 @@ function comparedVerdict(stream: StreamAudit | undefined, file: FileAudit | unde
     : { text: 'ok', tone: 'good' }
 }
 
-/** Whether a target could not be compared although it should have been. */
-export function isBlind({ failure }: TargetAudit, areDaysNamed: boolean): boolean {
-  // How long the API keeps a day is an estimate: an older day that --day does not name may be gone.
-  return failure !== undefined && (areDaysNamed || failure.code !== 'window_closed')
+const isCompared = ({ stream, file }: Finding) => stream !== undefined || file !== undefined
+
+/** Of each zone and day one finding: the API is read once for all sinks. */
+function byDay(findings: readonly Finding[]): Finding[] {
+  return [...Map.groupBy(findings, ({ zone, day }) => `${zone.id} ${day}`).values()].map((own) => own[0]!)
 }
 
-/** Whether all that was compared is the same, apart from events that are not delivered yet. */
-export function hasDifferences({ streams, files, unrepaired }: TargetAudit): boolean {
-  return unrepaired.length > 0 || [...streams, ...files].some(({ isEqual }) => !isEqual)
+export function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): number {
+  // How long the API keeps a day is an estimate: an older day that --day does not name may be gone.
+  const isBlind = (finding: Finding) =>
+    !isCompared(finding) && (areDaysNamed || finding.failure?.code !== 'window_closed')
+  if (blind !== undefined || !findings.some(isCompared) || findings.some(isBlind)) return exitCodes.blind
+  const differs = ({ stream, file, failure, gap, unrepaired }: Finding) =>
+    stream?.isEqual === false ||
+    file?.isEqual === false ||
+    unrepaired !== undefined ||
+    (failure !== undefined && gap !== undefined)
+  return findings.some(differs) ? exitCodes.failed : exitCodes.done
 }
 
 const mostReasons = 20
 
 /** What could not be compared or repaired, a line for each reason. */
-export function failureLines({ audited, targets, blind, details, detailsFailed }: Audit): string[] {
+export function failureLines({ findings, blind, details, detailsFailed }: Audit): string[] {
   if (blind !== undefined) return [printable(blind)]
-  const failed = audited.filter(({ failure }) => failure !== undefined)
+  const days = byDay(findings)
+  const failed = days.filter(({ failure }) => failure !== undefined)
   const reasons = [...Map.groupBy(failed, ({ failure }) => failure!.message)]
-  const lines = reasons.slice(0, mostReasons).map(([reason, own]) => {
-    const { zone, day } = own[0]!.target
-    const others = own.length === 1 ? '' : ` and ${countText(own.length - 1)} more like it`
-    return `zone ${zone.id} on ${day}${others} could not be audited: ${printable(reason)}`
-  })
   const left = reasons.length - mostReasons
-  const unrepaired = audited.flatMap(({ target, unrepaired: own }) =>
-    own.map(
-      ({ sink, why }) =>
-        `zone ${target.zone.id} on ${target.day} → ${printable(sink)} was not repaired: ${printable(why)}`,
-    ),
-  )
-  const notReached = targets.length - audited.length
+  const notReached = days.filter((each) => !isCompared(each) && each.failure === undefined).length
   return [
-    ...unrepaired,
-    ...lines,
-    ...(left > 0 ? [`and ${countText(left)} more reasons: see --json`] : []),
-    ...(notReached > 0
-      ? [`stopped: ${countText(notReached)} of ${countText(targets.length)} zone days were not compared`]
-      : []),
-    ...(detailsFailed === undefined
-      ? []
-      : [
-          `the report shows ${countOf(details.length, 'day')} in detail, and lacks the others: ${printable(detailsFailed)}; audit again with another --report`,
-        ]),
+    ...findings
+      .filter(({ unrepaired }) => unrepaired !== undefined)
+      .map(
+        ({ zone, day, sink, unrepaired = '' }) =>
+          `zone ${zone.id} on ${day} → ${printable(sink)} was not repaired: ${printable(unrepaired)}`,
+      ),
+    ...reasons.slice(0, mostReasons).map(([reason, own]) => {
+      const { zone, day } = own[0]!
+      const others = own.length === 1 ? '' : ` and ${countText(own.length - 1)} more like it`
+      return `zone ${zone.id} on ${day}${others} could not be audited: ${printable(reason)}`
+    }),
+    left > 0 && `and ${countText(left)} more reasons: see --json`,
+    notReached > 0 &&
+      `stopped: ${countText(notReached)} of ${countText(days.length)} zone days were not compared`,
+    detailsFailed !== undefined &&
+      `the report shows ${countOf(details.length, 'day')} in detail, and lacks the others: ${printable(detailsFailed)}; audit again with another --report`,
+  ].filter((line) => line !== false)
+}
+
+/** The sum of an audit in one sentence: what was compared, and what came out. */
+export function summaryOf({ findings, days }: Audit): string {
+  const streams = findings.flatMap(({ stream }) => stream ?? [])
+  const files = findings.flatMap(({ file }) => file ?? [])
+  const kinds = (of: (finding: Finding) => unknown) => new Set(findings.map(of)).size
+  // Lines that the files lack are no missing events: those were delivered, and lost afterwards.
+  const [lines, lacking] = [sumOf(files, 'lines'), sumOf(files, 'missing')]
+  const unknown = files.reduce((sum, file) => sum + foreignLinesOf(file), 0)
+  const deadLetters = sumOf(streams, 'deadLetters')
+  const facts = [
+    `the API lists ${countOf(listedIn(findings), 'event')}`,
+    lines + lacking > 0 &&
+      `files have ${countOf(lines, 'line')}${lacking === 0 ? '' : ` and lack ${countText(lacking)}`}`,
+    unknown > 0 && `${countOf(unknown, 'line')} more that the state does not know`,
+    `${countText(sumOf(streams, 'missing'))} missing, ${countText(sumOf(streams, 'extra'))} extra`,
+    deadLetters > 0 && countOf(deadLetters, 'dead letter'),
+    ...someOf(
+      [sumOf(streams, 'dropped'), 'dropped'],
+      [sumOf(streams, 'filtered'), 'filtered'],
+      [sumOf(streams, 'lost'), 'dropped by the destination'],
+      [sumOf(streams, 'skipped'), 'skipped as too old'],
+    ),
+  ].filter((fact) => fact !== false)
+  const sizes = [
+    countOf(
+      kinds(({ zone }) => zone.id),
+      'zone',
+    ),
+    countOf(days.length, 'day'),
+    countOf(
+      kinds(({ sink }) => sink),
+      'sink',
+    ),
   ]
+  return `${sizes.join(', ')}: ${facts.join('; ')}.`
+}
+
+function listedIn(findings: readonly Finding[]): number {
+  return byDay(findings).reduce((sum, { stream }) => sum + (stream?.listed ?? 0), 0)
+}
+
+/** One document. `isEqual` is true where all was compared and nothing differs. */
+export function auditJson({ days, findings, blind }: Audit, isEqual: boolean): string {
+  const streams = findings.flatMap(({ stream }) => stream ?? [])
+  const files = findings.flatMap(({ file }) => file ?? [])
+  const notCompared = byDay(findings)
+    .filter((each) => !isCompared(each))
+    .map(({ zone, day, failure }) => {
+      const why = failure?.message ?? 'stopped before it was compared'
+      return { zone: zone.id, name: zone.name, day, why }
+    })
+  const unrepaired = findings.flatMap(({ zone, day, sink, unrepaired: why }) =>
+    why === undefined ? [] : [{ zone: zone.id, day, sink, why }],
+  )
+  return jsonResult({
+    days,
+    isEqual,
+    missing: sumOf(streams, 'missing'),
+    extra: sumOf(streams, 'extra'),
+    notYetDue: sumOf(streams, 'notYetDue'),
+    streams,
+    ...(files.length > 0 && { files }),
+    notCompared,
+    ...(unrepaired.length > 0 && { unrepaired }),
+    ...(blind !== undefined && { why: blind }),
+  })
 }

@@ -5,64 +5,50 @@ import type { Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import type { Store } from '../../ports/store.ts'
+import type { Ledger, Store } from '../../ports/store.ts'
 import {
   minuteText,
   type StreamAudit,
   type EventReport,
   type MinuteReport,
 } from '../../domain/audit-report.ts'
-import { differingParts, type AuditedSink } from './audit-files.ts'
-import {
-  compareMinutes,
-  differingMinutes,
-  DayListing,
-  type MinuteDifference,
-  type OtherFingerprints,
-} from './compare-ledger.ts'
+import { differingParts, type PartsDeps } from './audit-files.ts'
+import { compareWithLedger, FoundEvents, type MinuteDifference, type OtherFingerprints } from './compare.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { createSeenWindow } from '../../pump/seen-window.ts'
+import { createSeenWindow, type SeenWindow } from '../../pump/seen-window.ts'
 
-interface AuditJob {
+/** A zone's day, which is read once and compared for all of these sinks. */
+export interface AuditTarget {
   readonly zone: Zone
   readonly day: Day
-  readonly sinks: readonly AuditedSink[]
+  /** Names. */
+  readonly sinks: readonly string[]
 }
 
-interface AuditDeps extends ReadDeps {
+export interface DayDeps extends ReadDeps, PartsDeps {
   readonly store: Store
   readonly policy: Policy
-  /** Whether a running process ships from this store: then it is about to ship what has just happened. */
-  isShipping(): Promise<boolean>
   /** Gets the figures of both sides that a stream's last comparison was made of. */
   readonly compared?: (stream: Stream, sides: ComparedSides) => void
 }
 
 /** What the API lists, and what the ledger has, by minute. */
 export interface ComparedSides {
-  readonly listing: DayListing
+  readonly listing: FoundEvents
   /** When the last page was read, by the API's clock. */
   readonly listedAtMs: number
   readonly ledger: readonly MinuteCount[]
   readonly differs: boolean
 }
 
-/** How each sink's ledger compares with what the API lists of the day. */
-export interface DayAudit {
-  readonly streams: readonly StreamAudit[]
-  readonly listing: DayListing
-}
-
 interface Subject {
-  readonly sink: AuditedSink
   readonly stream: Stream
   readonly before: readonly MinuteCount[]
   readonly events: MissingEvents
 }
 
 const mostRestarts = 3
-const minutesAtOnce = 60
 const lookAgainMs = 1_000
 const longestWaitMs = 90_000
 
@@ -70,57 +56,57 @@ const longestWaitMs = 90_000
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
  * compare: the API does not answer, the day cannot be read, the store is unavailable.
  */
-export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSignal): Promise<DayAudit> {
-  const { zone, day, sinks } = job
+export async function auditDay(
+  { zone, day, sinks }: AuditTarget,
+  deps: DayDeps,
+  signal: AbortSignal,
+): Promise<{ readonly streams: readonly StreamAudit[]; readonly listing: FoundEvents }> {
+  const { ledger } = deps.store
   const subjects: Subject[] = []
   for (const sink of sinks) {
-    const stream = { zone: zone.id, day, sink: sink.name }
-    const before = await deps.store.ledger.minutes(stream)
-    subjects.push({ sink, stream, before, events: createMissingEvents(deps.store, stream) })
+    const stream = { zone: zone.id, day, sink }
+    subjects.push({
+      stream,
+      before: await ledger.minutes(stream),
+      events: new MissingEvents(ledger, stream),
+    })
   }
-  const listing = await listDay(job, subjects, deps, signal)
-  const listedAtMs = deps.apiClock.now(zone.account)
-  const reports: StreamAudit[] = []
-  for (const subject of subjects)
-    reports.push(await judge(subject, { zone, listing, listedAtMs }, deps, signal))
-  return { streams: reports, listing }
-}
-
-async function listDay(
-  { zone, day }: AuditJob,
-  subjects: readonly Subject[],
-  deps: AuditDeps,
-  signal: AbortSignal,
-): Promise<DayListing> {
-  const listing = new DayListing()
-  for (let restarts = 0; ; restarts++) {
+  const listing = new FoundEvents()
+  for (let restarts = 0, isRead = false; !isRead; restarts++) {
     try {
       for await (const { events } of readDay({ zone, day }, deps, signal)) {
         for (const event of events) listing.add(event)
         for (const subject of subjects) await subject.events.note(events)
       }
-      return listing
+      isRead = true
     } catch (error) {
       // Events that were listed before the restart stay in the listing.
       if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
     }
   }
+  const listedAtMs = deps.apiClock.now(zone.account)
+  const streams: StreamAudit[] = []
+  for (const subject of subjects)
+    streams.push(await judge(subject, { zone, listing, listedAtMs }, deps, signal))
+  return { streams, listing }
 }
 
 /** Compares again while a running process is about to ship events that have only just appeared. */
 async function judge(
-  subject: Subject,
-  { zone, ...listed }: { readonly zone: Zone; readonly listing: DayListing; readonly listedAtMs: number },
-  deps: AuditDeps,
+  { stream, before, events }: Subject,
+  { zone, ...listed }: Pick<ComparedSides, 'listing' | 'listedAtMs'> & { readonly zone: Zone },
+  deps: DayDeps,
   signal: AbortSignal,
 ): Promise<StreamAudit> {
-  const { policy, clock } = deps
+  const { policy, clock, store } = deps
   const untilMs = clock.monotonic() + Math.min(longestWaitMs, policy.everyMs * 2 + 10_000)
   for (;;) {
-    const { after, differences } = await compare(subject, listed.listing, deps.store)
-    const checkpoint = await deps.store.ledger.read(subject.stream)
-    const dueUntilMs = await dueUntilOf(subject.stream, checkpoint, deps, zone)
-    const missing = subject.events.reportOf(differences, dueUntilMs)
+    const after = await store.ledger.minutes(stream)
+    const load = (minutes: readonly number[]) => store.ledger.loadSeen(stream, minutes)
+    const differences = await compareWithLedger(listed.listing, { before, after, load, others: events })
+    const checkpoint = await store.ledger.read(stream)
+    const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, zone)
+    const missing = events.reportOf(differences, dueUntilMs)
     const isFresh =
       missing.due > 0 &&
       dueUntilMs !== Infinity &&
@@ -130,53 +116,32 @@ async function judge(
       await clock.sleep(lookAgainMs, signal)
       continue
     }
-    const parts = await differingParts(subject.sink, subject.stream, deps, signal)
+    const parts = await differingParts(stream, deps, signal)
     let [extra, held] = [0, 0]
-    for (const difference of differences) extra += difference.extra
+    for (const { lacking } of differences) extra += lacking
     for (const { count } of after) held += count
-    deps.compared?.(subject.stream, { ...listed, ledger: after, differs: missing.due + extra > 0 })
+    deps.compared?.(stream, { ...listed, ledger: after, differs: missing.due + extra > 0 })
+    const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
     return {
-      zone: zone.id,
+      ...stream,
       name: zone.name,
-      day: subject.stream.day,
-      sink: subject.stream.sink,
       isEqual: missing.due === 0 && extra === 0 && parts.every(({ problem }) => problem === 'foreign'),
-      listed: listed.listing.events,
+      listed: listed.listing.count,
       ledger: held,
       missing: missing.due,
       extra,
       notYetDue: missing.notYetDue,
-      ...(checkpoint?.caughtUpAtMs !== undefined && {
-        caughtUpAt: new Date(checkpoint.caughtUpAtMs).toISOString(),
-      }),
-      deadLetters: checkpoint?.counters.deadLetters ?? 0,
-      dropped: checkpoint?.counters.dropped ?? 0,
-      filtered: checkpoint?.counters.filtered ?? 0,
-      lost: checkpoint?.counters.lost ?? 0,
-      skipped: checkpoint?.counters.skipped ?? 0,
-      isByCounts: differences.some(({ missingFingerprints }) => missingFingerprints === undefined),
+      deadLetters,
+      dropped,
+      filtered,
+      lost,
+      skipped,
+      isByCounts: differences.some((each) => each.events === undefined),
       minutes: missing.minutes,
       missingEvents: missing.events,
       parts,
     }
   }
-}
-
-async function compare(
-  { stream, before, events }: Subject,
-  listing: DayListing,
-  store: Store,
-): Promise<{ after: readonly MinuteCount[]; differences: MinuteDifference[] }> {
-  const after = await store.ledger.minutes(stream)
-  const ledger = { before, after }
-  const minutes = differingMinutes(listing, ledger)
-  const differences: MinuteDifference[] = []
-  for (let from = 0; from < minutes.length; from += minutesAtOnce) {
-    const some = minutes.slice(from, from + minutesAtOnce)
-    const seen = await store.ledger.loadSeen(stream, some)
-    differences.push(...compareMinutes(some, listing, ledger, seen, events.others))
-  }
-  return { after, differences }
 }
 
 /**
@@ -186,7 +151,7 @@ async function compare(
 async function dueUntilOf(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
-  deps: AuditDeps,
+  deps: DayDeps,
   zone: Zone,
 ): Promise<number> {
   const { apiClock, policy, store } = deps
@@ -207,91 +172,76 @@ interface MissingReport {
   readonly events: EventReport[]
 }
 
-/** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
-interface MissingEvents {
-  note(events: readonly Event[]): Promise<void>
-  /** Of the noted events. */
-  readonly others: OtherFingerprints
-  /** `dueUntilMs`: newer events need not be in the ledger yet. */
-  reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport
-}
-
 /** Beyond this number events are counted and not named. */
 const mostNoted = 100_000
 const mostNamed = 1_000
 
-export function createMissingEvents(store: Store, stream: Stream): MissingEvents {
-  const seen = createSeenWindow(store.ledger, stream)
-  const noted = new Map<bigint, EventReport & { readonly timeMs: number | undefined }>()
-  const othersOf = new Map<bigint, bigint[]>()
-  const others = new Set<bigint>()
+/** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
+export class MissingEvents implements OtherFingerprints {
+  readonly #seen: SeenWindow
+  readonly #noted = new Map<bigint, { readonly report: EventReport; readonly timeMs: number | undefined }>()
+  readonly #othersOf = new Map<bigint, bigint[]>()
+  readonly #others = new Set<bigint>()
 
-  function noteOther(event: Event): void {
-    const other = event.otherFingerprint?.()
-    if (other === undefined || others.has(other)) return
-    others.add(other)
-    othersOf.set(event.fingerprint, [...(othersOf.get(event.fingerprint) ?? []), other])
+  constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream) {
+    this.#seen = createSeenWindow(ledger, stream)
   }
 
-  function timeOf(fingerprint: bigint, minute: number): number | undefined {
-    const event = noted.get(fingerprint)
-    if (event !== undefined) return event.timeMs
-    return minute === untimedMinute ? undefined : minute * 60_000
+  async note(events: readonly Event[]): Promise<void> {
+    if (this.#noted.size >= mostNoted) return
+    const sightings = events.map(({ fingerprint, timeMs }) => ({
+      fingerprint,
+      ...(timeMs !== undefined && { timeMs }),
+    }))
+    const unseen = new Set((await this.#seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
+    for (const event of events) {
+      const { fingerprint, id, time, timeMs } = event
+      if (!unseen.has(fingerprint)) continue
+      this.#noted.set(fingerprint, { report: time === undefined ? { id } : { id, time }, timeMs })
+      const other = event.otherFingerprint?.()
+      if (other === undefined || this.#others.has(other)) continue
+      this.#others.add(other)
+      this.#othersOf.set(fingerprint, [...this.of(fingerprint), other])
+    }
   }
 
-  return {
-    async note(events) {
-      if (noted.size >= mostNoted) return
-      const sightings = events.map(({ fingerprint, timeMs }) => ({
-        fingerprint,
-        ...(timeMs !== undefined && { timeMs }),
-      }))
-      const unseen = new Set((await seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
-      for (const event of events) {
-        const { fingerprint, id, time, timeMs } = event
-        if (!unseen.has(fingerprint)) continue
-        noted.set(fingerprint, { id, ...(time !== undefined && { time }), timeMs })
-        noteOther(event)
+  of(fingerprint: bigint): readonly bigint[] {
+    return this.#othersOf.get(fingerprint) ?? []
+  }
+
+  has(fingerprint: bigint): boolean {
+    return this.#others.has(fingerprint)
+  }
+
+  /** `dueUntilMs`: newer events need not be in the ledger yet. */
+  reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport {
+    const minutes: MinuteReport[] = []
+    const events: EventReport[] = []
+    let [due, notYetDue, oldestMs] = [0, 0, Infinity]
+    for (const { minute, found, ledger, unknown, lacking, events: known } of differences) {
+      const dueOnes = (known?.unknown ?? []).filter((each) => this.#timeOf(each, minute) <= dueUntilMs)
+      const early = (known?.unknown.length ?? 0) - dueOnes.length
+      for (const fingerprint of dueOnes) {
+        oldestMs = Math.min(oldestMs, this.#timeOf(fingerprint, minute))
+        const event = this.#noted.get(fingerprint)
+        if (event !== undefined && events.length < mostNamed) events.push(event.report)
       }
-    },
-    others: {
-      of: (fingerprint) => othersOf.get(fingerprint) ?? [],
-      has: (fingerprint) => others.has(fingerprint),
-    },
-    reportOf(differences, dueUntilMs) {
-      const minutes: MinuteReport[] = []
-      const events: EventReport[] = []
-      let [due, notYetDue, oldestMs] = [0, 0, Infinity]
-      for (const { minute, missing, missingFingerprints = [], ...counts } of differences) {
-        const isDue = (each: bigint) => (timeOf(each, minute) ?? -Infinity) <= dueUntilMs
-        const dueOnes = missingFingerprints.filter(isDue)
-        const early = missingFingerprints.length - dueOnes.length
-        for (const fingerprint of dueOnes) {
-          oldestMs = Math.min(oldestMs, timeOf(fingerprint, minute) ?? -Infinity)
-          const event = noted.get(fingerprint)
-          if (event !== undefined && events.length < mostNamed) events.push(nameOf(event))
-        }
-        // Where only counts remain, the missing events are unknown.
-        if (missing > missingFingerprints.length) oldestMs = -Infinity
-        due += missing - early
-        notYetDue += early
-        const { listed, ledger, extra } = counts
-        minutes.push({
-          minute: minuteText(minute),
-          listed,
-          ledger,
-          missing: missing - early,
-          extra,
-          notYetDue: early,
-        })
-      }
-      return { due, notYetDue, oldestMs, minutes, events }
-    },
+      // Where only counts remain, the missing events are unknown.
+      if (known === undefined && unknown > 0) oldestMs = -Infinity
+      const missing = unknown - early
+      due += missing
+      notYetDue += early
+      minutes.push({ minute: minuteText(minute), found, ledger, missing, extra: lacking, notYetDue: early })
+    }
+    return { due, notYetDue, oldestMs, minutes, events }
   }
-}
 
-function nameOf({ id, time }: EventReport): EventReport {
-  return time === undefined ? { id } : { id, time }
+  /** -Infinity for an event without a time. */
+  #timeOf(fingerprint: bigint, minute: number): number {
+    const event = this.#noted.get(fingerprint)
+    if (event !== undefined) return event.timeMs ?? -Infinity
+    return minute === untimedMinute ? -Infinity : minute * 60_000
+  }
 }
 
 /** Whether a running process is to read this stream although it has no checkpoint yet. */

@@ -1,26 +1,47 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
-import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
+import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import {
   foreignLinesOf,
+  minuteText,
+  type FileAudit,
+  type ForeignLines,
+  type LineProblem,
+  type LineReport,
   type PartEnd,
   type PartReport,
-  type FileAudit,
-  type FileMinute,
-  type ForeignLines,
 } from '../../domain/audit-report.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
-import { seenAs } from '../../pump/seen-window.ts'
-import { proves } from './compare-ledger.ts'
-import { DoubtfulMinute, ProblemTally, MinuteTally } from './line-tally.ts'
+import { seenAs, type Sighting } from '../../pump/seen-window.ts'
+import { compareWithLedger, FoundEvents, type MinuteDifference } from './compare.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 
-interface AuditFilesDeps extends PartsDeps {
+/** Lines of a part in order; a line that no format can read has no identity. */
+export interface PartLines {
+  readonly part: string
+  /** Number of the first of them, from 1. */
+  readonly from: number
+  readonly identities: readonly (Identity | undefined)[]
+}
+
+/** The parts of a file sink. */
+export interface SinkFiles {
+  /** Those that differ from their committed lengths. */
+  compareParts(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
+  /** What they hold up to these committed lengths. */
+  readLines(stream: Stream, committed: readonly CommittedPart[]): AsyncIterable<PartLines | PartEnd>
+}
+
+export interface PartsDeps {
   readonly store: Store
   readonly clock: Clock
+  /** Whether a running process ships from this store: then it is about to ship what has just happened. */
+  isShipping(): Promise<boolean>
+  /** The parts of file sinks, by name. */
+  readonly files: ReadonlyMap<string, SinkFiles>
 }
 
 /** What a repair needs in addition to the report. */
@@ -28,82 +49,67 @@ export interface FilesLooked {
   readonly report: FileAudit
   /** The checkpoint that the files were compared with. */
   readonly checkpoint: Checkpoint
-  /** Fingerprints by minute of events without a line, and of lines without an event; at most a million of each. */
-  readonly absent: ReadonlyMap<number, readonly bigint[]>
-  readonly strange: ReadonlyMap<number, readonly bigint[]>
+  /** Events without a line, and lines without an event. */
+  readonly lost: readonly Sighting[]
+  readonly unknown: readonly Sighting[]
   readonly ends: ReadonlyMap<string, PartEnd>
 }
 
-/** A sink whose parts can be read. */
-export type ReadableSink = AuditedSink & Required<Pick<AuditedSink, 'readLines'>>
-
-/** How many fingerprints are in memory at once, two times. */
-const eventsAtOnce = 1_000_000
-const minutesAtOnce = 60
-const mostTries = 100
-const pauseMs = 100
-
-interface Snapshot {
-  readonly checkpoint: Checkpoint
-  readonly ledger: readonly MinuteCount[]
-  readonly deadLetters: readonly Identity[]
-}
-
 /**
- * Reads the parts of one stream up to their committed lengths and compares every line with the ledger. First compares
- * all minutes by count and hash, which takes no memory; then the lines of minutes that differ, one by one. Throws a
- * Failure when it could not compare.
+ * Reads the parts of one stream up to their committed lengths and compares every line with the ledger, without a fence.
+ * Takes up to 32 MB for each million lines. Throws a Failure when it could not compare.
  */
 export async function auditFiles(
-  { zone, stream, sink }: { readonly zone: Zone; readonly stream: Stream; readonly sink: ReadableSink },
-  deps: AuditFilesDeps,
+  { zone, stream, files }: { readonly zone: Zone; readonly stream: Stream; readonly files: SinkFiles },
+  deps: PartsDeps,
   signal: AbortSignal,
 ): Promise<FilesLooked> {
-  const snapshot = await readSnapshot(stream, deps, signal)
-  const { checkpoint, ledger, deadLetters } = snapshot
-  const expected = new MinuteTally(ledger)
-  for (const deadLetter of deadLetters) expected.add(deadLetter, -1)
+  const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
+  const read = () => piecesOf(files.readLines(stream, checkpoint.committed), signal)
   const problems = new ProblemTally()
-  const { lines, tally, ends } = await countLines({ stream, sink, snapshot }, problems, signal)
-  const doubtful = expected.differing(tally)
-  const holes = { absent: new Map<number, bigint[]>(), strange: new Map<number, bigint[]>() }
-  const room = { absent: eventsAtOnce, strange: eventsAtOnce }
-  const minutes: FileMinute[] = []
-  let isByCounts = false
-  for (const some of rounds(doubtful, expected, tally)) {
-    const looked = await loadMinutes(some, stream, snapshot, deps)
-    await lookAtLines({ stream, sink, snapshot }, looked, problems, signal)
-    for (const [minute, each] of looked) {
-      const report = each.report(minute, expected.at(minute))
-      if (report.missing + report.extra > 0) minutes.push(report)
-      isByCounts ||= each.isByCounts
-      for (const kind of ['absent', 'strange'] as const) {
-        const some = [...each[kind]()].slice(0, room[kind])
-        room[kind] -= some.length
-        if (some.length > 0) holes[kind].set(minute, some)
+  const found = new FoundEvents()
+  const ends = new Map<string, PartEnd>()
+  let lines = 0
+  for await (const piece of read()) {
+    const { part } = piece
+    if ('identities' in piece) {
+      lines += piece.identities.length
+      for (const [index, identity] of piece.identities.entries()) {
+        const line = { part, line: piece.from + index, ...identity }
+        if (identity === undefined) problems.add({ ...line, problem: 'unreadable' })
+        else if (!found.add(seenAs(identity))) problems.add({ ...line, problem: 'doubled' })
       }
+      continue
     }
+    ends.set(part, piece)
+    const line = piece.wholeLines + 1
+    if (piece.damage !== undefined) problems.add({ part, line, problem: 'damaged', why: piece.damage })
+    else if (piece.isTorn) problems.add({ part, line, problem: 'torn' })
   }
-  const parts = await differingParts(sink, stream, deps, signal)
-  const foreign = await foreignLines({ stream, sink }, parts, signal)
+  const differences = await compareWithLedger(found, {
+    before: ledger,
+    after: ledger,
+    load: (minutes) => deps.store.ledger.loadSeen(stream, minutes),
+    waiting: deadLetters.map(seenAs),
+  })
+  const unknown = sightingsOf(differences, 'unknown')
+  if (unknown.length > 0) await nameLines(read(), unknown, problems)
+  const parts = await differingParts(stream, deps, signal)
+  const foreign = await foreignLines(stream, files, parts, signal)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
   const elsewhere = linesElsewhere(checkpoint, parts)
   let [absent, extra, held] = [0, 0, 0]
-  for (const { missing, extra: more } of minutes) [absent, extra] = [absent + missing, extra + more]
+  for (const each of differences) [absent, extra] = [absent + each.lacking, extra + each.unknown]
   for (const { count } of ledger) held += count
   // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones.
   const missing = Math.max(0, absent - dropped - filtered - elsewhere)
-  const isSound =
-    missing + extra + problems.total + foreignLinesOf({ foreign }) === 0 &&
-    parts.every(({ problem }) => problem === 'foreign')
+  const bad = missing + extra + problems.total + foreignLinesOf({ foreign })
   return {
     checkpoint,
     report: {
-      zone: zone.id,
+      ...stream,
       name: zone.name,
-      day: stream.day,
-      sink: stream.sink,
-      isEqual: isSound,
+      isEqual: bad === 0 && parts.every(({ problem }) => problem === 'foreign'),
       lines,
       ledger: held,
       deadLetters: deadLetters.length,
@@ -111,14 +117,52 @@ export async function auditFiles(
       filtered,
       missing,
       problems: problems.counts,
-      isByCounts,
-      minutes: missing + extra === 0 ? [] : minutes,
+      isByCounts: differences.some(({ events }) => events === undefined),
+      minutes: missing + extra === 0 ? [] : differences.map(minuteReport),
       badLines: problems.named(),
       parts,
       foreign,
     },
-    ...(missing === 0 || elsewhere > 0 ? { ...holes, absent: new Map() } : holes),
+    lost: missing === 0 || elsewhere > 0 ? [] : sightingsOf(differences, 'lacking'),
+    unknown,
     ends,
+  }
+}
+
+async function* piecesOf(
+  pieces: AsyncIterable<PartLines | PartEnd>,
+  signal: AbortSignal,
+): AsyncGenerator<PartLines | PartEnd> {
+  for await (const piece of pieces) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    yield piece
+  }
+}
+
+function minuteReport({ minute, found, ledger, lacking, unknown }: MinuteDifference) {
+  return { minute: minuteText(minute), found, ledger, missing: lacking, extra: unknown }
+}
+
+function sightingsOf(differences: readonly MinuteDifference[], of: 'unknown' | 'lacking'): Sighting[] {
+  return differences.flatMap(({ minute, events }) => {
+    const time = minute === untimedMinute ? {} : { timeMs: minute * 60_000 }
+    return (events?.[of] ?? []).map((fingerprint) => ({ fingerprint, ...time }))
+  })
+}
+
+/** Finds the lines of events that the ledger does not have. */
+async function nameLines(
+  pieces: AsyncIterable<PartLines | PartEnd>,
+  unknown: readonly Sighting[],
+  problems: ProblemTally,
+): Promise<void> {
+  const wanted = new Set(unknown.map(({ fingerprint }) => fingerprint))
+  for await (const piece of pieces) {
+    if (!('identities' in piece)) continue
+    for (const [index, identity] of piece.identities.entries())
+      // Each once: a second line of the event is a doubled one.
+      if (identity !== undefined && wanted.delete(seenAs(identity).fingerprint))
+        problems.add({ part: piece.part, line: piece.from + index, problem: 'unknown', ...identity })
   }
 }
 
@@ -129,12 +173,15 @@ function linesElsewhere({ committed }: Checkpoint, parts: FileAudit['parts']): n
   return lines
 }
 
+const mostTries = 100
+const pauseMs = 100
+
 /** Committed lengths, ledger and dead letters of one commit, without a fence. */
 async function readSnapshot(
   stream: Stream,
-  { store, clock }: AuditFilesDeps,
+  { store, clock }: PartsDeps,
   signal: AbortSignal,
-): Promise<Snapshot> {
+): Promise<{ checkpoint: Checkpoint; ledger: readonly MinuteCount[]; deadLetters: readonly Identity[] }> {
   for (let tries = 0; tries < mostTries; tries++) {
     const checkpoint = await store.ledger.read(stream)
     if (checkpoint === undefined) {
@@ -150,42 +197,10 @@ async function readSnapshot(
   throw new Failure('retry', 'held', `${streamKey(stream)} is being written all the time; try again later`)
 }
 
-interface Subject {
-  readonly stream: Stream
-  readonly sink: ReadableSink
-  readonly snapshot: Snapshot
-}
-
-async function countLines(
-  { stream, sink, snapshot }: Subject,
-  problems: ProblemTally,
-  signal: AbortSignal,
-): Promise<{ lines: number; tally: MinuteTally; ends: Map<string, PartEnd> }> {
-  const tally = new MinuteTally()
-  const ends = new Map<string, PartEnd>()
-  let lines = 0
-  for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
-    if (signal.aborted) throw cancelled(signal.reason)
-    const { part } = piece
-    if ('identities' in piece) {
-      lines += piece.identities.length
-      for (const [index, identity] of piece.identities.entries()) {
-        if (identity === undefined) problems.add({ part, line: piece.from + index, problem: 'unreadable' })
-        else tally.add(identity)
-      }
-      continue
-    }
-    ends.set(part, piece)
-    const line = piece.wholeLines + 1
-    if (piece.damage !== undefined) problems.add({ part, line, problem: 'damaged', why: piece.damage })
-    else if (piece.isTorn) problems.add({ part, line, problem: 'torn' })
-  }
-  return { lines, tally, ends }
-}
-
 /** Counts the lines of parts that are not the sink's own, by the reason. One with a committed length was counted before. */
 async function foreignLines(
-  { stream, sink }: Omit<Subject, 'snapshot'>,
+  stream: Stream,
+  files: SinkFiles,
   parts: FileAudit['parts'],
   signal: AbortSignal,
 ): Promise<ForeignLines[]> {
@@ -194,10 +209,8 @@ async function foreignLines(
     if (problem !== 'foreign' || expectedBytes !== undefined) continue
     const whole = { writer: '', part, bytes: Infinity, lines: Infinity }
     let lines = 0
-    for await (const piece of sink.readLines(stream, [whole])) {
-      if (signal.aborted) throw cancelled(signal.reason)
+    for await (const piece of piecesOf(files.readLines(stream, [whole]), signal))
       if (!('identities' in piece)) lines += piece.wholeLines + (piece.isTorn ? 1 : 0)
-    }
     if (lines === 0) continue
     const before = found.get(why) ?? { why, parts: 0, lines: 0 }
     found.set(why, { why, parts: before.parts + 1, lines: before.lines + lines })
@@ -205,85 +218,31 @@ async function foreignLines(
   return [...found.values()]
 }
 
-/** Minutes in groups that fit into memory. */
-function* rounds(minutes: readonly number[], expected: MinuteTally, found: MinuteTally): Generator<number[]> {
-  let some: number[] = []
-  let events = 0
-  for (const minute of minutes) {
-    const size = Math.max(expected.at(minute).count, found.at(minute).count)
-    if (some.length > 0 && events + size > eventsAtOnce) {
-      yield some
-      some = []
-      events = 0
-    }
-    some.push(minute)
-    events += size
+const mostNamed = 1_000
+
+/** Counts all bad lines, and keeps the first of them. */
+class ProblemTally {
+  readonly counts: Record<LineProblem, number> = {
+    unreadable: 0,
+    unknown: 0,
+    doubled: 0,
+    torn: 0,
+    damaged: 0,
   }
-  if (some.length > 0) yield some
-}
+  readonly #named: LineReport[] = []
 
-async function loadMinutes(
-  minutes: readonly number[],
-  stream: Stream,
-  { ledger, deadLetters }: Snapshot,
-  { store }: AuditFilesDeps,
-): Promise<Map<number, DoubtfulMinute>> {
-  const counts = new Map(ledger.map((entry) => [entry.minute, entry]))
-  const waiting = new Set(deadLetters.map((deadLetter) => seenAs(deadLetter).fingerprint))
-  const looked = new Map<number, DoubtfulMinute>()
-  for (let from = 0; from < minutes.length; from += minutesAtOnce) {
-    const some = minutes.slice(from, from + minutesAtOnce)
-    const seen = await store.ledger.loadSeen(stream, some)
-    for (const minute of some) {
-      const entry = counts.get(minute)
-      const all = unpackFingerprints(seen.get(minute) ?? new Uint8Array())
-      // Fingerprints that were added since the snapshot come last.
-      const known = proves(all, entry) ? all.slice(0, entry?.count ?? 0) : undefined
-      looked.set(minute, new DoubtfulMinute(known?.filter((each) => !waiting.has(each))))
-    }
+  add(report: LineReport): void {
+    this.counts[report.problem]++
+    if (this.#named.length < mostNamed) this.#named.push(report)
   }
-  return looked
-}
 
-async function lookAtLines(
-  { stream, sink, snapshot }: Subject,
-  looked: ReadonlyMap<number, DoubtfulMinute>,
-  problems: ProblemTally,
-  signal: AbortSignal,
-): Promise<void> {
-  for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
-    if (signal.aborted) throw cancelled(signal.reason)
-    if (!('identities' in piece)) continue
-    for (const [index, identity] of piece.identities.entries()) {
-      if (identity === undefined) continue
-      const { fingerprint, timeMs } = seenAs(identity)
-      const problem = looked.get(minuteOf(timeMs))?.problem(fingerprint)
-      if (problem !== undefined)
-        problems.add({ part: piece.part, line: piece.from + index, problem, ...identity })
-    }
+  get total(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0)
   }
-}
 
-/** Lines of a part in order; a line that no format can read has no identity. */
-export interface PartLines {
-  readonly part: string
-  readonly from: number
-  readonly identities: readonly (Identity | undefined)[]
-}
-
-export interface AuditedSink {
-  readonly name: string
-  /** Parts of a sink that keeps committed lengths. Absent for others. */
-  compareParts?(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
-  /** What its parts hold up to these committed lengths. Absent for other sinks. */
-  readLines?(stream: Stream, committed: readonly CommittedPart[]): AsyncIterable<PartLines | PartEnd>
-}
-
-interface PartsDeps {
-  readonly store: Pick<Store, 'ledger'>
-  readonly clock: Clock
-  /** Whether a running process ships from this store: then it is about to ship what has just happened. */
-  isShipping(): Promise<boolean>
+  named(): LineReport[] {
+    return this.#named.toSorted((a, b) => (a.part === b.part ? a.line - b.line : a.part < b.part ? -1 : 1))
+  }
 }
 
 const partLooks = 5
@@ -291,14 +250,14 @@ const partPauseMs = 300
 
 /** Looks several times: a delivery in progress lengthens a part before its new length is committed. */
 export async function differingParts(
-  sink: AuditedSink,
   stream: Stream,
-  { store, clock, isShipping }: PartsDeps,
+  { store, clock, isShipping, files }: PartsDeps,
   signal: AbortSignal,
 ): Promise<readonly PartReport[]> {
-  if (sink.compareParts === undefined) return []
+  const own = files.get(stream.sink)
+  if (own === undefined) return []
   for (let looks = 1; ; looks++) {
-    const parts = await sink.compareParts(stream, await store.ledger.read(stream))
+    const parts = await own.compareParts(stream, await store.ledger.read(stream))
     if (parts.every(({ problem }) => problem === 'foreign')) return parts
     if (looks < partLooks) {
       await clock.sleep(partPauseMs, signal)

@@ -1,138 +1,185 @@
-import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
+import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import type { FilesLooked } from './audit-files.ts'
-import type { DayAudit } from './audit-day.ts'
+import { auditFiles, type FilesLooked } from './audit-files.ts'
+import { auditDay, type AuditTarget, type DayDeps } from './audit-day.ts'
 import { isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
-import type { DayListing } from './compare-ledger.ts'
-import type { FilesRepair, FilesRepaired } from '../unsee.ts'
+import type { FoundEvents } from './compare.ts'
+import { unseeLost } from '../unsee.ts'
 import type { Day } from '../../domain/day.ts'
+import type { Gap } from '../../domain/gap.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Store } from '../../ports/store.ts'
 import { fewAtOnce } from '../../domain/promises.ts'
+import type { PumpDeps } from '../../pump/session.ts'
 import { Accounts } from '../read/check.ts'
+import { serveRequest } from '../serve-request.ts'
 
-export interface LookDeps {
-  /** Throws a Failure when it could not compare. */
-  audit(target: AuditTarget): Promise<DayAudit>
-  /** Compares the lines of files, where that is requested. */
-  readonly files?: FilesDeps
+export interface AuditDeps extends DayDeps {
+  /** Also compares the lines of files. */
+  readonly deep: boolean
   /** Absent: nothing is repaired. */
   readonly repair?: RepairDeps
-}
-
-interface FilesDeps {
-  /** Sinks that keep files. */
-  readonly sinks: ReadonlySet<string>
-  /** Whether the state knows the stream: without a ledger there is nothing to compare lines with. */
-  isKnown(stream: Stream): Promise<boolean>
-  /** Throws a Failure when it could not compare. */
-  audit(stream: Stream, zone: Zone): Promise<FilesLooked>
+  progressed(progress: AuditProgress): void
 }
 
 interface RepairDeps {
-  /** Corrects what the store records about files. Throws Failure. */
-  correct(repair: FilesRepair): Promise<FilesRepaired>
-  /** Ships the events that a stream lacks; returns their number. Throws Failure. */
-  ship(stream: Stream, zone: Zone): Promise<number>
+  readonly pumpDeps: PumpDeps
+  /** Sinks to which nothing may be shipped, with the reason. */
+  readonly held: ReadonlyMap<string, string>
+  /** One pump of one page. */
+  pump(
+    planned: Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>,
+    signal: AbortSignal,
+    mayGoOn: () => boolean,
+  ): Promise<Failure | undefined>
+  /** Random, never used before. */
+  requestId(): string
+  /** Tells a person that a repair begins. */
+  tell(text: string): void
 }
 
-interface Found {
-  readonly streams: readonly StreamAudit[]
-  readonly files: readonly FilesLooked[]
-  /** What the API lists, or why it could not be read: then only files were compared. */
-  readonly listing: DayListing | Failure
+/** Counts of zones' days, and of events that the API listed. */
+export interface AuditProgress {
+  readonly done: number
+  readonly all: number
+  readonly listed: number
 }
 
-/** Compares a zone's day, repairs it where that is requested, and compares it again. Throws only `cancelled`, and bugs. */
-export async function lookAndRepair(target: AuditTarget, deps: LookDeps): Promise<TargetAudit> {
-  const nothing = { target, streams: [], files: [], unrepaired: [] }
-  let gains: Gain[] = []
-  try {
-    const found = await look(target, deps)
-    if (deps.repair !== undefined) gains = await repairAll(found, target, deps.repair)
-    // Also after a failed repair: it may have shipped some events.
-    const last = gains.length === 0 ? found : await look(target, deps)
-    const gainOf = ({ sink }: { readonly sink: string }) => gains.find((gain) => gain.sink === sink)
-    return {
-      target,
-      streams: last.streams.map((stream) => ({ ...stream, ...gainOf(stream)?.stream })),
-      files: last.files.map(({ report }) => ({ ...report, ...gainOf(report)?.file })),
-      unrepaired: unrepaired(gains),
+/** What there is to tell of one zone, day and sink. One without a result and a failure was not reached before a stop. */
+export interface Finding {
+  readonly zone: Zone
+  readonly day: Day
+  readonly sink: string
+  /** Comparison with the API; absent also where the API no longer lists the day and only files were compared. */
+  readonly stream?: StreamAudit
+  readonly file?: FileAudit
+  /** Why it could not be compared, or not compared again after a repair. */
+  readonly failure?: Failure
+  /** Why its repair failed. */
+  readonly unrepaired?: string
+  readonly gap?: Gap
+}
+
+export interface AuditChoice {
+  readonly zones: readonly Zone[]
+  /** Names. */
+  readonly sinks: readonly string[]
+  readonly days: readonly Day[]
+  /** False: a day before the first one of a route was never to be shipped there, and is left out. */
+  readonly areDaysNamed: boolean
+}
+
+/** Zones' days that are read at once. Files are read by the CPU of this process, so more would not be faster. */
+const atOnce = { usual: 4, deep: 2 }
+
+/**
+ * Compares a few days at once, by zone, then day; one that cannot be compared does not stop the others. Repairs what
+ * differs where that is requested, and compares it again. Answers all gaps too. Throws the Failures of a store, and bugs; a stop ends it early.
+ */
+export async function auditDays(
+  choice: AuditChoice,
+  deps: AuditDeps,
+  signal: AbortSignal,
+): Promise<{ readonly findings: readonly Finding[]; readonly gaps: readonly Gap[] }> {
+  const targets = await targetsOf(choice, deps.store)
+  const gaps = await deps.store.catalogue.gaps()
+  const found = new Map<AuditTarget, readonly Finding[]>()
+  const accounts = new Accounts()
+  const budget = new DetailBudget()
+  let listed = 0
+  await fewAtOnce(targets, deps.deep ? atOnce.deep : atOnce.usual, async (target) => {
+    const { account } = target.zone
+    const failure = accounts.failureOf(account)
+    try {
+      const own =
+        failure === undefined ? await auditTarget(target, deps, signal) : eachOf(target, { failure })
+      if (failure === undefined) accounts.note(account, own[0]?.failure)
+      found.set(
+        target,
+        own.map((finding) => budget.shorten(finding)),
+      )
+      listed += own[0]?.stream?.listed ?? 0
+      deps.progressed({ done: found.size, all: targets.length, listed })
+      return true
+    } catch (error) {
+      if (!isFailure(error, 'cancelled')) throw error
+      return false
     }
-  } catch (error) {
-    return { ...nothing, unrepaired: unrepaired(gains), failure: failureOf(error) }
-  }
+  })
+  const findings = targets
+    .flatMap((target) => found.get(target) ?? eachOf(target, {}))
+    .map((finding) => {
+      const { zone, day, sink } = finding
+      const gap = gaps.find((each) => each.zone === zone.id && each.day === day && each.sink === sink)
+      return gap === undefined ? finding : { ...finding, gap }
+    })
+  return { findings, gaps }
 }
 
-function unrepaired(gains: readonly Gain[]): TargetAudit['unrepaired'] {
-  return gains.flatMap(({ sink, error }) => (error === undefined ? [] : [{ sink, why: error }]))
+function eachOf({ zone, day, sinks }: AuditTarget, rest: Pick<Finding, 'failure'>): Finding[] {
+  return sinks.map((sink) => ({ zone, day, sink, ...rest }))
 }
 
-async function look(target: AuditTarget, deps: LookDeps): Promise<Found> {
-  const { zone, day } = target
-  const { files: filesDeps } = deps
-  const files: FilesLooked[] = []
-  for (const sink of target.sinks) {
-    const stream = { zone: zone.id, day, sink }
-    if (filesDeps?.sinks.has(sink) === true && (await filesDeps.isKnown(stream)))
-      files.push(await filesDeps.audit(stream, zone))
-  }
-  try {
-    return { ...(await deps.audit(target)), files }
-  } catch (error) {
-    // Files of a day that the API no longer lists can still be compared with the ledger.
-    if (files.length === 0 || !isFailure(error, 'window_closed')) throw error
-    return { streams: [], files, listing: error }
-  }
+/** What there is to compare. */
+async function targetsOf(
+  { zones, sinks, days, areDaysNamed }: AuditChoice,
+  store: Pick<Store, 'catalogue' | 'ledger'>,
+): Promise<AuditTarget[]> {
+  const routes = areDaysNamed ? [] : await store.catalogue.routes()
+  const firstDays = new Map(routes.map(({ zone, sink, firstDay }) => [`${zone} ${sink}`, firstDay]))
+  const targets: AuditTarget[] = []
+  for (const zone of zones)
+    for (const day of days) {
+      const chosen: string[] = []
+      for (const sink of sinks) {
+        const isDue = day >= (firstDays.get(`${zone.id} ${sink}`) ?? day)
+        // A backfill may have shipped an earlier day.
+        if (isDue || (await store.ledger.read({ zone: zone.id, day, sink })) !== undefined) chosen.push(sink)
+      }
+      if (chosen.length > 0) targets.push({ zone, day, sinks: chosen })
+    }
+  return targets
 }
 
 /** What a repair did to one sink, for its reports, and the error that ended it. */
-interface Gain {
-  readonly sink: string
-  readonly stream?: Pick<StreamAudit, 'repaired'>
-  readonly file?: Pick<FileAudit, 'restored' | 'kept'>
+interface Repaired extends Pick<StreamAudit, 'repaired'>, Pick<FileAudit, 'restored' | 'kept'> {
   readonly error?: string
 }
 
-async function repairAll(found: Found, { zone, day, sinks }: AuditTarget, deps: RepairDeps): Promise<Gain[]> {
-  const gains: Gain[] = []
-  for (const sink of sinks) {
-    const stream = { zone: zone.id, day, sink }
-    const looked = found.files.find(({ report }) => report.sink === sink && isRepairable(report))
-    const isMissing = found.streams.some((each) => each.sink === sink && !each.isEqual)
-    if (looked === undefined && !isMissing) continue
-    gains.push({ sink, ...(await repairOne({ stream, zone, looked, isMissing }, found.listing, deps)) })
+/** Throws only `cancelled`, and bugs. */
+async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSignal): Promise<Finding[]> {
+  const { zone, day, sinks } = target
+  const repairs = new Map<string, Repaired>()
+  const unrepairedOf = (sink: string) => {
+    const { error } = repairs.get(sink) ?? {}
+    return error === undefined ? {} : { unrepaired: error }
   }
-  return gains
-}
-
-interface Subject {
-  readonly stream: Stream
-  readonly zone: Zone
-  readonly looked: FilesLooked | undefined
-  readonly isMissing: boolean
-}
-
-/** First corrects what the store records about files, then ships all that is missing by one scan. */
-async function repairOne(
-  { stream, zone, looked, isMissing }: Subject,
-  listing: Found['listing'],
-  deps: RepairDeps,
-): Promise<Omit<Gain, 'sink'>> {
-  if (listing instanceof Error) return { error: listing.message }
-  let gain: Omit<Gain, 'sink'> = {}
   try {
-    const nothing = { unseen: 0, kept: 0 }
-    const files = looked === undefined ? nothing : await deps.correct({ stream, zone, looked, listing })
-    if (looked !== undefined) gain = { file: { restored: 0, kept: files.kept } }
-    // Also where nothing is missing: opening the sink cuts what lies beyond the committed lengths.
-    const shipped = await deps.ship(stream, zone)
-    const restored = Math.min(files.unseen, shipped)
-    return {
-      ...(looked !== undefined && { file: { restored, kept: files.kept } }),
-      ...(isMissing && { stream: { repaired: shipped - restored } }),
+    let looked = await look(target, deps, signal)
+    for (const sink of deps.repair === undefined ? [] : sinks) {
+      const repaired = await repairOne({ zone: zone.id, day, sink }, zone, looked, deps, signal)
+      if (repaired !== undefined) repairs.set(sink, repaired)
     }
+    // Also after a failed repair: it may have shipped some events.
+    if (repairs.size > 0) looked = await look(target, deps, signal)
+    return sinks.flatMap((sink) => {
+      const stream = looked.streams.find((each) => each.sink === sink)
+      const file = looked.files.get(sink)?.report
+      if (stream === undefined && file === undefined) return []
+      const { repaired, restored, kept = 0 } = repairs.get(sink) ?? {}
+      return {
+        zone,
+        day,
+        sink,
+        ...(stream && { stream: repaired === undefined ? stream : { ...stream, repaired } }),
+        ...(file && { file: restored === undefined ? file : { ...file, restored, kept } }),
+        ...unrepairedOf(sink),
+      }
+    })
   } catch (error) {
-    return { ...gain, error: messageOf(failureOf(error)) }
+    const failure = failureOf(error)
+    return eachOf(target, { failure }).map((finding) => ({ ...finding, ...unrepairedOf(finding.sink) }))
   }
 }
 
@@ -142,91 +189,95 @@ function failureOf(error: unknown): Failure {
   return error
 }
 
-/** A zone's day, which is read once and compared for all of these sinks. */
-export interface AuditTarget {
-  readonly zone: Zone
-  readonly day: Day
-  /** Names. */
-  readonly sinks: readonly string[]
-}
-
-export interface TargetAudit {
-  readonly target: AuditTarget
+interface Looked {
+  /** Of all sinks; none where the API no longer lists the day. */
   readonly streams: readonly StreamAudit[]
-  readonly files: readonly FileAudit[]
-  /** Why it could not be compared, or not compared again after a repair. */
-  readonly failure?: Failure
-  /** Sinks whose repair failed, with the reason. */
-  readonly unrepaired: readonly { readonly sink: string; readonly why: string }[]
+  readonly files: ReadonlyMap<string, FilesLooked>
+  /** What the API lists, or why it could not be read: then only files were compared. */
+  readonly listing: FoundEvents | Failure
 }
 
-export interface AuditChoice {
-  readonly zones: readonly Zone[]
-  readonly sinks: readonly string[]
-  readonly days: readonly Day[]
-  /** False: a day before the first one of a route was never to be shipped there, and is left out. */
-  readonly areDaysNamed: boolean
-}
-
-/** What there is to compare, zone by zone. Throws the Failures of a store. */
-export async function auditTargets(
-  { zones, sinks, days, areDaysNamed }: AuditChoice,
-  store: Pick<Store, 'catalogue' | 'ledger'>,
-): Promise<AuditTarget[]> {
-  const routes = areDaysNamed ? [] : await store.catalogue.routes()
-  const firstDays = new Map(routes.map(({ zone, sink, firstDay }) => [`${zone} ${sink}`, firstDay]))
-
-  async function isChosen(stream: Stream): Promise<boolean> {
-    const firstDay = firstDays.get(`${stream.zone} ${stream.sink}`)
-    if (firstDay === undefined || stream.day >= firstDay) return true
-    // A backfill may have shipped it.
-    return (await store.ledger.read(stream)) !== undefined
+async function look(target: AuditTarget, deps: AuditDeps, signal: AbortSignal): Promise<Looked> {
+  const { zone, day, sinks } = target
+  const files = new Map<string, FilesLooked>()
+  for (const sink of deps.deep ? sinks : []) {
+    const stream = { zone: zone.id, day, sink }
+    const own = deps.files.get(sink)
+    // Without a ledger there is nothing to compare lines with.
+    if (own === undefined || (await deps.store.ledger.read(stream)) === undefined) continue
+    files.set(sink, await auditFiles({ zone, stream, files: own }, deps, signal))
   }
-
-  const targets: AuditTarget[] = []
-  for (const zone of zones) {
-    for (const day of days) {
-      const chosen: string[] = []
-      for (const sink of sinks) if (await isChosen({ zone: zone.id, day, sink })) chosen.push(sink)
-      if (chosen.length > 0) targets.push({ zone, day, sinks: chosen })
-    }
+  try {
+    return { ...(await auditDay(target, deps, signal)), files }
+  } catch (error) {
+    // Files of a day that the API no longer lists can still be compared with the ledger.
+    if (files.size === 0 || !isFailure(error, 'window_closed')) throw error
+    return { streams: [], files, listing: error }
   }
-  return targets
 }
 
-interface AuditDaysDeps {
-  /** Throws only `cancelled`, and bugs. */
-  audit(target: AuditTarget): Promise<TargetAudit>
-  /** How many are compared at once. */
-  readonly atOnce: number
-  done(audited: TargetAudit): void
-}
-
-/**
- * Audits a few at once; one that cannot be compared does not stop the others. After `cancelled` it returns, and what
- * was not done by then is not reported.
- */
-export async function auditDays(targets: readonly AuditTarget[], deps: AuditDaysDeps): Promise<void> {
-  const accounts = new Accounts()
-  await fewAtOnce(targets, deps.atOnce, async (target) => {
-    const { account } = target.zone
-    const failure = accounts.failureOf(account)
-    try {
-      const audited =
-        failure === undefined
-          ? await deps.audit(target)
-          : { target, streams: [], files: [], unrepaired: [], failure }
-      if (failure === undefined) accounts.note(account, audited.failure)
-      deps.done(audited)
-      return true
-    } catch (error) {
-      if (!isFailure(error, 'cancelled')) throw error
-      return false
+/** First corrects what the store records about files, then ships all that is missing by one scan. */
+async function repairOne(
+  stream: Stream,
+  zone: Zone,
+  { streams, files, listing }: Looked,
+  deps: AuditDeps,
+  signal: AbortSignal,
+): Promise<Repaired | undefined> {
+  const { pumpDeps, held, tell } = deps.repair!
+  const file = files.get(stream.sink)
+  const looked = file !== undefined && isRepairable(file.report) ? file : undefined
+  const isMissing = streams.some(({ sink, isEqual }) => sink === stream.sink && !isEqual)
+  if (looked === undefined && !isMissing) return undefined
+  if (listing instanceof Error) return { error: listing.message }
+  const why = held.get(stream.sink)
+  if (why !== undefined) return { error: `sink ${stream.sink}: ${why}` }
+  let done: Repaired = {}
+  try {
+    let [unseen, kept] = [0, 0]
+    if (looked !== undefined) {
+      ;({ unseen, kept } = await unseeLost({ stream, zone, looked, listing }, pumpDeps, signal))
+      done = { restored: 0, kept }
     }
-  })
+    tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
+    // Also where nothing is missing: opening the sink cuts what lies beyond the committed lengths.
+    const shipped = await ship(stream, zone, deps, signal)
+    const restored = Math.min(unseen, shipped)
+    return {
+      ...(looked !== undefined && { restored, kept }),
+      ...(isMissing && { repaired: shipped - restored }),
+    }
+  } catch (error) {
+    return { ...done, error: messageOf(failureOf(error)) }
+  }
 }
 
-/** Minutes, events and lines that all reports of one audit name together. */
+/** Ships the events that a stream lacks; returns their number. */
+async function ship(
+  stream: Stream,
+  zone: Zone,
+  { store, clock, apiClock, repair }: AuditDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  const ordering = (await store.ledger.read(stream))?.ordering ?? unknownOrdering
+  const readRequest = { id: repair!.requestId() }
+  const planned = { stream, zone, ordering, priority: 'backfill', readRequest } as const
+  const { outcome, reason, delivered } = await serveRequest(
+    stream,
+    readRequest,
+    {
+      store,
+      clock,
+      now: () => apiClock.now(zone.account),
+      pump: (abort) => repair!.pump(planned, abort, () => false),
+    },
+    signal,
+  )
+  if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
+  return delivered
+}
+
+/** Minutes, events and lines that all findings of one audit name together. */
 const mostDetails = 200_000
 /** So many of each a report names in any case. */
 const least = 20
@@ -242,23 +293,23 @@ export class DetailBudget {
     this.#left = details
   }
 
-  ofStream(stream: StreamAudit): StreamAudit {
-    const minutes = this.#some(stream.minutes)
-    const missingEvents = this.#some(stream.missingEvents)
-    if (minutes === stream.minutes && missingEvents === stream.missingEvents) return stream
-    return { ...stream, minutes, missingEvents, isShortened: true }
+  shorten(finding: Finding): Finding {
+    const { stream, file } = finding
+    return {
+      ...finding,
+      ...(stream && {
+        stream: this.#cut(stream, { minutes: stream.minutes, missingEvents: stream.missingEvents }),
+      }),
+      ...(file && { file: this.#cut(file, { minutes: file.minutes, badLines: file.badLines }) }),
+    }
   }
 
-  ofFile(file: FileAudit): FileAudit {
-    const minutes = this.#some(file.minutes)
-    const badLines = this.#some(file.badLines)
-    if (minutes === file.minutes && badLines === file.badLines) return file
-    return { ...file, minutes, badLines, isShortened: true }
-  }
-
-  #some<Detail>(details: readonly Detail[]): readonly Detail[] {
-    const most = Math.max(least, this.#left)
-    this.#left -= Math.min(details.length, most)
-    return details.length <= most ? details : details.slice(0, most)
+  #cut<Report extends object>(report: Report, lists: Readonly<Record<string, readonly unknown[]>>): Report {
+    const short = Object.entries(lists).flatMap(([name, all]) => {
+      const most = Math.max(least, this.#left)
+      this.#left -= Math.min(all.length, most)
+      return all.length <= most ? [] : [[name, all.slice(0, most)] as const]
+    })
+    return short.length === 0 ? report : { ...report, ...Object.fromEntries(short), isShortened: true }
   }
 }

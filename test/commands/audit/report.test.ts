@@ -22,9 +22,9 @@ test('writes what was compared into one file, and names what is missing', async 
   const html = readFileSync(file, 'utf8')
   const text = html.replaceAll(/<style>.*<\/style>|<[^>]+>/gs, ' ').replaceAll(/\s+/g, ' ')
   for (const part of [
-    '2 events missing, on 1 of 2 days of a zone and sink that were compared.',
+    '2 events missing, on 1 of 2 days of a zone and sink.',
     `made on ${hostname()} by shieldlog ${version} with ${join(workshop.folder, 'shieldlog.yaml')}`,
-    `${yesterday} to ${today}: 1 zone, 1 sink; the API lists 102 events.`,
+    `${yesterday} to ${today}: 1 zone, 2 days, 1 sink: the API lists 102 events; files have 100 lines; 2 missing, 0 extra.`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${yesterday} 52 50 2 0 0 50 2 missing`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${today} 50 50 0 0 0 50 ok`,
     'Minutes that differ minute listed by the API in the ledger missing extra not yet 12:00',
@@ -49,7 +49,7 @@ test('says that newer events are not delivered yet', async () => {
   const file = join(workshop.folder, 'audit.html')
   expect((await workshop.execute('audit', '--day', 'today', '--report', file)).code).toBe(0)
   expect(readFileSync(file, 'utf8')).toContain(
-    `Nothing is missing: what the API lists and the ledger of shieldlog were compared for 2 zones, 1 sink and ${today}, and have the same events up to the last scan. 2 newer events are not delivered yet.`,
+    'Nothing is missing: what the API lists and the ledger of shieldlog have the same events up to the last scan. Not delivered yet: 2 newer events.',
   )
 })
 
@@ -69,31 +69,39 @@ test('refuses before it reads anything where the report could not be written', a
 })
 
 test('says that nothing is missing where a repair failed and another process shipped the events', () => {
-  const target = { zone: { id: 101, name: 'shop', account: 'default' }, day: today, sinks: ['archive'] }
-  const counts = { listed: 2, ledger: 2, missing: 0, extra: 0, notYetDue: 0, isEqual: true }
-  const stream = { zone: 101, name: 'shop', day: today, sink: 'archive', ...counts }
+  const zone = { id: 101, name: 'shop', account: 'default' }
+  const of = { day: today, sink: 'archive' }
   const none = {
+    extra: 0,
+    notYetDue: 0,
     deadLetters: 0,
     dropped: 0,
     filtered: 0,
     lost: 0,
     skipped: 0,
-    isByCounts: false,
-    minutes: [],
-    missingEvents: [],
-    parts: [],
+    missing: 0,
   }
-  const unrepaired = [{ sink: 'archive', why: 'another process holds the stream' }]
-  const audited = [{ target, streams: [{ ...stream, ...none }], files: [], unrepaired }]
-  const audit = { days: [today], targets: [target], audited, gaps: [], details: [] }
-  const { level, headline } = reportOf(
-    audit,
-    { api: 'https://api.example', host: 'siem-1', beganAtMs: 0, endedAtMs: 1 },
-    false,
-  )
+  const lists = { minutes: [], missingEvents: [], parts: [] }
+  const stream = { ...of, zone: 101, name: 'shop', ...none, ...lists, listed: 2, ledger: 2, isEqual: true }
+  const found = {
+    zone,
+    ...of,
+    stream: { ...stream, isByCounts: false },
+    unrepaired: 'another process holds it',
+  }
+  const audit = { days: [today], findings: [found], gaps: [], details: [] }
+  const about = {
+    api: 'https://api.example',
+    host: 'siem-1',
+    version,
+    beganAt: '',
+    endedAt: '',
+    isDeep: false,
+  }
+  const { level, headline } = reportOf(audit, about)
   expect([level, headline]).toEqual([
     'attention',
-    `Nothing is missing: what the API lists and the ledger of shieldlog were compared for 1 zone, 1 sink and ${today}, and have the same events. A repair failed.`,
+    'Nothing is missing: what the API lists and the ledger of shieldlog have the same events. A repair failed.',
   ])
 })
 

@@ -1,51 +1,46 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { minuteOf, packFingerprints } from '../../../src/domain/event/seen.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import type { Store } from '../../../src/ports/store.ts'
-import { auditDay } from '../../../src/maintenance/audit/audit-day.ts'
+import { DetailBudget } from '../../../src/maintenance/audit/audit.ts'
+import { auditDay, type DayDeps } from '../../../src/maintenance/audit/audit-day.ts'
+import { policy } from '../../domain/builders.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 import { day, eventOf, listing, never, zone } from './listing.ts'
 
-const policy = {
-  everyMs: 30_000,
-  readableDays: 3,
-  firstRunDays: 3,
-  overlapMs: 600_000,
-  fullScanMs: 3_600_000,
-  settleAfterMs: [1_800_000],
-}
-
-const job = { zone, day, sinks: [{ name: 'archive' }] }
 const stream = { zone: zone.id, day, sink: 'archive' }
 
-async function storeAt(clock: ReturnType<typeof listing>['clock']): Promise<Store> {
+/** A listing of so many pages, and a stream that has shipped some of its events. */
+async function setUp(pages: number, failures: Readonly<Record<number, Failure>> = {}) {
+  const { deps, clock, requests } = listing(pages, failures)
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1000 })
   onTestFinished(() => store.close())
-  return store
-}
-
-/** Commits events by number, and how far the stream is caught up. */
-async function ship(store: Store, numbers: readonly number[], caughtUpAtMs: number): Promise<void> {
-  const { fence, checkpoint = newCheckpoint(stream, startOf(day), unknownOrdering) } =
-    await store.ledger.take(stream, {
-      id: 'test',
-      schedule: false,
-    })
-  const fingerprints = numbers.map((number) => eventOf(number).fingerprint)
-  const seen = new Map([[minuteOf(eventOf(0).timeMs), packFingerprints(fingerprints)]])
-  const next = { ...checkpoint, commit: checkpoint.commit + 1, caughtUpAtMs }
-  await store.ledger.commit({ fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] })
+  return {
+    clock,
+    store,
+    requests,
+    /** Commits events by number, and how far the stream is caught up. */
+    async ship(numbers: readonly number[], caughtUpAtMs: number): Promise<void> {
+      const { fence, checkpoint = newCheckpoint(stream, startOf(day), unknownOrdering) } =
+        await store.ledger.take(stream, { id: 'test', schedule: false })
+      const fingerprints = numbers.map((number) => eventOf(number).fingerprint)
+      const seen = new Map([[minuteOf(eventOf(0).timeMs), packFingerprints(fingerprints)]])
+      const next = { ...checkpoint, commit: checkpoint.commit + 1, caughtUpAtMs }
+      await store.ledger.commit({ fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] })
+    },
+    async audit(isShipping: DayDeps['isShipping'] = async () => false, more: Partial<DayDeps> = {}) {
+      const own = { ...deps, store, policy, isShipping, files: new Map(), ...more }
+      return (await auditDay({ zone, day, sinks: ['archive'] }, own, never)).streams[0]!
+    },
+  }
 }
 
 test('starts a scan again a few times if its cursor expired', async () => {
   const expired = new Failure('refuse', 'cursor_expired', 'expired')
-  const { deps, clock, requests } = listing(3, { 2: expired, 4: expired })
-  const store = await storeAt(clock)
-  const more = { store, policy, isShipping: async () => false }
-  const [report] = (await auditDay(job, { ...deps, ...more }, never)).streams
+  const { audit, requests } = await setUp(3, { 2: expired, 4: expired })
+  const report = await audit()
   expect(report).toMatchObject({
     listed: 6,
     ledger: 0,
@@ -54,93 +49,90 @@ test('starts a scan again a few times if its cursor expired', async () => {
     isEqual: false,
     isByCounts: false,
   })
-  expect(report!.missingEvents.map(({ id }) => id).sort()).toEqual(
-    [0, 1, 2, 3, 4, 5].map((each) => `event-${each}`),
-  )
+  const ids = [0, 1, 2, 3, 4, 5].map((each) => `event-${each}`)
+  expect(report.missingEvents.map(({ id }) => id).sort()).toEqual(ids)
   expect(requests()).toBe(7)
-  const always = Object.fromEntries([2, 4, 6, 8, 10].map((each) => [each, expired]))
-  const hopeless = auditDay(job, { ...listing(3, always).deps, ...more }, never)
-  await expect(hopeless).rejects.toBe(expired)
+  const always = await setUp(3, Object.fromEntries([2, 4, 6, 8, 10].map((each) => [each, expired])))
+  await expect(always.audit()).rejects.toBe(expired)
 })
 
 test('compares again what a running process is about to ship', async () => {
-  const { deps, clock } = listing(2)
-  const store = await storeAt(clock)
+  const { clock, ship, audit } = await setUp(2)
   const caughtUpAtMs = clock.now() - 60_000
-  await ship(store, [0, 1], caughtUpAtMs)
+  await ship([0, 1], caughtUpAtMs)
   let asked = 0
-  const isShipping = async () => {
+  const report = await audit(async () => {
     // The process ships one more each time that somebody looks.
     asked++
-    await ship(store, [1 + asked], caughtUpAtMs)
+    await ship([1 + asked], caughtUpAtMs)
     return true
-  }
-  const [report] = (await auditDay(job, { ...deps, store, policy, isShipping }, never)).streams
+  })
   expect(report).toMatchObject({ listed: 4, ledger: 4, missing: 0, isEqual: true })
   expect(asked).toBe(2)
 })
 
-test('does not wait for events that a later scan did not find, nor for a process that hangs', async () => {
-  for (const [aheadMs, most] of [
-    [60_000, 0],
-    [-60_000, 90],
-  ] as const) {
-    const { deps, clock } = listing(2)
-    const store = await storeAt(clock)
-    await ship(store, [0, 1, 2], clock.now() + aheadMs)
-    const beganMs = clock.monotonic()
-    let asked = 0
-    const isShipping = async () => ++asked > 0
-    const [report] = (await auditDay(job, { ...deps, store, policy, isShipping }, never)).streams
-    expect(report).toMatchObject({
-      missing: 1,
-      extra: 0,
-      isEqual: false,
-      missingEvents: [{ id: 'event-3' }],
-    })
-    expect(clock.monotonic() - beganMs).toBeLessThanOrEqual(most * 1000)
-    expect(asked > 0).toBe(most > 0)
-  }
+test.each([
+  { aheadMs: 60_000, most: 0, what: 'events that a later scan did not find' },
+  { aheadMs: -60_000, most: 90, what: 'a process that hangs, for longer than 90 s' },
+])('does not wait for $what', async ({ aheadMs, most }) => {
+  const { clock, ship, audit } = await setUp(2)
+  await ship([0, 1, 2], clock.now() + aheadMs)
+  const beganMs = clock.monotonic()
+  let asked = 0
+  const report = await audit(async () => ++asked > 0)
+  expect(report).toMatchObject({ missing: 1, extra: 0, isEqual: false, missingEvents: [{ id: 'event-3' }] })
+  expect(clock.monotonic() - beganMs).toBeLessThanOrEqual(most * 1000)
+  expect(asked > 0).toBe(most > 0)
 })
 
 test('distinguishes not yet delivered from missing by the time of the event', async () => {
-  const { deps, clock } = listing(2)
-  const store = await storeAt(clock)
-  await ship(store, [0], Date.parse(eventOf(1).time!))
-  const [report] = (await auditDay(job, { ...deps, store, policy, isShipping: async () => false }, never))
-    .streams
-  expect(report).toMatchObject({ listed: 4, ledger: 1, missing: 1, notYetDue: 2, extra: 0, isEqual: false })
-  expect(report!.minutes).toEqual([
-    { minute: '2026-11-20T11:55:00.000Z', listed: 4, ledger: 1, missing: 1, notYetDue: 2, extra: 0 },
-  ])
+  const { ship, audit } = await setUp(2)
+  await ship([0], Date.parse(eventOf(1).time!))
+  const counts = { ledger: 1, missing: 1, notYetDue: 2, extra: 0 }
+  expect(await audit()).toMatchObject({
+    ...counts,
+    listed: 4,
+    isEqual: false,
+    minutes: [{ minute: '2026-11-20T11:55:00.000Z', found: 4, ...counts }],
+  })
 })
 
-describe('events that a running process is about to read for the first time', () => {
-  const firstDay = day
-  const route = { zone: zone.id, sink: 'archive', firstDay, plannedAtMs: 0 }
+test('what a running process is about to read for the first time is not delivered yet, without a checkpoint too', async () => {
+  const { store, audit } = await setUp(2)
+  const audited = (isRunning: boolean) => audit(async () => isRunning)
+  // No run has planned this route, so nothing is about to ship it.
+  expect(await audited(true)).toMatchObject({ missing: 4, notYetDue: 0 })
+  await store.catalogue.rememberRoutes([{ zone: zone.id, sink: 'archive', firstDay: day, plannedAtMs: 0 }])
+  expect(await audited(true)).toMatchObject({ missing: 0, notYetDue: 4, isEqual: true })
+  expect(await audited(false)).toMatchObject({ missing: 4, notYetDue: 0, isEqual: false })
+})
 
-  test('are not delivered yet if the stream has no checkpoint', async () => {
-    const { deps, clock } = listing(2)
-    const store = await storeAt(clock)
-    const audited = async (isRunning: boolean) =>
-      (await auditDay(job, { ...deps, store, policy, isShipping: async () => isRunning }, never)).streams[0]
-    // No run has planned this route, so nothing is about to ship it.
-    expect(await audited(true)).toMatchObject({ missing: 4, notYetDue: 0 })
-    await store.catalogue.rememberRoutes([route])
-    expect(await audited(true)).toMatchObject({ missing: 0, notYetDue: 4, isEqual: true })
-    expect(await audited(false)).toMatchObject({ missing: 4, notYetDue: 0, isEqual: false })
-  })
+test('what a running process is about to read of a past day is not delivered yet', async () => {
+  const { clock, ship, audit } = await setUp(2)
+  await ship([0], Date.parse(eventOf(1).time!))
+  const tomorrow = { ...listing(2).deps.apiClock, now: () => clock.now() + 86_400_000 }
+  expect(await audit(async () => true, { apiClock: tomorrow })).toMatchObject({ missing: 1, notYetDue: 2 })
+  expect(await audit(async () => false, { apiClock: tomorrow })).toMatchObject({ missing: 3, notYetDue: 0 })
+})
 
-  test('are not delivered yet on a past day that was not read to its end', async () => {
-    const { deps, clock } = listing(2)
-    const store = await storeAt(clock)
-    await ship(store, [0], Date.parse(eventOf(1).time!))
-    const tomorrow = { ...deps.apiClock, now: () => clock.now() + 86_400_000 }
-    const audited = async (isRunning: boolean) => {
-      const more = { ...deps, apiClock: tomorrow, store, policy, isShipping: async () => isRunning }
-      return (await auditDay(job, more, never)).streams[0]
-    }
-    expect(await audited(true)).toMatchObject({ missing: 1, notYetDue: 2 })
-    expect(await audited(false)).toMatchObject({ missing: 3, notYetDue: 0 })
+test('reports name all minutes and events until the budget is used up, then only the first, with a mark', async () => {
+  const { audit } = await setUp(2)
+  const one = await audit()
+  const budget = new DetailBudget(250)
+  const found = [1, 2, 3].map(() => {
+    const minutes = Array.from({ length: 100 }, () => one.minutes[0]!)
+    const missingEvents = minutes.map((_, index) => ({ id: String(index) }))
+    const { stream: cut } = budget.shorten({
+      zone,
+      day,
+      sink: 'archive',
+      stream: { ...one, minutes, missingEvents },
+    })
+    return [cut!.missing, cut!.isShortened, cut!.minutes.length, cut!.missingEvents.length]
   })
+  expect(found).toEqual([
+    [4, undefined, 100, 100],
+    [4, true, 50, 20],
+    [4, true, 20, 20],
+  ])
 })

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { nextDue } from '../../../src/domain/plan/due.ts'
-import { minuteOf } from '../../../src/domain/event/seen.ts'
 import type { FilesLooked } from '../../../src/maintenance/audit/audit-files.ts'
-import { DayListing } from '../../../src/maintenance/audit/compare-ledger.ts'
+import { FoundEvents } from '../../../src/maintenance/audit/compare.ts'
 import { unseeLost } from '../../../src/maintenance/unsee.ts'
 import { stream } from '../../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
@@ -27,18 +26,14 @@ async function shipped() {
   return stage
 }
 
-async function looked(stage: Stage, absent: readonly number[]): Promise<FilesLooked> {
+async function looked(stage: Stage, lost: readonly number[]): Promise<FilesLooked> {
   const checkpoint = (await stage.read()) as Checkpoint
   const report = { parts: [], ...stream } as unknown as FilesLooked['report']
-  const lost = Map.groupBy(absent, (index) => minuteOf(events[index]!.timeMs))
-  const byMinute = [...lost].map(
-    ([minute, some]) => [minute, some.map((index) => events[index]!.fingerprint)] as const,
-  )
-  return { checkpoint, report, absent: new Map(byMinute), strange: new Map(), ends: new Map() }
+  return { checkpoint, report, lost: lost.map((index) => events[index]!), unknown: [], ends: new Map() }
 }
 
-function listed(some = events): DayListing {
-  const listing = new DayListing()
+function listed(some = events): FoundEvents {
+  const listing = new FoundEvents()
   for (const event of some) listing.add(event)
   return listing
 }
@@ -118,8 +113,7 @@ test('events that the API no longer lists stay in the ledger, since nothing coul
 test('lines that the ledger lacks are added as delivered, and not delivered again', async () => {
   const stage = await shipped()
   const more = eventAt(9)
-  const strange = new Map([[minuteOf(more.timeMs), [more.fingerprint, events[0]!.fingerprint]]])
-  const what = { ...(await looked(stage, [])), strange }
+  const what = { ...(await looked(stage, [])), unknown: [more, events[0]!] }
   // A line that is no event of the API stays unknown.
   expect(await repair(stage, what)).toEqual({ unseen: 0, kept: 0 })
   expect(await repair(stage, what, listed([...events, more]))).toEqual({ unseen: 0, kept: 1 })

@@ -19,7 +19,7 @@ export async function reportView(world: World, routes: readonly Route[]): Promis
     const listed = view.ledger.events + missing - extra
     const minute = (at: string, own: Partial<StreamAudit['minutes'][number]>) => ({
       minute: `${view.day}T${at}:00.000Z`,
-      listed: 12,
+      found: 12,
       ledger: 10,
       missing: 0,
       extra: 0,

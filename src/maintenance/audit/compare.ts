@@ -1,0 +1,148 @@
+import { FingerprintSet, minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
+import type { Sighting } from '../../pump/seen-window.ts'
+
+interface FoundMinute {
+  readonly fingerprints: FingerprintSet
+  /** Fingerprints of ids that events share, of which each was found under its own: the ledger may have one of those. */
+  readonly shared: FingerprintSet
+  /** Sum of the fingerprints modulo 2^64, as in the ledger. */
+  hash: bigint
+}
+
+/** What the API lists of a zone's day, or what files hold of it, by minute of event time, each event once. */
+export class FoundEvents {
+  readonly minutes = new Map<number, FoundMinute>()
+  #count = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** False for an event that was added before. */
+  add(event: Sighting): boolean {
+    const { fingerprint, timeMs, hasOwnId } = event
+    const minute = minuteOf(timeMs)
+    let found = this.minutes.get(minute)
+    if (found === undefined) {
+      found = { fingerprints: new FingerprintSet(), shared: new FingerprintSet(), hash: 0n }
+      this.minutes.set(minute, found)
+    }
+    const shared = hasOwnId === true ? event.otherFingerprint?.() : undefined
+    if (shared !== undefined) found.shared.add(shared)
+    if (!found.fingerprints.add(fingerprint)) return false
+    found.hash = BigInt.asUintN(64, found.hash + fingerprint)
+    this.#count++
+    return true
+  }
+
+  has(minute: number, fingerprint: bigint): boolean {
+    const found = this.minutes.get(minute)
+    return found?.fingerprints.has(fingerprint) === true || found?.shared.has(fingerprint) === true
+  }
+}
+
+/** The other fingerprints of found events that the ledger does not have under the first one. */
+export interface OtherFingerprints {
+  /** Of the event with this fingerprint; several where entries that share an id are not told apart. */
+  of(fingerprint: bigint): readonly bigint[]
+  has(fingerprint: bigint): boolean
+}
+
+export interface LedgerSide {
+  /** The ledger when the reading of the other side began, and when it had ended. */
+  readonly before: readonly MinuteCount[]
+  readonly after: readonly MinuteCount[]
+  /** Packed fingerprints of some minutes, read after `after`. */
+  load(minutes: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>>
+  /** Events of the ledger that were never delivered, so that they cannot be found. */
+  readonly waiting?: readonly Sighting[]
+  readonly others?: OtherFingerprints
+}
+
+/** A minute in which both sides differ. Counts are events. */
+export interface MinuteDifference {
+  readonly minute: number
+  readonly found: number
+  readonly ledger: number
+  /** Found, and not in the ledger. */
+  readonly unknown: number
+  /** In the ledger, and not found. */
+  readonly lacking: number
+  /** Fingerprints of both; undefined where the ledger has dropped its own, and only counts remain. */
+  readonly events?: { readonly unknown: readonly bigint[]; readonly lacking: readonly bigint[] }
+}
+
+const minutesAtOnce = 60
+const noOthers: OtherFingerprints = { of: () => [], has: () => false }
+
+/**
+ * Compares the minutes whose count or hash differ: event by event where fingerprints are stored, else by count and hash.
+ * Events that were committed after `before` are not lacking: the API may have listed them on a page that was already
+ * read. An event is in the ledger under the id that it shares with another one, or under its own: that depends on how
+ * pages were cut.
+ */
+export async function compareWithLedger(found: FoundEvents, ledger: LedgerSide): Promise<MinuteDifference[]> {
+  const { others = noOthers } = ledger
+  const [before, after] = [byMinute(ledger.before), byMinute(ledger.after)]
+  const waiting = Map.groupBy(ledger.waiting ?? [], ({ timeMs }) => minuteOf(timeMs))
+
+  function countsOf(minute: number) {
+    const { fingerprints, hash: foundHash = 0n } = found.minutes.get(minute) ?? {}
+    let { count, hash } = after.get(minute) ?? { count: 0, hash: 0n }
+    for (const { fingerprint } of waiting.get(minute) ?? []) {
+      count--
+      hash = BigInt.asUintN(64, hash - fingerprint)
+    }
+    const counts = { minute, found: fingerprints?.size ?? 0, ledger: count }
+    return { ...counts, isEqual: counts.found === count && foundHash === hash }
+  }
+
+  function compareMinute(minute: number, packed: Uint8Array | undefined): MinuteDifference {
+    const { isEqual: _, ...counts } = countsOf(minute)
+    const seen = unpackFingerprints(packed ?? new Uint8Array())
+    if (!proves(seen, after.get(minute))) return { ...counts, ...byCounts(counts.found, counts.ledger) }
+    const known = new Set(seen)
+    for (const { fingerprint } of waiting.get(minute) ?? []) known.delete(fingerprint)
+    const unknown = [...(found.minutes.get(minute)?.fingerprints ?? [])].filter(
+      (each) => !known.has(each) && !others.of(each).some((other) => known.has(other)),
+    )
+    const isLacking = (each: bigint) => known.has(each) && !found.has(minute, each) && !others.has(each)
+    const early = before.get(minute)
+    const isEarlyKnown = proves(seen, early)
+    const lacking = (isEarlyKnown ? seen.slice(0, early?.count ?? 0) : seen).filter(isLacking)
+    // Where it is not known which events are later ones, all of these count as found.
+    const later = isEarlyKnown ? 0 : seen.length - (early?.count ?? 0)
+    const events = { unknown, lacking }
+    return { ...counts, unknown: unknown.length, lacking: Math.max(0, lacking.length - later), events }
+  }
+
+  const minutes = [...new Set([...found.minutes.keys(), ...after.keys()])]
+    .filter((minute) => !countsOf(minute).isEqual)
+    .sort((left, right) => left - right)
+  const differences: MinuteDifference[] = []
+  for (let from = 0; from < minutes.length; from += minutesAtOnce) {
+    const some = minutes.slice(from, from + minutesAtOnce)
+    const seen = await ledger.load(some)
+    differences.push(...some.map((minute) => compareMinute(minute, seen.get(minute))))
+  }
+  return differences.filter(({ unknown, lacking }) => unknown + lacking > 0)
+}
+
+/** Fingerprints are appended, so those of an earlier ledger come first; its hash shows whether that is the case. */
+function proves(seen: readonly bigint[], ledger: MinuteCount | undefined): boolean {
+  if (ledger === undefined) return true
+  if (seen.length < ledger.count) return false
+  let hash = 0n
+  for (const fingerprint of seen.slice(0, ledger.count)) hash = BigInt.asUintN(64, hash + fingerprint)
+  return hash === ledger.hash
+}
+
+function byCounts(found: number, ledger: number): { unknown: number; lacking: number } {
+  // The same number of events, but different ones: at least one of each kind.
+  if (found === ledger) return { unknown: 1, lacking: 1 }
+  return { unknown: Math.max(0, found - ledger), lacking: Math.max(0, ledger - found) }
+}
+
+function byMinute(ledger: readonly MinuteCount[]): Map<number, MinuteCount> {
+  return new Map(ledger.map((entry) => [entry.minute, entry]))
+}

@@ -1,0 +1,422 @@
+import { appendFileSync, cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import type { FileAudit, StreamAudit } from '../../../src/domain/audit-report.ts'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import type { Commit, Store } from '../../../src/ports/store.ts'
+import { editCheckpoints, openSqliteStore } from '../../setup/stores.ts'
+import { readParts } from '../../sinks/file/read-parts.ts'
+import { accessKey, openWorkshopWithApi } from '../workshop.ts'
+
+const yesterday = shiftDay(dayOf(Date.now()), -1)
+const events = 40
+const none = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
+const ofDay = ['audit', '--zone', '101', '--day', yesterday, '--deep']
+
+type Shop = Awaited<ReturnType<typeof openWorkshopWithApi>>
+
+async function shipped(): Promise<Shop> {
+  const shop = await openWorkshopWithApi({ days: events, pageSize: 10 }, { zones: [101] })
+  expect((await shop.execute('run', '--once')).code).toBe(0)
+  return shop
+}
+
+async function deep(shop: Shop, ...more: string[]) {
+  const ended = await shop.execute(...ofDay, '--json', ...more)
+  const report = JSON.parse(ended.stdout || '{}') as {
+    readonly isEqual: boolean
+    readonly missing: number
+    readonly extra: number
+    readonly streams: readonly StreamAudit[]
+    readonly files: readonly FileAudit[]
+  }
+  return { ...ended, report, file: report.files?.[0] as FileAudit }
+}
+
+const folderOf = ({ folder }: Shop) => join(folder, 'events', 'zone=101', `day=${yesterday}`)
+const pathOf = (shop: Shop) => join(folderOf(shop), readdirSync(folderOf(shop)).sort()[0]!)
+const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
+/** The same length: the store would notice another one. */
+const altered = (line: string) =>
+  line.replace(/"id":"(.)/, (_, first) => `"id":"${first === 'x' ? 'y' : 'x'}`)
+
+function edit(path: string, change: (lines: string[]) => readonly string[]): void {
+  writeFileSync(path, `${change(linesOf(path)).join('\n')}\n`)
+}
+
+/** The shortest line stands at the end instead of the longest; blanks, which JSON does not mind, make up for its length. */
+function repeatedAtEnd(lines: readonly string[]): string[] {
+  const byLength = lines.toSorted((one, other) => one.length - other.length)
+  const [shortest, longest] = [byLength[0]!, byLength.at(-1)!]
+  const blanks = ' '.repeat(longest.length - shortest.length)
+  return [...lines.filter((line) => line !== longest), `${shortest.slice(0, -1)}${blanks}}`]
+}
+
+/** Each event that the API has stands in one line. */
+async function expectWhole({ folder, simulator }: Shop): Promise<void> {
+  const ids: string[] = []
+  for await (const line of readParts(join(folder, 'events'), 101, yesterday))
+    ids.push((JSON.parse(line) as { id: string }).id)
+  const wanted = simulator.entries(101, yesterday).map(({ logId }) => logId)
+  expect(ids.sort()).toEqual(wanted.sort())
+}
+
+const databaseOf = ({ folder }: Shop) => join(folder, 'var', 'shieldlog.db')
+
+async function inStore(
+  shop: Shop,
+  work: (store: Store, checkpoint: Checkpoint) => Promise<void>,
+): Promise<void> {
+  const options = { path: databaseOf(shop), clock: systemClock, deadLetterMaxBytes: 1 }
+  const store = await openSqliteStore(options)
+  const checkpoints = await store.catalogue.checkpoints()
+  await work(
+    store,
+    checkpoints.find(({ stream }) => stream.day === yesterday)!,
+  )
+  await store.close()
+}
+
+/** Commits a change of the ledger's first minute to yesterday's stream. */
+async function commit(
+  shop: Shop,
+  change: (minute: number, packed: ReadonlyMap<number, Uint8Array>) => Partial<Commit>,
+): Promise<number> {
+  let count = 0
+  await inStore(shop, async (store, { stream }) => {
+    const [first] = await store.ledger.minutes(stream)
+    const { fence, checkpoint } = await store.ledger.take(stream, { id: 'test', schedule: true })
+    const basedOn = checkpoint!.commit
+    const next = { ...checkpoint!, commit: basedOn + 1 }
+    const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
+    const own = change(first!.minute, await store.ledger.loadSeen(stream, [first!.minute]))
+    expect(await store.ledger.commit({ fence, basedOn, next, ...nothing, ...own })).toBe('done')
+    await store.ledger.release(stream, fence)
+    count = first!.count
+  })
+  return count
+}
+
+const dropIndex = (shop: Shop) =>
+  inStore(shop, async (store, { stream }) => expect(await store.upkeep.dropIndex(stream)).toBe(true))
+
+/** Changes the committed lengths of yesterday's checkpoint; `lastLine` is the length of the last line. */
+function changeCommitted(shop: Shop, change: (bytes: number, lastLine: number) => number | undefined): void {
+  const last = linesOf(pathOf(shop)).at(-1)!.length + 1
+  editCheckpoints(databaseOf(shop), (body, key) => {
+    if (!key.includes(yesterday)) return body
+    const { committed } = body as { readonly committed: readonly CommittedPart[] }
+    const changed = committed.flatMap((part) => {
+      const bytes = change(part.bytes, last)
+      return bytes === undefined ? [] : [{ ...part, bytes }]
+    })
+    return { ...body, committed: changed }
+  })
+}
+
+test('reports intact files as equal', async () => {
+  const shop = await shipped()
+  const { code, report, file } = await deep(shop)
+  expect([code, report.isEqual]).toEqual([0, true])
+  expect(file).toMatchObject({
+    lines: events,
+    ledger: events,
+    missing: 0,
+    problems: none,
+    minutes: [],
+    parts: [],
+  })
+  expect((await shop.execute(...ofDay)).stdout).toMatch(
+    new RegExp(`^101  ok\n\n.*: the API lists ${events} events; files have ${events} lines; 0 missing`, 'm'),
+  )
+})
+
+/** Harms files or the state, and tells what the audit has to find; the API and the ledger tell the same all the while. */
+interface Case {
+  readonly name: string
+  readonly harm: (path: string, shop: Shop) => void
+  readonly missing: number
+  readonly problems?: Partial<FileAudit['problems']>
+  /** Line numbers of the problems. */
+  readonly lines?: readonly number[]
+  readonly part?: string
+  /** What a repair does not remove: the bad lines. */
+  readonly stays?: boolean
+}
+
+const cases: readonly Case[] = [
+  {
+    name: 'a line whose id was altered',
+    harm: (path) => edit(path, (lines) => lines.with(6, altered(lines[6]!))),
+    missing: 1,
+    problems: { unknown: 1 },
+    lines: [7],
+    stays: true,
+  },
+  {
+    name: 'a line that stands in the place of another',
+    harm: (path) => edit(path, repeatedAtEnd),
+    missing: 1,
+    problems: { doubled: 1 },
+    lines: [40],
+    stays: true,
+  },
+  {
+    name: 'a line that nobody can read',
+    harm: (path) => edit(path, (lines) => lines.with(9, lines[9]!.replaceAll('"', '.'))),
+    missing: 1,
+    problems: { unreadable: 1 },
+    lines: [10],
+    stays: true,
+  },
+  {
+    name: 'a part that lost its end, within a line',
+    harm(path) {
+      const text = readFileSync(path)
+      writeFileSync(path, text.subarray(0, text.length - linesOf(path).at(-1)!.length - 20))
+    },
+    missing: 2,
+    problems: { torn: 1 },
+    lines: [events - 1],
+    part: 'short',
+  },
+  {
+    name: 'a last line that lost its end, and stayed as long',
+    harm: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace(/\n$/, ' ')),
+    missing: 1,
+    problems: { torn: 1 },
+    lines: [events],
+  },
+  {
+    name: 'a part that lost its last lines',
+    harm: (path) => edit(path, (lines) => lines.slice(0, -5)),
+    missing: 5,
+    part: 'short',
+  },
+  { name: 'a part that is gone', harm: (path) => rmSync(path), missing: events, part: 'missing' },
+  {
+    name: 'lines beyond what is committed',
+    harm: (path) => appendFileSync(path, '{"v":1,"id":"more","time":"2026-11-19T00:00:00.000Z"}\n'),
+    missing: 0,
+    part: 'longer',
+  },
+  {
+    name: 'a part of its own writer that the store does not know',
+    harm: (path) => writeFileSync(path.replace('0001-', '0002-'), readFileSync(path)),
+    missing: 0,
+    part: 'unknown',
+  },
+  {
+    name: 'a committed length that was raised',
+    harm: (_, shop) => changeCommitted(shop, (bytes) => bytes + 100),
+    missing: 0,
+    part: 'short',
+  },
+  {
+    name: 'a committed length that was lowered by a line',
+    harm: (_, shop) => changeCommitted(shop, (bytes, lastLine) => bytes - lastLine),
+    missing: 1,
+    part: 'longer',
+  },
+  {
+    name: 'a committed length that ends within a line',
+    harm: (_, shop) => changeCommitted(shop, (bytes, lastLine) => bytes - lastLine + 20),
+    missing: 1,
+    problems: { torn: 1 },
+    lines: [events],
+    part: 'longer',
+  },
+  {
+    name: 'a committed length that is gone',
+    harm: (_, shop) => changeCommitted(shop, () => undefined),
+    missing: events,
+    part: 'unknown',
+  },
+]
+
+test.for(cases)(
+  'finds and repairs $name',
+  async ({ harm, missing, problems = {}, lines = [], part, stays = false }) => {
+    const shop = await shipped()
+    harm(pathOf(shop), shop)
+    const found = await deep(shop)
+    expect(found.code).toBe(1)
+    expect(found.report).toMatchObject({ isEqual: false, missing: 0, extra: 0 })
+    expect(found.file).toMatchObject({ isEqual: false, missing, problems: { ...none, ...problems } })
+    expect(found.file.badLines.map(({ line }) => line)).toEqual(lines)
+    expect(found.file.parts.map(({ problem }) => problem)).toEqual(part === undefined ? [] : [part])
+    expect(found.file.minutes.reduce((sum, minute) => sum + minute.missing, 0)).toBe(missing)
+
+    const repaired = await deep(shop, '--repair')
+    expect(repaired.file).toMatchObject({ missing: 0, restored: missing })
+    expect(repaired.code).toBe(stays ? 1 : 0)
+    expect(repaired.stderr).toContain(`repairing zone 101 on ${yesterday} → archive\n`)
+    if (stays) expect(repaired.file.badLines.map(({ line }) => line)).toEqual(lines)
+    else await expectWhole(shop)
+    // A second repair finds nothing more to write.
+    const again = await deep(shop, '--repair')
+    expect([again.code, again.file.missing, again.file.restored ?? 0]).toEqual([stays ? 1 : 0, 0, 0])
+  },
+)
+
+test('names part, line and event of what differs, and the command that repairs it', async () => {
+  const shop = await shipped()
+  const path = pathOf(shop)
+  const { id } = JSON.parse(linesOf(path)[6]!) as { id: string }
+  edit(path, (lines) => lines.with(6, altered(lines[6]!)))
+  const { stdout } = await shop.execute(...ofDay)
+  for (const part of [
+    `part ${path.slice(folderOf(shop).length + 1)} line 7 is unknown, event [xy]${id.slice(1)} of `,
+    '^101 {2}files differ$',
+    ', files: .* 40 lines, .* 40 events\\. Events without a line: 1 at ..:..\\. Bad lines: 1 unknown\\.$',
+    '^To repair: .* --deep --repair$',
+    // The last line, which is often all that is read, must not say only that nothing is missing.
+    `files have ${events} lines and lack 1; 0 missing`,
+  ])
+    expect(stdout).toMatch(new RegExp(part, 'm'))
+})
+
+test.for([
+  ['gz', gzipSync],
+  ['zst', (bytes: Buffer) => zstdCompressSync(bytes)],
+] as const)('compressed parts (.%s) are read like plain parts', async ([suffix, compress]) => {
+  const shop = await shipped()
+  const path = pathOf(shop)
+  const text = readFileSync(path, 'utf8')
+  rmSync(path)
+  writeFileSync(`${path}.${suffix}`, compress(Buffer.from(text)))
+  expect((await deep(shop)).file).toMatchObject({ isEqual: true, lines: events })
+  const lines = text.split('\n')
+  writeFileSync(`${path}.${suffix}`, compress(Buffer.from(lines.with(4, altered(lines[4]!)).join('\n'))))
+  expect((await deep(shop)).file).toMatchObject({
+    missing: 1,
+    problems: { ...none, unknown: 1 },
+    badLines: [{ line: 5, problem: 'unknown' }],
+  })
+})
+
+test('compressed parts that are damaged are reported with the length that can be read', async () => {
+  const shop = await shipped()
+  const path = pathOf(shop)
+  const packed = gzipSync(readFileSync(path))
+  rmSync(path)
+  packed.fill(0, packed.length - 400, packed.length - 8)
+  writeFileSync(`${path}.gz`, packed)
+  expect(() => gunzipSync(packed)).toThrow()
+  const { code, file } = await deep(shop)
+  expect([code, file.problems.damaged]).toEqual([1, 1])
+  expect(file.missing).toBe(events - file.lines)
+  // Moved out of the way, all of its lines can be written again.
+  renameSync(`${path}.gz`, join(shop.folder, 'damaged.gz'))
+  const repaired = await deep(shop, '--repair')
+  expect([repaired.code, repaired.file.restored]).toEqual([0, events])
+  await expectWhole(shop)
+})
+
+test('counts lines of parts that another sink or another state wrote, and differs', async () => {
+  const shop = await shipped()
+  const api = { baseUrl: shop.simulator.url, accessKey }
+  const path = join(shop.folder, 'events')
+  // The state is lost: everything is shipped again, beside the old parts.
+  rmSync(join(shop.folder, 'var'), { recursive: true })
+  expect((await shop.execute('run', '--once')).code).toBe(0)
+  const { code, report, file } = await deep(shop)
+  const why = 'written under another store: the state was lost or replaced'
+  expect([code, report.isEqual, report.missing]).toEqual([1, false, 0])
+  const foreign = [{ why, parts: 1, lines: events }]
+  expect(file).toMatchObject({ isEqual: false, lines: events, missing: 0, foreign })
+
+  // A second sink wrote into the folder, and a hand put a file there.
+  const elsewhere = [{ name: 'files', type: 'file', path: `${path}-2` }]
+  shop.configure({ api, sinks: [{ name: 'archive', type: 'file', path }, ...elsewhere] })
+  expect((await shop.execute('run', '--once')).code).toBe(0)
+  cpSync(join(`${path}-2`, '.shieldlog'), join(path, '.shieldlog'), { recursive: true })
+  cpSync(join(`${path}-2`, 'zone=101', `day=${yesterday}`), folderOf(shop), { recursive: true })
+  writeFileSync(join(folderOf(shop), 'notes.ndjson'), 'one\ntwo\nthree')
+  const html = join(shop.folder, 'audit.html')
+  const again = await deep(shop, '--sink', 'archive', '--report', html)
+  expect([again.code, again.file.foreign.length]).toEqual([1, 3])
+  expect(again.file.foreign).toEqual(
+    expect.arrayContaining([
+      ...foreign,
+      { why: 'written by sink files', parts: 1, lines: events },
+      { why: 'its name is not the name of a part', parts: 1, lines: 3 },
+    ]),
+  )
+  expect(readFileSync(html, 'utf8')).toContain(
+    `${2 * events + 3} lines in files that the state does not know`,
+  )
+  const { stdout } = await shop.execute(...ofDay, '--sink', 'archive')
+  expect(stdout).toMatch(new RegExp(`^101  ${2 * events + 3} more lines$`, 'm'))
+  expect(stdout).toContain(`${events} more lines in 1 part (written by sink files)`)
+  expect(stdout).not.toContain('To repair')
+})
+
+test('a minute that the ledger has lost is restored from the lines of the files, and not shipped twice', async () => {
+  const shop = await shipped()
+  const count = await commit(shop, (_, unsee) => ({ unsee }))
+  const found = await deep(shop)
+  expect(found.report).toMatchObject({ missing: count, extra: 0 })
+  expect(found.file).toMatchObject({ missing: 0, problems: { ...none, unknown: count } })
+  const repaired = await deep(shop, '--repair')
+  expect(repaired.report).toMatchObject({ isEqual: true, files: [{ restored: 0, kept: count }] })
+  expect(repaired.code).toBe(0)
+  await expectWhole(shop)
+})
+
+test('exactly the events that were never shipped are shipped', async () => {
+  const shop = await shipped()
+  const noon = startOf(yesterday) + 12 * 3_600_000
+  shop.simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index })
+  const found = await deep(shop)
+  expect([found.code, found.report.missing, found.file.isEqual]).toEqual([1, 3, true])
+  const repaired = await deep(shop, '--repair')
+  expect([repaired.code, repaired.report.streams[0]!.repaired]).toEqual([0, 3])
+  await expectWhole(shop)
+})
+
+test('a changed count is reported, and nothing is shipped for it', async () => {
+  const shop = await shipped()
+  await commit(shop, (minute) => ({ seen: new Map([[minute, new Uint8Array(8).fill(7)]]) }))
+  await dropIndex(shop)
+  const found = await deep(shop)
+  expect(found.report).toMatchObject({ missing: 0, extra: 1 })
+  expect(found.file).toMatchObject({ missing: 1, isByCounts: true, minutes: [{ missing: 1, extra: 0 }] })
+  const repaired = await deep(shop, '--repair')
+  expect([repaired.code, repaired.file.restored]).toEqual([1, 0])
+  await expectWhole(shop)
+})
+
+test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {
+  const shop = await shipped()
+  await dropIndex(shop)
+  shop.simulator.set({ readableDays: 1 })
+  const whole = await deep(shop)
+  expect([whole.code, whole.report.streams, whole.file.isEqual], whole.stderr).toEqual([0, [], true])
+  const path = pathOf(shop)
+  edit(path, (lines) => lines.with(6, altered(lines[6]!)))
+  const minutes = [{ missing: 1, extra: 1 }]
+  expect((await deep(shop)).file).toMatchObject({ isByCounts: true, isEqual: false, missing: 1, minutes })
+  edit(path, (lines) => lines.toSpliced(6, 1))
+  const unrepaired = await deep(shop, '--repair')
+  expect(unrepaired.file).toMatchObject({ isByCounts: true, missing: 1, parts: [{ problem: 'short' }] })
+  expect(unrepaired.code).toBe(1)
+  expect(unrepaired.stderr).toMatch(/was not repaired: .*does not answer for this day/)
+  const text = await shop.execute(...ofDay)
+  expect(text.stdout).toMatch(/^101 {2}files differ$.*Fingerprints are gone.*part .* is short/ms)
+})
+
+test('parallel repairs of one day write each missing line once', async () => {
+  const shop = await shipped()
+  const lost = 10
+  edit(pathOf(shop), (lines) => lines.map((line, index) => (index < lost ? altered(line) : line)))
+  const both = await Promise.all([deep(shop, '--repair'), deep(shop, '--repair')])
+  expect(both.map(({ code }) => code)).toEqual([1, 1])
+  // However they met: what one of them did not do is done by the next.
+  const last = await deep(shop, '--repair')
+  expect(last.file).toMatchObject({ missing: 0, problems: { ...none, unknown: lost }, lines: events + lost })
+})
