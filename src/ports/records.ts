@@ -13,11 +13,6 @@ export interface Records {
     asked: Readonly<Record<Collection, readonly string[]>>,
   ): Promise<ReadRecords<Collection>>
   /**
-   * For each key its run: the records `key`, `key.1`, `key.2`, … up to the first that is absent. Such keys are of
-   * letters and digits. Not of one moment: a run only grows, or another record tells that it changed.
-   */
-  readRuns(collection: string, keys: readonly string[]): Promise<readonly (readonly Uint8Array[])[]>
-  /**
    * All records of a collection in pages of about `atOnce`, in no order. What is there all the time comes at least once,
    * perhaps twice. The event loop turns between pages.
    */
@@ -26,10 +21,11 @@ export interface Records {
     atOnce: number,
   ): AsyncIterable<readonly (readonly [key: string, value: Uint8Array])[]>
   /**
-   * All of it or nothing. Durable when it resolves, unless `loosely`. It may be carried out twice, where an answer was
-   * lost, or late, after the call has failed: it must depend on a record that it changes, or be harmless then.
+   * All of it, or nothing: false where a condition does not hold. Durable when it resolves, unless `loosely`. It may be
+   * carried out twice, where an answer was lost, or late, after the call has failed: it must depend on a record that it
+   * changes, or be harmless then.
    */
-  write(write: Write): Promise<Written>
+  write(write: Write): Promise<boolean>
   /** What was put in a collection after change number `since`. All of it is of one moment. */
   changes(collection: TrackedCollection, since: number): Promise<Changes>
   /** Frees the space of dropped collections, in steps. Call it after a drop of many records. */
@@ -49,26 +45,10 @@ export interface ReadRecords<Collection extends string = string> {
 
 /** The parts apply in this order. A key occurs in one of them only. Above 1,000 keys a store is busy for over 20 ms. */
 export interface Write {
-  /**
-   * Written only if each of these is byte for byte so; undefined: absent. The outcome is `changed` else. Keep them
-   * small.
-   */
-  readonly when: readonly {
-    readonly collection: string
-    readonly key: string
-    readonly is: Uint8Array | string | undefined
-  }[]
-  /**
-   * Adds to a number, which is decimal text; an absent one is 0, and one that gets 0 stays. With `most`, a growth above
-   * it makes the whole write `over`. Checked after `when`, and before anything is written.
-   */
-  readonly add?: readonly {
-    readonly collection: string
-    readonly key: string
-    readonly by: number
-    readonly most?: number
-  }[]
-  /** Empties collections, in little time whatever they hold. */
+  readonly when: readonly Condition[]
+  /** Adds to a number, which is decimal text; an absent one is 0. */
+  readonly add?: readonly (readonly [...RecordKey, number])[]
+  /** Empties collections that are not tracked, in little time whatever they hold. */
   readonly drop?: readonly string[]
   readonly remove?: readonly RecordKey[]
   readonly put?: readonly (readonly [...RecordKey, Uint8Array | string])[]
@@ -80,12 +60,12 @@ export interface Write {
   readonly loosely?: boolean
 }
 
-export type RecordKey = readonly [collection: string, key: string]
+/** A record that is byte for byte so (undefined: absent), or a number that is not higher. Keep them small. */
+export type Condition = { readonly collection: string; readonly key: string } & (
+  { readonly is: Uint8Array | string | undefined } | { readonly atMost: number }
+)
 
-/** `nowUs`: the time of the store, µs since the epoch. `sum`: what the number that is too high would be. */
-export type Written =
-  | { readonly outcome: 'done' | 'changed'; readonly nowUs: number }
-  | { readonly outcome: 'over'; readonly nowUs: number; readonly sum: number }
+export type RecordKey = readonly [collection: string, key: string]
 
 /**
  * Records that were put in one write share a number. A caller whose own sum differs from `sum` afterwards, or that knows

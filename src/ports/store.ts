@@ -12,7 +12,7 @@ import type { Day } from '../domain/day.ts'
 
 /**
  * Durable progress, in five parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses`
- * (stop). Listed checkpoints and backfills are frozen, since callers share them; all other values belong to the caller.
+ * (stop). Callers share listed checkpoints and backfills; all other values belong to the caller.
  */
 export interface Store {
   /** Random id that was made with the store; another id means another store. */
@@ -165,10 +165,11 @@ export interface Upkeep {
    */
   dropIndex(stream: Stream): Promise<boolean>
   /**
-   * Moves checkpoints, gaps and dead letters to another sink name, and keeps the old one as a former name. Throws
-   * Failure when the store has any of these under the new name. With `replace`, drops checkpoints and routes of it first.
+   * Gives the new name everything that is stored of a sink, and keeps the old one as a former name; no records move.
+   * Drops streams and routes that are stored under the new name. Throws Failure where it has gaps or dead letters, and
+   * while a live holder has a stream of either. Returns how many streams the sink has.
    */
-  renameSink(from: string, to: string, replace?: boolean): Promise<number>
+  renameSink(from: string, to: string): Promise<number>
   /**
    * Drops these streams, unless a live holder has them, and what was taken for days before `uncommittedBefore` and never
    * committed; also gaps and ended backfills made before `gapsBefore`.

@@ -46,24 +46,21 @@ export async function renameSink(
   deps: RenameDeps,
   signal: AbortSignal,
 ): Promise<number> {
-  const replaced = await replaceable(from, to, deps.store)
+  await refuseDelivered(from, to, deps.store)
   for (const { stream } of await deps.store.catalogue.checkpoints()) {
     if (stream.sink === from) await reconcileStream(stream, deps, signal)
   }
-  return deps.store.upkeep.renameSink(from, to, replaced)
+  return deps.store.upkeep.renameSink(from, to)
 }
 
-/**
- * Whether what the store has under the new name may be dropped: it was planned, or read, and nothing was delivered. Throws
- * where events were.
- */
-async function replaceable(from: string, to: string, store: Store): Promise<boolean> {
+/** What the store has under the new name is dropped: throws where anything was delivered under it. */
+async function refuseDelivered(from: string, to: string, store: Store): Promise<void> {
   const own = (await store.catalogue.checkpoints()).filter(({ stream }) => stream.sink === to)
   const waiting = (await store.deadLetters.counts()).some(({ sink }) => sink === to)
   let events = 0
   for (const { counters, committed } of own)
     events += Math.max(counters.delivered + counters.deadLetters, committed.length)
-  if (events === 0 && !waiting) return true
+  if (events === 0 && !waiting) return
   const what = waiting ? 'dead letters of it wait in the store' : 'events were delivered under it'
   const back = `give the sink its old name ${from} again in the configuration, and it goes on where it stopped`
   const text = `the sink name ${to} is taken (${what}): ${back}; or choose a name that was never used`

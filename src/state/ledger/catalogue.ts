@@ -5,33 +5,30 @@ import type { ZoneList } from '../../domain/zone-list.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import type { Records } from '../../ports/records.ts'
 import type { LedgerDeps } from './streams.ts'
-import { refuseRenaming, storedIn, type Names } from './root.ts'
-import { again, changed, inParts, jsonOf, keysAtOnce, readAll, untilDecided, type Part } from './values.ts'
+import { storedIn, type Names } from './root.ts'
+import { byText, changed, inParts, jsonOf, keysAtOnce, readAll } from './values.ts'
 
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>
 type RouteRecord = Omit<Route, 'sink'>
 export type SinkRecord = Omit<KnownSink, 'name'>
 
-type Lists = Omit<Catalogue, 'checkpoints'>
-
 /** Gaps, routes, sinks, and the zones of accounts. None of them is listed of a sink that was replaced. */
-export function createLists({ records, clock, root }: LedgerDeps): Lists {
-  /** In parts of one write each; each part again if another process changed something of it. Returns how many changed. */
+export function createLists({ records, root }: LedgerDeps): Omit<Catalogue, 'checkpoints'> {
+  /** In parts of one write each. Returns how many changed. */
   async function write<Item extends { readonly sink: string }>(
     items: readonly Item[],
-    partOf: (items: readonly Item[], names: Names) => Promise<Part>,
+    changeOf: (items: readonly Item[], names: Names) => ReturnType<typeof changed>,
   ): Promise<number> {
     let count = 0
     for (const some of inParts(items, keysAtOnce))
-      count += await untilDecided(clock, async () => {
-        const nowUs = await root.refresh()
-        const { names } = root
-        for (const { sink } of some) refuseRenaming(names, sink, nowUs)
-        const { when = [], put = [] } = await partOf(some, names)
-        const { outcome } = await records.write({ when: [names.condition, ...when], put })
-        return outcome === 'done' ? put.length : again
-      })
+      count += await root.change(
+        some.map(({ sink }) => sink),
+        async (names) => {
+          const write = await changeOf(some, names)
+          return { result: write.put.length, write }
+        },
+      )
     return count
   }
 
@@ -101,12 +98,8 @@ export function createLists({ records, clock, root }: LedgerDeps): Lists {
   }
 }
 
-function byText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
-
 /** Of a gap of the same zone, sink, day, start and reason, only more copies of cut lines are added. */
-export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]): Promise<Part> {
+export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]): ReturnType<typeof changed> {
   const keys = gaps.map((gap) => gapKey(gap, names))
   return changed<GapRecord>(records, 'gaps', keys, (before, index) => {
     const { sink: _, ...record } = gaps[index]!

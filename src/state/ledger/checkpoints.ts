@@ -1,11 +1,10 @@
-import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { setImmediate } from 'node:timers/promises'
 import { createInTurn } from '../../domain/promises.ts'
 import type { Catalogue } from '../../ports/store.ts'
-import { checkpointOf, type LedgerDeps } from './streams.ts'
-import { streamOf } from './root.ts'
-import { setImmediate } from 'node:timers/promises'
 import type { Changes, Records, TrackedCollection } from '../../ports/records.ts'
-import { inParts } from './values.ts'
+import { streamOf, type Names } from './root.ts'
+import { checkpointOf, type LedgerDeps } from './streams.ts'
+import { inParts, readMany } from './values.ts'
 
 const noMark: readonly string[] = Object.freeze([])
 
@@ -15,34 +14,16 @@ const noMark: readonly string[] = Object.freeze([])
  */
 export function createCheckpoints({ records, root }: LedgerDeps): Catalogue['checkpoints'] {
   const inTurn = createInTurn()
-  const listed = new Map<string, Checkpoint>()
-  let { names } = root
-  const mirror = createMirror(records, 'checkpoints', (key, value) => {
+  const mirror = createMirror(records, 'checkpoints', (key, value, names) => {
     const stream = streamOf(key, names)
-    return stream && freeze({ ...checkpointOf(stream, value), mark: noMark })
+    return stream && { ...checkpointOf(stream, value), mark: noMark }
   })
   return () =>
     inTurn(async () => {
       await root.refresh()
-      if (names !== root.names) {
-        ;({ names } = root)
-        mirror.clear()
-        listed.clear()
-      }
-      for (const key of await mirror.update()) {
-        const checkpoint = mirror.get(key)
-        if (checkpoint === undefined) listed.delete(key)
-        else listed.set(key, checkpoint)
-      }
-      return [...listed.values()]
+      await mirror.update(root.names)
+      return mirror.values()
     })
-}
-
-/** Freezes a value that is given to several callers, deeply, so that none can change it. */
-export function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const each of Object.values(value)) freeze<unknown>(each)
-  return Object.freeze(value)
 }
 
 /** Their values are parsed in one step of the event loop, in about 5 ms. */
@@ -51,76 +32,70 @@ const readAtOnce = 64
 /** A tracked collection in memory. */
 export interface Mirror<Value> {
   get(key: string): Value | undefined
-  /** Reads what changed since the last time, and returns these keys, those that are gone included. Not twice at once. */
-  update(): Promise<ReadonlySet<string>>
-  /** Everything is read again with the next update. */
-  clear(): void
+  values(): Value[]
+  /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
+  update(names: Names): Promise<void>
 }
 
-interface Mirrored<Value> {
-  /** Of its latest put. */
-  readonly number: number
-  readonly value: Value | undefined
-}
-
-export function createMirror<Value>(
+/** `touch` is told of each key that was put or is gone, also by an update that fails afterwards. */
+export function createMirror<Value extends object>(
   records: Records,
   collection: TrackedCollection,
-  valueOf: (key: string, value: Uint8Array) => Value | undefined,
+  valueOf: (key: string, value: Uint8Array, names: Names) => Value | undefined,
+  touch: (key: string, value: Value | undefined) => void = () => undefined,
 ): Mirror<Value> {
-  const known = new Map<string, Mirrored<Value>>()
+  /** `number`: of its latest put. */
+  const known = new Map<string, { readonly number: number; readonly value: Value | undefined }>()
   let latest = 0
-  /** Also of updates that failed. */
-  let touched = new Set<string>()
   /** Of the numbers of all that is known. */
   let sum = 0n
+  let readUnder: Names | undefined
 
-  function set(key: string, mirrored: Mirrored<Value> | undefined): void {
-    sum += BigInt(mirrored?.number ?? 0) - BigInt(known.get(key)?.number ?? 0)
-    if (mirrored === undefined) known.delete(key)
-    else known.set(key, mirrored)
+  function set(key: string, number: number, value: Value | undefined): void {
+    sum += BigInt(number) - BigInt(known.get(key)?.number ?? 0)
+    known.set(key, { number, value })
+    touch(key, value)
   }
 
-  async function readChanged(changed: Changes['changed']): Promise<void> {
+  function drop(key: string): void {
+    set(key, 0, undefined)
+    known.delete(key)
+  }
+
+  async function readChanged(changed: Changes['changed'], names: Names): Promise<void> {
     for (const [at, some] of [...inParts(changed, readAtOnce)].entries()) {
       if (at > 0) await setImmediate()
-      const values = (await records.read({ [collection]: some.map(([key]) => key) })).found[collection]!
+      const keys = some.map(([key]) => key)
+      const values = await readMany(records, collection, keys)
       for (const [index, [key, number]] of some.entries()) {
         const value = values[index]
-        set(key, { number, value: value && valueOf(key, value) })
-        touched.add(key)
+        set(key, number, value && valueOf(key, value, names))
       }
     }
   }
 
-  /** Finds what is gone, and all that differs where the store was set back. */
-  async function compareAll(): Promise<number> {
-    const all = await records.changes(collection, 0)
-    const left = new Map(all.changed)
-    for (const key of [...known.keys()].filter((key) => !left.has(key))) {
-      set(key, undefined)
-      touched.add(key)
-    }
-    const different = all.changed.filter(([key, number]) => known.get(key)?.number !== number)
-    await readChanged(different)
-    return all.latest
-  }
-
   return {
     get: (key) => known.get(key)?.value,
-    async update() {
+    values: () => [...known.values()].flatMap(({ value }) => value ?? []),
+    async update(names) {
+      if (names !== readUnder) {
+        for (const key of known.keys()) drop(key)
+        latest = 0
+        readUnder = names
+      }
       const changes = await records.changes(collection, latest)
-      await readChanged(changes.changed)
-      const isWhole = sum === changes.sum && changes.latest >= latest
-      latest = isWhole ? changes.latest : await compareAll()
-      const told = touched
-      touched = new Set()
-      return told
-    },
-    clear() {
-      known.clear()
-      latest = 0
-      sum = 0n
+      await readChanged(changes.changed, names)
+      if (sum === changes.sum && changes.latest >= latest) {
+        latest = changes.latest
+        return
+      }
+      // Something was removed, or the store was set back.
+      const all = await records.changes(collection, 0)
+      const left = new Map(all.changed)
+      for (const key of known.keys()) if (!left.has(key)) drop(key)
+      const different = all.changed.filter(([key, number]) => known.get(key)?.number !== number)
+      await readChanged(different, names)
+      latest = all.latest
     },
   }
 }

@@ -18,7 +18,7 @@ export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
  * While a stream has its fingerprints its counts are taken from them: stored beside them, they would take more than they
  * do where events are few. The counts are written when the fingerprints are dropped, in the same step.
  */
-export function createMinutes({ records, clock, root, own }: LedgerDeps): Minutes {
+export function createMinutes({ records, clock, root }: LedgerDeps): Minutes {
   /** By minute: of the fingerprints, and of those that were dropped before. `size`: records that seen has. */
   async function count(key: string): Promise<{ readonly counts: Counts; readonly size: number }> {
     const seen = await readAll(records, seenOf(key), (record, value) =>
@@ -45,27 +45,26 @@ export function createMinutes({ records, clock, root, own }: LedgerDeps): Minute
     isIndexDropped: (stream) =>
       root.under(stream, async (key) => (await readHead(records, key))?.isDropped ?? false),
     async dropIndex(stream) {
-      const isDropped = await untilDecided(clock, async () => {
-        await root.refresh()
-        const { names } = root
+      const isDropped = await root.change([], async (names) => {
         const key = keyOf(stream, names)
         const head = await readHead(records, key)
-        if (head === undefined) return true
+        if (head === undefined) return { result: true }
         const { leftUs, conditions } = await lives(records, head.holder)
-        if (leftUs > 0) return false
+        if (leftUs > 0) return { result: false }
         const { counts, size } = await count(key)
-        if (size === 0) return true
-        own.forget(stream)
+        if (size === 0) return { result: true }
         const next = { ...head, isDropped: true, removals: head.removals + 1 }
-        const { outcome } = await records.write({
-          when: [names.condition, whenHead(key, head), ...conditions],
-          drop: [seenOf(key)],
-          put: [
-            ['heads', key, JSON.stringify(next)],
-            ['counted', key, writeCounts(counts)],
-          ],
-        })
-        return outcome === 'done' ? true : again
+        return {
+          result: true,
+          write: {
+            when: [whenHead(key, head), ...conditions],
+            drop: [seenOf(key)],
+            put: [
+              ['heads', key, JSON.stringify(next)],
+              ['counted', key, writeCounts(counts)],
+            ],
+          },
+        }
       })
       await records.reclaim()
       return isDropped

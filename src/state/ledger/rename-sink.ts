@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failure.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import type { SinkRecord } from './catalogue.ts'
-import { headOf, held, lives, type LedgerDeps } from './streams.ts'
+import { held, lives, type Head, type LedgerDeps } from './streams.ts'
 import {
   madeMark,
   namesOf,
@@ -21,46 +21,39 @@ interface Found {
   readonly fence: number
 }
 
+/** What is not dropped for a rename, with its word for people. */
+const kept = { gaps: 'gaps', deadLetterTotals: 'dead letters' }
+
 /**
  * Gives a sink's stored name to its new name; no record moves. Whoever begins something of a sink does so on condition
  * that the names are as they were read, and does not while they have a mark. So one write sets the mark; then this looks
- * whether the new name is free and no live holder has a stream; and one more write replaces the names.
+ * whether the new name has nothing to be kept and no live holder has a stream; and one more write replaces the names.
  */
 export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['renameSink'] {
-  async function hasAny(collection: string, stored: string): Promise<boolean> {
-    for await (const page of records.scan(collection, keysAtOnce))
-      if (page.some(([key]) => storedIn(key) === stored)) return true
-    return false
-  }
-
   /** Throws where the rename is refused. */
-  async function look(from: string, to: string, replace: boolean, names: Names): Promise<Found> {
+  async function look(from: string, to: string, names: Names): Promise<Found> {
     const [before, after] = [names.storedOf(from), names.storedOf(to)]
+    const taken = new Set<string>()
+    for (const [collection, what] of Object.entries(kept))
+      for await (const page of records.scan(collection, keysAtOnce))
+        if (page.some(([key]) => storedIn(key) === after)) taken.add(what)
+    if (taken.size > 0) throw nameTaken(to, taken)
     const heads = await readAll(records, 'heads', (key, value) =>
-      storedIn(key) === before || storedIn(key) === after ? headOf(value) : undefined,
+      storedIn(key) === before || storedIn(key) === after ? jsonOf<Head>(value) : undefined,
     )
-    const streamsOf = (stored: string) => [...heads.keys()].filter((key) => storedIn(key) === stored).length
-    const taken: string[] = []
-    if (!replace && streamsOf(after) > 0) taken.push('streams')
-    if (await hasAny('gaps', after)) taken.push('gaps')
-    if (await hasAny('deadLetterTotals', after)) taken.push('dead letters')
-    if (!replace && (await hasAny('routes', after))) taken.push('planned zones')
-    if (taken.length > 0) throw nameTaken(to, taken)
     const holders = new Map([...heads].map(([key, { holder }]) => [holder, key]))
     for (const [holder, key] of holders) {
       const { leftUs } = await lives(records, holder)
-      if (leftUs > 0) throw held(streamOf(key, names)!, clock.now() + Math.ceil(leftUs / 1_000))
+      if (leftUs > 0) throw held(streamOf(key, names)!, leftUs, clock)
     }
     return {
-      streams: streamsOf(before),
+      streams: [...heads.keys()].filter((key) => storedIn(key) === before).length,
       fence: [...heads.values()].reduce((highest, { fence }) => Math.max(highest, fence), 0),
     }
   }
 
-  async function replaceNames(before: Names, after: Names): Promise<boolean> {
-    const put = [['store', 'names', after.condition.is!]] as const
-    return (await records.write({ when: [before.condition], put })).outcome === 'done'
-  }
+  const replaceNames = (before: Names, after: Names): Promise<boolean> =>
+    records.write({ when: [before.condition], put: [['store', 'names', after.text!]] })
 
   /** False where others changed something meanwhile. */
   async function replaceStored(from: string, to: string, marked: Names, fence: number): Promise<boolean> {
@@ -75,11 +68,11 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
     // Of a sink that the store does not know, too.
     const sink = is === undefined ? { type: '', place: '', formerly: [] } : jsonOf<SinkRecord>(is)
     const renamed = namesOf(JSON.stringify(renamedIn(marked.record, from, to, before)))
-    const { outcome } = await records.write({
+    const isWritten = await records.write({
       when: [marked.condition, whenStore, { collection: 'sinks', key: before, is }],
       remove: [['sinks', after]],
       put: [
-        ['store', 'names', renamed.condition.is!],
+        ['store', 'names', renamed.text!],
         // A new stream under the old name must not accept a commit of a pump that held the renamed one.
         ['store', 'store', JSON.stringify({ ...store, floor: Math.max(store.floor, fence) })],
         ['sinks', before, JSON.stringify({ ...sink, formerly: [...sink.formerly, from] })],
@@ -87,11 +80,12 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
     })
     await root.refresh()
     // A write that was carried out twice finds its own names.
-    return outcome === 'done' || root.names.condition.is === renamed.condition.is
+    return isWritten || root.names.text === renamed.text
   }
 
-  return (from, to, replace = false) =>
+  return (from, to) =>
     untilDecided(clock, async () => {
+      if (from === to) return 0
       const nowUs = await root.refresh()
       const { names } = root
       refuseRenaming(names, names.record.renaming?.from ?? from, nowUs)
@@ -100,8 +94,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
       if (!(await replaceNames(names, marked))) return again
       let isRenamed = false
       try {
-        const { streams, fence } = await look(from, to, replace && from !== to, marked)
-        if (from === to) return 0
+        const { streams, fence } = await look(from, to, marked)
         isRenamed = await replaceStored(from, to, marked, fence)
         return isRenamed ? streams : again
       } finally {
@@ -119,8 +112,8 @@ function renamedIn({ stored, made }: NamesRecord, from: string, to: string, befo
   }
 }
 
-/** Failure for a sink name that is in use. `what`: what the store has under that name. */
-function nameTaken(to: string, what: readonly string[]): Failure {
-  const text = `the sink name ${to} is taken (the store has ${what.join(', ')} of it): choose a name that was never used`
+/** `what`: what the store has under that name. */
+function nameTaken(to: string, what: ReadonlySet<string>): Failure {
+  const text = `the sink name ${to} is taken (the store has ${[...what].join(', ')} of it): choose a name that was never used`
   return new Failure('refuse', 'store_refuses', text)
 }

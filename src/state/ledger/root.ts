@@ -3,11 +3,11 @@ import type { Day } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Records } from '../../ports/records.ts'
-import { again, jsonOf, textOf, untilDecided, type Condition } from './values.ts'
+import type { Condition, Records } from '../../ports/records.ts'
+import { again, jsonOf, textOf, untilDecided, type Part } from './values.ts'
 
 /** The layout of records that this version reads and writes. */
-export const layoutNumber = 1
+const layoutNumber = 1
 
 /** The record of the store itself. */
 export interface StoreRecord {
@@ -31,8 +31,9 @@ export interface NamesRecord {
  */
 export interface Names {
   readonly record: NamesRecord
+  readonly text: string | undefined
   /** That the store has this record. */
-  readonly condition: { readonly collection: string; readonly key: string; readonly is: string | undefined }
+  readonly condition: Condition
   storedOf(sink: string): string
   /** Undefined for a replaced one. */
   sinkOf(stored: string): string | undefined
@@ -44,24 +45,6 @@ export const madeMark = '~'
 /** A rename is given up after this time, so that a process that died in it blocks nobody. */
 export const renamingForUs = 20_000_000
 
-/**
- * The two records that all others depend on, as this process knows them: the store itself, and the names of sinks. A
- * write that used one of them names it in its conditions.
- */
-export interface Root {
-  readonly names: Names
-  readonly store: StoreRecord | undefined
-  /** Of the store when it was last read: another one once the store was emptied. */
-  id(): string
-  /** Makes the store if there is none. Throws `no_store` without `create`, and `store_refuses`. */
-  open(create: boolean): Promise<void>
-  /** Reads both again, and returns the store's time. */
-  refresh(): Promise<number>
-  /** Work on the records of a stream by their key; again if its sink was renamed meanwhile. */
-  under<T>(stream: Stream, work: (key: string) => Promise<T>): Promise<T>
-  readonly whenStore: Condition
-}
-
 export interface RootOptions {
   readonly records: Records
   readonly clock: Clock
@@ -69,61 +52,80 @@ export interface RootOptions {
   readonly place: string
 }
 
-export function createRoot({ records, clock, place }: RootOptions): Root {
-  let known: readonly [store: string | undefined, names: string | undefined] = [undefined, undefined]
-  let store: StoreRecord | undefined
-  let names = namesOf(undefined)
-  let id = ''
-
-  function learn([storeValue, namesValue]: readonly (Uint8Array | undefined)[]): void {
-    const [before] = known
-    known = [storeValue && textOf(storeValue), keepIfSame(namesValue && textOf(namesValue))]
-    if (known[0] === before) return
-    store = storeValue && jsonOf<StoreRecord>(storeValue)
-    id = store?.id ?? id
-  }
-
+/**
+ * The two records that all others depend on, as this process knows them: the store itself, and the names of sinks. A
+ * write that used one of them names it in its conditions.
+ */
+export class Root {
+  readonly #options: RootOptions
+  #storeValue: Uint8Array | undefined
+  store: StoreRecord | undefined
   /** The same object as long as the record is the same: what depends on names compares objects. */
-  function keepIfSame(text: string | undefined): string | undefined {
-    if (text !== known[1]) names = namesOf(text)
-    return text
+  names = namesOf(undefined)
+  /** Of the store when it was last read: another one once the store was emptied. */
+  id = ''
+
+  constructor(options: RootOptions) {
+    this.#options = options
   }
 
-  async function refresh(): Promise<number> {
-    const { nowUs, found } = await records.read({ store: ['store', 'names'] })
-    learn(found.store)
+  get whenStore(): Condition {
+    return { collection: 'store', key: 'store', is: this.#storeValue }
+  }
+
+  /** Makes the store if there is none. Throws `no_store` without `create`, and `store_refuses`. */
+  open(create: boolean): Promise<void> {
+    const { records, clock, place } = this.#options
+    return untilDecided(clock, async () => {
+      await this.refresh()
+      if (this.store?.layout === layoutNumber) return undefined
+      if (this.store !== undefined) throw foreign(place, this.store.layout)
+      if (!create) throw noStore(place)
+      const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
+      await records.write({ when: [this.whenStore], put: [['store', 'store', JSON.stringify(made)]] })
+      return again
+    })
+  }
+
+  /** Reads both again, and returns the store's time. */
+  async refresh(): Promise<number> {
+    const { nowUs, found } = await this.#options.records.read({ store: ['store', 'names'] })
+    const [store, names] = found.store
+    this.#storeValue = store
+    this.store = store && jsonOf<StoreRecord>(store)
+    this.id = this.store?.id ?? this.id
+    const text = names && textOf(names)
+    if (text !== this.names.text) this.names = namesOf(text)
     return nowUs
   }
 
-  return {
-    get names() {
-      return names
-    },
-    get store() {
-      return store
-    },
-    id: () => id,
-    refresh,
-    get whenStore() {
-      return { collection: 'store', key: 'store', is: known[0] }
-    },
-    open: (create) =>
-      untilDecided(clock, async () => {
-        await refresh()
-        if (store?.layout === layoutNumber) return undefined
-        if (store !== undefined) throw foreign(place, store.layout)
-        if (!create) throw noStore(place)
-        const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
-        const put = [['store', 'store', JSON.stringify(made)]] as const
-        await records.write({ when: [{ collection: 'store', key: 'store', is: undefined }], put })
-        return again
-      }),
-    under: (stream, work) =>
-      untilDecided(clock, async () => {
-        const before = names
-        const [result] = await Promise.all([work(keyOf(stream, names)), refresh()])
-        return names === before ? result : again
-      }),
+  /** Work on the records of a stream by their key; again if its sink was renamed meanwhile. */
+  under<T>(stream: Stream, work: (key: string) => Promise<T>): Promise<T> {
+    return untilDecided(this.#options.clock, async () => {
+      const before = this.names
+      const [result] = await Promise.all([work(keyOf(stream, before)), this.refresh()])
+      return this.names === before ? result : again
+    })
+  }
+
+  /**
+   * Reads, decides and writes, if the names of sinks and all that the write depends on are still as they were read; and
+   * again where they are not. Throws `store_unavailable` while one of these sinks is being renamed.
+   */
+  change<T>(
+    sinks: readonly string[],
+    decide: (names: Names) => Promise<{ readonly result: T; readonly write?: Part }>,
+  ): Promise<T> {
+    const { records, clock } = this.#options
+    return untilDecided(clock, async () => {
+      const nowUs = await this.refresh()
+      const { names } = this
+      for (const sink of sinks) refuseRenaming(names, sink, nowUs)
+      const { result, write } = await decide(names)
+      if (write === undefined) return result
+      const when = [names.condition, ...(write.when ?? [])]
+      return (await records.write({ ...write, when })) ? result : again
+    })
   }
 }
 
@@ -144,6 +146,7 @@ export function namesOf(text: string | undefined): Names {
   const sinks = new Map([...stored].map(([sink, own]) => [own, sink]))
   return {
     record,
+    text,
     condition: { collection: 'store', key: 'names', is: text },
     storedOf: (sink) => stored.get(sink) ?? sink,
     sinkOf: (own) => sinks.get(own) ?? (stored.has(own) || own.includes(madeMark) ? undefined : own),

@@ -1,9 +1,8 @@
 import { packFingerprints, unpackFingerprints } from '../../domain/event/seen.ts'
 import type { Records } from '../../ports/records.ts'
 import type { Commit, Ledger } from '../../ports/store.ts'
-import type { LedgerDeps } from './streams.ts'
-import { maxLengths } from './streams.ts'
-import { inParts, keysAtOnce, readAll, type Part } from './values.ts'
+import { maxLengths, ownOf, type LedgerDeps } from './streams.ts'
+import { readAll, readMany, type Part } from './values.ts'
 
 /**
  * A record for each minute would take more than its fingerprints while they are few. So they go into a bucket of two
@@ -104,32 +103,40 @@ async function load(
   places: readonly Place[],
 ): Promise<Map<string, readonly Uint8Array[]>> {
   const names = [...new Set(places.flatMap((place) => place.buckets.map(({ name }) => name)))]
-  const runs = [...new Set(places.map(({ run }) => run))]
-  const loaded = new Map<string, readonly Uint8Array[]>()
-  await Promise.all([
-    ...[...inParts(names, keysAtOnce)].map(async (keys) => {
-      const values = (await records.read({ [collection]: keys })).found[collection]!
-      for (const [index, key] of keys.entries()) {
-        const value = values[index]
-        loaded.set(key, value === undefined ? [] : [value])
+  const loaded = new Map<string, Uint8Array[]>(places.map(({ run }) => [run, []]))
+  // Most runs are short: asks for two records of each, and then for as many again of those that go on.
+  let unread = [...loaded.keys()]
+  for (let from = 0, more = 2; unread.length > 0; from += more, more = from) {
+    const keys = unread.flatMap((run) => Array.from({ length: more }, (_, at) => chunkOf(run, from + at)))
+    const values = await readMany(records, collection, from === 0 ? [...keys, ...names] : keys)
+    unread = unread.filter((run, index) => {
+      const some = values.slice(index * more, (index + 1) * more)
+      const isLong = !some.includes(undefined)
+      loaded.get(run)!.push(...some.filter((value) => value !== undefined))
+      return isLong
+    })
+    if (from === 0)
+      for (const [index, name] of names.entries()) {
+        const value = values[keys.length + index]
+        loaded.set(name, value === undefined ? [] : [value])
       }
-    }),
-    ...[...inParts(runs, keysAtOnce)].map(async (keys) => {
-      const found = await records.readRuns(collection, keys)
-      for (const [index, key] of keys.entries()) loaded.set(key, found[index]!)
-    }),
-  ])
+  }
   return loaded
 }
 
-export function createLoadSeen({ records, root, own }: LedgerDeps): Ledger['loadSeen'] {
+function chunkOf(run: string, chunk: number): string {
+  return chunk === 0 ? run : `${run}.${chunk}`
+}
+
+export function createLoadSeen(deps: LedgerDeps): Ledger['loadSeen'] {
+  const { records, root } = deps
   return (stream, minutes) =>
     root.under(stream, async (key) => {
-      const before = own.get(stream, root.names)
+      const before = ownOf(deps, stream)
       const places = new Map(minutes.map((minute) => [minute, placeOf(minute)]))
       const loaded = await load(records, seenOf(key), [...places.values()])
       // A commit that was sent meanwhile may have changed the lengths.
-      if (before !== undefined && own.get(stream, root.names) === before) {
+      if (before !== undefined && ownOf(deps, stream) === before) {
         if (before.lengths.size > maxLengths) before.lengths.clear()
         for (const [record, parts] of loaded) before.lengths.set(record, lengthOf(parts))
       }
@@ -197,7 +204,7 @@ export async function packSeen(
     for (let at = before; at < after;) {
       const chunk = Math.floor(at / chunkBytes)
       const end = Math.min(after, (chunk + 1) * chunkBytes)
-      append(chunk === 0 ? run : `${run}.${chunk}`, bytes.subarray(at - before, end - before))
+      append(chunkOf(run, chunk), bytes.subarray(at - before, end - before))
       at = end
     }
     lengths.set(run, after)

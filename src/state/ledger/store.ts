@@ -1,46 +1,39 @@
 import type { AuditRecord } from '../../domain/audit-report.ts'
-import type { Clock } from '../../ports/process.ts'
-import type { Ledger } from '../../ports/store.ts'
-import type { Records } from '../../ports/records.ts'
-import type { Store } from '../../ports/store.ts'
-import { createHolders, createOwnStreams, readHead, withLaterReleases, type LedgerDeps } from './streams.ts'
+import type { Ledger, Store } from '../../ports/store.ts'
+import { createHolders, readHead, type LedgerDeps } from './streams.ts'
 import { createBackfills } from './backfills.ts'
 import { createLists } from './catalogue.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createMinutes } from './minutes.ts'
-import { createRoot } from './root.ts'
+import { Root, type RootOptions } from './root.ts'
 import { createLoadSeen } from './seen.ts'
 import { createRenameSink } from './rename-sink.ts'
 import { createPrune } from './upkeep.ts'
 import { jsonOf } from './values.ts'
 
-export interface LedgerOptions {
-  readonly records: Records
-  readonly clock: Clock
+export interface LedgerOptions extends RootOptions {
   /** Of each sink. */
   readonly deadLetterMaxBytes: number
   /** False refuses records without a store instead of making one there. */
   readonly create?: boolean
-  /** Where the records are, for messages. */
-  readonly place: string
 }
 
 /** A store over records; makes it if there is none. Throws `no_store` and `store_refuses`; the records stay open then. */
 export async function openLedger(options: LedgerOptions): Promise<Store> {
-  const { records, clock, deadLetterMaxBytes, create = true, place } = options
-  const root = createRoot({ records, clock, place })
+  const { records, clock, deadLetterMaxBytes, create = true } = options
+  const root = new Root(options)
   await root.open(create)
-  const deps: LedgerDeps = { records, clock, root, own: createOwnStreams() }
+  const deps: LedgerDeps = { records, clock, root, own: new Map() }
   const { dropIndex, ...minutes } = createMinutes(deps)
   const backfills = createBackfills(deps)
   return {
     get id() {
-      return root.id()
+      return root.id
     },
     ledger: {
-      ...withLaterReleases(createHolders(deps)),
+      ...createHolders(deps),
       commit: createCommits(deps, deadLetterMaxBytes),
       loadSeen: createLoadSeen(deps),
       ...minutes,

@@ -3,9 +3,9 @@ import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Ledger } from '../../ports/store.ts'
-import type { Records } from '../../ports/records.ts'
+import type { Condition, Records } from '../../ports/records.ts'
 import { keyOf, refuseRenaming, type Names, type Root } from './root.ts'
-import { again, jsonOf, readOne, textOf, untilDecided, type Condition } from './values.ts'
+import { again, jsonOf, readOne, textOf, untilDecided } from './values.ts'
 
 /** What decides about a stream: each write of its records depends on it. */
 export interface Head {
@@ -23,13 +23,11 @@ export interface Head {
   readonly removals: number
 }
 
-export function headOf(value: Uint8Array): Head {
-  return jsonOf<Head>(value)
-}
+const untaken = { commit: 0, hash: '', isDropped: false, removals: 0 }
 
 export async function readHead(records: Records, key: string): Promise<Head | undefined> {
   const value = await readOne(records, 'heads', key)
-  return value && headOf(value)
+  return value && jsonOf<Head>(value)
 }
 
 export function whenHead(key: string, head: Head | undefined): Condition {
@@ -49,57 +47,67 @@ export interface OwnStream {
 }
 
 /** More are not remembered: what is not known is read. */
-const maxStreams = 256
 export const maxLengths = 1_800
-
-export interface OwnStreams {
-  /** Undefined where it is not known, or the names have changed since. */
-  get(stream: Stream, names: Names): OwnStream | undefined
-  set(stream: Stream, own: OwnStream): void
-  forget(stream: Stream): void
-}
-
-export function createOwnStreams(): OwnStreams {
-  const known = new Map<string, OwnStream>()
-  return {
-    get(stream, names) {
-      const own = known.get(streamKey(stream))
-      return own?.names === names ? own : undefined
-    },
-    set(stream, own) {
-      known.delete(streamKey(stream))
-      known.set(streamKey(stream), own)
-      if (known.size > maxStreams) known.delete(known.keys().next().value!)
-    },
-    forget: (stream) => void known.delete(streamKey(stream)),
-  }
-}
-
-const untaken = { commit: 0, hash: '', isDropped: false, removals: 0 }
-
-/** A holder whose latest heartbeat is more recent than this keeps its streams. */
-const heardWithinUs = 20_000_000
 
 /** What all parts of the ledger work on. */
 export interface LedgerDeps {
   readonly records: Records
   readonly clock: Clock
   readonly root: Root
-  readonly own: OwnStreams
+  /** By stream, from its take to its release. */
+  readonly own: Map<string, OwnStream>
 }
+
+/** Undefined where it is not known, or the names have changed since. */
+export function ownOf({ own, root }: LedgerDeps, stream: Stream): OwnStream | undefined {
+  const known = own.get(streamKey(stream))
+  return known?.names === root.names ? known : undefined
+}
+
+/** The head and the checkpoint of a stream as the store has them now. */
+export async function readStream(records: Records, stream: Stream, key: string) {
+  const { found } = await records.read({ heads: [key], checkpoints: [key] })
+  const [head, checkpoint] = [found.heads[0], found.checkpoints[0]]
+  return {
+    head: head && jsonOf<Head>(head),
+    checkpoint: checkpoint && checkpointOf(stream, checkpoint),
+  }
+}
+
+/** A holder whose latest heartbeat is more recent than this keeps its streams. */
+const heardWithinUs = 20_000_000
 
 /** Who may write a stream: its head names the fence given last, and the process that has it. */
 export function createHolders(
   deps: LedgerDeps,
 ): Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'> {
   const { records, clock, root, own } = deps
+  /** Fences that are being released, and those whose release failed. */
+  const unreleased = new Map<string, { readonly stream: Stream; readonly fence: number }>()
+
+  async function release(stream: Stream, fence: number): Promise<void> {
+    const known = ownOf(deps, stream)?.head
+    own.delete(streamKey(stream))
+    unreleased.set(streamKey(stream), { stream, fence })
+    let head = known?.fence === fence ? known : undefined
+    await untilDecided(clock, async () => {
+      const before = head ?? (await root.under(stream, (key) => readHead(records, key)))
+      if (before?.fence !== fence) return undefined
+      head = undefined
+      const key = keyOf(stream, root.names)
+      const put = [['heads', key, JSON.stringify({ ...before, holder: '' })]] as const
+      return (await records.write({ when: [whenHead(key, before)], put, loosely: true })) ? undefined : again
+    })
+    // A later fence of the same stream may have failed meanwhile.
+    if (unreleased.get(streamKey(stream))?.fence === fence) unreleased.delete(streamKey(stream))
+  }
+
   return {
     take: (stream, holder) =>
       untilDecided(clock, async () => {
         const { names } = root
         const key = keyOf(stream, names)
-        const asked = records.read({ heads: [key], checkpoints: [key] })
-        const [nowUs, { found }] = await Promise.all([root.refresh(), asked])
+        const [nowUs, found] = await Promise.all([root.refresh(), readStream(records, stream, key)])
         if (root.names !== names) return again
         const { store, whenStore } = root
         if (store === undefined) {
@@ -107,18 +115,18 @@ export function createHolders(
           return again
         }
         refuseRenaming(names, stream.sink, nowUs)
-        const before = found.heads[0] && headOf(found.heads[0])
+        const { head: before, checkpoint } = found
         const when = [whenStore, names.condition, whenHead(key, before)]
         const isOfOwnLock = holder.schedule && before?.schedule === true
         if (before !== undefined && before.holder !== holder.id && !isOfOwnLock) {
           const { leftUs, conditions } = await lives(records, before.holder)
-          if (leftUs > 0) throw held(stream, clock.now() + Math.ceil(leftUs / 1_000))
+          if (leftUs > 0) throw held(stream, leftUs, clock)
           when.push(...conditions)
         }
         // By time, so that a store that was emptied, or restored from an older state, gives no fence twice.
         const fence = Math.max(nowUs, store.floor + 1, (before?.fence ?? 0) + 1)
         const head = { ...(before ?? untaken), fence, holder: holder.id, schedule: holder.schedule }
-        const { outcome } = await records.write({
+        const isWritten = await records.write({
           when,
           put: [['heads', key, JSON.stringify(head)]],
           // An audit that was noted while its stream was pruned.
@@ -127,33 +135,19 @@ export function createHolders(
           // A power cut ends every pump of a host, so that nobody has a fence that is given again.
           loosely: true,
         })
-        if (outcome !== 'done') return again
-        const checkpoint = found.checkpoints[0] && checkpointOf(stream, found.checkpoints[0])
-        own.set(stream, { key, names, head, answered: checkpoint?.lastRequest?.id, lengths: new Map() })
+        if (!isWritten) return again
+        const answered = checkpoint?.lastRequest?.id
+        own.set(streamKey(stream), { key, names, head, answered, lengths: new Map() })
         return { fence, checkpoint, storeId: store.id }
       }),
     async heartbeat({ id }) {
       await records.write({ when: [], stamp: [['holders', id]], loosely: true })
+      // This process lives, and would otherwise keep a stream whose release failed.
+      for (const { stream, fence } of unreleased.values()) await release(stream, fence)
     },
     holds: (stream, fence) =>
-      root.under(stream, async (key) => {
-        return (await readHead(records, key))?.fence === fence
-      }),
-    async release(stream, fence) {
-      const known = own.get(stream, root.names)
-      own.forget(stream)
-      let cached = known?.head.fence === fence ? known : undefined
-      await untilDecided(clock, async () => {
-        if (cached === undefined) await root.refresh()
-        const { key, head } = cached ?? { key: keyOf(stream, root.names), head: undefined }
-        const before = head ?? (await readHead(records, key))
-        if (before?.fence !== fence) return undefined
-        cached = undefined
-        const put = [['heads', key, JSON.stringify({ ...before, holder: '' })]] as const
-        const { outcome } = await records.write({ when: [whenHead(key, before)], put, loosely: true })
-        return outcome === 'done' ? undefined : again
-      })
-    },
+      root.under(stream, async (key) => (await readHead(records, key))?.fence === fence),
+    release,
     read: (stream) =>
       root.under(stream, async (key) => {
         const value = await readOne(records, 'checkpoints', key)
@@ -187,35 +181,7 @@ export async function lives(records: Records, holder: string): Promise<Life> {
   return { leftUs, conditions: [condition] }
 }
 
-/** `until`: by the clock of this host. */
-export function held(stream: Stream, until: number): Failure {
+export function held(stream: Stream, leftUs: number, clock: Clock): Failure {
   const text = `the stream ${streamKey(stream)} is held by another live process`
-  return new Failure('wait', 'held', text, { retryAt: until })
-}
-
-type Releasing = Pick<Ledger, 'heartbeat' | 'release'>
-
-/**
- * Keeps the fences whose release failed, and releases them with the next heartbeat. The heartbeats of a living process
- * would otherwise hold such a stream for as long as the process lives, unless it pumps the stream again.
- */
-export function withLaterReleases<Streams extends Releasing>(streams: Streams): Streams {
-  const unreleased = new Map<string, { readonly stream: Stream; readonly fence: number }>()
-
-  async function release(stream: Stream, fence: number): Promise<void> {
-    const key = streamKey(stream)
-    unreleased.set(key, { stream, fence })
-    await streams.release(stream, fence)
-    // A later fence of the same stream may have failed meanwhile.
-    if (unreleased.get(key)?.fence === fence) unreleased.delete(key)
-  }
-
-  return {
-    ...streams,
-    release,
-    async heartbeat(holder) {
-      await streams.heartbeat(holder)
-      for (const { stream, fence } of unreleased.values()) await release(stream, fence)
-    },
-  }
+  return new Failure('wait', 'held', text, { retryAt: clock.now() + Math.ceil(leftUs / 1_000) })
 }

@@ -3,10 +3,10 @@ import type { RecordKey } from '../../ports/records.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
 import type { GapRecord } from './catalogue.ts'
-import { headOf, lives, whenHead, type Head, type LedgerDeps } from './streams.ts'
+import { lives, whenHead, type Head, type LedgerDeps } from './streams.ts'
 import { storedIn, streamOf } from './root.ts'
 import { seenOf } from './seen.ts'
-import { again, jsonOf, keysAtOnce, textOf, untilDecided } from './values.ts'
+import { jsonOf, keysAtOnce, readMany, textOf, type Part } from './values.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
@@ -16,39 +16,37 @@ interface PruneDeps extends LedgerDeps {
   readonly backfills: PrunedBackfills
 }
 
-export function createPrune({ records, clock, root, backfills }: PruneDeps): Upkeep['prune'] {
+export function createPrune({ records, root, backfills }: PruneDeps): Upkeep['prune'] {
   /** Drops those of these streams that are old and that no live holder has. */
   async function dropStreams(
     keys: readonly string[],
     isOld: (key: string, head: Head) => boolean,
   ): Promise<void> {
-    await untilDecided(clock, async () => {
-      await root.refresh()
-      const { names, store, whenStore } = root
-      const values = (await records.read({ heads: keys })).found.heads
-      const old = keys.flatMap((key, index) => {
-        const head = values[index] && headOf(values[index])
-        return head !== undefined && isOld(key, head) ? [{ key, head }] : []
-      })
-      const when = []
-      const dropped: typeof old = []
-      for (const each of old) {
-        const { leftUs, conditions } = await lives(records, each.head.holder)
+    await root.change([], async () => {
+      const { store, whenStore } = root
+      const when = [whenStore]
+      const dropped: string[] = []
+      let floor = store?.floor ?? 0
+      const values = await readMany(records, 'heads', keys)
+      for (const [index, key] of keys.entries()) {
+        const head = values[index] && jsonOf<Head>(values[index])
+        if (head === undefined || !isOld(key, head)) continue
+        const { leftUs, conditions } = await lives(records, head.holder)
         if (leftUs > 0) continue
-        dropped.push(each)
-        when.push(whenHead(each.key, each.head), ...conditions)
+        dropped.push(key)
+        when.push(whenHead(key, head), ...conditions)
+        floor = Math.max(floor, head.fence)
       }
-      if (dropped.length === 0 || store === undefined) return undefined
-      const floor = Math.max(store.floor, ...dropped.map(({ head }) => head.fence))
-      const { outcome } = await records.write({
-        when: [whenStore, names.condition, ...when],
-        drop: dropped.map(({ key }) => seenOf(key)),
-        remove: dropped.flatMap(({ key }) =>
+      if (dropped.length === 0 || store === undefined) return { result: undefined }
+      const write: Part = {
+        when,
+        drop: dropped.map(seenOf),
+        remove: dropped.flatMap((key) =>
           ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
         ),
         put: [['store', 'store', JSON.stringify({ ...store, floor })]],
-      })
-      return outcome === 'done' ? undefined : again
+      }
+      return { result: undefined, write }
     })
   }
 
@@ -76,7 +74,7 @@ export function createPrune({ records, clock, root, backfills }: PruneDeps): Upk
       return unneeded.has(streamKey(stream)) || (commit === 0 && stream.day < uncommittedBefore)
     }
     for await (const page of records.scan('heads', streamsAtOnce)) {
-      const old = page.filter(([key, value]) => isOld(key, headOf(value)))
+      const old = page.filter(([key, value]) => isOld(key, jsonOf<Head>(value)))
       if (old.length > 0) await dropStreams([...new Map(old).keys()], isOld)
     }
     const isReplaced = (key: string) => root.names.sinkOf(storedIn(key)) === undefined

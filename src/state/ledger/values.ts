@@ -1,8 +1,6 @@
-import type { Records, Write } from '../../ports/records.ts'
+import type { Condition, Records, Write } from '../../ports/records.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-
-export type Condition = Write['when'][number]
 
 /** Keys that one read may ask for, and records that one write outside of a commit changes. */
 export const keysAtOnce = 500
@@ -16,8 +14,24 @@ export function jsonOf<T>(value: Uint8Array): T {
   return JSON.parse(textOf(value)) as T
 }
 
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
 export function* inParts<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size)
+}
+
+/** The records of any number of keys, in their order. Only those of a part are of one moment. */
+export async function readMany(
+  records: Records,
+  collection: string,
+  keys: readonly string[],
+): Promise<(Uint8Array | undefined)[]> {
+  const parts = [...inParts(keys, keysAtOnce)].map(
+    async (some) => (await records.read({ [collection]: some })).found[collection]!,
+  )
+  return (await Promise.all(parts)).flat()
 }
 
 export async function readOne(
@@ -25,7 +39,7 @@ export async function readOne(
   collection: string,
   key: string,
 ): Promise<Uint8Array | undefined> {
-  return (await records.read({ [collection]: [key] })).found[collection]![0]
+  return (await readMany(records, collection, [key]))[0]
 }
 
 /** The values of a whole collection by key, without those that `valueOf` knows nothing of. */
@@ -44,9 +58,7 @@ export async function readAll<Value>(
 }
 
 /** Parts of a write. */
-export interface Part extends Omit<Write, 'when' | 'loosely'> {
-  readonly when?: Write['when']
-}
+export type Part = Partial<Write>
 
 /** Replaces records, which are JSON, by what `change` makes of each; undefined leaves one as it is. */
 export async function changed<Value>(
@@ -57,16 +69,14 @@ export async function changed<Value>(
 ): Promise<Required<Pick<Part, 'when' | 'put'>>> {
   const [when, put]: [Condition[], [string, string, string][]] = [[], []]
   const seen = new Set<string>()
-  for (const part of inParts([...keys.entries()], keysAtOnce)) {
-    const values = (await records.read({ [collection]: part.map(([, key]) => key) })).found[collection]!
-    for (const [at, [index, key]] of part.entries()) {
-      const is = values[at]
-      const value = change(is && jsonOf<Value>(is), index)
-      if (value === undefined || seen.has(key)) continue
-      seen.add(key)
-      when.push({ collection, key, is })
-      put.push([collection, key, JSON.stringify(value)])
-    }
+  const values = await readMany(records, collection, keys)
+  for (const [index, key] of keys.entries()) {
+    const is = values[index]
+    const value = change(is && jsonOf<Value>(is), index)
+    if (value === undefined || seen.has(key)) continue
+    seen.add(key)
+    when.push({ collection, key, is })
+    put.push([collection, key, JSON.stringify(value)])
   }
   return { when, put }
 }

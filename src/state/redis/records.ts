@@ -1,17 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Telemetry } from '../../ports/process.ts'
-import type { ReadRecords, Records, Write, Written } from '../../ports/records.ts'
+import type { Condition, ReadRecords, Records, Write } from '../../ports/records.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import { loadScript, type ScriptArgument } from '../../redis/script.ts'
-import { isTracked } from '../tracked.ts'
-import { createLink, type Link } from './link.ts'
+import { isTracked } from '../apply-write.ts'
+import { createLink } from './link.ts'
 import { checkServers } from './server-checks.ts'
 
 /** Larger ones, with their header, take the next size of the allocator, which is 2,560 bytes. */
 const roomy = 2_040
-
-/** Fields that one command reads; Redis answers nobody else meanwhile. */
-const fieldsAtOnce = 1_000
 
 const scripts = {
   read: new URL('./read-records.lua', import.meta.url),
@@ -63,16 +60,15 @@ export async function openRedisRecords(options: RedisRecordsOptions): Promise<Re
         found: Object.fromEntries(found) as unknown as ReadRecords<Name>['found'],
       }
     },
-    readRuns: (collection, keys) => readRuns(link, keyOf(collection), keys),
     async *scan(collection, atOnce) {
       // The names come in one answer, and not from a cursor, which is void after a failover.
       const key = keyOf(collection)
       const fields = await link.run((client) => client.hkeys(key))
       for (let from = 0; from < fields.length; from += atOnce) {
         const some = fields.slice(from, from + atOnce)
-        const values = await readFields(link, key, some)
+        const values = await link.run((client) => client.hmgetBuffer(key, ...some))
         yield some.flatMap((field, index) => {
-          const value = values[index]
+          const value = bytesOf(values[index]!)
           return value === undefined ? [] : [[field, value] as const]
         })
         await setImmediate()
@@ -80,9 +76,7 @@ export async function openRedisRecords(options: RedisRecordsOptions): Promise<Re
     },
     async write(asked) {
       const { keys, args } = callOf(asked, keyOf, nowOf())
-      return writtenOf(
-        (await link.run((client) => loadScript(client, scripts.write)(keys, args))) as string[],
-      )
+      return (await link.run((client) => loadScript(client, scripts.write)(keys, args))) === 1
     },
     async changes(collection, since) {
       const keys = [keyOf('changes'), keyOf(collection), keyOf(`changes:${collection}`)]
@@ -96,36 +90,9 @@ export async function openRedisRecords(options: RedisRecordsOptions): Promise<Re
   }
 }
 
-async function readFields(link: Link, hash: string, fields: readonly string[]) {
-  const values: (Uint8Array | undefined)[] = []
-  for (let from = 0; from < fields.length; from += fieldsAtOnce) {
-    const some = fields.slice(from, from + fieldsAtOnce)
-    values.push(...(await link.run((client) => client.hmgetBuffer(hash, ...some))).map(bytesOf))
-  }
-  return values
-}
-
 /** The client gives parts of larger buffers, which a value that is kept would keep too. */
 function bytesOf(value: Buffer | null): Uint8Array | undefined {
   return value === null ? undefined : new Uint8Array(value)
-}
-
-/** Most runs are short: asks for four records of each, then for as many again of those that go on. */
-async function readRuns(link: Link, hash: string, keys: readonly string[]): Promise<Uint8Array[][]> {
-  const runs = keys.map((key) => ({ key, found: [] as Uint8Array[] }))
-  let unread = runs
-  for (let length = 0, more = 4; unread.length > 0; length += more, more = length) {
-    const places = Array.from({ length: more }, (_, at) => length + at)
-    const fields = unread.flatMap(({ key }) => places.map((place) => (place === 0 ? key : `${key}.${place}`)))
-    const values = await readFields(link, hash, fields)
-    unread = unread.filter(({ found }, index) => {
-      const some = values.slice(index * more, (index + 1) * more)
-      const end = some.indexOf(undefined)
-      found.push(...(some.slice(0, end < 0 ? more : end) as Uint8Array[]))
-      return end < 0
-    })
-  }
-  return runs.map(({ found }) => found)
 }
 
 /** Keys and arguments of the script. */
@@ -145,49 +112,25 @@ function callOf(
     return place
   }
   const args: ScriptArgument[] = [nowUs ?? '', when.length]
-  for (const { collection, key, is } of when) args.push(placeOf(collection), key, condition(is))
-  args.push(add.length)
-  for (const { collection, key, by, most = '' } of add) args.push(placeOf(collection), key, by, most)
-
-  const group = (kind: string, name: string, values: readonly ScriptArgument[]): void => {
-    const place = placeOf(name)
-    args.push(kind, place, isTracked(name) ? place + 1 : 0, values.length)
-    for (const value of values) args.push(value)
-  }
-  for (const name of drop) group('drop', name, [])
-  for (const [name, some] of byCollection(remove))
-    group(
-      'remove',
-      name,
-      some.map(([, key]) => key),
-    )
-  for (const [name, some] of byCollection(put))
-    group(
-      'put',
-      name,
-      some.flatMap(([, key, value]) => [key, argumentOf(value)]),
-    )
-  for (const [name, some] of byCollection(append))
-    group(
-      'append',
-      name,
-      some.flatMap(([, key, bytes]) => [key, argumentOf(bytes)]),
-    )
-  for (const [name, some] of byCollection(stamp))
-    group(
-      'stamp',
-      name,
-      some.map(([, key]) => key),
-    )
+  for (const each of when) args.push(placeOf(each.collection), each.key, conditionOf(each))
+  const added = add.map(([collection, key, by]) => [collection, key, String(by)] as const)
+  const parts = { add: added, drop: drop.map((name) => [name] as const), remove, put, append, stamp }
+  for (const [kind, items] of Object.entries<readonly Item[]>(parts))
+    for (const [name, some] of Map.groupBy(items, ([collection]) => collection)) {
+      const place = placeOf(name)
+      const values = some.flatMap(([, ...own]) => own.map(argumentOf))
+      args.push(kind, place, isTracked(name) ? place + 1 : 0, values.length)
+      for (const value of values) args.push(value)
+    }
   return { keys, args }
 }
 
-function byCollection<Item extends readonly [collection: string, ...unknown[]]>(items: readonly Item[]) {
-  return Map.groupBy(items, ([collection]) => collection)
-}
+type Item = readonly [collection: string, ...values: readonly (string | Uint8Array)[]]
 
 /** With a sign before the value, so that an empty record is not an absent one. */
-function condition(is: Uint8Array | string | undefined): ScriptArgument {
+function conditionOf(condition: Condition): ScriptArgument {
+  if ('atMost' in condition) return `<${condition.atMost}`
+  const { is } = condition
   if (is === undefined) return '-'
   return typeof is === 'string' ? `=${is}` : Buffer.concat([Buffer.from('='), is])
 }
@@ -195,11 +138,4 @@ function condition(is: Uint8Array | string | undefined): ScriptArgument {
 function argumentOf(value: Uint8Array | string): ScriptArgument {
   if (typeof value === 'string' || Buffer.isBuffer(value)) return value
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-}
-
-function writtenOf([outcome = '', now, sum]: readonly string[]): Written {
-  const nowUs = Number(now)
-  if (outcome === 'over') return { outcome, nowUs, sum: Number(sum) }
-  if (outcome === 'done' || outcome === 'changed') return { outcome, nowUs }
-  throw new TypeError(`the script answered ${outcome}`)
 }

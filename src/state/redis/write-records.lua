@@ -5,34 +5,27 @@
     KEYS[1]  changes: "latest COLLECTION" and "sum COLLECTION" -> the latest change number, the sum of all numbers
     KEYS[2]  and so on: collections (hashes), each tracked one followed by its list of changes: key -> change number
     ARGV[1]  time, µs since the epoch; empty: by the clock of Redis
-    ARGV[2]  number of conditions; for each: collection, key, "-" for an absent record or "=" and its value
-             number of sums; for each: collection, key, what is added, most or ""
+    ARGV[2]  number of conditions; for each: collection, key, and "-" for an absent record, "=" and its
+             value, or "<" and the highest number that it may be
              groups: kind, collection, list of changes or 0, number of values, values
     A collection is its place in KEYS.
-  Output: "done", "changed" or "over", the time, and with "over" the sum that is too high
+  Output: 1, or 0 where a condition does not hold
 ]]
 local time = redis.call('TIME')
 local now = tonumber(ARGV[1]) or time[1] * 1000000 + time[2]
 -- A number as text, without the sign of a negative zero.
 local function whole(number) return string.format('%.0f', number + 0) end
-local function value_of(at) return redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]) end
 
 -- Everything that may refuse the write comes first: a script cannot undo what it wrote.
 local at = 3
 for _ = 1, tonumber(ARGV[2]) do
-  local value = value_of(at)
-  if (value and '=' .. value or '-') ~= ARGV[at + 2] then return {'changed', whole(now)} end
+  local value, is = redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]), ARGV[at + 2]
+  if is:sub(1, 1) == '<' then
+    if tonumber(value or '0') > tonumber(is:sub(2)) then return 0 end
+  elseif (value and '=' .. value or '-') ~= is then
+    return 0
+  end
   at = at + 3
-end
-local sums_at = at + 1
-at = sums_at + 4 * tonumber(ARGV[at])
-for sum_at = sums_at, at - 1, 4 do
-  local by, most = tonumber(ARGV[sum_at + 2]), tonumber(ARGV[sum_at + 3])
-  local sum = tonumber(value_of(sum_at) or '0') + by
-  if most and by > 0 and sum > most then return {'over', whole(now), whole(sum)} end
-end
-for sum_at = sums_at, at - 1, 4 do
-  redis.call('HINCRBY', KEYS[tonumber(ARGV[sum_at])], ARGV[sum_at + 1], ARGV[sum_at + 2])
 end
 
 -- All records of a collection that this write puts have one change number: at least the ms since 2026, so that a store
@@ -56,13 +49,10 @@ local function in_steps(from, to, work)
 end
 
 local apply = {}
-function apply.drop(collection, changes)
-  redis.call('UNLINK', collection)
-  if changes then
-    redis.call('UNLINK', changes)
-    redis.call('HDEL', KEYS[1], 'sum ' .. collection)
-  end
+function apply.add(collection, _, from, to)
+  for index = from, to, 2 do redis.call('HINCRBY', collection, ARGV[index], ARGV[index + 1]) end
 end
+function apply.drop(collection) redis.call('UNLINK', collection) end
 function apply.remove(collection, changes, from, to)
   in_steps(from, to, function(first, last) redis.call('HDEL', collection, unpack(ARGV, first, last)) end)
   if not changes then return end
@@ -95,4 +85,4 @@ while at <= #ARGV do
   at = at + 4 + values
 end
 for collection, grown in pairs(growth) do redis.call('HINCRBY', KEYS[1], 'sum ' .. collection, whole(grown)) end
-return {'done', whole(now)}
+return 1

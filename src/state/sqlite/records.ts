@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import type { SQLInputValue } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../ports/process.ts'
-import type { Changes, ReadRecords, Records, Write, Written } from '../../ports/records.ts'
-import { isTracked, nextNumber } from '../tracked.ts'
+import type { Changes, ReadRecords, Records } from '../../ports/records.ts'
+import { applyWrite, isTracked, nextNumber, type Cells } from '../apply-write.ts'
 import { openDatabase, type Database } from './database.ts'
 import { prepareStateFile } from './state-file.ts'
 import { checkSchema, ensureSchema } from './schema.ts'
@@ -48,7 +48,6 @@ export async function openSqliteRecords(options: SqliteRecordsOptions): Promise<
         const found = collections.map(([name, keys]) => [name, valuesOf(database, name, keys)] as const)
         return { nowUs: nowUs(), found: Object.fromEntries(found) as unknown as ReadRecords<Name>['found'] }
       }),
-    readRuns: (collection, keys) => database.read(() => runsOf(database, collection, keys)),
     async *scan(collection, atOnce) {
       const sql = `SELECT key, value FROM record WHERE collection = (${idOf}) AND key > ? ORDER BY key LIMIT ?`
       let page: Page = []
@@ -59,7 +58,10 @@ export async function openSqliteRecords(options: SqliteRecordsOptions): Promise<
         await setImmediate()
       } while (page.length === atOnce)
     },
-    write: (write) => database.write(() => apply(database, write, nowUs()), write.loosely),
+    write(write) {
+      const work = (at: number) => applyWrite(createCells(database, at), write, at)
+      return database.write(() => work(nowUs()), write.loosely)
+    },
     changes: (collection, since) => database.read(() => changesOf(database, collection, since)),
     async reclaim() {
       while (await database.write(() => clear(database), true)) await setImmediate()
@@ -98,108 +100,52 @@ function valuesOf(database: Database, collection: string, keys: readonly string[
   return keys.map((key) => found.get(key))
 }
 
-/** One range for each run: what follows a full stop sorts between the key and the key with a slash. */
-function runsOf(database: Database, collection: string, keys: readonly string[]): Uint8Array[][] {
-  const sql = `SELECT asked.key, record.key, record.value FROM json_each(?) AS asked CROSS JOIN record
-    WHERE collection = (${idOf}) AND record.key >= asked.value AND record.key < asked.value || '/'`
-  const found = rows<[number, string, Uint8Array][]>(database, sql, JSON.stringify(keys), collection)
-  const runs = keys.map((): Uint8Array[] => [])
-  for (const [at, key, value] of found) {
-    const asked = keys[at]!
-    const place = key === asked ? 0 : Number(key.slice(asked.length + 1))
-    runs[at]![place] = value
-  }
-  return runs.map(untilAbsent)
-}
+/** All that one write puts in a collection shares a change number. */
+function createCells(database: Database, nowUs: number): Cells {
+  const begun = new Map<string, { readonly id: number; readonly number: number | null }>()
 
-function untilAbsent(run: Uint8Array[]): Uint8Array[] {
-  const end = run.findIndex((value: Uint8Array | undefined) => value === undefined)
-  return end < 0 ? run : run.slice(0, end)
-}
-
-/** Everything that may refuse the write is asked before anything is written. */
-function apply(database: Database, write: Write, nowUs: number): Written {
-  const { when, add = [], drop = [], remove = [], put = [], append = [], stamp = [] } = write
-  for (const { collection, key, is } of when)
-    if (!isSame(valueOf(database, collection, key), is)) return { outcome: 'changed', nowUs }
-  const sums = add.map(({ collection, key, by, most = Infinity }) => {
-    const sum = Number(Buffer.from(valueOf(database, collection, key) ?? [0x30]).toString()) + by
-    return { collection, key, sum, isOver: by > 0 && sum > most }
-  })
-  const over = sums.find(({ isOver }) => isOver)
-  if (over !== undefined) return { outcome: 'over', nowUs, sum: over.sum }
-
-  const putter = createPutter(database, nowUs)
-  for (const { collection, key, sum } of sums) putter(collection, key, String(sum))
-  for (const collection of drop) dropCollection(database, collection)
-  for (const [collection, key] of remove) removeRecord(database, collection, key)
-  for (const [collection, key, value] of put) putter(collection, key, value)
-  for (const [collection, key, bytes] of append) appendTo(database, collection, key, bytes)
-  for (const [collection, key] of stamp) putter(collection, key, String(nowUs))
-  return { outcome: 'done', nowUs }
-}
-
-interface CollectionRow {
-  readonly id: number
-  readonly latest: number
-}
-
-/** Makes the collection where there is none. */
-function collectionOf(database: Database, name: string): CollectionRow {
-  const sql = 'SELECT id, latest FROM collection WHERE name = ?'
-  const [known] = rows<[id: number, latest: number][]>(database, sql, name)
-  if (known !== undefined) return { id: known[0], latest: known[1] }
-  run(database, 'INSERT INTO collection (name) VALUES (?)', name)
-  return collectionOf(database, name)
-}
-
-/** Puts the records of one write, which share a change number. */
-function createPutter(database: Database, nowUs: number) {
-  const collections = new Map<string, { readonly id: number; readonly number: number | null }>()
-  const begin = (name: string) => {
-    const { id, latest } = collectionOf(database, name)
-    const number = isTracked(name) ? nextNumber(latest, nowUs / 1_000) : null
+  /** Makes the collection where there is none. */
+  function begin(name: string) {
+    const known = begun.get(name)
+    if (known !== undefined) return known
+    run(database, 'INSERT INTO collection (name) VALUES (?) ON CONFLICT DO NOTHING', name)
+    const sql = 'SELECT id, latest FROM collection WHERE name = ?'
+    const [id, latest] = rows<[id: number, latest: number][]>(database, sql, name)[0]!
+    const number = isTracked(name) ? nextNumber(latest, nowUs) : null
     if (number !== null) run(database, 'UPDATE collection SET latest = ? WHERE id = ?', number, id)
-    const begun = { id, number }
-    collections.set(name, begun)
-    return begun
+    begun.set(name, { id, number })
+    return { id, number }
   }
-  return (name: string, key: string, value: Uint8Array | string): void => {
-    const { id, number } = collections.get(name) ?? begin(name)
-    if (number !== null) {
-      const sql = 'SELECT number FROM record WHERE collection = ? AND key = ?'
-      const [before] = rows<[number][]>(database, sql, id, key)
-      addToSum(database, id, number - (before?.[0] ?? 0))
-    }
-    const bytes = typeof value === 'string' ? Buffer.from(value) : value
-    const sql = `INSERT INTO record (collection, key, value, number) VALUES (?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET value = excluded.value, number = excluded.number`
-    run(database, sql, id, key, bytes, number)
+
+  const addToSum = (id: number, growth: number): void =>
+    void run(database, 'UPDATE collection SET sum = sum + ? WHERE id = ?', growth, id)
+
+  return {
+    get: (name, key) => valueOf(database, name, key),
+    put(name, key, value) {
+      const { id, number } = begin(name)
+      if (number !== null) {
+        const sql = 'SELECT number FROM record WHERE collection = ? AND key = ?'
+        const [before] = rows<[number][]>(database, sql, id, key)
+        addToSum(id, number - (before?.[0] ?? 0))
+      }
+      const sql = `INSERT INTO record (collection, key, value, number) VALUES (?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET value = excluded.value, number = excluded.number`
+      run(database, sql, id, key, value, number)
+    },
+    append(name, key, more) {
+      const sql = `INSERT INTO record (collection, key, value) VALUES (?, ?, ?)
+        ON CONFLICT DO UPDATE SET value = CAST(value || excluded.value AS BLOB)`
+      run(database, sql, begin(name).id, key, more)
+    },
+    remove(name, key) {
+      const sql = `DELETE FROM record WHERE collection = (${idOf}) AND key = ? RETURNING collection, number`
+      const [removed] = rows<[id: number, number: number | null][]>(database, sql, name, key)
+      if (removed !== undefined && removed[1] !== null) addToSum(removed[0], -removed[1])
+    },
+    // The row without a name keeps the records until they are cleared away.
+    drop: (name) => void run(database, 'UPDATE collection SET name = NULL WHERE name = ?', name),
   }
-}
-
-function addToSum(database: Database, id: number, growth: number): void {
-  run(database, 'UPDATE collection SET sum = sum + ? WHERE id = ?', growth, id)
-}
-
-/** The row without a name keeps the records until they are cleared away. The next change number stays the next. */
-function dropCollection(database: Database, name: string): void {
-  const sql = 'UPDATE collection SET name = NULL WHERE name = ? RETURNING latest'
-  const [dropped] = rows<[number][]>(database, sql, name)
-  if (dropped !== undefined && dropped[0] > 0)
-    run(database, 'INSERT INTO collection (name, latest) VALUES (?, ?)', name, dropped[0])
-}
-
-function removeRecord(database: Database, name: string, key: string): void {
-  const sql = `DELETE FROM record WHERE collection = (${idOf}) AND key = ? RETURNING collection, number`
-  const [removed] = rows<[id: number, number: number | null][]>(database, sql, name, key)
-  if (removed !== undefined && removed[1] !== null) addToSum(database, removed[0], -removed[1])
-}
-
-function appendTo(database: Database, name: string, key: string, bytes: Uint8Array): void {
-  const sql = `INSERT INTO record (collection, key, value) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET value = CAST(value || excluded.value AS BLOB)`
-  run(database, sql, collectionOf(database, name).id, key, bytes)
 }
 
 function changesOf(database: Database, name: string, since: number): Changes {
@@ -231,9 +177,4 @@ function shrink(database: Database): boolean {
 
 function freePages(database: Database): number {
   return rows<[number][]>(database, 'PRAGMA freelist_count')[0]![0]
-}
-
-function isSame(value: Uint8Array | undefined, is: Uint8Array | string | undefined): boolean {
-  if (value === undefined || is === undefined) return value === is
-  return Buffer.compare(value, typeof is === 'string' ? Buffer.from(is) : is) === 0
 }

@@ -137,13 +137,6 @@ export function commitContract(opened: () => OpenedStore): void {
       )
     })
 
-    it('rejects a checkpoint without the next commit number', async () => {
-      const { fence } = await store.ledger.take(stream, one)
-      const commit = buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 2) })
-      await expect(store.ledger.commit(commit)).rejects.toThrow(/number 1/)
-      expect(await store.ledger.read(stream)).toBeUndefined()
-    })
-
     it('returns copies, which the caller can change', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 1)]]) }))

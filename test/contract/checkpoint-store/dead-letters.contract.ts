@@ -83,11 +83,6 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters.list()).toHaveLength(ids.length - 1)
     })
 
-    it('must belong to the stream of the commit', async () => {
-      await expect(commitDeadLetters([buildDeadLetter({ zone: 102 })])).rejects.toThrow(RangeError)
-      expect(await store.deadLetters.list()).toEqual([])
-    })
-
     it('are counted by reason', async () => {
       await commitDeadLetters([
         buildDeadLetter(),

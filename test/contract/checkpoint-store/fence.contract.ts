@@ -1,8 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Failure } from '../../../src/domain/failure.ts'
-import type { Stream } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { withLaterReleases } from '../../../src/state/ledger/streams.ts'
 import type { FakeClock } from '../../fakes/fake-clock.ts'
 import { buildCheckpoint, buildCommit, buildHolder, buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
@@ -30,29 +27,6 @@ export function fenceContract(opened: () => OpenedStore): void {
       const first = await store.ledger.take(stream, one)
       const second = await store.ledger.take(stream, one)
       expect(second.fence).toBeGreaterThan(first.fence)
-    })
-
-    it('that could not be released is released with the next heartbeat, unless the stream was taken again', async () => {
-      let isAway = true
-      const ledger = withLaterReleases({
-        ...store.ledger,
-        release: async (...own: [Stream, number]) => {
-          if (isAway) throw new Failure('retry', 'store_unavailable', 'the store is away')
-          await store.ledger.release(...own)
-        },
-      })
-      const again = buildStream({ zone: 102 })
-      for (const each of [stream, again]) {
-        const { fence } = await ledger.take(each, one)
-        await expect(ledger.release(each, fence)).rejects.toMatchObject({ code: 'store_unavailable' })
-      }
-      await expect(ledger.heartbeat(one)).rejects.toMatchObject({ code: 'store_unavailable' })
-      await expect(ledger.take(stream, two)).rejects.toMatchObject({ code: 'held' })
-      await ledger.take(again, one)
-      isAway = false
-      await ledger.heartbeat(one)
-      await ledger.take(stream, two)
-      await expect(ledger.take(again, two)).rejects.toMatchObject({ code: 'held' })
     })
 
     it('is returned with the checkpoint of the same moment', async () => {

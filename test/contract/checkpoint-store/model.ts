@@ -112,11 +112,13 @@ export class ModelStore {
   }
 
   renameSink(from: string, to: string, nowMs: number): 'taken' | 'held' | number {
-    const all = [...this.streams.values()]
-    const known = [...this.deadLetters.values(), ...this.gaps.values(), ...all.map(({ stream }) => stream)]
-    if (known.some(({ sink }) => sink === to)) return 'taken'
-    const moved = all.filter(({ stream }) => stream.sink === from)
-    if (moved.some(({ holder }) => holder !== undefined && this.isLive(holder, nowMs))) return 'held'
+    if (from === to) return 0
+    if ([...this.deadLetters.values(), ...this.gaps.values()].some(({ sink }) => sink === to)) return 'taken'
+    const of = (name: string) => [...this.streams.values()].filter(({ stream }) => stream.sink === name)
+    const moved = of(from)
+    const isLive = ({ holder }: Held) => holder !== undefined && this.isLive(holder, nowMs)
+    if ([...moved, ...of(to)].some(isLive)) return 'held'
+    for (const replaced of of(to)) this.drop(replaced)
     const deadLetters = [...this.deadLetters.values()].map((deadLetter) => renamed(deadLetter, from, to))
     this.deadLetters = new Map(deadLetters.map((deadLetter) => [deadLetterKey(deadLetter), deadLetter]))
     const gaps = [...this.gaps.values()].map((gap) => renamed(gap, from, to))

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
 import type { Records, Write } from '../../../src/ports/records.ts'
 import type { Commit, Store } from '../../../src/ports/store.ts'
 import { openLedger } from '../../../src/state/ledger/store.ts'
@@ -37,7 +38,6 @@ function troubled(records: Records, random: () => number): Records {
   return {
     ...records,
     read: (asked) => between(() => records.read(asked)),
-    readRuns: (collection, keys) => between(() => records.readRuns(collection, keys)),
     write: (write) =>
       between(async () => {
         const fate = random()
@@ -148,4 +148,28 @@ test('what was told to be done is there once, whole, and nothing else, whatever 
     await run(seed, createFakeClock(undefined, true)).catch((error: unknown) => {
       throw new Error(`seed ${seed}`, { cause: error })
     })
+})
+
+test('a fence that could not be released is released with the next heartbeat, unless its stream was taken again', async () => {
+  const clock = createFakeClock()
+  const whole = createMemoryRecords(clock)
+  let isAway = false
+  const write: Records['write'] = async (write) => {
+    if (isAway) throw lost()
+    return whole.write(write)
+  }
+  const records = { ...whole, write }
+  const { ledger } = await openLedger({ records, clock, deadLetterMaxBytes: 1, place: 'memory' })
+  const [one, two, [stream, again]] = [buildHolder('one'), buildHolder('two'), streams as [Stream, Stream]]
+  const fences = [await ledger.take(stream, one), await ledger.take(again, one)] as const
+  isAway = true
+  await expect(ledger.release(stream, fences[0].fence)).rejects.toThrow()
+  await expect(ledger.release(again, fences[1].fence)).rejects.toThrow()
+  await expect(ledger.heartbeat(one)).rejects.toThrow()
+  isAway = false
+  await expect(ledger.take(stream, two)).rejects.toMatchObject({ code: 'held' })
+  await ledger.take(again, one)
+  await ledger.heartbeat(one)
+  await ledger.take(stream, two)
+  await expect(ledger.take(again, two)).rejects.toMatchObject({ code: 'held' })
 })
