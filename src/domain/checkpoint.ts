@@ -55,13 +55,13 @@ export interface Counters {
   /** Events that the sink refused and that wait in the store. A replay makes them delivered ones. */
   readonly deadLetters: number
   /** Dropped dead letters. */
-  readonly dropped?: number
+  readonly dropped?: number | undefined
   /** Events that `where` and `sample` of the sink leave out; absent if there are none. */
-  readonly filtered?: number
+  readonly filtered?: number | undefined
   /** Of the delivered events, those that the destination says it dropped, without saying which; absent if none. */
-  readonly lost?: number
+  readonly lost?: number | undefined
   /** Events that the destination takes no more, since they are too old; absent if there are none. */
-  readonly skipped?: number
+  readonly skipped?: number | undefined
 }
 
 /** The sums. A counter that few streams have stays absent while it is 0, so that their checkpoints stay small. */

@@ -5,7 +5,6 @@ import type { Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { problemsOf, type ProblemRoute } from '../domain/status/problems.ts'
 import type {
-  BackfillDayStatus,
   BackfillStatus,
   FleetStatus,
   RouteStatus,
@@ -18,7 +17,6 @@ import {
   byDay,
   readProgress,
   summed,
-  type DayProgress,
   type StreamProgress,
 } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
@@ -158,14 +156,10 @@ function backfillStatus(
     queued,
     done,
     leftOut,
-    days: byDay(streams).map(dayStatus),
+    days: byDay(streams),
     reasons: streams.flatMap(({ stream, reason }) => (reason === undefined ? [] : [{ ...stream, reason }])),
     errors: streams.flatMap(({ stream, trouble }) =>
       trouble === undefined ? [] : [{ ...stream, ...errorStatus(trouble) }],
     ),
   }
-}
-
-function dayStatus({ expectedPages, ...day }: DayProgress): BackfillDayStatus {
-  return expectedPages === undefined ? day : { ...day, expectedPages }
 }

@@ -1,12 +1,11 @@
 import { printable, wrap, cut } from '../../domain/text/terminal-text.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
-import type { BackfillStatus } from '../../domain/status/status.ts'
+import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
 import { secondText } from '../../domain/text/time.ts'
 import { counted } from '../terminal/text.ts'
 import type { Paint } from '../terminal/text.ts'
 import { tableLines } from '../terminal/table.ts'
-import type { DayProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 
 const mostNamed = 5
@@ -176,7 +175,9 @@ export function fractionOf({
   expectedPages,
   queued,
   done,
-}: Pick<DayProgress, 'pages' | 'queued' | 'done'> & { readonly expectedPages?: number | undefined }): number {
+}: Pick<BackfillDayStatus, 'pages' | 'queued' | 'done'> & {
+  readonly expectedPages?: number | undefined
+}): number {
   if (queued === 0) return done === 0 ? 0 : 1
   return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }

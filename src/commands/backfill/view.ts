@@ -2,6 +2,7 @@ import type { BackfillLook } from '../../assemble/backfill.ts'
 import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
 import { withoutSink } from '../../domain/failure.ts'
 import type { Config } from '../../config/schema.ts'
+import type { BackfillDayStatus } from '../../domain/status/status.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { fractionOf, pagesText } from './text.ts'
@@ -9,12 +10,7 @@ import { durationText } from '../../domain/text/time.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
 import { counted, countOf, countText, paintFor } from '../terminal/text.ts'
-import {
-  byDay,
-  summed,
-  type DayProgress,
-  type StreamProgress,
-} from '../../maintenance/backfill/backfill-progress.ts'
+import { byDay, summed, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import type { Day } from '../../domain/day.ts'
 import { barOf, columnLines } from '../terminal/table.ts'
 
@@ -115,7 +111,7 @@ function createMemory(): (streams: readonly StreamProgress[]) => StreamProgress[
     })
 }
 
-function dayText(day: DayProgress): string {
+function dayText(day: BackfillDayStatus): string {
   const { queued, done, leftOut, events, pages } = day
   if (queued === 0 && done === 0) return `${day.day}: left out`
   const read = queued === 0 ? counted(pages, 'page') : pagesText(day)
@@ -140,7 +136,7 @@ function titleOf(
 }
 
 function restText(
-  { queued, pages, expectedPages }: Omit<DayProgress, 'day'>,
+  { queued, pages, expectedPages }: Omit<BackfillDayStatus, 'day'>,
   perSecond: number | undefined,
 ): string {
   if (queued === 0) return 'nothing left'
@@ -189,7 +185,7 @@ function createPageRate(): PageRate {
   }
 }
 
-type RowProgress = DayProgress & { readonly title: string }
+type RowProgress = BackfillDayStatus & { readonly title: string }
 
 /** More rows would not fit on a small terminal. */
 const mostRows = 12

@@ -101,7 +101,7 @@ export interface DeadLetterCount extends Stream {
   readonly bytes: number
 }
 
-type SinkDeadLetters = Pick<DeadLetterCount, 'sink' | 'reason' | 'count' | 'bytes'>
+export type SinkDeadLetters = Pick<DeadLetterCount, 'sink' | 'reason' | 'count' | 'bytes'>
 
 /** Sums the counts by sink and reason, sorted. */
 export function bySink(counts: readonly DeadLetterCount[]): SinkDeadLetters[] {

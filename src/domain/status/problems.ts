@@ -23,21 +23,22 @@ export interface ProblemFacts extends Pick<FleetStatus, 'at' | 'deadLetters' | '
 
 /** All problems of a status; the only place that works them out. */
 export function problemsOf(facts: ProblemFacts): StatusProblem[] {
-  const { at, routes } = facts
-  const late = (state: 'failing' | 'behind') => routes.filter((route) => route.state === state)
+  const { at, routes, unconfigured, deadLetters } = facts
+  const today = at.slice(0, 10)
+  const inState = (state: RouteSummary['state']) => routes.filter((route) => route.state === state)
+  const failing = byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
+  const behind = byCause(inState('behind'), ({ sink }) => sink)
+  const bySink = byCause(routes, ({ sink }) => sink)
+  const left = unconfigured.filter(({ unfinishedDays }) => unfinishedDays.length > 0)
   return [
-    ...gapProblems(facts),
+    ...byCause(openGapsOf(facts), ({ reason }) => reason).map(gapProblem),
     ...stoppedProblems(facts),
-    ...grouped(late('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
-      .map((own) => failingProblem(own, at))
-      .sort(byDeadline),
-    ...grouped(late('behind'), ({ sink }) => sink)
-      .map((own) => behindProblem(own, at))
-      .sort(byDeadline),
-    ...lostProblems(routes),
-    ...deadLetterProblems(facts),
-    ...unconfiguredProblems(facts),
-    ...filteredProblems(facts),
+    ...failing.map((own) => failingProblem(own, at)).sort(byDeadline),
+    ...behind.map((own) => behindProblem(own, at)).sort(byDeadline),
+    ...bySink.flatMap(lostProblems),
+    ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
+    ...byCause(left, leftCause).map(unconfiguredProblem),
+    ...bySink.flatMap((own) => filteredProblems(own, today)),
   ]
 }
 
@@ -46,83 +47,68 @@ export function isGrave({ kind }: StatusProblem): boolean {
   return kind === 'gap' || kind === 'stopped' || kind === 'failing'
 }
 
-/** Why events are not shipped at all; undefined where they are. */
-export function stoppedReason({ workers }: Pick<FleetStatus, 'workers'>): string | undefined {
-  if (workers.length === 0) return 'no shieldlog process runs on this state'
-  if (workers.every(({ role }) => role === 'scheduler'))
-    return 'only a scheduler runs on this state, and no worker'
-  if (workers.every(({ role }) => role === 'worker'))
-    return 'only workers run on this state, and no scheduler'
-  return undefined
-}
-
 /** What was lost and nobody has acknowledged: of how many days, and on how many routes. */
-export function lossOf({ routes, unconfigured }: Pick<ProblemFacts, 'routes' | 'unconfigured'>): {
+export function lossOf(facts: Pick<ProblemFacts, 'routes' | 'unconfigured'>): {
   readonly days: number
   readonly routes: number
 } {
-  const open = [...routes, ...unconfigured]
-    .map(({ gaps }) => openGaps(gaps))
-    .filter((gaps) => gaps.length > 0)
-  return { days: new Set(open.flat().map(({ day }) => day)).size, routes: open.length }
+  const open = openGapsOf(facts)
+  return { days: new Set(open.map(({ day }) => day)).size, routes: routesOf(open).length }
 }
 
 export function openGaps(gaps: readonly GapStatus[]): readonly GapStatus[] {
   return gaps.length === 0 ? gaps : gaps.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)
 }
 
-function gapProblems({ routes, unconfigured }: ProblemFacts): StatusProblem[] {
+type OpenGap = Who & Pick<GapStatus, 'day' | 'reason'>
+
+function openGapsOf({ routes, unconfigured }: Pick<ProblemFacts, 'routes' | 'unconfigured'>): OpenGap[] {
   const all = [...routes, ...unconfigured.map((left) => ({ ...left, name: '' }))]
-  const open = all.flatMap(({ zone, name, sink, gaps }) =>
+  return all.flatMap(({ zone, name, sink, gaps }) =>
     openGaps(gaps).map(({ day, reason }) => ({ zone, name, sink, day, reason })),
   )
-  return grouped(open, ({ reason }) => reason).map((own) => {
-    const { reason } = own[0]!
-    const days = daysText([...new Set(own.map(({ day }) => day))].sort())
-    const affected = [...new Map(own.map((each) => [routeKey(each.zone, each.sink), each])).values()]
-    return {
-      kind: 'gap',
-      text: `${whoOf(affected)}: events of ${days} were lost, because ${gapReasonTexts[reason]}.`,
-      remedy:
-        'The API does not list these events any more; shieldlog gaps list shows them. If another file sink has them: shieldlog backfill --source. Then end the alarm: shieldlog gaps acknowledge.',
-      command: 'gaps list',
-      ...aboutOf(affected),
-      reason,
-    }
-  })
 }
 
-function stoppedProblems(facts: ProblemFacts): StatusProblem[] {
-  const reason = stoppedReason(facts)
-  if (reason === undefined) return []
-  const first = firstUnfinished(facts.routes)
-  return [
-    {
-      kind: 'stopped',
-      text: `Nothing is shipping: ${reason}.`,
-      remedy: first === undefined ? '' : deadlineText(first, facts.at),
-      command: 'run',
-      ...(first !== undefined && { apiDeadlineAt: first.apiDeadlineAt }),
-    },
-  ]
+function gapProblem(own: readonly OpenGap[]): StatusProblem {
+  const affected = routesOf(own)
+  return {
+    kind: 'gap',
+    text: `${whoOf(affected)}: events of ${daysText(own.map(({ day }) => day))} were lost, because ${gapReasonTexts[own[0]!.reason]}.`,
+    remedy:
+      'The API does not list these events any more; shieldlog gaps list shows them. If another file sink has them: shieldlog backfill --source. Then end the alarm: shieldlog gaps acknowledge.',
+    command: 'gaps list',
+    ...aboutOf(affected),
+  }
+}
+
+function stoppedProblems({ workers, routes, at }: ProblemFacts): StatusProblem[] {
+  const lacks = (role: 'scheduler' | 'worker') =>
+    workers.every((each) => each.role !== role && each.role !== 'all')
+  const isShipping = !lacks('scheduler') && !lacks('worker')
+  if (isShipping) return []
+  const reason =
+    workers.length === 0
+      ? 'no shieldlog process runs on this state'
+      : lacks('worker')
+        ? 'only a scheduler runs on this state, and no worker'
+        : 'only workers run on this state, and no scheduler'
+  const text = `Nothing is shipping: ${reason}.`
+  return [{ kind: 'stopped', text, remedy: deadlineText(routes, at), command: 'run', ...deadlineOf(routes) }]
 }
 
 function failingProblem(own: readonly ProblemRoute[], at: string): StatusProblem {
   const [{ sink, lastError }] = own as [ProblemRoute]
-  const verb = own.length === 1 ? 'fails' : 'fail'
+  const hasEnded = lastError?.code === earlyEndCode
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
-  const tries = isHeld ? '' : triesText(own, at)
-  const again = isHeld ? [] : ['shieldlog tries again by itself.']
+  const parts = [causeOf(lastError, sink), isHeld ? '' : triesText(own, at)]
   return {
     kind: 'failing',
-    text: `${whoOf(own)} ${verb}: ${causeOf(lastError, sink)}${tries === '' ? '' : `; ${tries}`}.`,
-    remedy:
-      lastError?.code === earlyEndCode
-        ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
-        : [...again, ...untilText(own, at)].join(' '),
+    text: `${whoOf(own)} ${own.length === 1 ? 'fails' : 'fail'}: ${parts.filter((part) => part !== '').join('; ')}.`,
+    remedy: hasEnded
+      ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
+      : `${isHeld ? '' : 'shieldlog tries again by itself. '}${deadlineText(own, at)}`.trim(),
     ...aboutOf(own),
-    ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),
   }
 }
@@ -131,109 +117,95 @@ function behindProblem(own: readonly ProblemRoute[], at: string): StatusProblem 
   return {
     kind: 'behind',
     text: `${whoOf(own)} ${own.length === 1 ? 'is' : 'are'} behind.`,
-    remedy: ['Delivery is slower than the events come, or has just begun.', ...untilText(own, at)].join(' '),
+    remedy: `Delivery is slower than the events come, or has just begun. ${deadlineText(own, at)}`.trim(),
     ...aboutOf(own),
     ...deadlineOf(own),
   }
 }
 
-function lostProblems(routes: readonly ProblemRoute[]): StatusProblem[] {
-  const dropped = routes.filter(({ days }) => days.some(({ lost = 0 }) => lost > 0))
-  return grouped(dropped, ({ sink }) => sink).map((own) => ({
-    kind: 'lost',
-    text: `${printable(own[0]!.sink)} dropped ${counted(sumOf(own, 'lost'), 'event')} that it had accepted.`,
-    remedy:
-      'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
-    ...aboutOf(own),
-  }))
+function lostProblems(ofSink: readonly ProblemRoute[]): StatusProblem[] {
+  const own = ofSink.filter((route) => sumOf([route], 'lost') > 0)
+  if (own.length === 0) return []
+  return [
+    {
+      kind: 'lost',
+      text: `${printable(own[0]!.sink)} dropped ${counted(sumOf(own, 'lost'), 'event')} that it had accepted.`,
+      remedy:
+        'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
+      ...aboutOf(own),
+    },
+  ]
 }
 
-function deadLetterProblems({ deadLetters }: ProblemFacts): StatusProblem[] {
-  return grouped(deadLetters, ({ sink }) => sink).map((own) => {
-    const sink = own[0]!.sink
-    let count = 0
-    for (const each of own) count += each.count
-    const reasons = own.map(({ reason }) => printable(reason)).join(', ')
-    const name = printable(sink)
-    return {
-      kind: 'dead_letters',
-      text: `${counted(count, 'dead letter')} in ${name} (${reasons}).`,
-      remedy: `shieldlog dead-letters list --sink ${name} shows them; replay ships them again, drop removes them.`,
-      command: 'dead-letters list',
-      sink,
-    }
-  })
+function deadLetterProblem(own: FleetStatus['deadLetters']): StatusProblem {
+  const { sink } = own[0]!
+  const name = printable(sink)
+  const total = own.reduce((sum, each) => sum + each.count, 0)
+  return {
+    kind: 'dead_letters',
+    text: `${counted(total, 'dead letter')} in ${name} (${own.map(({ reason }) => printable(reason)).join(', ')}).`,
+    remedy: `shieldlog dead-letters list --sink ${name} shows them; replay ships them again, drop removes them.`,
+    command: 'dead-letters list',
+    sink,
+  }
 }
+
+type Left = FleetStatus['unconfigured'][number]
 
 /** What left the configuration is one cause: a sink with all its zones, or a zone with all its sinks. */
-function unconfiguredProblems({ unconfigured }: ProblemFacts): StatusProblem[] {
-  const left = unconfigured.filter(({ unfinishedDays }) => unfinishedDays.length > 0)
-  return grouped(left, ({ zone, sink, left: what, retired }) =>
-    retired ? `retired ${zone}` : what === 'sink' ? `sink ${sink}` : `zone ${zone}`,
-  ).map((own) => {
-    const { text, remedy } = unconfiguredTexts(own)
-    const { zone, sink } = own[0]!
-    return { kind: 'unconfigured', text, remedy, routes: own.length, zone, sink }
-  })
+function leftCause({ zone, sink, left, retired }: Left): string {
+  return left === 'sink' && !retired ? `sink ${sink}` : `zone ${zone}${retired ? ' retired' : ''}`
 }
 
-type Unconfigured = FleetStatus['unconfigured'][number]
+function unconfiguredProblem(own: readonly Left[]): StatusProblem {
+  const { zone, sink } = own[0]!
+  return { kind: 'unconfigured', ...unconfiguredTexts(own), routes: own.length, zone, sink }
+}
 
 /** `own`: routes that left for one cause, at least one. */
-export function unconfiguredTexts(own: readonly Unconfigured[]): { text: string; remedy: string } {
+export function unconfiguredTexts(own: readonly Left[]): { text: string; remedy: string } {
   const { zone, sink, retired, left } = own[0]!
-  const unread = distinct(own.flatMap((each) => each.unreadDays))
-  const read = distinct(own.flatMap((each) => each.unfinishedDays)).filter((day) => !unread.includes(day))
-  if (retired) {
-    const days = distinct([...unread, ...read])
-    const rest =
-      days.length === 0 ? 'every day was read to its end' : `not read to the end: ${daysText(days)}`
-    return {
-      text: `Zone ${zone} is retired: the API lists it no more, so it is not shipped any more; ${rest}.`,
-      remedy: days.length === 0 ? '' : 'What was lost is recorded as gaps.',
-    }
-  }
-  const gone = distinct(own.flatMap((each) => each.goneDays))
+  const isSink = left === 'sink' && !retired
+  const daysOf = (of: (each: Left) => readonly string[]) => [...new Set(own.flatMap(of))]
+  const unread = daysOf((each) => each.unreadDays)
+  const gone = retired ? unread : daysOf((each) => each.goneDays)
   const readable = unread.filter((day) => !gone.includes(day))
-  const parts = [
-    ...(gone.length === 0 ? [] : [`not read to the end, and the API no longer lists it: ${daysText(gone)}`]),
-    ...(readable.length === 0 ? [] : [`not read to the end: ${daysText(readable)}`]),
-    ...(read.length === 0 ? [] : [`read, but not read again for late events: ${daysText(read)}`]),
-  ]
-  const state = parts.length === 0 ? 'no day was left unfinished' : parts.join('; ')
+  const read = daysOf((each) => each.unfinishedDays).filter((day) => !unread.includes(day))
+  const told = [
+    ['not read to the end, and the API no longer lists it', gone],
+    ['not read to the end', readable],
+    ['read, but not read again for late events', read],
+  ] as const
+  const parts = told.flatMap(([what, days]) => (days.length === 0 ? [] : [`${what}: ${daysText(days)}`]))
+  const days = parts.length === 0 ? 'no day was left unfinished' : parts.join('; ')
+  const others = [...new Set(own.map((each) => (isSink ? `zone ${each.zone}` : printable(each.sink))))].sort()
   const name = printable(sink)
-  const canBeRead = readable.length + read.length > 0
-  if (left === 'zone') {
-    const sinks = distinct(own.map((each) => printable(each.sink))).join(', ')
-    return {
-      text: `Zone ${zone} (→ ${sinks}) is not configured any more; ${state}.`,
-      remedy: canBeRead ? 'To finish these days, configure the zone again.' : '',
-    }
-  }
-  const zones = new Set(own.map((each) => each.zone)).size
+  const who = isSink
+    ? `Sink ${name} (${others.length === 1 ? others[0] : `${count(others.length)} zones`})`
+    : `Zone ${zone} (→ ${others.join(', ')})`
+  const finish = readable.length + read.length > 0
   return {
-    text: `Sink ${name} (${zones === 1 ? `zone ${zone}` : `${count(zones)} zones`}) is not configured any more; ${state}.`,
-    remedy: `${canBeRead ? 'To finish these days, configure it again. ' : ''}If it has a new name: shieldlog state rename-sink ${name} NEW.`,
+    text: `${who} ${retired ? 'is retired: the API lists it no more' : 'is not configured any more'}; ${days}.`,
+    remedy: [
+      ...(retired ? ['What was not read is recorded as gaps.'] : []),
+      ...(finish && !retired ? ['To finish these days, configure it again.'] : []),
+      ...(isSink ? [`If it has a new name: shieldlog state rename-sink ${name} NEW.`] : []),
+    ].join(' '),
   }
 }
 
-function filteredProblems({ at, routes }: ProblemFacts): StatusProblem[] {
-  const today = at.slice(0, 10)
-  const active = routes.filter(({ days }) =>
-    days.some(({ day, delivered, filtered = 0 }) => day === today && delivered + filtered > 0),
-  )
-  return grouped(active, ({ sink }) => sink).flatMap((own): StatusProblem[] => {
-    const filtered = sumOf(own, 'filtered', today)
-    if (sumOf(own, 'delivered', today) > 0 || filtered === 0) return []
-    return [
-      {
-        kind: 'filtered',
-        text: `${printable(own[0]!.sink)}: all ${counted(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
-        remedy: 'If that is not meant, correct where and sample of the sink.',
-        ...aboutOf(own),
-      },
-    ]
-  })
+function filteredProblems(ofSink: readonly ProblemRoute[], today: string): StatusProblem[] {
+  const own = ofSink.filter((route) => sumOf([route], 'filtered', today) > 0)
+  if (own.length === 0 || sumOf(ofSink, 'delivered', today) > 0) return []
+  const filtered = sumOf(own, 'filtered', today)
+  return [
+    {
+      kind: 'filtered',
+      text: `${printable(own[0]!.sink)}: all ${counted(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
+      remedy: 'If that is not meant, correct where and sample of the sink.',
+      ...aboutOf(own),
+    },
+  ]
 }
 
 /** Why a route fails, in a few words. */
@@ -256,21 +228,15 @@ const mostCause = 400
 /** `6 tries since 13:52, next try 14:04`. A time that has passed is no promise: nothing runs, or a try is under way. */
 export function triesText(routes: readonly Pick<ProblemRoute, 'lastError'>[], at: string): string {
   const errors = routes.flatMap(({ lastError }) => lastError ?? [])
+  const earliest = (field: 'since' | 'retryAt') => errors.map((error) => error[field]).sort()[0] ?? ''
   const [first] = errors
   if (first === undefined) return ''
-  const since = first.since < earliest(errors, 'since') ? first.since : earliest(errors, 'since')
-  const next = earliest(errors, 'retryAt')
-  const began =
-    errors.length > 1
-      ? [`since ${clockText(since, at)}`]
-      : first.failures > 1
-        ? [`${count(first.failures)} tries since ${clockText(since, at)}`]
-        : []
-  return [...began, ...(next > at ? [`next try ${clockText(next, at)}`] : [])].join(', ')
-}
-
-function earliest(errors: readonly ErrorStatus[], field: 'since' | 'retryAt'): string {
-  return errors.map((error) => error[field]).reduce((left, right) => (left < right ? left : right))
+  const since = `since ${clockText(earliest('since'), at)}`
+  const next = earliest('retryAt')
+  return [
+    ...(errors.length > 1 ? [since] : first.failures > 1 ? [`${count(first.failures)} tries ${since}`] : []),
+    ...(next > at ? [`next try ${clockText(next, at)}`] : []),
+  ].join(', ')
 }
 
 type Unfinished = NonNullable<RouteSummary['unfinished']>
@@ -284,15 +250,13 @@ export function firstUnfinished(routes: readonly Pick<ProblemRoute, 'unfinished'
   return first
 }
 
-function deadlineText({ day, apiDeadlineAt }: Unfinished, at: string): string {
+function deadlineText(own: readonly ProblemRoute[], at: string): string {
+  const first = firstUnfinished(own)
+  if (first === undefined) return ''
+  const { day, apiDeadlineAt } = first
   return apiDeadlineAt > at
     ? `The API keeps the oldest unfinished day (${day}) until ${minuteText(apiDeadlineAt)}, ${fromNow(apiDeadlineAt, at)}.`
     : `The API dropped the oldest unfinished day (${day}) ${fromNow(apiDeadlineAt, at)}: its events that were not shipped are lost.`
-}
-
-function untilText(own: readonly ProblemRoute[], at: string): string[] {
-  const first = firstUnfinished(own)
-  return first === undefined ? [] : [deadlineText(first, at)]
 }
 
 function deadlineOf(own: readonly ProblemRoute[]): Pick<StatusProblem, 'apiDeadlineAt'> {
@@ -307,15 +271,17 @@ function byDeadline(left: StatusProblem, right: StatusProblem): number {
 
 type Who = Pick<RouteSummary, 'zone' | 'name' | 'sink'>
 
+function routesOf<Each extends Who>(all: readonly Each[]): Each[] {
+  return [...new Map(all.map((each) => [routeKey(each.zone, each.sink), each])).values()]
+}
+
 /** `101 shop → siem`, `4 zones → siem`, `101 shop → 2 sinks`, or `8 routes`. */
 function whoOf(routes: readonly Who[]): string {
   const [first] = routes as [Who]
-  if (routes.length === 1) return `${zoneLabel(first)} → ${printable(first.sink)}`
-  if (routes.every(({ sink }) => sink === first.sink))
-    return `${count(routes.length)} zones → ${printable(first.sink)}`
-  return routes.every(({ zone }) => zone === first.zone)
-    ? `${zoneLabel(first)} → ${count(routes.length)} sinks`
-    : `${count(routes.length)} routes`
+  const isOneSink = routes.every(({ sink }) => sink === first.sink)
+  const isOneZone = routes.every(({ zone }) => zone === first.zone)
+  if (!isOneSink && !isOneZone) return `${count(routes.length)} routes`
+  return `${isOneZone ? zoneLabel(first) : `${count(routes.length)} zones`} → ${isOneSink ? printable(first.sink) : `${count(routes.length)} sinks`}`
 }
 
 function aboutOf(routes: readonly Who[]): Pick<StatusProblem, 'routes' | 'sink' | 'zone' | 'name'> {
@@ -331,8 +297,9 @@ export function zoneLabel({ zone, name }: Pick<RouteSummary, 'zone' | 'name'>): 
 
 const mostRanges = 4
 
-/** `2026-11-18`, `2026-11-18 to 2026-11-20`, `2026-11-18, 2026-11-20 (2 days)`. `days`: in order. */
-function daysText(days: readonly string[]): string {
+/** `2026-11-18`, `2026-11-18 to 2026-11-20 (3 days)`, `2026-11-18, 2026-11-20 (2 days)`. */
+function daysText(given: readonly string[]): string {
+  const days = [...new Set(given)].sort()
   const ranges: [string, string][] = []
   for (const day of days) {
     const last = ranges.at(-1)
@@ -355,12 +322,8 @@ function sumOf(
   return sum
 }
 
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)].sort()
-}
-
-function grouped<T>(all: readonly T[], key: (each: T) => string): T[][] {
-  return [...Map.groupBy(all, key).values()]
+function byCause<T>(all: readonly T[], cause: (each: T) => string): T[][] {
+  return [...Map.groupBy(all, cause).values()]
 }
 
 function count(value: number): string {

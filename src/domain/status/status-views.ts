@@ -1,5 +1,9 @@
 import type { AuditRecord, FileAudit, StreamAudit } from '../audit-report.ts'
+import type { Counters } from '../checkpoint.ts'
+import type { CommittedPart } from '../event/delivery.ts'
 import type { StateSnapshot } from '../plan/snapshot.ts'
+import type { Ordering } from '../scan/ordering.ts'
+import type { Stream } from '../stream.ts'
 import type {
   ErrorStatus,
   FleetStatus,
@@ -89,7 +93,7 @@ export interface MapView extends FleetStatus {
     readonly unreadDays: number
   }
   /** The oldest unfinished day of all routes. */
-  readonly unfinished?: { readonly day: string; readonly apiDeadlineAt: string }
+  readonly unfinished?: NonNullable<RouteSummary['unfinished']>
   /** At most 12. */
   readonly problems: readonly StatusProblem[]
   readonly problemsLeftOut: number
@@ -128,21 +132,7 @@ export interface DayView {
   readonly day: string
   readonly state: CellState
   readonly streamState: string
-  readonly counters: {
-    readonly pages: number
-    readonly events: number
-    readonly delivered: number
-    readonly duplicates: number
-    readonly late: number
-    readonly deadLetters: number
-    readonly dropped: number
-    /** Events that the sink filters out. */
-    readonly filtered: number
-    /** Of the delivered events, those that the destination says it dropped. */
-    readonly lost: number
-    /** Events that the destination takes no more, since they are too old. */
-    readonly skipped: number
-  }
+  readonly counters: { readonly [Name in keyof Counters]-?: number }
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {
     readonly events: number
@@ -153,15 +143,10 @@ export interface DayView {
     /** Order-free hash of all events, 16 hex digits. */
     readonly hash: string
   }
-  readonly ordering: { readonly order: string; readonly cursorProven: boolean; readonly revocations: number }
+  readonly ordering: Omit<Ordering, 'evidence'>
   readonly scans: readonly ScanView[]
   readonly gaps: readonly Omit<GapStatus, 'day'>[]
-  readonly parts: readonly {
-    readonly part: string
-    readonly writer: string
-    readonly lines: number
-    readonly bytes: number
-  }[]
+  readonly parts: readonly CommittedPart[]
   readonly deadLetters: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[]
   /** What the latest audit of the day found, at that time. Counts are events. */
   readonly audit?: Omit<AuditRecord, 'atMs'> & { readonly at: string }
@@ -176,11 +161,7 @@ export interface DayView {
 }
 
 /** A day of a route, as a person names it. */
-export interface DayQuery {
-  readonly zone: number
-  readonly sink: string
-  readonly day: string
-}
+export type DayQuery = Omit<Stream, 'day'> & { readonly day: string }
 
 /** Dead letters of one day of a route, the first of them. */
 export interface DeadLettersView {

@@ -1,25 +1,14 @@
+import type { Counters } from '../checkpoint.ts'
+import type { SinkDeadLetters } from '../event/delivery.ts'
 import type { GapReason } from '../gap.ts'
 import type { RouteStanding } from '../plan/route-state.ts'
+import type { Stream } from '../stream.ts'
 
 /** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
-export interface DayStatus {
+export interface DayStatus extends Counters {
   readonly day: string
   readonly state: string
   readonly lagSeconds?: number | undefined
-  readonly events: number
-  readonly delivered: number
-  readonly pages: number
-  readonly duplicates: number
-  readonly late: number
-  readonly deadLetters: number
-  /** Dropped dead letters; absent if there are none. */
-  readonly dropped?: number | undefined
-  /** Events that the sink filters out; absent if there are none. */
-  readonly filtered?: number | undefined
-  /** Events that the destination takes no more, since they are too old; absent if there are none. */
-  readonly skipped?: number | undefined
-  /** Of the delivered events, those that the destination says it dropped; absent if there are none. */
-  readonly lost?: number | undefined
   readonly order: string
   readonly lastFullScanAt?: string | undefined
   /** Pages of the scan that is under way. */
@@ -90,18 +79,9 @@ export interface BackfillStatus {
   readonly leftOut: number
   readonly days: readonly BackfillDayStatus[]
   /** Days that are not read, and why. */
-  readonly reasons: readonly {
-    readonly zone: number
-    readonly day: string
-    readonly sink: string
-    readonly reason: string
-  }[]
+  readonly reasons: readonly (Stream & { readonly reason: string })[]
   /** Errors of queued streams. */
-  readonly errors: readonly (ErrorStatus & {
-    readonly zone: number
-    readonly day: string
-    readonly sink: string
-  })[]
+  readonly errors: readonly (ErrorStatus & Stream)[]
 }
 
 export interface BackfillDayStatus {
@@ -111,7 +91,7 @@ export interface BackfillDayStatus {
   readonly leftOut: number
   readonly pages: number
   /** Absent while the number of pages is unknown. */
-  readonly expectedPages?: number
+  readonly expectedPages?: number | undefined
   /** Events that were missing until then. */
   readonly events: number
 }
@@ -145,10 +125,6 @@ export interface StatusProblem {
   /** The first of the routes. */
   readonly zone?: number
   readonly name?: string
-  /** Of a gap. */
-  readonly reason?: GapReason
-  /** Of a failure: that of the first route. */
-  readonly lastError?: ErrorStatus
   /** The earliest API deadline of their oldest unfinished days. */
   readonly apiDeadlineAt?: string
 }
@@ -161,12 +137,7 @@ export interface Status extends FleetStatus {
 /** What is said of a fleet without its routes. */
 export interface FleetStatus {
   readonly at: string
-  readonly deadLetters: readonly {
-    readonly sink: string
-    readonly reason: string
-    readonly count: number
-    readonly bytes: number
-  }[]
+  readonly deadLetters: readonly SinkDeadLetters[]
   /** Routes that the store knows and the configuration does not name. */
   readonly unconfigured: readonly {
     readonly zone: number

@@ -1,8 +1,8 @@
 import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
-import type { Day } from '../../domain/day.ts'
 import { isAnswered, requestTroubleOf, type ReadRequest } from '../../domain/read-request.ts'
 import { streamKey, routeKey, type Stream } from '../../domain/stream.ts'
+import type { BackfillDayStatus } from '../../domain/status/status.ts'
 import type { Store } from '../../ports/store.ts'
 
 /** How far one stream of a backfill is. */
@@ -14,18 +14,6 @@ export interface StreamProgress extends Backfilled {
   readonly expectedPages: number | undefined
   /** Why it makes no progress. */
   readonly trouble?: Trouble
-}
-
-/** How far all streams of one day are. */
-export interface DayProgress {
-  readonly day: Day
-  readonly queued: number
-  readonly done: number
-  readonly leftOut: number
-  readonly pages: number
-  readonly events: number
-  /** Undefined while that of any stream is. */
-  readonly expectedPages: number | undefined
 }
 
 type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
@@ -75,12 +63,12 @@ function scanOf(checkpoint: Checkpoint | undefined, id: string): Checkpoint['ful
 }
 
 /** By day, the oldest first. */
-export function byDay(streams: readonly StreamProgress[]): DayProgress[] {
+export function byDay(streams: readonly StreamProgress[]): BackfillDayStatus[] {
   const days = Map.groupBy(streams, ({ stream }) => stream.day)
   return [...days.keys()].sort().map((day) => ({ day, ...summed(days.get(day) ?? []) }))
 }
 
-export function summed(streams: readonly StreamProgress[]): Omit<DayProgress, 'day'> {
+export function summed(streams: readonly StreamProgress[]): Omit<BackfillDayStatus, 'day'> {
   const sum = { queued: 0, done: 0, leftOut: 0, pages: 0, events: 0, expectedPages: 0 }
   let isKnown = true
   for (const { state, pages, events, expectedPages } of streams) {

@@ -153,14 +153,14 @@ test('says of what left the configuration what was read and what was not, and wh
     'Sink siem (2 zones) is not configured any more; not read to the end: 2026-11-20; read, but not read again for late events: 2026-11-18 to 2026-11-19 (2 days). To finish these days, configure it again. If it has a new name: shieldlog state rename-sink siem NEW.',
   )
   expect(text.replaceAll(/\n */g, ' ')).toContain(
-    'Zone 10 (→ lake) is not configured any more; read, but not read again for late events: 2026-11-19. To finish these days, configure the zone again.',
+    'Zone 10 (→ lake) is not configured any more; read, but not read again for late events: 2026-11-19. To finish these days, configure it again.',
   )
   expect(text.replaceAll(/\n */g, ' ')).toContain(
     'Sink gone (zone 13) is not configured any more; not read to the end, and the API no longer lists it: 2026-11-18. If it has a new name: shieldlog state rename-sink gone NEW.',
   )
-  expect(text).toMatch(/Zone 11 is retired: .*not read to the end: 2026-11-18 to 2026-11-20 \(3 days\)/)
+  expect(text).toMatch(/Zone 11 \(→ siem\) is retired: .*no longer lists it: 2026-11-20; read, but not/)
   expect(text).not.toContain('Zone 12')
-  expect(textOf(statusWith({ unconfigured }), 160, true)).toMatch(/Zone 12 is retired: .*every day was read/)
+  expect(textOf(statusWith({ unconfigured }), 160, true)).toMatch(/Zone 12 .* is retired: .*no day was left/)
 })
 
 test('escapes control characters', () => {
@@ -180,7 +180,7 @@ test('escapes control characters', () => {
       gaps: [],
     },
   ]
-  const deadLetters = [{ sink: hostile, reason: 'refused', count: 2, bytes: 900 }]
+  const deadLetters = [{ sink: hostile, reason: 'refused' as const, count: 2, bytes: 900 }]
   const text = textOf(statusWith({ routes, workers, unconfigured, deadLetters }), 80, true)
   expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
   expect(text).toContain('Zone 8 (→')
