@@ -188,6 +188,20 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     },
     { freeze: 0.002 },
   ],
+  [
+    'a verdict while a stream backed off from a clock that was behind until half an hour before the end of the run',
+    {
+      seed: 0,
+      perDay: 5,
+      everyMs: 60_000,
+      overlapMs: 0,
+      clockSteps: [{ afterMs: 275_502_651, forMs: 172_800_000, byMs: -864_000_000 }],
+      keepDays: 0.01,
+      fleet: false,
+    },
+    { cursors: 'offset', cursorLifeMs: 60_000 },
+    {},
+  ],
 ]
 
 export const counterexamples = broken.map(([why, own, world, faults]) => {

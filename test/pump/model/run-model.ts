@@ -11,9 +11,14 @@ import { createWorker, type Worker } from './worker.ts'
 export async function runModel(options: RunOptions): Promise<RunResult> {
   const run = await createRun(options)
   try {
-    // Some hours more than the last day can be read, so that it ends: by the API's clock, and then by the host's.
-    const endMs = startOf(shiftDay(firstDay, options.days + 3)) + 4 * 3_600_000
-    await runUntil(run, endMs - options.world.skewMs)
+    // Some hours more than the last day can be read, so that it ends: by the API's clock, then by the host's, and once
+    // the host's clock is right again, since a stream may back off for an hour before it finds that out.
+    const hoursMs = 4 * 3_600_000
+    const endMs = startOf(shiftDay(firstDay, options.days + 3)) + hoursMs
+    const stepsEndMs = options.clockSteps.map(
+      ({ afterMs, forMs }) => run.time.hostMs + afterMs + (forMs ?? 0) + hoursMs,
+    )
+    await runUntil(run, Math.max(endMs - options.world.skewMs, ...stepsEndMs))
     while (run.clock.now() < endMs) await runUntil(run, run.time.hostMs + 3_600_000)
     return await verdict(run)
   } finally {
