@@ -4,40 +4,45 @@ import { routeKey } from '../domain/stream.ts'
 
 type Sampled = Pick<RouteState, 'zone' | 'sink' | 'lagSeconds' | 'delivered'>
 
-/** A slot for each minute; NaN where nothing was measured. */
+/** A value for each slot; NaN where nothing was measured. */
 interface Samples {
   readonly lags: Float32Array
   readonly delivered: Float64Array
 }
 
-const minutes = 60
+const slots = 60
 /** 600 bytes a route. */
 const mostRoutes = 5_000
 
-/** Lag and events a second of each route over the last hour, in memory of a fixed size. */
+/** Lag and events a second of each route over the last sixty slots of time, in memory of a fixed size. */
 export class LagHistory {
-  /** Of each slot: its minute since the epoch, and when its last sample was taken. */
-  readonly #minutes = new Float64Array(minutes + 1)
-  readonly #takenAtMs = new Float64Array(minutes + 1)
+  readonly #slotMs: number
+  /** Of each place in the ring: its slot since the epoch, and when its last sample was taken. */
+  readonly #held = new Float64Array(slots + 1)
+  readonly #takenAtMs = new Float64Array(slots + 1)
   #routes = new Map<string, Samples>()
+
+  constructor(slotMs = 60_000) {
+    this.#slotMs = slotMs
+  }
 
   /** Routes that are not in the sample are forgotten. */
   add(atMs: number, routes: readonly Sampled[]): void {
-    const minute = Math.floor(atMs / 60_000)
-    const slot = slotOf(minute)
-    const isNew = this.#minutes[slot] !== minute
-    this.#minutes[slot] = minute
-    this.#takenAtMs[slot] = atMs
+    const slot = Math.floor(atMs / this.#slotMs)
+    const place = placeOf(slot)
+    const isNew = this.#held[place] !== slot
+    this.#held[place] = slot
+    this.#takenAtMs[place] = atMs
     const kept = new Map<string, Samples>()
     for (const route of routes.slice(0, mostRoutes)) {
       const key = routeKey(route.zone, route.sink)
       const own = this.#routes.get(key) ?? {
-        lags: new Float32Array(minutes + 1).fill(NaN),
-        delivered: new Float64Array(minutes + 1).fill(NaN),
+        lags: new Float32Array(slots + 1).fill(NaN),
+        delivered: new Float64Array(slots + 1).fill(NaN),
       }
-      const before = isNew ? 0 : own.lags[slot]!
-      own.lags[slot] = Math.max(Number.isNaN(before) ? 0 : before, route.lagSeconds)
-      own.delivered[slot] = route.delivered
+      const before = isNew ? NaN : own.lags[place]!
+      own.lags[place] = Number.isNaN(before) ? route.lagSeconds : Math.max(before, route.lagSeconds)
+      own.delivered[place] = route.delivered
       kept.set(key, own)
     }
     this.#routes = kept
@@ -45,32 +50,28 @@ export class LagHistory {
 
   of(zone: number, sink: string, nowMs: number): MapRoute['history'] {
     const own = this.#routes.get(routeKey(zone, sink))
-    const last = Math.floor(nowMs / 60_000)
-    const each = Array.from({ length: minutes }, (_, index) => last - minutes + 1 + index)
+    const last = Math.floor(nowMs / this.#slotMs)
+    const each = Array.from({ length: slots }, (_, index) => last - slots + 1 + index)
     return {
-      lagSeconds: each.map((minute) => {
-        const lag = this.#holds(minute) ? own?.lags[slotOf(minute)] : undefined
+      lagSeconds: each.map((slot) => {
+        const lag = this.#held[placeOf(slot)] === slot ? own?.lags[placeOf(slot)] : undefined
         return lag === undefined || Number.isNaN(lag) ? null : Math.round(lag)
       }),
-      eventsPerSecond: each.map((minute) => (own === undefined ? null : this.#rate(own.delivered, minute))),
+      eventsPerSecond: each.map((slot) => (own === undefined ? null : this.#rate(own.delivered, slot))),
     }
   }
 
-  /** A day that left the status takes its events with it: such a minute has no rate. */
-  #rate(delivered: Float64Array, minute: number): number | null {
-    if (!this.#holds(minute) || !this.#holds(minute - 1)) return null
-    const [slot, before] = [slotOf(minute), slotOf(minute - 1)]
-    const events = delivered[slot]! - delivered[before]!
-    const seconds = (this.#takenAtMs[slot]! - this.#takenAtMs[before]!) / 1000
+  /** Since the last sample of the slot before. A day that left the status takes its events with it: no rate then. */
+  #rate(delivered: Float64Array, slot: number): number | null {
+    const [now, before] = [placeOf(slot), placeOf(slot - 1)]
+    if (this.#held[now] !== slot || this.#held[before] !== slot - 1) return null
+    const events = delivered[now]! - delivered[before]!
+    const seconds = (this.#takenAtMs[now]! - this.#takenAtMs[before]!) / 1000
     if (!(events >= 0) || seconds <= 0) return null
     return Math.round((events / seconds) * 100) / 100
   }
-
-  #holds(minute: number): boolean {
-    return this.#minutes[slotOf(minute)] === minute
-  }
 }
 
-function slotOf(minute: number): number {
-  return minute % (minutes + 1)
+function placeOf(slot: number): number {
+  return slot % (slots + 1)
 }

@@ -112,7 +112,7 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
     from,
     to,
     state,
-    percentText(days),
+    days.some(({ queued, done }) => queued + done > 0) ? `${Math.floor(shareOf(days) * 100)} %` : '-',
     String(done),
     String(queued),
     String(leftOut),
@@ -121,16 +121,15 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
   return `${tableLines(header, rows, { width }).join('\n')}\n`
 }
 
-/** `41 %` of what can be read. */
-function percentText(days: BackfillStatus['days']): string {
-  let streams = 0
-  let read = 0
+/** How much of what can be read has been read, from 0 to 1. */
+export function shareOf(days: BackfillStatus['days']): number {
+  let [streams, read] = [0, 0]
   for (const day of days) {
     const own = day.queued + day.done
     streams += own
     read += own * fractionOf(day)
   }
-  return streams === 0 ? '-' : `${Math.floor((read / streams) * 100)} %`
+  return streams === 0 ? 0 : read / streams
 }
 
 /** Backfills as a part of `status`. */

@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
 import { readStatus } from '../../assemble/status.ts'
-import type { SinkConfig, Config } from '../../config/schema.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { commandLine, example } from '../program-name.ts'
 import { collectNames, chooseSinks, chooseZones } from '../options.ts'
-import { UsageError, type Registration } from '../command.ts'
+import { exitCodes, UsageError, type Io, type Registration } from '../command.ts'
 import { jsonResult, paintFor, wrapped } from '../terminal/text.ts'
-import { statusExitCode } from './route-table.ts'
 import { statusLines } from './text.ts'
 import { watchStatus } from './watch.ts'
-import { problemsOf } from '../../domain/status/problems.ts'
+import { isGrave, problemsOf } from '../../domain/status/problems.ts'
 import type { Status } from '../../domain/status/status.ts'
 
-interface StatusOptions extends StatusChoice {
+interface StatusOptions {
+  readonly zone?: string[]
+  readonly sink?: string[]
   readonly json?: boolean
   readonly verbose?: boolean
   readonly watch?: boolean
@@ -35,69 +35,65 @@ export function register({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('status --zone shop --verbose'))
     .action(async (options: StatusOptions, command: Command) => {
       const { json = false, verbose = false, watch = false } = options
-      if (watch) checkWatch(json, io.stdout.isTTY === true)
-      const { config: configured } = load(command, 'routes')
-      const hasFilter = chooseSinks(configured, options.sink).some(leavesOut)
-      const read = async () => {
-        const { status, config, ...rest } = await readStatus(configured, io.signal)
-        return { chosen: statusChooser(config, options)(status), ...rest }
-      }
-      if (watch) return watchStatus(async () => (await read()).chosen, { verbose, hasFilter }, io)
-      const { chosen, state, hasStore, undecided } = await read()
-      if (!hasStore)
-        io.stderr.write(
-          `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
+      if (watch && json)
+        throw new UsageError('--watch does not work with --json; call status --json at intervals')
+      if (watch && io.stdout.isTTY !== true)
+        throw new UsageError(
+          '--watch needs a terminal, and stdout is not one; for a monitor use status --json',
         )
-      for (const sink of undecided) {
-        const why = `the address of sink ${printable(sink)} is not known in this shell, so status cannot say whether the sink is held as a renamed one`
-        const remedy = 'look for SinkHeld in the log of run, or set the variables of the address'
-        io.stderr.write(wrapped(`note: ${why}; ${remedy}\n`, io.stderr))
+      const { config } = load(command, 'routes')
+      const chosenSinks = chooseSinks(config, options.sink)
+      const view = {
+        verbose,
+        hasFilter: chosenSinks.some(({ where, sample }) => where !== undefined || sample !== undefined),
       }
-      const paint = paintFor(io.stdout)
-      const rows = io.stdout.isTTY === true ? (io.stdout.rows ?? usualRows) : undefined
+      const read = async () => {
+        const found = await readStatus(config, io.signal)
+        return { ...found, status: chosenOf(found, options) }
+      }
+      if (watch) {
+        await watchStatus(async () => (await read()).status, view, io)
+        return
+      }
+      const { status, ...found } = await read()
+      tellUnknown(found, io)
       io.stdout.write(
-        json
-          ? jsonResult(chosen)
-          : `${statusLines(chosen, paint, { verbose, rows, hasFilter }).join('\n')}\n`,
+        json ? jsonResult(status) : `${statusLines(status, paintFor(io.stdout), view).join('\n')}\n`,
       )
-      exit(statusExitCode(chosen))
-      return undefined
+      exit(statusExitCode(status))
     })
 }
 
-/** Of a terminal that does not say. */
-const usualRows = 24
+type Found = Awaited<ReturnType<typeof readStatus>>
 
-function leavesOut(sink: SinkConfig): boolean {
-  return sink.where !== undefined || sink.sample !== undefined
+function tellUnknown({ state, hasStore, undecided }: Omit<Found, 'status'>, { stderr }: Io): void {
+  if (!hasStore)
+    stderr.write(
+      `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
+    )
+  for (const sink of undecided) {
+    const why = `the address of sink ${printable(sink)} is not known in this shell, so status cannot say whether the sink is held as a renamed one`
+    const remedy = 'look for SinkHeld in the log of run, or set the variables of the address'
+    stderr.write(wrapped(`note: ${why}; ${remedy}\n`, stderr))
+  }
 }
 
-/** Throws UsageError. */
-function checkWatch(json: boolean, isTerminal: boolean): void {
-  if (json) throw new UsageError('--watch does not work with --json; call status --json at intervals')
-  if (!isTerminal)
-    throw new UsageError('--watch needs a terminal, and stdout is not one; for a monitor use status --json')
-}
-
-interface StatusChoice {
-  readonly zone?: string[]
-  readonly sink?: string[]
-}
-
-/** Checks the names, and returns what leaves only the chosen zones and sinks. Throws UsageError. */
-function statusChooser(config: Config, { zone, sink }: StatusChoice): (status: Status) => Status {
+/** What concerns the chosen zones and sinks. Throws UsageError. */
+function chosenOf({ status, config }: Found, { zone, sink }: StatusOptions): Status {
   const zones = new Set(chooseZones(config, zone).map(({ id }) => id))
   const sinks = new Set(chooseSinks(config, sink).map(({ name }) => name))
   const hasZone = (id: number) => zone === undefined || zones.has(id)
   const hasSink = (name: string) => sink === undefined || sinks.has(name)
-  const chosen = (status: Status) => ({
+  const chosen = {
     ...status,
     routes: status.routes.filter((route) => hasZone(route.zone) && hasSink(route.sink)),
     deadLetters: status.deadLetters.filter((each) => hasSink(each.sink)),
     unconfigured: status.unconfigured.filter((each) => hasZone(each.zone) && hasSink(each.sink)),
-  })
-  return (status) => {
-    const shown = chosen(status)
-    return { ...shown, problems: problemsOf(shown) }
   }
+  return { ...chosen, problems: problemsOf(chosen) }
+}
+
+/** 1 for lost days that nobody has acknowledged, a route that fails, and where nothing ships: for monitors. */
+export function statusExitCode({ problems }: Pick<Status, 'problems'>): number {
+  return problems.some(isGrave) ? exitCodes.failed : exitCodes.done
 }

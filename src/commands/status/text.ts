@@ -1,17 +1,8 @@
-import type {
-  RouteStatus,
-  Status,
-  WorkerStatus,
-  BackfillStatus,
-  ProblemKind,
-  StatusProblem,
-  DayStatus,
-} from '../../domain/status/status.ts'
-import type { Column } from '../terminal/table.ts'
+import type { RouteStatus, Status, BackfillStatus, StatusProblem } from '../../domain/status/status.ts'
 import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/text.ts'
-import { aboutText, counted, countOf, countText } from '../terminal/text.ts'
-import { routeTable } from './route-table.ts'
+import { aboutText, counted, countOf, countText, sumOf } from '../terminal/text.ts'
+import { routeTable, shortDuration, type RouteTableView } from './route-table.ts'
 import { version } from '../../assemble/version.ts'
 import { durationText, secondText } from '../../domain/text/time.ts'
 import {
@@ -23,17 +14,11 @@ import {
   unconfiguredTexts,
 } from '../../domain/status/problems.ts'
 import { commandLine } from '../program-name.ts'
-import { backfillLines } from '../backfill/text.ts'
-import { tableLines } from '../terminal/table.ts'
+import { backfillLines, shareOf } from '../backfill/text.ts'
+import { table } from '../terminal/table.ts'
 
-export interface StatusView {
+export interface StatusView extends RouteTableView {
   readonly verbose?: boolean
-  /** Columns that only `--watch` can fill. */
-  readonly live?: (routes: readonly RouteStatus[]) => readonly Column[]
-  /** Rows of the terminal; absent where the output is no terminal. */
-  readonly rows?: number | undefined
-  /** Some sink leaves out events: whether it did is always shown. */
-  readonly hasFilter?: boolean
 }
 
 /** Routes that a pipe gets without `--verbose`. A terminal gets those that fit, but some in any case. */
@@ -45,21 +30,17 @@ const leastRoutes = 5
  * messages may hold any characters, so they are made printable.
  */
 export function statusLines(status: Status, paint: Paint, view: StatusView = {}): string[] {
-  const { width } = paint
-  const { verbose = false, rows } = view
-  const first = firstLines(status, paint)
-  const header = headerLines(status, width)
-  const told = sentences(status, verbose).flatMap((text) => hanging(text, width))
-  const details = verbose ? detailLines(status, paint) : []
-  // Blank line and header of the table, the line about those left out, and the prompt.
-  const left = rows === undefined ? Infinity : rows - joined([first, header, told]).length - 4
-  const most = verbose
-    ? { routes: Infinity, lines: Infinity }
-    : rows === undefined
-      ? { routes: pipedRoutes, lines: Infinity }
-      : { routes: Infinity, lines: Math.max(leastRoutes, left) }
-  const table = routeTable(status, { ...view, most }, paint)
-  return joined([first, header, table, told, details])
+  const { verbose = false } = view
+  const before = [...firstBlocks(status, paint), headerLines(status, paint)]
+  const after = [sentences(status, verbose).flatMap((text) => hanging(text, paint.width))]
+  // Blank line and header of the table, the line about those left out, the prompt, and the line that holds the cursor.
+  const room = paint.rows - joined([...before, ...after]).length - 5
+  const most = {
+    routes: paint.isPiped && !verbose ? pipedRoutes : Infinity,
+    lines: verbose ? Infinity : Math.max(leastRoutes, room),
+  }
+  const details = verbose ? detailBlocks(status, paint) : []
+  return joined([...before, routeTable(status, most, view, paint), ...after, ...details])
 }
 
 /** Only the first line begins in the first column: text of a destination must not look like a line of its own. */
@@ -68,76 +49,59 @@ function hanging(text: string, width: number): string[] {
   return wrapPlain(text, width - 2).map((line, index) => (index === 0 ? line : `  ${line}`))
 }
 
+/** With a blank line between blocks. */
 function joined(blocks: readonly (readonly string[])[]): string[] {
   return blocks
     .filter((block) => block.length > 0)
-    .flatMap((block, index) => (index === 0 ? [...block] : ['', ...block]))
+    .flatMap((block, index) => (index === 0 ? block : ['', ...block]))
 }
 
-/** Version, processes and uptime to the left; the time to the right where it fits. */
-function headerLines({ at, workers }: Pick<Status, 'at' | 'workers'>, width: number): string[] {
-  const left = [`shieldlog ${version}`, ...workersTexts(workers, at)].join(', ')
-  const time = minuteText(at)
-  // Piped lines are not padded to a width that no terminal has.
-  if (width > 1000) return [`${left}  ${time}`]
-  for (const right of [time, time.slice(time.indexOf(' ') + 1)]) {
-    const room = width - left.length - right.length
-    if (room >= 2) return [`${left}${' '.repeat(room)}${right}`]
-  }
-  return [...wrapPlain(left, width), time]
-}
-
-function workersTexts(workers: readonly WorkerStatus[], at: string): string[] {
+/** Version, processes, uptime and time. */
+function headerLines({ at, workers }: Status, { width, isPiped }: Paint): string[] {
   const [first, ...others] = workers
-  if (first === undefined) return []
-  if (others.length === 0) return [processText(first), ...uptimeText(workers, at, '')]
-  const hosts = [...new Set(workers.flatMap(({ host }) => host ?? []))].map((host) => printable(host, 60))
-  const where = hosts.length === 0 || hosts.length > 3 ? '' : ` on ${hosts.join(', ')}`
-  return [`${workers.length} processes${where}`, ...uptimeText(workers, at, 'the oldest ')]
-}
-
-function processText({ pid, host, name }: WorkerStatus): string {
-  return pid === undefined || host === undefined
-    ? printable(name)
-    : `process ${pid} on ${printable(host, 100)}`
-}
-
-function uptimeText(workers: readonly WorkerStatus[], at: string, who: string): string[] {
-  const starts = workers.flatMap(({ startedAt }) => startedAt ?? []).sort()
-  if (starts[0] === undefined) return []
-  return [`${who}running for ${durationText(Math.max(0, (Date.parse(at) - Date.parse(starts[0])) / 1000))}`]
+  const [start] = workers.flatMap(({ startedAt }) => startedAt ?? []).sort()
+  const parts = [`shieldlog ${version}`]
+  if (others.length > 0) parts.push(`${workers.length} processes`)
+  else if (first?.pid !== undefined)
+    parts.push(`process ${first.pid} on ${printable(first.host ?? '-', 100)}`)
+  else if (first !== undefined) parts.push(printable(first.name))
+  if (start !== undefined) {
+    const seconds = Math.max(0, (Date.parse(at) - Date.parse(start)) / 1000)
+    parts.push(`${others.length > 0 ? 'the oldest ' : ''}running for ${durationText(seconds)}`)
+  }
+  const time = minuteText(at)
+  return wrapPlain([...parts, isPiped ? time : time.slice('2026-11-20 '.length)].join(', '), width)
 }
 
 /** What `status` says first: what was lost, and that nothing ships. */
-function firstLines({ problems, routes, unconfigured }: Status, paint: Paint): string[] {
+function firstBlocks({ problems, routes, unconfigured }: Status, paint: Paint): string[][] {
   const wrapped = (text: string) => wrapPlain(text, paint.width)
-  const lost = ofKind(problems, 'gap')
+  const [lost, stopped] = (['gap', 'stopped'] as const).map((kind) =>
+    problems.filter((problem) => problem.kind === kind),
+  ) as [StatusProblem[], StatusProblem[]]
   const loss = lossOf({ routes, unconfigured })
-  const lostLines = [
-    ...wrapped(
-      `Events of ${countOf(loss.days, 'day')} were lost on ${countOf(loss.routes, 'route')}: ${commandLine('gaps list')}`,
-    ).map(paint.bad),
-    ...lost.flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
+  const lostText = `Events of ${countOf(loss.days, 'day')} were lost on ${countOf(loss.routes, 'route')}: ${commandLine('gaps list')}`
+  return [
+    lost.length === 0
+      ? []
+      : [
+          ...wrapped(lostText).map(paint.bad),
+          ...lost.flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
+        ],
+    stopped.flatMap(({ text, remedy }) => [
+      ...wrapped(text).map(paint.bad),
+      ...(remedy === '' ? [] : wrapped(remedy)),
+      // On its own line, so that it can be copied.
+      `To start it: ${commandLine('run')}`,
+    ]),
   ]
-  const stopped = ofKind(problems, 'stopped').flatMap(({ text, remedy }) => [
-    ...wrapped(text).map(paint.bad),
-    ...(remedy === '' ? [] : wrapped(remedy)),
-    // On its own line, so that it can be copied.
-    `To start it: ${commandLine('run')}`,
-  ])
-  if (lost.length === 0) return stopped
-  return stopped.length === 0 ? lostLines : [...lostLines, '', ...stopped]
-}
-
-function ofKind(problems: Status['problems'], kind: ProblemKind): Status['problems'] {
-  return problems.filter((problem) => problem.kind === kind)
 }
 
 /** Lines of problems, beyond which only `--verbose` shows more. */
 const mostProblems = 12
 
 /** The notes below the table, most urgent first; one or two sentences per line. */
-export function sentences(status: Status, isVerbose = false): string[] {
+function sentences(status: Status, isVerbose: boolean): string[] {
   const problems = status.problems.flatMap(problemLine)
   const shown = isVerbose ? problems : problems.slice(0, mostProblems)
   const left = problems.length - shown.length
@@ -148,11 +112,7 @@ export function sentences(status: Status, isVerbose = false): string[] {
     ...failingSentence(status),
     ...shown,
     ...(left === 0 ? [] : [`and ${left} more problems: --verbose`]),
-    ...status.backfills.flatMap((each) => {
-      if (each.state === 'running') return [backfillText(each, status.at)]
-      // A resend that was interrupted waits like this: its days count as not shipped.
-      return each.state === 'paused' ? [pausedText(each)] : []
-    }),
+    ...status.backfills.flatMap((each) => backfillSentence(each, status.at)),
   ]
 }
 
@@ -170,126 +130,124 @@ function problemLine({ kind, text, remedy, command, routes }: StatusProblem): st
 /** The API deadline matters only where a route fails or is behind: every other one reads in time. */
 function failingSentence({ routes, at, problems }: Status): string[] {
   const failing = routes.filter(({ state }) => state === 'failing').length
-  const isStopped = ofKind(problems, 'stopped').length > 0
-  const late = routes.filter(({ state }) => state === 'failing' || state === 'behind')
-  const deadline = isStopped ? undefined : firstUnfinished(late)
-  const whose = late.find(({ unfinished }) => unfinished?.apiDeadlineAt === deadline?.apiDeadlineAt)
-  const parts = [
-    ...(failing === 0
-      ? []
-      : [`${failing} of ${counted(routes.length, 'route')} ${failing === 1 ? 'fails' : 'fail'}.`]),
-    ...(deadline === undefined || whose === undefined
-      ? []
-      : [
-          `API deadline for ${zoneLabel(whose)} → ${printable(whose.sink)}: ${fromNow(deadline.apiDeadlineAt, at)}.`,
-        ]),
-  ]
+  const isStopped = problems.some(({ kind }) => kind === 'stopped')
+  const late = isStopped ? [] : routes.filter(({ state }) => state === 'failing' || state === 'behind')
+  const deadline = firstUnfinished(late)
+  const whose = late.find(({ unfinished }) => unfinished === deadline)
+  const parts = []
+  if (failing > 0)
+    parts.push(`${failing} of ${counted(routes.length, 'route')} ${failing === 1 ? 'fails' : 'fail'}.`)
+  if (deadline !== undefined && whose !== undefined)
+    parts.push(
+      `API deadline for ${zoneLabel(whose)} → ${printable(whose.sink)}: ${fromNow(deadline.apiDeadlineAt, at)}.`,
+    )
   return parts.length === 0 ? [] : [parts.join(' ')]
 }
 
 /** `Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min left.` */
-function backfillText(backfill: BackfillStatus, at: string): string {
-  const { id, from, to, days, createdAt, done, queued, leftOut } = backfill
-  let [pages, expected, events] = [0, 0, 0]
-  for (const day of days) {
-    pages += day.pages
-    expected += day.queued === 0 ? day.pages : (day.expectedPages ?? NaN)
-    events += day.events
-  }
-  const isKnown = expected > 0
-  const share = isKnown ? Math.min(1, pages / expected) : done / Math.max(1, done + queued)
-  const tookSeconds = (Date.parse(at) - Date.parse(createdAt)) / 1000
-  const leftSeconds = isKnown && pages > 0 ? ((expected - pages) * tookSeconds) / pages : undefined
-  const span = from === to ? from : `${from} to ${to}`
+function backfillSentence(backfill: BackfillStatus, at: string): string[] {
+  const { from, to, days, createdAt, leftOut, state } = backfill
+  const id = printable(backfill.id)
+  const which = `Backfill ${id} (${from === to ? from : `${from} to ${to}`})`
+  // A resend that was interrupted waits like this: its days count as not shipped.
+  if (state === 'paused') return [`${which} is paused: ${commandLine(`backfill resume ${id}`)}`]
+  if (state !== 'running') return []
+  const share = shareOf(days)
+  const events = sumOf(days, 'events')
+  const leftSeconds = ((Date.parse(at) - Date.parse(createdAt)) / 1000) * (1 / share - 1)
   const facts = [
     `${Math.floor(share * 100)} %`,
     `${aboutText(events)} ${events === 1 ? 'event' : 'events'}`,
-    ...(leftSeconds === undefined ? [] : [`about ${roughText(leftSeconds)} left`]),
-    ...(leftOut === 0 ? [] : [`${counted(leftOut, 'stream')} left out`]),
+    ...(share > 0 ? [`about ${shortDuration(leftSeconds)} left`] : []),
+    ...(leftOut > 0 ? [`${counted(leftOut, 'stream')} left out`] : []),
   ]
-  return `Backfill ${printable(id)} (${span}): ${facts.join(', ')}.`
-}
-
-function pausedText({ id, from, to }: BackfillStatus): string {
-  const span = from === to ? from : `${from} to ${to}`
-  return `Backfill ${printable(id)} (${span}) is paused: ${commandLine(`backfill resume ${printable(id)}`)}`
-}
-
-/** An estimate has no seconds where it has minutes. */
-function roughText(seconds: number): string {
-  const positive = Math.max(0, seconds)
-  return durationText(positive < 90 ? positive : Math.round(positive / 60) * 60)
+  return [`${which}: ${facts.join(', ')}.`]
 }
 
 /** What only `--verbose` shows: days, gaps, dead letters by reason, processes, and backfills that have ended. */
-function detailLines(status: Status, paint: Paint): string[] {
-  const blocks = [
-    ...status.routes.map((route) => routeLines(route, paint)),
-    processLines(status, paint),
-    backfillLines(status.backfills, paint),
-    [...deadLetterLines(status, paint), ...unconfiguredLines(status, paint)],
+function detailBlocks(
+  { routes, workers, backfills, deadLetters, unconfigured }: Status,
+  paint: Paint,
+): string[][] {
+  const lines = (text: string, indent = '') => wrap(text, indent, paint.width)
+  return [
+    ...routes.map((route) => routeLines(route, paint)),
+    workers.flatMap(({ role, name }) => lines(`${role}: ${printable(name)}`)),
+    backfillLines(backfills, paint),
+    [
+      ...deadLetters.flatMap(({ sink, reason, count, bytes }) =>
+        lines(
+          `dead letters in ${printable(sink)}: ${countText(count)} ${printable(reason)}, ${countText(bytes)} bytes`,
+        ),
+      ),
+      // Those with unfinished days are problems.
+      ...unconfigured
+        .filter(({ unfinishedDays }) => unfinishedDays.length === 0)
+        .flatMap((route) => lines(unconfiguredTexts([route]).text).map(paint.dim)),
+    ],
   ]
-  return blocks
-    .filter((block) => block.length > 0)
-    .flatMap((block, at) => (at === 0 ? block : ['', ...block]))
 }
 
 function routeLines(route: RouteStatus, paint: Paint): string[] {
-  const { width } = paint
-  const gaps = route.gaps.flatMap((gap) =>
-    wrap(
-      `gap ${gap.day}: ${secondText(gap.from)} to ${secondText(gap.to)}, ${gap.reason}, ${gap.acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(gap.acknowledgedAt)}`}`,
-      '  ',
-      width,
-    ),
-  )
+  const { days, gaps } = route
+  const column = (title: string, cells: readonly string[], spare?: number) => ({
+    title,
+    cells,
+    ...(spare !== undefined && { spare }),
+  })
+  const scans = days.map(({ lastFullScanAt, scanningPages: pages }) => {
+    if (lastFullScanAt !== undefined) return secondText(lastFullScanAt)
+    return pages === undefined ? '-' : `under way, ${counted(pages, 'page')}`
+  })
   return [
-    ...wrapPlain(`${zoneLabel(route)} → ${printable(route.sink)}`, width),
-    ...dayLines(route.days, width),
-    ...gaps.map(paint.bad),
-  ]
-}
-
-function dayLines(days: readonly DayStatus[], width: number): string[] {
-  const header = ['day', 'state', 'lag', 'events', 'pages', 'order', 'late', 'dead letters', 'last full scan']
-  const rows = days.map((day) => [
-    day.day,
-    day.lastError === undefined ? day.state : `${day.state}, failing`,
-    day.lagSeconds === undefined ? '-' : durationText(day.lagSeconds),
-    countText(day.delivered),
-    countText(day.pages),
-    day.order,
-    countText(day.late),
-    countText(day.deadLetters),
-    day.lastFullScanAt === undefined ? scanText(day) : secondText(day.lastFullScanAt),
-  ])
-  const narrow = [0, 1, 2, 3, 8]
-  const isWide = width >= 110
-  const chosen = (cells: readonly string[]) => (isWide ? cells : narrow.map((index) => cells[index] ?? ''))
-  return tableLines(chosen(header), rows.map(chosen), { indent: '  ', width })
-}
-
-function scanText({ scanningPages }: DayStatus): string {
-  return scanningPages === undefined ? '-' : `under way, ${counted(scanningPages, 'page')}`
-}
-
-function processLines({ workers }: Status, { width }: Paint): string[] {
-  return workers.flatMap(({ role, name }) => wrap(`${role}: ${printable(name)}`, '', width))
-}
-
-function deadLetterLines({ deadLetters }: Status, paint: Paint): string[] {
-  return deadLetters.flatMap(({ sink, reason, count, bytes }) =>
-    wrap(
-      `dead letters in ${printable(sink)}: ${countText(count)} ${printable(reason)}, ${countText(bytes)} bytes`,
-      '',
-      paint.width,
+    ...wrapPlain(`${zoneLabel(route)} → ${printable(route.sink)}`, paint.width),
+    ...table(
+      [
+        column(
+          '  day',
+          days.map(({ day }) => `  ${day}`),
+        ),
+        column(
+          'state',
+          days.map(({ state, lastError }) => (lastError === undefined ? state : `${state}, failing`)),
+        ),
+        column(
+          'lag',
+          days.map(({ lagSeconds }) => (lagSeconds === undefined ? '-' : durationText(lagSeconds))),
+        ),
+        column(
+          'events',
+          days.map(({ delivered }) => countText(delivered)),
+        ),
+        column(
+          'pages',
+          days.map(({ pages }) => countText(pages)),
+          3,
+        ),
+        column(
+          'order',
+          days.map(({ order }) => order),
+          4,
+        ),
+        column(
+          'late',
+          days.map(({ late }) => countText(late)),
+          1,
+        ),
+        column(
+          'dead letters',
+          days.map(({ deadLetters }) => countText(deadLetters)),
+          2,
+        ),
+        column('last full scan', scans),
+      ],
+      paint,
     ),
-  )
-}
-
-function unconfiguredLines({ unconfigured }: Status, paint: Paint): string[] {
-  // Those with unfinished days are problems.
-  return unconfigured
-    .filter(({ unfinishedDays }) => unfinishedDays.length === 0)
-    .flatMap((route) => wrap(unconfiguredTexts([route]).text, '', paint.width).map(paint.dim))
+    ...gaps.flatMap(({ day, from, to, reason, acknowledgedAt }) => {
+      const known =
+        acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(acknowledgedAt)}`
+      const text = `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${known}`
+      return wrap(text, '  ', paint.width).map(paint.bad)
+    }),
+  ]
 }

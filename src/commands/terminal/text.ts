@@ -41,7 +41,7 @@ export function plainSomeOf(...counts: Counts): string[] {
 }
 
 export function sumOf<Name extends string>(
-  items: readonly { readonly [key in Name]?: number }[],
+  items: readonly { readonly [key in Name]?: number | undefined }[],
   name: Name,
 ): number {
   let sum = 0
@@ -62,6 +62,8 @@ export function jsonResult(value: unknown): string {
 /** How an output shows text: its width and its colours. */
 export interface Paint {
   readonly width: number
+  /** Lines of the terminal; Infinity in a pipe. */
+  readonly rows: number
   /** Not a terminal: no bars, no cuts, plain digits. */
   readonly isPiped: boolean
   /** `182,440`, and in a pipe `182440`. */
@@ -75,6 +77,7 @@ export interface Paint {
 const narrowest = 60
 const widest = 160
 const usual = 100
+const usualRows = 24
 /** Output to a pipe is not cut. */
 const piped = 10_000
 
@@ -88,6 +91,7 @@ export function paintFor(output: Output): Paint {
   const isPiped = output.isTTY !== true
   return {
     width: isPiped ? piped : terminal,
+    rows: isPiped ? Infinity : (output.rows ?? usualRows),
     isPiped,
     count: isPiped ? String : countText,
     good: painted(32),

@@ -4,8 +4,8 @@ import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'
 
-export function terminal(columns: number, hasColors = false) {
-  return paintFor({ write: () => undefined, isTTY: true, columns, hasColors: () => hasColors })
+export function terminal(columns: number, hasColors = false, rows = 50) {
+  return paintFor({ write: () => undefined, isTTY: true, columns, rows, hasColors: () => hasColors })
 }
 
 export const piped = () => paintFor({ write: () => undefined })
@@ -121,6 +121,22 @@ export function gap(changes: Partial<GapStatus> = {}): GapStatus {
     to: '2026-11-18T00:00:00.000Z',
     reason: 'unreadable',
     recordedAt: '2026-11-20T00:01:00.000Z',
+    ...changes,
+  }
+}
+
+/** A route that left the configuration. */
+export function leftRoute(
+  changes: Partial<Status['unconfigured'][number]> = {},
+): Status['unconfigured'][number] {
+  return {
+    zone: 9,
+    sink: 'siem',
+    unfinishedDays: [],
+    unreadDays: [],
+    goneDays: [],
+    left: 'sink',
+    gaps: [],
     ...changes,
   }
 }

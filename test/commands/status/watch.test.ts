@@ -1,43 +1,29 @@
 import { expect, test } from 'vitest'
-import { createHistory, fitting, watchStatus } from '../../../src/commands/status/watch.ts'
+import { fitting, liveColumns, watchStatus } from '../../../src/commands/status/watch.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Status } from '../../../src/domain/status/status.ts'
-import { day, route, status, terminal } from './sample.ts'
+import { LagHistory } from '../../../src/status/lag-history.ts'
+import { route, status, terminal } from './sample.ts'
 
-const secondsAfter = (seconds: number) => new Date(Date.parse(status.at) + seconds * 1000).toISOString()
-
-function after(seconds: number, delivered: number, lagSeconds: number): Status {
-  return { ...status, at: secondsAfter(seconds), routes: [route({ lagSeconds, days: [day({ delivered })] })] }
-}
-
-test('shows events per second over the last seconds, and the longest lag of each half minute', () => {
-  const history = createHistory()
-  for (const [seconds, delivered, lag] of [
-    [0, 0, 120],
+test('shows events per second since the slot before, and the longest lag of each half minute', () => {
+  const history = new LagHistory(10_000)
+  const lastMs = 600_000 * 1000 - 1
+  for (const [ago, delivered, lagSeconds] of [
+    [60, 0, 120],
     [30, 1_000, 60],
-    [55, 2_000, 0],
-    [60, 2_255, 0],
+    [10, 2_000, 0],
+    [0, 2_510, 0],
   ] as const)
-    history.add(after(seconds, delivered, lag))
-  const [rate, lag] = history.columns(after(60, 0, 0).routes)
+    history.add(lastMs - ago * 1000, [{ ...route(), delivered, lagSeconds }])
+  const [rate, lag] = liveColumns([route()], history, lastMs)
   expect(rate?.cells).toEqual(['51'])
   expect(lag?.cells).toEqual([`${' '.repeat(17)}█▅▁`])
 })
 
-test('forgets what is older than ten minutes, and shows no rate below 0', () => {
-  const history = createHistory()
-  history.add(after(0, 5_000, 9_000))
-  history.add(after(601, 100, 0))
-  history.add(after(602, 40, 0))
-  const [rate, lag] = history.columns(after(602, 0, 0).routes)
-  expect([rate?.cells, lag?.cells]).toEqual([['0'], [`${' '.repeat(19)}▁`]])
-})
-
 test.each([80, 120])('fits rates and the lag chart into %i columns', (columns) => {
-  const history = createHistory()
-  history.add(status)
-  const lines = statusLines(status, terminal(columns), { live: history.columns })
+  const history = new LagHistory(10_000)
+  const live = (routes: readonly ReturnType<typeof route>[]) => liveColumns(routes, history, 0)
+  const lines = statusLines(status, terminal(columns), { live })
   expect(lines.join('\n')).toContain('events/s')
   expect(lines.join('\n')).toContain('lag, last 10 min')
   expect(lines.filter((line) => line.length > columns)).toEqual([])
@@ -45,9 +31,11 @@ test.each([80, 120])('fits rates and the lag chart into %i columns', (columns) =
 
 test('never draws more lines than the terminal has, and reports what is left out', () => {
   const lines = Array.from({ length: 50 }, (_, index) => `line ${index}`)
-  expect(fitting(lines, 24, { width: 80 })).toHaveLength(23)
-  expect(fitting(lines, 24, { width: 80 }).at(-1)).toBe('… and 28 more lines: choose with --zone or --sink')
-  expect(fitting(lines, 80, { width: 80 })).toEqual(lines)
+  expect(fitting(lines, { width: 80, rows: 24 })).toHaveLength(23)
+  expect(fitting(lines, { width: 80, rows: 24 }).at(-1)).toBe(
+    '… and 28 more lines: choose with --zone or --sink',
+  )
+  expect(fitting(lines, { width: 80, rows: 80 })).toEqual(lines)
 })
 
 test('continues after a failed read of the state, and ends with the signal', async () => {
