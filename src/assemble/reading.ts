@@ -43,7 +43,6 @@ export function createReading(
         firstPage: api.firstPage,
         requestTimeoutMs: api.requestTimeoutSeconds * 1000,
         maxPageBytes: api.maxPageBytes,
-        maxRequestsPerSecond,
         tls: api.tls,
         budget,
         clock,

@@ -278,7 +278,8 @@ function problemFinding(
     meantZones(failure, zones, listed) ??
     remedyOf(failure.code, account, isWhole) + zonesOfAccount(failure, account, listed)
   const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
-  const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
+  const why = printable(failure.message.replace(`event_logs of account ${account}: `, ''))
+  const text = `account ${account}, ${whose}: ${why}${remedy === '' ? '' : `; ${remedy}`}${rest}`
   return fail('API', text)
 }
 

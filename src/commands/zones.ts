@@ -49,7 +49,6 @@ interface ZoneRow {
   readonly account: string
   readonly id: number
   readonly name?: string
-  readonly hosts?: readonly string[]
   readonly pullZone?: number
   readonly plan?: string
   readonly waf?: boolean
@@ -62,14 +61,13 @@ export function describeZones(config: Config, listed: readonly AccountZones[]): 
     if ('failure' in each) return []
     const { account } = each
     const { zones: configured = [], discovery } = config.accounts.find(({ name }) => name === account) ?? {}
-    return each.zones.map(({ id, name, hosts, pullZone, plan, isWafEnabled }): ZoneRow => {
+    return each.zones.map(({ id, name, pullZone, plan, isWafEnabled }): ZoneRow => {
       const own = configured.find((zone) => zone.id === id)
       const shown = own === undefined || own.name === String(id) ? name : own.name
       return {
         account,
         id,
         ...(shown !== '' && { name: shown }),
-        ...(hosts.length > 0 && { hosts }),
         ...(pullZone !== undefined && { pullZone }),
         ...(plan !== undefined && { plan }),
         ...(isWafEnabled !== undefined && { waf: isWafEnabled }),
@@ -85,14 +83,12 @@ export function zoneTable(
   { isSeveral, width }: { readonly isSeveral: boolean; readonly width: number },
 ): string[] {
   if (rows.length === 0) return []
-  const titles = ['account', 'zone', 'name', 'hosts', 'pull zone', 'plan', 'WAF', 'configured']
+  const titles = ['account', 'zone', 'name', 'pull zone', 'plan', 'WAF', 'configured']
   const isNamed = rows.some(({ name }) => name !== undefined)
-  const hasHosts = rows.some(({ hosts }) => hosts !== undefined)
-  const cells = rows.map(({ account, id, name, hosts, pullZone = '-', plan = '-', waf, configured }) => [
+  const cells = rows.map(({ account, id, name, pullZone = '-', plan = '-', waf, configured }) => [
     isSeveral ? account : '',
     String(id),
     isNamed ? printable(name ?? '-') : '',
-    hasHosts ? printable(hosts?.join(', ') ?? '-', 60) : '',
     String(pullZone),
     plan,
     waf === undefined ? '-' : waf ? 'on' : 'off',

@@ -48,15 +48,15 @@ export type FailureCode = (typeof failureCodes)[number]
 export interface FailureDetails {
   readonly cause?: unknown
   /** Not earlier than this instant, ms since the epoch. */
-  readonly retryAt?: number
+  readonly retryAt?: number | undefined
   /** The clock of the destination at its answer, ms since the epoch. */
-  readonly serverDate?: number
+  readonly serverDate?: number | undefined
   /** Answers with the same one may have come over one connection, from one server. */
-  readonly connection?: object
+  readonly connection?: object | undefined
   /** The vendor's own error key, verbatim. */
   readonly errorKey?: string
   /** The destination's request id, for support cases. */
-  readonly requestId?: string
+  readonly requestId?: string | undefined
 }
 
 /** Every expected error. Any other thrown value is a bug: it fails the pump and never moves a checkpoint. */

@@ -1,14 +1,12 @@
 import * as z from 'zod'
 import { Failure } from '../domain/failure.ts'
 import type { ShieldClient } from './client/client.ts'
-import { readAs } from './client/api-error.ts'
 
 /** A shield zone of an account, as the API lists it. */
 export interface ListedZone {
   readonly id: number
   /** Empty if the listing has no names; whether it ever has is not known. */
   readonly name: string
-  readonly hosts: readonly string[]
   readonly pullZone: number | undefined
   /** In words where the number is known, else the number. */
   readonly plan: string | undefined
@@ -27,7 +25,8 @@ const mostPages = 1_000
 export async function listShieldZones(client: ShieldClient, signal: AbortSignal): Promise<ListedZone[]> {
   const zones = new Map<number, WireZone>()
   for (let page = 1; page <= mostPages; page++) {
-    const { data, page: place } = await readPage(client, page, signal)
+    const path = `/shield/shield-zones?page=${page}&perPage=${perPage}`
+    const { data, page: place } = await client.get('shield_zones', path, ZonePage, signal)
     const known = zones.size
     for (const zone of data ?? []) zones.set(zone.shieldZoneId, zone)
     // The page before named this one: without it the list is a part.
@@ -36,18 +35,6 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
     if (zones.size === known) throw broken(`page ${page} repeats zones of an earlier page`)
   }
   throw broken(`it has more than ${mostPages} pages`)
-}
-
-function readPage(client: ShieldClient, page: number, signal: AbortSignal): Promise<ZonePage> {
-  return client.read(
-    {
-      operation: 'shield_zones',
-      method: 'GET',
-      path: `/shield/shield-zones?page=${page}&perPage=${perPage}`,
-      read: (body) => readAs(ZonePage, body, 'list of shield zones'),
-    },
-    signal,
-  )
 }
 
 /** An empty list has no `page`. Beyond the last page `nextPage` still counts up, so it decides nothing. */
@@ -63,13 +50,12 @@ function broken(why: string): Failure {
 const plans = ['Basic', 'Advanced', 'Business', 'Enterprise']
 
 function zoneOf(zone: WireZone): ListedZone[] {
-  const { shieldZoneId, pullZoneId, planType, wafEnabled, deletedDateTime } = zone
+  const { shieldZoneId, name, pullZoneId, planType, wafEnabled, deletedDateTime } = zone
   if (typeof deletedDateTime === 'string' && deletedDateTime !== '') return []
   return [
     {
       id: shieldZoneId,
-      name: textsOf(zone, nameFields)[0] ?? '',
-      hosts: textsOf(zone, hostFields),
+      name: isShowable(name ?? '') ? (name ?? '') : '',
       pullZone: pullZoneId ?? undefined,
       plan: planType === null || planType === undefined ? undefined : (plans[planType] ?? String(planType)),
       isWafEnabled: wafEnabled ?? undefined,
@@ -81,24 +67,10 @@ function byId(left: ListedZone, right: ListedZone): number {
   return left.id - right.id
 }
 
-/** Possible fields of names and hosts, since they are not documented. */
-const nameFields = ['name', 'zoneName', 'shieldZoneName', 'pullZoneName']
-const hostFields = ['hostname', 'host', 'domain', 'hostnames', 'hosts', 'domains']
-const longestText = 253
-
-/** Texts of these fields that are fit to be shown: a text, a list of texts, or a list of objects with a `value`. */
-function textsOf(zone: WireZone, fields: readonly string[]): string[] {
-  const held = fields.flatMap((field) => zone[field] ?? [])
-  const texts = held.map((one) => (isHost(one) ? one.value : one))
-  return [...new Set(texts.filter((text) => typeof text === 'string' && isShowable(text)))] as string[]
-}
-
-function isHost(value: unknown): value is { readonly value: unknown } {
-  return typeof value === 'object' && value !== null && 'value' in value
-}
+const longestName = 253
 
 function isShowable(text: string): boolean {
-  return text.trim() !== '' && text.length <= longestText && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
+  return text.trim() !== '' && text.length <= longestName && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
 }
 
 /** A field that is not as expected counts as absent; without an id a zone cannot be read. */
@@ -108,6 +80,7 @@ function lenient<T>(schema: z.ZodType<T>) {
 
 const WireZone = z.looseObject({
   shieldZoneId: z.int().min(1),
+  name: lenient(z.string()),
   pullZoneId: lenient(z.int()),
   planType: lenient(z.int()),
   wafEnabled: lenient(z.boolean()),

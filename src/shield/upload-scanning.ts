@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { Failure } from '../domain/failure.ts'
 import type { ShieldClient } from './client/client.ts'
-import { readAs } from './client/api-error.ts'
 
 const count = z.number().nullish()
 
@@ -34,15 +33,8 @@ export async function readUploadScanning(
   zone: number,
   signal: AbortSignal,
 ): Promise<UploadScanningMetrics> {
-  const value = await client.read(
-    {
-      operation: 'upload_scanning',
-      method: 'GET',
-      path: `/shield/metrics/shield-zone/${zone}/upload-scanning`,
-      read: (body) => readAs(Answer, body, 'answer with upload scanning metrics').data,
-    },
-    signal,
-  )
+  const path = `/shield/metrics/shield-zone/${zone}/upload-scanning`
+  const { data: value } = await client.get('upload_scanning', path, Answer, signal)
   if (value === null || value === undefined)
     throw new Failure('refuse', 'rejected', `the API has no upload scanning metrics for zone ${zone}`)
   return value

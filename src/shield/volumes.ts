@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { ShieldClient } from './client/client.ts'
 import { pathSegment } from './client/client.ts'
-import { readAs } from './client/api-error.ts'
 
 const text = z.string().nullish()
 const number = z.number().nullish()
@@ -93,13 +92,5 @@ function readList(
   signal: AbortSignal,
 ): Promise<VolumeList> {
   const query = cursor === '' ? '' : `?nextCursor=${encodeURIComponent(cursor.toWellFormed())}`
-  return client.read(
-    {
-      operation: 'volumes',
-      method: 'GET',
-      path: `/mc/apps/${pathSegment(appId)}/volumes${query}`,
-      read: (body) => readAs(VolumeList, body, 'list of volumes'),
-    },
-    signal,
-  )
+  return client.get('volumes', `/mc/apps/${pathSegment(appId)}/volumes${query}`, VolumeList, signal)
 }

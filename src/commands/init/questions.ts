@@ -123,14 +123,13 @@ export async function askZones<Chosen>(
 
 /** What `zones` shows of them, with a number each; columns that would be empty are left out. */
 function zoneLines(zones: readonly ListedZone[], width: number): string[] {
-  const rows = zones.map(({ id, name, hosts, pullZone = '', plan = '' }, index) => [
+  const rows = zones.map(({ id, name, pullZone = '', plan = '' }, index) => [
     `${index + 1}) ${id}`,
     printable(name),
-    printable(hosts.slice(0, 2).join(', '), 60),
     String(pullZone),
     printable(plan),
   ])
-  return tableLines(['   zone', 'name', 'hosts', 'pull zone', 'plan'], rows, { indent: '  ', width })
+  return tableLines(['   zone', 'name', 'pull zone', 'plan'], rows, { indent: '  ', width })
 }
 
 /** Asks where events go. */

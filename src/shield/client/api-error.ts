@@ -6,16 +6,14 @@ import type * as z from 'zod'
 export interface AnswerContext {
   /** Describes the request in messages, without token or secret. */
   readonly what: string
-  /** The request carried a page token. */
-  readonly hasCursor: boolean
-  /** Texts that must not appear in messages: the access key, the token. Their percent-encoded forms are masked too. */
-  readonly hidden: readonly string[]
+  /** Neither of the two appears in messages, nor its percent-encoded form. */
+  readonly key: string
+  /** Of the page that was requested. */
+  readonly token: string | undefined
   /** The setting that gives the access key. */
   readonly keySetting: string
-  readonly serverDate: number | undefined
-  readonly connection?: object
-  readonly requestId: string | undefined
-  readonly retryAt: number | undefined
+  /** What the answer tells in its headers. */
+  readonly details: FailureDetails
 }
 
 const windowKey = /^invalid_datetime_window/i
@@ -37,11 +35,18 @@ export function failureOf(status: number, body: unknown, context: AnswerContext)
 
 function classify(status: number, apiError: ApiError, context: AnswerContext): Failure {
   const key = apiError.errorKey
+  const hasCursor = context.token !== undefined
+  const { requestId } = context.details
+  const details = {
+    ...context.details,
+    ...(requestId !== undefined && { requestId: masked(requestId, context) }),
+    ...(key !== '' && { errorKey: masked(key, context) }),
+  }
   const failure = (kind: FailureKind, code: FailureCode, why: string) =>
-    new Failure(kind, code, messageOf(why, apiError, context), detailsOf(apiError, context))
+    new Failure(kind, code, messageOf(why, apiError, context), details)
   if (windowKey.test(key)) return failure('refuse', 'window_closed', 'the API does not answer for this day')
   if (zoneKey.test(key)) return failure('refuse', 'zone_gone', 'the zone is unknown to this account')
-  if (context.hasCursor && cursorKey.test(key))
+  if (hasCursor && cursorKey.test(key))
     return failure('refuse', 'cursor_expired', 'the API no longer accepts the cursor')
   if (status === 429) return failure('retry', 'throttled', 'too many requests')
   if (status === 401 || status === 403)
@@ -58,34 +63,23 @@ function classify(status: number, apiError: ApiError, context: AnswerContext): F
       'rejected',
       `the API answered with a redirect (status ${status}), which shieldlog does not follow; check api.baseUrl`,
     )
-  if (context.hasCursor && !lastingKey.test(key))
+  if (hasCursor && !lastingKey.test(key))
     return failure('refuse', 'cursor_expired', `the API refuses the cursor (status ${status})`)
   return failure('refuse', 'rejected', `the API refuses the request (status ${status})`)
 }
 
-function detailsOf({ errorKey }: ApiError, context: AnswerContext): FailureDetails {
-  const { serverDate, connection, requestId, retryAt, hidden } = context
-  return {
-    ...(errorKey === '' ? {} : { errorKey: masked(errorKey, hidden) }),
-    ...(serverDate === undefined ? {} : { serverDate }),
-    ...(connection === undefined ? {} : { connection }),
-    ...(requestId === undefined ? {} : { requestId: masked(requestId, hidden) }),
-    ...(retryAt === undefined ? {} : { retryAt }),
-  }
-}
-
 const longestTold = 300
 
-function messageOf(why: string, { message, errorKey }: ApiError, { what, hidden }: AnswerContext): string {
-  const told = masked([errorKey, message].filter((part) => part !== '').join(': '), hidden)
+function messageOf(why: string, { message, errorKey }: ApiError, context: AnswerContext): string {
+  const told = masked([errorKey, message].filter((part) => part !== '').join(': '), context)
   // The server's text may hold anything, line breaks and terminal codes included.
   const plain = told.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, longestTold)
-  return plain === '' ? `${what}: ${why}` : `${what}: ${why}: ${plain}`
+  return [context.what, why, plain].filter((part) => part !== '').join(': ')
 }
 
 /** Some services repeat what they received. */
-function masked(told: string, hidden: readonly string[]): string {
-  return hidden
+function masked(told: string, { key, token = '' }: AnswerContext): string {
+  return [key, token]
     .filter((text) => text.length > 3)
     .flatMap((text) => [text, encodeURIComponent(text.toWellFormed())])
     .reduce((left, text) => left.replaceAll(text, '***'), told)
@@ -199,11 +193,7 @@ function text(value: unknown): string {
 export function readAs<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
   const { success, data, error } = schema.safeParse(body)
   if (success) return data
-  const [issue] = error.issues
-  const place = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `
-  throw new Failure(
-    'retry',
-    'bad_body',
-    `the ${what} is not as expected: ${place}${issue?.message ?? 'unknown error'}`,
-  )
+  const { path, message } = error.issues[0]!
+  const why = [...(path.length === 0 ? [] : [path.join('.')]), message].join(': ')
+  throw new Failure('retry', 'bad_body', `the ${what} is not as expected: ${why}`)
 }

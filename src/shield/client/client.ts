@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
-import { Failure, isFailure } from '../../domain/failure.ts'
-import type { Operation, RequestOutcome } from '../../domain/internal-event.ts'
+import type * as z from 'zod'
+import { Failure, isFailure, type FailureDetails } from '../../domain/failure.ts'
+import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { Secret } from '../../domain/text/secret.ts'
@@ -9,8 +10,7 @@ import { acceptedEncodings, readBody } from '../../transport/body.ts'
 import { createDispatcher, type DispatcherOptions, type TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { backoffMs, httpDateOf, retryAfterMsOf } from '../../transport/retry.ts'
-import { createAccountGate } from './account-gate.ts'
-import { failureOf, parseBody } from './api-error.ts'
+import { failureOf, parseBody, readAs } from './api-error.ts'
 import { PageSizes, type PageBudget, type Reservation } from './page-budget.ts'
 
 export interface ShieldClientOptions {
@@ -23,7 +23,6 @@ export interface ShieldClientOptions {
   /** For one try, from sending to the last byte. */
   readonly requestTimeoutMs: number
   readonly maxPageBytes: number
-  readonly maxRequestsPerSecond: number | null
   readonly tls?: TlsOptions | undefined
   /** Shared by all accounts of the process. */
   readonly budget: PageBudget
@@ -32,8 +31,8 @@ export interface ShieldClientOptions {
   readonly version: string
   /** Concurrent requests of this account. */
   readonly connections: number
-  /** The gate that this account shares with other processes; without it the client creates one for this process. */
-  readonly gate?: AccountGate
+  /** Every request of the account passes it. */
+  readonly gate: AccountGate
   readonly random?: () => number
 }
 
@@ -46,7 +45,7 @@ export interface Call<T> {
   /** The page token in the path, for requests that carry one. */
   readonly token?: string
   /** Extracts the result from a successful answer; throws Failure `bad_body` when the body has another shape. */
-  readonly read: (body: unknown, status: number) => T
+  readonly read: (body: unknown) => T
   /** The sink that the page is for: sinks share the memory budget of pages. */
   readonly sink?: string | undefined
   /** Default: `live`. */
@@ -73,7 +72,6 @@ export class ShieldClient {
   readonly firstPage: string
   readonly #options: ShieldClientOptions
   readonly #connections: Connections
-  readonly #gate: AccountGate
   readonly #sizes: PageSizes
   /** Consecutive answers with 429. */
   #throttledInRow = 0
@@ -83,7 +81,6 @@ export class ShieldClient {
     this.firstPage = options.firstPage
     this.#options = options
     this.#connections = new Connections(options)
-    this.#gate = options.gate ?? createAccountGate(options, options.clock)
     this.#sizes = new PageSizes(options.maxPageBytes)
   }
 
@@ -105,6 +102,12 @@ export class ShieldClient {
     const { value, release } = await this.send(call, signal)
     release()
     return value
+  }
+
+  /** Reads a resource whose answer has this schema. */
+  get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const read = (body: unknown) => readAs(schema, body, `answer to ${operation}`)
+    return this.read({ operation, method: 'GET', path, read }, signal)
   }
 
   close(): Promise<void> {
@@ -132,7 +135,7 @@ export class ShieldClient {
         // A certificate error does not go away within seconds.
         const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
         if (!mayRepeat || !isPassing) throw met
-        await this.#waitAfter(met, { tries, beganMs }, signal)
+        await this.#waitAfter(met, tries, beganMs, signal)
       }
     }
   }
@@ -142,17 +145,13 @@ export class ShieldClient {
     const { clock, telemetry } = this.#options
     const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(this.#throttledInRow++, 10))
     const retryAt = details.retryAt ?? clock.now() + ownMs
-    await this.#gate.pauseUntil(retryAt)
+    await this.#options.gate.pauseUntil(retryAt)
     telemetry.emit({ name: 'ApiThrottled', account: this.account, untilMs: retryAt })
     return new Failure('wait', 'throttled', message, { ...details, retryAt })
   }
 
   /** Throws the failure where the next try would begin too late. */
-  async #waitAfter(
-    met: Failure,
-    { tries, beganMs }: { readonly tries: number; readonly beganMs: number },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #waitAfter(met: Failure, tries: number, beganMs: number, signal: AbortSignal): Promise<void> {
     const { clock, random = Math.random } = this.#options
     const { retryAt } = met.details
     const waitMs =
@@ -170,15 +169,14 @@ export class ShieldClient {
   }
 
   async #tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
+    const { budget, gate } = this.#options
     const { priority = 'live' } = call
     // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
-    if (priority === 'backfill') await this.#gate.enter(signal, priority)
-    const reservation = await this.#options.budget.reserve(() => this.#sizes.next(), signal, call.sink)
+    if (priority === 'backfill') await gate.enter(signal, priority)
+    const reservation = await budget.reserve(() => this.#sizes.next(), signal, call.sink)
     try {
-      if (priority === 'live') await this.#gate.enter(signal, priority)
-      return await this.#measured(call.operation, (answered) =>
-        this.#ask(call, key, { reservation, answered }, signal),
-      )
+      if (priority === 'live') await gate.enter(signal, priority)
+      return await this.#ask(call, key, reservation, signal)
     } catch (error) {
       reservation.release()
       throw error
@@ -186,83 +184,67 @@ export class ShieldClient {
   }
 
   /** Counts and times a request up to its answer; the time that the answer stays unread does not count. */
-  async #measured<T>(operation: Operation, work: (answered: () => void) => Promise<T>): Promise<T> {
+  async #ask<T>(
+    call: Call<T>,
+    key: string,
+    reservation: Reservation,
+    signal: AbortSignal,
+  ): Promise<Answer<T>> {
     const { clock, telemetry } = this.#options
     const beganMs = clock.monotonic()
     let seconds: number | undefined
-    const answered = () => (seconds ??= (clock.monotonic() - beganMs) / 1000)
+    const passed = () => (clock.monotonic() - beganMs) / 1000
     const tell = (outcome: RequestOutcome) =>
-      telemetry.emit({ name: 'ApiAnswered', account: this.account, operation, outcome, seconds: answered() })
+      telemetry.emit({
+        name: 'ApiAnswered',
+        account: this.account,
+        operation: call.operation,
+        outcome,
+        seconds: seconds ?? passed(),
+      })
     try {
-      const value = await work(answered)
+      const exchange = await this.#exchange(call, key, signal)
+      seconds = passed()
+      const answer = await this.#read(call, key, exchange, reservation, signal)
       tell('ok')
-      return value
+      return answer
     } catch (error) {
       if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
       throw error
     }
   }
 
-  async #ask<T>(
+  async #read<T>(
     call: Call<T>,
     key: string,
-    { reservation, answered }: { readonly reservation: Reservation; readonly answered: () => void },
+    { status, body, details, ...timed }: Exchange,
+    reservation: Reservation,
     signal: AbortSignal,
   ): Promise<Answer<T>> {
-    const { clock } = this.#options
-    const [requestedAt, wallMs] = [clock.steady(), clock.now()]
-    const dispatcher = this.#connections.current()
-    const answer = await this.#exchange(call, key, dispatcher, signal)
-    answered()
-    reservation.resize(this.#sizes.heldBy(answer.body.length))
-    const clockOffsetMs = this.#offsetOf(answer, requestedAt, wallMs)
-    if (clockOffsetMs !== undefined) this.#connections.heard(clockOffsetMs)
-    if (answer.status >= 200 && answer.status < 300) await call.whenWanted?.()
+    reservation.resize(this.#sizes.heldBy(body.length))
+    if (isSuccess(status)) await call.whenWanted?.()
     signal.throwIfAborted()
-    const body = parseBody(answer.body)
-    const failure = failureOf(answer.status, body, {
+    const parsed = parseBody(body)
+    const keySetting = this.#options.accessKey.setting || 'api.accessKey'
+    const failure = failureOf(status, parsed, {
       what: this.#what(call),
-      hasCursor: call.token !== undefined,
-      keySetting: this.#options.accessKey.setting || 'api.accessKey',
-      hidden: call.token === undefined ? [key] : [key, call.token],
-      serverDate: answer.serverDate,
-      connection: dispatcher,
-      requestId: answer.requestId,
-      retryAt: answer.retryAfterMs === undefined ? undefined : clock.now() + answer.retryAfterMs,
+      key,
+      token: call.token,
+      keySetting,
+      details,
     })
     if (failure !== undefined) throw failure
-    const value = call.read(body, answer.status)
+    const value = call.read(parsed)
     if (call.operation === 'event_logs') {
-      this.#sizes.saw(answer.body.length)
+      this.#sizes.saw(body.length)
       // Repeated, so that the budget admits waiters by their new estimates, which include this page.
-      reservation.resize(this.#sizes.heldBy(answer.body.length))
+      reservation.resize(this.#sizes.heldBy(body.length))
     }
-    return {
-      value,
-      bytes: answer.body.length,
-      requestedAt,
-      connection: dispatcher,
-      release: () => reservation.release(),
-      ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
-    }
-  }
-
-  #offsetOf({ serverDate }: Exchange, requestedAt: number, wallMs: number): number | undefined {
-    if (serverDate === undefined) return undefined
-    const { clock, telemetry } = this.#options
-    // People set the wall clock right, so they are told of that one.
-    const offsetMs = clockOffsetOf(serverDate, wallMs, clock.now())
-    telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
-    return clockOffsetOf(serverDate, requestedAt, clock.steady())
+    return { value, bytes: body.length, ...timed, release: () => reservation.release() }
   }
 
   /** Sends one request and reads the whole answer within the time for one try. */
-  async #exchange(
-    call: Call<unknown>,
-    key: string,
-    dispatcher: Dispatcher,
-    signal: AbortSignal,
-  ): Promise<Exchange> {
+  async #exchange(call: Call<unknown>, key: string, signal: AbortSignal): Promise<Exchange> {
     const { baseUrl, version, requestTimeoutMs, maxPageBytes, clock } = this.#options
     const what = this.#what(call)
     if (!/^[!-~]+$/.test(key))
@@ -273,10 +255,12 @@ export class ShieldClient {
       )
     const { origin, pathname } = new URL(baseUrl)
     const { method, body } = call
+    const connection = this.#connections.current()
+    const [requestedAt, wallMs] = [clock.steady(), clock.now()]
     return withDeadline(requestTimeoutMs, signal, clock, async (whole) => {
       try {
         // The path is passed apart from the origin: a URL object would resolve its dots.
-        const answer = await dispatcher.request({
+        const answer = await connection.request({
           origin,
           path: pathname.replace(/\/+$/, '') + call.path,
           method,
@@ -293,19 +277,41 @@ export class ShieldClient {
           bodyTimeout: 0,
           signal: whole,
         })
+        const received = await bodyOf(answer, maxPageBytes, whole)
         const header = (name: string) => [answer.headers[name]].flat()[0]
         const asked = { retryAfter: header('retry-after'), date: header('date') }
+        const waitMs = retryAfterMsOf(asked, clock.now(), longestRetryAfterMs)
+        const serverDate = httpDateOf(asked.date)
+        const clockOffsetMs =
+          serverDate === undefined ? undefined : this.#hear(serverDate, requestedAt, wallMs)
         return {
           status: answer.statusCode,
-          body: await bodyOf(answer, maxPageBytes, whole),
-          serverDate: httpDateOf(asked.date),
-          requestId: header('cdn-requestid')?.slice(0, 100),
-          retryAfterMs: retryAfterMsOf(asked, clock.now(), longestRetryAfterMs),
+          body: received,
+          details: {
+            serverDate,
+            connection,
+            requestId: header('cdn-requestid')?.slice(0, 100),
+            retryAt: waitMs === undefined ? undefined : clock.now() + waitMs,
+          },
+          requestedAt,
+          connection,
+          ...(clockOffsetMs !== undefined && { clockOffsetMs }),
         }
       } catch (error) {
         throw networkFailure(error, what, whole, origin)
       }
     })
+  }
+
+  /** Takes the time of the API from an answer. Returns its offset to the steady clock. */
+  #hear(serverDate: number, requestedAt: number, wallMs: number): number {
+    const { clock, telemetry } = this.#options
+    // People set the wall clock right, so they are told of that one.
+    const offsetMs = clockOffsetOf(serverDate, wallMs, clock.now())
+    telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
+    const clockOffsetMs = clockOffsetOf(serverDate, requestedAt, clock.steady())
+    this.#connections.heard(clockOffsetMs)
+    return clockOffsetMs
   }
 }
 
@@ -317,16 +323,13 @@ const backoff = { baseMs: 500, maxMs: 4_000 }
 const pause = { baseMs: 1_000, maxMs: 60_000 }
 
 /** One answer, whatever its status. */
-interface Exchange {
+interface Exchange extends Pick<Answer<unknown>, 'requestedAt' | 'clockOffsetMs' | 'connection'> {
   readonly status: number
   readonly body: Buffer
-  /** The Date header of the answer, ms since the epoch. */
-  readonly serverDate: number | undefined
-  readonly requestId: string | undefined
-  /** How long the answer asks to wait; at most an hour. */
-  readonly retryAfterMs: number | undefined
+  readonly details: FailureDetails
 }
 
+/** An answer may ask to wait for so long, and no longer. */
 const longestRetryAfterMs = 3_600_000
 /** Error bodies are small; a larger one is not worth its memory. */
 const mostErrorBytes = 1_048_576
@@ -336,32 +339,26 @@ async function bodyOf(
   maxPageBytes: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const isSuccess = statusCode >= 200 && statusCode < 300
-  const maxBytes = isSuccess ? maxPageBytes : Math.min(maxPageBytes, mostErrorBytes)
+  const isGood = isSuccess(statusCode)
+  const maxBytes = isGood ? maxPageBytes : Math.min(maxPageBytes, mostErrorBytes)
   const encoding = headers['content-encoding']
   try {
     return await readBody(body, { encoding, maxBytes, signal })
   } catch (error) {
     // An error whose body cannot be read is still an error: its status is enough.
-    if (!isSuccess && (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')))
+    if (!isGood && (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')))
       return Buffer.alloc(0)
     throw error
   }
 }
 
-const outcomes: Partial<Record<Failure['code'], RequestOutcome>> = {
-  throttled: 'throttled',
-  unauthorised: 'unauthorised',
-  timeout: 'timeout',
-  network: 'network',
-  tls: 'network',
-  server_error: 'server_error',
-  bad_body: 'bad_body',
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
 }
 
 /** The outcome label under which metrics count a failed try. */
 function outcomeOf({ code }: Failure): RequestOutcome {
-  return outcomes[code] ?? 'rejected'
+  return code === 'tls' ? 'network' : (requestOutcomes.find((outcome) => outcome === code) ?? 'rejected')
 }
 
 /** The same as where the API's clock takes an offset for a jump. */

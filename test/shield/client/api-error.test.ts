@@ -4,14 +4,12 @@ import { type AnswerContext, failureOf, parseBody } from '../../../src/shield/cl
 
 const context: AnswerContext = {
   what: 'event_logs of account main',
-  hasCursor: false,
+  token: undefined,
   keySetting: 'api.accessKeyFile',
-  hidden: ['hunter2key'],
-  serverDate: 5,
-  requestId: 'r1',
-  retryAt: undefined,
+  key: 'hunter2key',
+  details: { serverDate: 5, requestId: 'r1' },
 }
-const withCursor = { ...context, hasCursor: true }
+const withCursor = { ...context, token: 'token' }
 const page = { logs: [], hasMoreData: false, continuationToken: '' }
 const error = (errorKey: string | null, message: string | null = '', success = false) => ({
   logs: null,
@@ -138,9 +136,9 @@ describe('messages', () => {
   })
 
   it('come with details that do not contain the key', () => {
-    const hidden = ['hunter2/key+']
+    const key = 'hunter2/key+'
     const said = 'k.hunter2/key+.hunter2%2Fkey%2B'
-    const failure = failureOf(400, error(said, said), { ...context, hidden, requestId: said })
+    const failure = failureOf(400, error(said, said), { ...context, key, details: { requestId: said } })
     expect(failure?.details).toMatchObject({ errorKey: 'k.***.***', requestId: 'k.***.***' })
     expect(failure?.message).not.toContain('hunter2')
   })
@@ -164,7 +162,7 @@ describe('messages', () => {
     )
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), body, fc.boolean(), (status, value, hasCursor) => {
-        const failure = failureOf(status, value, { ...context, hasCursor })
+        const failure = failureOf(status, value, hasCursor ? withCursor : context)
         if (status < 200 || status > 299) expect(failure).toBeDefined()
         if (failure === undefined) return
         expect(failure.message.length).toBeLessThan(500)
