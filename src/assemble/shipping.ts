@@ -90,7 +90,7 @@ export function createShipping(
     apiClock,
     telemetry,
     tracer,
-    policy: () => policy,
+    policy,
     holder,
     random: Math.random,
     seenMemory: new SeenMemory(),

@@ -1,11 +1,10 @@
 import { retryWhileHeld, type RetryWhileHeld } from '../domain/retry.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
-import { createSeenWindow, seenAs } from '../pump/seen-window.ts'
-import type { PumpDeps, Session } from '../pump/session.ts'
-import { takeStream, type TakeJob, type TakenStream } from '../pump/take-stream.ts'
+import { packSightings, seenAs } from '../pump/seen-window.ts'
+import { takeStream, type PumpDeps, type Session, type TakeJob } from '../pump/session.ts'
 
-/** A stream that is changed outside of its pumps; with the sink, where events are delivered. */
+/** A stream that is changed outside of its pumps. */
 export interface HeldStream {
   readonly stream: Stream
   readonly zone: Zone
@@ -20,10 +19,10 @@ export function shortJob<On extends HeldStream>(on: On): On & TakeJob {
  * Takes the fence of a stream for one piece of work, which may be repeated from its start: it waits and tries again while
  * another process holds the stream, and when one has taken it over. Throws the Failures of the store and of the work.
  */
-export function holdStream<On extends HeldStream, Result>(
-  on: On,
+export function holdStream<Result>(
+  on: HeldStream,
   deps: PumpDeps & Pick<RetryWhileHeld, 'patienceMs'>,
-  work: (session: TakenStream<On & TakeJob>) => Promise<Result>,
+  work: (session: Session) => Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result> {
   const job = shortJob(on)
@@ -42,21 +41,17 @@ export function holdStream<On extends HeldStream, Result>(
  * letters were kept. The new one has the dead letters in its ledger. With `isOver` the stream is ended, so that no pump
  * scans it.
  */
-export async function beginAnew(
-  session: Session<TakeJob>,
-  { isOver }: { readonly isOver: boolean },
-): Promise<void> {
+export async function beginAnew(session: Session, { isOver }: { readonly isOver: boolean }): Promise<void> {
   const fresh = session.checkpoint()
   if (fresh.commit > 0) return
   const { job, deps, now } = session
   const keys = await deps.store.deadLetters.keys(job.stream)
-  const seen = createSeenWindow(deps.store.ledger, job.stream)
   await session.commit(
     {
       ...fresh,
       counters: { ...fresh.counters, deadLetters: keys.length },
       ...(isOver && { ended: { as: 'complete', atMs: now() } }),
     },
-    { seen: seen.pack(keys.map(seenAs)) },
+    { seen: packSightings(keys.map(seenAs)) },
   )
 }

@@ -3,7 +3,7 @@ import type { PartReport } from '../domain/audit-report.ts'
 import type { CommittedPart } from '../domain/event/delivery.ts'
 import { minuteOf } from '../domain/event/seen.ts'
 import { Failure } from '../domain/failure.ts'
-import { createSeenWindow, seenAs, type Sighting } from '../pump/seen-window.ts'
+import { packSightings, seenAs, SeenWindow, type Sighting } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import type { FilesLooked } from './audit/audit-files.ts'
 import type { FoundEvents } from './audit/compare.ts'
@@ -26,7 +26,7 @@ export function unseeDay(
     async ({ checkpoint, commit }) => {
       if (await ledger.isIndexDropped(on.stream)) return 'index dropped'
       const keys = await deadLetters.keys(on.stream)
-      const seen = createSeenWindow(ledger, on.stream).pack(keys.map(seenAs))
+      const seen = packSightings(keys.map(seenAs))
       await commit(countRepair(unread(checkpoint(), keys.length)), { seen, unsee: 'all' })
       return 'done'
     },
@@ -77,11 +77,12 @@ export function unseeLost(
       const before = checkpoint()
       // What another repair corrected since the comparison must not be delivered twice.
       if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
-      const seen = createSeenWindow(ledger, stream)
       // Where the index was dropped it is unknown which events were delivered, and none may be delivered again.
       const isDropped = await ledger.isIndexDropped(stream)
       const lost = isDropped ? [] : listedOf(looked.lost, listing)
-      const found = isDropped ? [] : await seen.unseenOf(listedOf(looked.unknown, listing))
+      const found = isDropped
+        ? []
+        : await new SeenWindow(ledger, stream).unseenOf(listedOf(looked.unknown, listing))
       const committed = committedLeft(before, looked)
       const isSame = committed.every((each, index) => each === before.committed[index])
       if (lost.length + found.length === 0 && isSame && committed.length === before.committed.length)
@@ -90,8 +91,8 @@ export function unseeLost(
       const delivered = counters.delivered + found.length
       const left = lost.length === 0 ? before : reopened(before)
       await commit(countRepair({ ...left, committed, counters: { ...counters, delivered } }), {
-        seen: seen.pack(found),
-        unsee: seen.pack(lost),
+        seen: packSightings(found),
+        unsee: packSightings(lost),
       })
       return { unseen: lost.length, kept: found.length }
     },

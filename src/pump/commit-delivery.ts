@@ -4,21 +4,21 @@ import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
 import { onlyStream } from '../domain/stream.ts'
-import type { OpenStream } from '../ports/delivery.ts'
+import type { SinkTarget } from './open-sink.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
 export async function deliver(
   { deps, job }: Session,
-  to: OpenStream,
+  { open, sink }: SinkTarget,
   events: readonly Event[],
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const facts = { ...spanFacts(job), server: job.sink.address, events: events.length }
+  const facts = { ...spanFacts(job), server: sink.address, events: events.length }
   let delivery: Delivery | undefined
   try {
     return await deps.tracer.span('deliver', facts, async () => {
-      delivery = await to.deliver(events, signal)
+      delivery = await open.deliver(events, signal)
       if (delivery.partial !== undefined) throw delivery.partial.failure
       return delivery
     })

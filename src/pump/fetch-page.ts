@@ -1,8 +1,7 @@
 import { cancelled, isFailure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
-import type { Clock, Tracer } from '../ports/process.ts'
-import type { PageRequest, Source } from '../ports/delivery.ts'
-import type { SpanFacts } from '../domain/span.ts'
+import type { PageRequest } from '../ports/delivery.ts'
+import type { PumpDeps } from './session.ts'
 
 export interface FetchedPage {
   readonly page: Page
@@ -20,38 +19,45 @@ export interface PageAhead {
   discard(): Promise<void>
 }
 
-export async function fetchTimed(
-  source: Source,
-  clock: Clock,
+type FetchDeps = Pick<PumpDeps, 'source' | 'clock' | 'tracer'>
+
+/** Fetches a page, in a span. `wanted`: of a page that is fetched ahead, when it is taken. */
+export function fetchPage(
+  { source, clock, tracer }: FetchDeps,
   request: PageRequest,
   signal: AbortSignal,
+  wanted?: Promise<void>,
 ): Promise<FetchedPage> {
-  const began = clock.monotonic()
-  const page = await source.fetchPage(request, signal)
-  return { page, tookMs: clock.monotonic() - began }
+  const { zone, day, sink, priority } = request
+  const { address: server } = source
+  const facts = {
+    zone: zone.id,
+    day,
+    priority,
+    ...(sink !== undefined && { sink }),
+    ...(server !== undefined && { server }),
+  }
+  return tracer.span('fetch', facts, async (note) => {
+    let unwantedMs = 0
+    const whenWanted = async () => {
+      const beganMs = clock.monotonic()
+      await wanted
+      unwantedMs = clock.monotonic() - beganMs
+      note({ unwantedMs })
+    }
+    const beganMs = clock.monotonic()
+    const page = await source.fetchPage({ ...request, ...(wanted && { whenWanted }) }, signal)
+    note({ events: page.events.length })
+    return { page, tookMs: clock.monotonic() - beganMs - unwantedMs }
+  })
 }
 
-export function fetchAhead(
-  source: Source,
-  clock: Clock,
-  request: PageRequest,
-  signal: AbortSignal,
-): PageAhead {
+export function fetchAhead(deps: FetchDeps, request: PageRequest, signal: AbortSignal): PageAhead {
   const abort = new AbortController()
   const wanted = Promise.withResolvers<void>()
-  let unwantedMs = 0
-  const whenWanted = async () => {
-    const beganMs = clock.monotonic()
-    await wanted.promise
-    unwantedMs += clock.monotonic() - beganMs
-  }
-  const timed = fetchTimed(source, clock, { ...request, whenWanted }, AbortSignal.any([signal, abort.signal]))
-  const fetched = timed.then(({ page, tookMs }) => ({ page, tookMs: tookMs - unwantedMs }))
+  const fetched = fetchPage(deps, request, AbortSignal.any([signal, abort.signal]), wanted.promise)
   // The request may fail before `take`, which rejects then: this prevents an unhandled rejection.
-  const settled = fetched.then(
-    () => undefined,
-    () => undefined,
-  )
+  fetched.catch(() => undefined)
   let taken = false
   return {
     cursor: request.cursor,
@@ -66,43 +72,12 @@ export function fetchAhead(
       taken = true
       abort.abort(cancelled())
       wanted.resolve()
-      await settled
-      await fetched.then(
-        ({ page }) => page.release(),
-        (error: unknown) => {
-          if (!isFailure(error)) throw error
-        },
-      )
-    },
-  }
-}
-
-/** A source that makes a span for each page. A page that is fetched ahead adds how long it waited to be taken. */
-export function tracedSource(
-  facts: SpanFacts,
-  { source, clock, tracer }: { readonly source: Source; readonly clock: Clock; readonly tracer: Tracer },
-): Source {
-  const { address } = source
-  const asked = address === undefined ? facts : { ...facts, server: address }
-  return {
-    fetchPage: (request, signal) =>
-      tracer.span('fetch', asked, async (note) => {
-        const page = await source.fetchPage(timedWait(request, clock, note), signal)
-        note({ events: page.events.length })
-        return page
-      }),
-  }
-}
-
-function timedWait(request: PageRequest, clock: Clock, note: (facts: SpanFacts) => void): PageRequest {
-  const { whenWanted } = request
-  if (whenWanted === undefined) return request
-  return {
-    ...request,
-    async whenWanted() {
-      const beganMs = clock.monotonic()
-      await whenWanted()
-      note({ unwantedMs: clock.monotonic() - beganMs })
+      try {
+        const { page } = await fetched
+        page.release()
+      } catch (error) {
+        if (!isFailure(error)) throw error
+      }
     },
   }
 }

@@ -1,8 +1,8 @@
 import { endOf, startOf } from '../domain/day.ts'
 import { committedLengths } from '../domain/checkpoint.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import type { OpenStream, Reconciliation } from '../ports/delivery.ts'
-import { createSeenWindow, type SeenWindow } from './seen-window.ts'
+import type { AnySink, OpenStream, Reconciliation } from '../ports/delivery.ts'
+import { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
@@ -10,6 +10,7 @@ const hardlyReadableMs = 60_000
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {
+  readonly sink: AnySink
   readonly open: OpenStream
   readonly seen: SeenWindow
 }
@@ -17,28 +18,25 @@ export interface SinkTarget extends AsyncDisposable {
 /** Opens the sink of a stream; a transactional sink goes back to its committed lengths first. Throws Failure. */
 export async function openSink(
   session: Session,
+  sink: AnySink,
   signal: AbortSignal,
   { refusalsStand = false } = {},
 ): Promise<SinkTarget> {
-  const { sink, stream } = session.job
+  const { stream } = session.job
   const { store, seenMemory } = session.deps
-  const seen = createSeenWindow(store.ledger, stream, seenMemory)
-  try {
-    const open =
-      'reconcile' in sink
-        ? await sink.reconcile(stream, reconciliation(session), signal)
-        : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
-    return {
-      open,
-      seen,
-      async [Symbol.asyncDispose]() {
-        seen.close()
-        await open.close()
-      },
-    }
-  } catch (error) {
-    seen.close()
-    throw error
+  const open =
+    'reconcile' in sink
+      ? await sink.reconcile(stream, reconciliation(session), signal)
+      : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
+  const seen = new SeenWindow(store.ledger, stream, seenMemory)
+  return {
+    sink,
+    open,
+    seen,
+    async [Symbol.asyncDispose]() {
+      seen[Symbol.dispose]()
+      await open.close()
+    },
   }
 }
 

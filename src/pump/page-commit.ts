@@ -6,7 +6,7 @@ import { timesOf, type PageFacts } from '../domain/scan/page.ts'
 import { afterPage, afterPart } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { commitDelivery, deadLettersOf, type DeliveryOutcome } from './commit-delivery.ts'
-import type { SeenWindow } from './seen-window.ts'
+import { packSightings, type SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Telemetry } from '../ports/process.ts'
@@ -64,7 +64,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     lost: outcome.lost,
   })
   const extrasOf = (outcome: DeliveryOutcome, others: readonly Event[]) => ({
-    seen: seen.pack([...eventsOf(outcome), ...others]),
+    seen: packSightings([...eventsOf(outcome), ...others]),
     deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
   })
   const { failure, ...outcome } = await commitDelivery(session, {

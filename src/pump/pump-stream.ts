@@ -1,9 +1,9 @@
 import type { Failure } from '../domain/failure.ts'
+import type { AnySink } from '../ports/delivery.ts'
 import { endAsExpired, endsUnasked, refuseScan } from './end-stream.ts'
 import { openSink } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
-import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
-import { takeStream } from './take-stream.ts'
+import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from './session.ts'
 import { canBeWrittenDown, writeFailure } from './write-failure.ts'
 
 /**
@@ -17,16 +17,20 @@ import { canBeWrittenDown, writeFailure } from './write-failure.ts'
 export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<Failure | undefined> {
   return deps.tracer.span('pump', spanFacts(job), async (note) => {
     await using session = await takeStream(job, deps)
-    const failure = await shipStream(session, signal)
+    const failure = await shipStream(session, job.sink, signal)
     if (failure !== undefined) note({ outcome: failure.code })
     return failure
   })
 }
 
-async function shipStream(session: Session, signal: AbortSignal): Promise<Failure | undefined> {
+async function shipStream(
+  session: Session,
+  sink: AnySink,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
   const { deps, job } = session
   try {
-    await using target = await openSink(session, signal)
+    await using target = await openSink(session, sink, signal)
     if (endsUnasked(session)) {
       await endAsExpired(session)
       return undefined

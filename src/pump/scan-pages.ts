@@ -7,17 +7,12 @@ import { sliceOf } from '../domain/policy.ts'
 import { scanFor } from '../domain/scan/progress.ts'
 import { dropStoredCursors, dropScans } from '../domain/checkpoint.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
-import type { PageAhead } from './fetch-page.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
 import type { SinkTarget } from './open-sink.ts'
-import { shipPage } from './ship-page.ts'
+import { shipPage, type Going } from './ship-page.ts'
 import type { Session } from './session.ts'
 
-/** What a pump remembers from page to page, besides its checkpoint. */
-interface Going {
-  ahead: PageAhead | undefined
-  /** The sink has taken a page of this pump. */
-  sinkMoves: boolean
+interface Scanning extends Going {
   /** The cursor of an unfinished scan has expired under this pump. */
   hasRestarted: boolean
 }
@@ -33,7 +28,7 @@ export async function scanPages(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const beganMs = session.deps.clock.monotonic()
-  const going: Going = { ahead: undefined, sinkMoves: false, hasRestarted: false }
+  const going: Scanning = { ahead: undefined, sinkMoves: false, hasRestarted: false }
   try {
     do {
       const ended = await shipNextPage(session, target, going, signal)
@@ -69,20 +64,14 @@ function goesOn(session: Session, beganMs: number): boolean {
 async function shipNextPage(
   session: Session,
   target: SinkTarget,
-  going: Going,
+  going: Scanning,
   signal: AbortSignal,
 ): Promise<{ failure: Failure | undefined } | undefined> {
   const { checkpoint, job, now, policy } = session
   const due = { checkpoint: checkpoint(), kind: dueNow(session).kind, readRequest: job.readRequest }
   const scan = scanFor(due, now(), policy)
-  const { ahead } = going
-  going.ahead = undefined
   try {
-    const { sinkMoves } = going
-    const round = await shipPage(session, target, { scan, ahead, sinkMoves }, signal)
-    going.ahead = round.ahead
-    going.sinkMoves = round.sinkMoves
-    failAtGuard(round.step)
+    failAtGuard(await shipPage(session, target, going, scan, signal))
   } catch (error) {
     learnTime(session, error)
     if (isFailure(error, 'window_closed') && endsBy(session, error)) {
@@ -123,7 +112,7 @@ function learnTime({ deps, job }: Session, error: unknown): void {
  * Restarts a scan whose cursor expired, as a full one with a longer time slice. When that happens twice in one pump, it
  * throws the failure and the stream backs off. An expired stored cursor is not a failure.
  */
-async function restartScan(session: Session, scan: Scan, going: Going, error: Failure): Promise<void> {
+async function restartScan(session: Session, scan: Scan, going: Scanning, error: Failure): Promise<void> {
   const { deps, job, checkpoint, commit } = session
   const before = checkpoint()
   const stored = scan.pages === 0 && scan.fromStoredCursor

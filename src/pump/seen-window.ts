@@ -39,91 +39,86 @@ export type Sighting = Pick<Event, 'fingerprint' | 'timeMs' | 'hasOwnId' | 'othe
  * The part of a stream's seen that one pump needs: the minutes of its pages. It ends with its pump, so that it never
  * outlives a lost commit.
  */
-export interface SeenWindow {
+export class SeenWindow implements Disposable {
+  readonly #ledger: Pick<Ledger, 'loadSeen'>
+  readonly #stream: Stream
+  readonly #memory: SeenMemory
+  /** The one that was needed longest ago comes first. */
+  readonly #minutes = new Map<number, FingerprintSet>()
+
+  constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream, memory = new SeenMemory()) {
+    this.#ledger = ledger
+    this.#stream = stream
+    this.#memory = memory
+  }
+
   /**
    * The events of a page that the stream has not delivered, each once. An event without an own id counts as delivered
    * under its own id too: another page showed it beside the entry with which it shares id and time. An event with an own
    * id counts only under that: which of the two was delivered under the id that they share is not known.
    */
-  unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]>
-  /** What a commit adds for these events, packed by minute. */
-  pack(events: readonly Sighting[]): Map<number, Uint8Array>
-  /** Call it after the commit that added them. */
-  add(events: readonly Sighting[]): void
-  /** Gives its memory back. */
-  close(): void
-}
-
-export function createSeenWindow(
-  ledger: Pick<Ledger, 'loadSeen'>,
-  stream: Stream,
-  memory = new SeenMemory(),
-): SeenWindow {
-  /** The one that was needed longest ago comes first. */
-  const minutes = new Map<number, FingerprintSet>()
-
-  function drop(minute: number, set: FingerprintSet): void {
-    memory.change(-set.bytes)
-    minutes.delete(minute)
+  async unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]> {
+    await this.#load(new Set(events.map((event) => minuteOf(event.timeMs))))
+    const inPage = new FingerprintSet()
+    return events.filter((event) => !this.#isSeen(event) && inPage.add(event.fingerprint))
   }
 
-  async function load(events: readonly Sighting[]): Promise<void> {
-    const wanted = new Set(events.map((event) => minuteOf(event.timeMs)))
+  /** Call it after the commit that added them. */
+  add(events: readonly Sighting[]): void {
+    for (const event of events) {
+      const set = this.#minutes.get(minuteOf(event.timeMs))
+      if (set === undefined) continue
+      const before = set.bytes
+      set.add(event.fingerprint)
+      this.#memory.change(set.bytes - before)
+    }
+  }
+
+  /** Gives its memory back. */
+  [Symbol.dispose](): void {
+    for (const [minute, set] of this.#minutes) this.#drop(minute, set)
+  }
+
+  async #load(wanted: ReadonlySet<number>): Promise<void> {
     const missing: number[] = []
     for (const minute of wanted) {
-      const set = minutes.get(minute)
-      minutes.delete(minute)
+      const set = this.#minutes.get(minute)
+      this.#minutes.delete(minute)
       if (set === undefined) missing.push(minute)
-      else minutes.set(minute, set)
+      else this.#minutes.set(minute, set)
     }
     if (missing.length > 0) {
-      const loaded = await ledger.loadSeen(stream, missing)
+      const loaded = await this.#ledger.loadSeen(this.#stream, missing)
       for (const minute of missing) {
         const set = new FingerprintSet()
         const packed = loaded.get(minute)
         if (packed !== undefined) set.addPacked(packed)
-        memory.change(set.bytes)
-        minutes.set(minute, set)
+        this.#memory.change(set.bytes)
+        this.#minutes.set(minute, set)
       }
     }
-    for (const [minute, set] of minutes) {
-      if (!memory.isOver) return
-      if (!wanted.has(minute)) drop(minute, set)
+    for (const [minute, set] of this.#minutes) {
+      if (!this.#memory.isOver) return
+      if (!wanted.has(minute)) this.#drop(minute, set)
     }
   }
 
-  function isSeen(event: Sighting): boolean {
-    const set = minutes.get(minuteOf(event.timeMs))!
+  #drop(minute: number, set: FingerprintSet): void {
+    this.#memory.change(-set.bytes)
+    this.#minutes.delete(minute)
+  }
+
+  #isSeen(event: Sighting): boolean {
+    const set = this.#minutes.get(minuteOf(event.timeMs))!
     if (set.has(event.fingerprint)) return true
     if (event.hasOwnId === true || !set.hasOwnIds) return false
     const other = event.otherFingerprint?.()
     return other !== undefined && set.has(other)
   }
-
-  return {
-    async unseenOf(events) {
-      await load(events)
-      const inPage = new FingerprintSet()
-      return events.filter((event) => !isSeen(event) && inPage.add(event.fingerprint))
-    },
-    pack: packSightings,
-    add(events) {
-      for (const event of events) {
-        const set = minutes.get(minuteOf(event.timeMs))
-        if (set === undefined) continue
-        const before = set.bytes
-        set.add(event.fingerprint)
-        memory.change(set.bytes - before)
-      }
-    },
-    close() {
-      for (const [minute, set] of minutes) drop(minute, set)
-    },
-  }
 }
 
-/** Fingerprints by minute, as a commit takes them. */
-function packSightings(events: readonly Sighting[]): Map<number, Uint8Array> {
+/** What a commit adds for these events: fingerprints by minute. */
+export function packSightings(events: readonly Sighting[]): Map<number, Uint8Array> {
   const groups = Map.groupBy(events, (event) => minuteOf(event.timeMs))
   return new Map(
     [...groups].map(([minute, group]) => [minute, packFingerprints(group.map((event) => event.fingerprint))]),

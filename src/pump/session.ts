@@ -1,8 +1,5 @@
-import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { DeadLetter } from '../domain/event/delivery.ts'
-import type { Identity } from '../domain/event/event.ts'
+import { newCheckpoint, type Checkpoint } from '../domain/checkpoint.ts'
 import { Failure } from '../domain/failure.ts'
-import type { Gap } from '../domain/gap.ts'
 import type { Policy } from '../domain/policy.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Priority, Stream, Zone } from '../domain/stream.ts'
@@ -13,7 +10,6 @@ import type { Commit, Holder, Store } from '../ports/store.ts'
 import type { Source, AnySink } from '../ports/delivery.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { SeenMemory } from './seen-window.ts'
-import { tracedSource } from './fetch-page.ts'
 
 export interface PumpDeps {
   readonly source: Source
@@ -22,8 +18,7 @@ export interface PumpDeps {
   readonly apiClock: ApiClock
   readonly telemetry: Telemetry
   readonly tracer: Tracer
-  /** Read again by each pump, since a reload may change it. */
-  readonly policy: () => Policy
+  readonly policy: Policy
   readonly holder: Holder
   readonly random: () => number
   /** Of all pumps of the process; without it each has its own. */
@@ -43,13 +38,14 @@ export interface PumpJob {
   readonly mayGoOn: () => boolean
 }
 
-/** One pump's hold on a stream: the fence, and the checkpoint. */
-export interface Session<Job = PumpJob> {
-  readonly job: Job
+/** What taking a stream needs of a job; the sink is opened separately. */
+export type TakeJob = Omit<PumpJob, 'sink'>
+
+/** One pump's hold on a stream: the fence, and the checkpoint. Disposing of it releases the fence and never rejects. */
+export interface Session extends AsyncDisposable {
+  readonly job: TakeJob
   readonly deps: PumpDeps
   readonly policy: Policy
-  /** Source of the pages; each fetch has a span. */
-  readonly source: Source
   /** As the store has it, except for what `commitReading` has put off. */
   readonly checkpoint: () => Checkpoint
   readonly storeId: string
@@ -71,62 +67,58 @@ export interface Session<Job = PumpJob> {
   flush(): Promise<void>
 }
 
-export interface CommitExtras {
-  readonly seen?: ReadonlyMap<number, Uint8Array>
-  readonly unsee?: Commit['unsee']
-  readonly deadLetters?: readonly DeadLetter[]
-  readonly removedDeadLetters?: readonly Identity[]
-  readonly gaps?: readonly Gap[]
-}
+/** What a commit changes besides the checkpoint. */
+export type CommitExtras = Partial<Omit<Commit, 'fence' | 'basedOn' | 'next'>>
 
 const putOffMs = 1_000
 
-export function createSession<Job extends Omit<PumpJob, 'sink'>>(
-  job: Job,
-  deps: PumpDeps,
-  taken: { fence: number; storeId: string; checkpoint: Checkpoint },
-): Session<Job> {
-  let held = taken.checkpoint
+/**
+ * Takes the fence of a stream, and with it the checkpoint, the committed lengths and the store's id. Throws `held` while
+ * another process has the stream, and the Failures of a store.
+ */
+export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session> {
+  const { apiClock, clock, store, tracer } = deps
+  const { ledger } = store
+  const { stream, zone } = job
+  const { fence, storeId, checkpoint: known } = await ledger.take(stream, deps.holder)
+  const now = () => apiClock.now(zone.account)
+  let held = known ?? newCheckpoint(stream, now(), job.ordering)
   let isPutOff = false
-  let committedAtMs = deps.clock.monotonic()
-  const facts = spanFacts(job)
-  const now = () => deps.apiClock.now(job.zone.account)
+  let committedAtMs = clock.monotonic()
 
   async function commit(next: Checkpoint, extras: CommitExtras = {}): Promise<void> {
     const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
-    await deps.tracer.span('commit', facts, async () => {
-      const answer = await deps.store.ledger.commit({
-        fence: taken.fence,
+    await tracer.span('commit', spanFacts(job), async () => {
+      const answer = await ledger.commit({
+        fence,
         basedOn: held.commit,
         next: numbered,
-        seen: extras.seen ?? new Map(),
-        unsee: extras.unsee ?? new Map(),
-        deadLetters: extras.deadLetters ?? [],
-        removedDeadLetters: extras.removedDeadLetters ?? [],
-        gaps: extras.gaps ?? [],
+        seen: new Map(),
+        deadLetters: [],
+        gaps: [],
+        ...extras,
       })
       if (answer === 'refused') throw fenceLost()
     })
     held = numbered
     isPutOff = false
-    committedAtMs = deps.clock.monotonic()
+    committedAtMs = clock.monotonic()
   }
 
   return {
     job,
     deps,
-    policy: deps.policy(),
-    source: tracedSource(facts, deps),
+    policy: deps.policy,
     checkpoint: () => held,
-    storeId: taken.storeId,
+    storeId,
     now,
-    sureNow: () => deps.apiClock.sureNow(job.zone.account),
+    sureNow: () => apiClock.sureNow(zone.account),
     async confirm() {
-      if (!(await deps.store.ledger.holds(job.stream, taken.fence))) throw fenceLost()
+      if (!(await ledger.holds(stream, fence))) throw fenceLost()
     },
     commit,
     async commitReading(next) {
-      if (deps.clock.monotonic() - committedAtMs >= putOffMs) {
+      if (clock.monotonic() - committedAtMs >= putOffMs) {
         await commit(next)
         return true
       }
@@ -137,15 +129,44 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
     async flush() {
       if (isPutOff) await commit(held)
     },
+    async [Symbol.asyncDispose]() {
+      // A failed release makes the next pump wait; it must not hide the error that ended this one.
+      await ledger.release(stream, fence).catch(() => undefined)
+    },
   }
 }
 
 /** The facts about its stream in each span of a pump. */
-export function spanFacts({ stream, priority }: Pick<PumpJob, 'stream' | 'priority'>): SpanFacts {
+export function spanFacts({ stream, priority }: TakeJob): SpanFacts {
   return { zone: stream.zone, day: stream.day, sink: stream.sink, priority }
 }
 
 function fenceLost(): Failure {
   const why = 'another process took over the stream, or the store lost a commit'
   return new Failure('cancelled', 'fence_lost', why)
+}
+
+const everyMs = 5_000
+
+/** Sends heartbeats of a holder to the store while the work runs. */
+export async function withHeartbeat<T>(
+  { store, clock, holder }: { readonly store: Store; readonly clock: Clock; readonly holder: Holder },
+  work: () => Promise<T>,
+): Promise<T> {
+  const ended = new AbortController()
+  const beating = beat()
+  try {
+    return await work()
+  } finally {
+    ended.abort()
+    await beating
+  }
+
+  async function beat(): Promise<void> {
+    while (!ended.signal.aborted) {
+      // A failed heartbeat is ignored: the next one follows, and the work itself fails if the store is gone.
+      await store.ledger.heartbeat(holder).catch(() => undefined)
+      await clock.sleep(everyMs, ended.signal).catch(() => undefined)
+    }
+  }
 }

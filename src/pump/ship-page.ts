@@ -5,7 +5,8 @@ import { factsOf } from '../domain/scan/page.ts'
 import { stepOf } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { deliver } from './commit-delivery.ts'
-import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './fetch-page.ts'
+import { fetchAhead, fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
+import type { PageRequest } from '../ports/delivery.ts'
 import { commitPage, tellRepeatedIds } from './page-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
 import type { Session } from './session.ts'
@@ -18,41 +19,34 @@ const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
  */
 const parsedAheadBytes = 1_048_576
 
-/** The state of a pump before its next page. */
-interface PageTurn {
-  readonly scan: Scan
-  readonly ahead: PageAhead | undefined
+/** What a pump remembers from page to page, besides its checkpoint. */
+export interface Going {
+  ahead: PageAhead | undefined
   /** The sink has taken a page of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */
-  readonly sinkMoves: boolean
+  sinkMoves: boolean
 }
 
 /**
- * Ships one page: fetch, drop seen and filtered events, deliver, commit. Resolves after the commit, with the page that
- * is being fetched ahead if the scan continues.
+ * Ships one page: fetch, drop seen and filtered events, deliver, commit. Resolves after the commit; by then the next
+ * page is being fetched ahead if the scan continues.
  */
 export async function shipPage(
   session: Session,
   target: SinkTarget,
-  { scan, ahead, sinkMoves }: PageTurn,
+  going: Going,
+  scan: Scan,
   signal: AbortSignal,
-): Promise<{ step: ScanStep; ahead: PageAhead | undefined; sinkMoves: boolean }> {
+): Promise<ScanStep> {
   const { deps, job } = session
-  const fetched = await pageAt(session, scan, ahead, signal)
-  const { page } = fetched
-  let next: PageAhead | undefined
+  const { page, tookMs } = await takePage(session, going, scan, signal)
   try {
     const { stream, priority, zone } = job
     if (page.clockOffsetMs !== undefined)
       deps.apiClock.learn(zone.account, page.clockOffsetMs, page.connection)
     else if (stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(zone.account)
-    deps.telemetry.emit({
-      name: 'PageFetched',
-      stream,
-      priority,
-      events: page.events.length,
-      bytes: page.bytes,
-    })
-    const unseen = await target.seen.unseenOf(page.events)
+    const { events, bytes } = page
+    deps.telemetry.emit({ name: 'PageFetched', stream, priority, events: events.length, bytes })
+    const unseen = await target.seen.unseenOf(events)
     tellRepeatedIds(deps.telemetry, stream, unseen)
     const begun = scan.pages === 0 ? { ...scan, beganAtMs: beganAt(session, page.requestedAt) } : scan
     const facts = factsOf(page, {
@@ -60,55 +54,44 @@ export async function shipPage(
       mark: session.checkpoint().mark,
       nowMs: session.now(),
       unseen,
-      tookMs: fetched.tookMs,
+      tookMs,
     })
     const step = stepOf(session.checkpoint(), begun, facts, session.policy)
-    const wanted = wantedOf(session, unseen)
+    const wanted = wantedOf(target, unseen)
     const isDelivered = wanted.length > 0
-    if (step.end === 'none' && (sinkMoves || !isDelivered) && job.mayGoOn())
-      next = nextPage(session, step.scan, signal)
-    const delivering = !isDelivered ? nothing : deliver(session, target.open, wanted, signal)
-    if (page.bytes <= parsedAheadBytes) next?.want()
+    if (step.end === 'none' && (going.sinkMoves || !isDelivered) && job.mayGoOn())
+      going.ahead = fetchAhead(deps, requestFor(session, step.scan), signal)
+    const delivering = isDelivered ? deliver(session, target, wanted, signal) : nothing
+    if (bytes <= parsedAheadBytes) going.ahead?.want()
     const delivery = await delivering
     await commitPage(session, target.seen, { scan: begun, step, facts, unseen, wanted, delivery })
-    return { step, ahead: next, sinkMoves: sinkMoves || isDelivered }
-  } catch (error) {
-    await next?.discard()
-    throw error
+    going.sinkMoves ||= isDelivered
+    return step
   } finally {
     page.release()
   }
 }
 
 /** Events that the sink is to get; the others are seen with the commit of the page. */
-function wantedOf({ job }: Session, unseen: readonly Event[]): readonly Event[] {
-  const { wants } = job.sink
+function wantedOf({ sink: { wants } }: SinkTarget, unseen: readonly Event[]): readonly Event[] {
   return wants === undefined ? unseen : unseen.filter(wants)
 }
 
-async function pageAt(
+async function takePage(
   session: Session,
+  going: Going,
   scan: Scan,
-  ahead: PageAhead | undefined,
   signal: AbortSignal,
 ): Promise<FetchedPage> {
+  const { ahead } = going
+  going.ahead = undefined
   if (ahead !== undefined && ahead.cursor === scan.cursor) return ahead.take()
   await ahead?.discard()
-  return fetchTimed(session.source, session.deps.clock, requestFor(session, scan), signal)
+  return fetchPage(session.deps, requestFor(session, scan), signal)
 }
 
-function nextPage(session: Session, scan: Scan, signal: AbortSignal): PageAhead {
-  return fetchAhead(session.source, session.deps.clock, requestFor(session, scan), signal)
-}
-
-function requestFor({ job }: Session, scan: Scan) {
-  return {
-    zone: job.zone,
-    day: job.stream.day,
-    cursor: scan.cursor,
-    priority: job.priority,
-    sink: job.stream.sink,
-  }
+function requestFor({ job: { zone, stream, priority } }: Session, { cursor }: Scan): PageRequest {
+  return { zone, day: stream.day, cursor, priority, sink: stream.sink }
 }
 
 /** The start by the API's clock, whose offset is known best after the answer. */

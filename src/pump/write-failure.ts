@@ -2,8 +2,7 @@ import { dropFullScan, dropScans, type Checkpoint, type Trouble } from '../domai
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
 import { isListingTrouble, troubleAfter } from '../domain/retry.ts'
-import type { PumpDeps, Session } from './session.ts'
-import { takeStream, type TakeJob } from './take-stream.ts'
+import { takeStream, type PumpDeps, type Session, type TakeJob } from './session.ts'
 
 /** True for a Failure that a pump can commit: none of the store, none of kind `cancelled`. Other errors are bugs. */
 export function canBeWrittenDown(error: unknown): error is Failure {
@@ -16,7 +15,7 @@ export function canBeWrittenDown(error: unknown): error is Failure {
 }
 
 /** Commits why a pump failed and when the next one may retry, and emits `StreamFailed`. */
-export async function writeFailure(session: Session<TakeJob>, failure: Failure): Promise<Failure> {
+export async function writeFailure(session: Session, failure: Failure): Promise<Failure> {
   const { job, deps } = session
   const before = session.checkpoint()
   const { retryAt } = failure.details
@@ -46,7 +45,7 @@ export async function failStream(job: TakeJob, deps: PumpDeps, failure: Failure)
  * read request is stored separately: it does not affect the live stream, its lag or its readiness.
  */
 function withTrouble(
-  { job: { priority, readRequest } }: Session<TakeJob>,
+  { job: { priority, readRequest } }: Session,
   before: Checkpoint,
   trouble: Trouble,
 ): Checkpoint {

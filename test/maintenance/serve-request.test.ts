@@ -4,7 +4,7 @@ import type { Day } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import type { Ledger, Store } from '../../src/ports/store.ts'
-import { withHeartbeat } from '../../src/pump/take-stream.ts'
+import { withHeartbeat } from '../../src/pump/session.ts'
 import { serveRequest } from '../../src/maintenance/serve-request.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 

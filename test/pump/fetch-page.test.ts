@@ -6,6 +6,7 @@ import type { Source } from '../../src/ports/delivery.ts'
 import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { cursorAt, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
+import { noTracer } from '../fakes/no-tracer.ts'
 import { zone } from './stage.ts'
 
 const request = { zone, day: today, cursor: cursorAt('next'), priority: 'live' } as const
@@ -14,7 +15,10 @@ const never = new AbortController().signal
 function createAnswering(answer: (signal: AbortSignal) => Promise<Page>) {
   const clock = createFakeClock()
   const source: Source = { fetchPage: (_, signal) => answer(signal) }
-  return { clock, ahead: (signal = never) => fetchAhead(source, clock, request, signal) }
+  return {
+    clock,
+    ahead: (signal = never) => fetchAhead({ source, clock, tracer: noTracer }, request, signal),
+  }
 }
 
 function pageThat(release: () => void): Page {

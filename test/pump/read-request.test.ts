@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { lagging } from './lagging.ts'
 import { stream } from '../domain/builders.ts'
-import { createSeenWindow, seenAs } from '../../src/pump/seen-window.ts'
+import { packSightings, seenAs } from '../../src/pump/seen-window.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
 const request = { priority: 'backfill', readRequest: { id: 'r1' } } as const
@@ -35,7 +35,7 @@ test('a day whose deduplication index was dropped stays refused after a later co
   const stage = await dropped()
   const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
   const next = { ...checkpoint!, commit: checkpoint!.commit + 1 }
-  const seen = createSeenWindow(stage.store.ledger, stream).pack([seenAs(eventAt(9, eventAt(0).timeMs))])
+  const seen = packSightings([seenAs(eventAt(9, eventAt(0).timeMs))])
   const commit = { fence, basedOn: checkpoint!.commit, next, seen, deadLetters: [], gaps: [] }
   expect(await stage.store.ledger.commit(commit)).toBe('done')
   await stage.store.ledger.release(stream, fence)

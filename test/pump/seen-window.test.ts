@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import { fingerprintOf, ownIdOf } from '../../src/domain/event/fingerprint.ts'
 import type { Ledger } from '../../src/ports/store.ts'
-import { createSeenWindow, SeenMemory, type Sighting } from '../../src/pump/seen-window.ts'
+import { packSightings, SeenMemory, SeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
 import { stream } from '../domain/builders.ts'
 
 /** What a store answers and is asked for, without the store. */
@@ -46,11 +46,11 @@ describe('the seen window of a pump', () => {
           const shelf = createShelf()
           const through: string[] = []
           for (const pages of pumps) {
-            const window = createSeenWindow(shelf.ledger, stream)
+            const window = new SeenWindow(shelf.ledger, stream)
             for (const page of pages) {
               const unseen = await window.unseenOf(page)
               through.push(...unseen.map(({ fingerprint, timeMs }) => `${fingerprint} ${timeMs}`))
-              shelf.add(window.pack(unseen))
+              shelf.add(packSightings(unseen))
               window.add(unseen)
             }
           }
@@ -64,7 +64,7 @@ describe('the seen window of a pump', () => {
 
   it('reads from the store only the minutes of a page, and each once', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.ledger, stream)
+    const window = new SeenWindow(shelf.ledger, stream)
     const page = [0, 1, 59_999, 60_000].map((timeMs) => ({ fingerprint: BigInt(timeMs), timeMs }))
     await window.unseenOf([...page, { fingerprint: 9n }])
     await window.unseenOf(page)
@@ -73,7 +73,7 @@ describe('the seen window of a pump', () => {
 
   it('discards fingerprints that were not committed', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.ledger, stream)
+    const window = new SeenWindow(shelf.ledger, stream)
     const page = [{ fingerprint: 1n, timeMs: 1 }]
     expect(await window.unseenOf(page)).toEqual(page)
     expect(await window.unseenOf(page)).toEqual(page)
@@ -87,7 +87,7 @@ describe('the seen window of a pump', () => {
   ])('reads $what from the store once, however many events they have', async ({ minutes, perPage }) => {
     const shelf = createShelf()
     const memory = new SeenMemory(10_000)
-    const window = createSeenWindow(shelf.ledger, stream, memory)
+    const window = new SeenWindow(shelf.ledger, stream, memory)
     for (let page = 0; page < 40; page++) {
       const events = Array.from({ length: 200 }, (_, index) => ({
         fingerprint: BigInt(page * 200 + index + 1),
@@ -95,7 +95,7 @@ describe('the seen window of a pump', () => {
       }))
       const unseen = await window.unseenOf(events)
       expect(unseen).toHaveLength(200)
-      shelf.add(window.pack(unseen))
+      shelf.add(packSightings(unseen))
       window.add(unseen)
     }
     expect(shelf.asked).toHaveLength(minutes)
@@ -111,7 +111,7 @@ describe('the seen window of a pump', () => {
       shelf.add(new Map([[minute, packFingerprints(fingerprints)]]))
     }
     const memory = new SeenMemory()
-    const window = createSeenWindow(shelf.ledger, stream, memory)
+    const window = new SeenWindow(shelf.ledger, stream, memory)
     for (let page = 0; page < 20; page++) {
       const events = Array.from({ length: 1_000 }, (_, index) => {
         const minute = (index * 7 + page * 131) % minutes
@@ -121,14 +121,14 @@ describe('the seen window of a pump', () => {
     }
     expect(shelf.asked).toHaveLength(minutes)
     expect(memory.bytes).toBeGreaterThan(8 * 700 * minutes)
-    window.close()
+    window[Symbol.dispose]()
     expect(memory.bytes).toBe(0)
   })
 
   it('shares its memory with the windows of other pumps, and keeps what its page needs', async () => {
     const shelf = createShelf()
     const memory = new SeenMemory(100_000)
-    const [large, small] = [1, 2].map(() => createSeenWindow(shelf.ledger, stream, memory))
+    const [large, small] = [1, 2].map(() => new SeenWindow(shelf.ledger, stream, memory))
     const page = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({
         fingerprint: BigInt(from + index + 1),
@@ -154,9 +154,9 @@ describe('the seen window of a pump', () => {
     }
     const shelf = createShelf()
     const read = async (...events: Sighting[]) => {
-      const window = createSeenWindow(shelf.ledger, stream)
+      const window = new SeenWindow(shelf.ledger, stream)
       const unseen = await window.unseenOf(events)
-      shelf.add(window.pack(unseen))
+      shelf.add(packSightings(unseen))
       return unseen
     }
     const [a, b] = [named(true, 'a'), named(true, 'b')]
@@ -172,7 +172,7 @@ describe('the seen window of a pump', () => {
 
   it('stays bounded and correct when pages have more and more minutes', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.ledger, stream, new SeenMemory(1_000_000))
+    const window = new SeenWindow(shelf.ledger, stream, new SeenMemory(1_000_000))
     const pageOf = (index: number) =>
       Array.from({ length: 1_000 }, (_, number) => {
         const minute = index * 1_000 + number
@@ -180,7 +180,7 @@ describe('the seen window of a pump', () => {
       })
     for (let index = 0; index < 12; index++) {
       const unseen = await window.unseenOf(pageOf(index))
-      shelf.add(window.pack(unseen))
+      shelf.add(packSightings(unseen))
       window.add(unseen)
     }
     const before = shelf.asked.length

@@ -4,7 +4,7 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { countMinute, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import { compareWithLedger, FoundEvents } from '../../src/maintenance/audit/compare.ts'
 import { MissingEvents } from '../../src/maintenance/audit/audit-day.ts'
-import { createSeenWindow } from '../../src/pump/seen-window.ts'
+import { packSightings, SeenWindow } from '../../src/pump/seen-window.ts'
 import { eventsOf } from '../../src/shield/entries/entry-event.ts'
 import { identitiesOf, type OwnIds } from '../../src/shield/entries/identities.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
@@ -57,11 +57,11 @@ function createStream() {
   const minutes = () => [...held].map(([minute, bytes]) => countMinute(minute, bytes))
 
   async function read(reading: Reading, remembers = true): Promise<void> {
-    const window = createSeenWindow(ledger, stream)
+    const window = new SeenWindow(ledger, stream)
     for (const page of pagesOf(reading, remembers)) {
       const unseen = await window.unseenOf(page)
       for (const event of unseen) delivered.push({ id: event.id, content: JSON.stringify(event.raw()) })
-      for (const [minute, packed] of window.pack(unseen))
+      for (const [minute, packed] of packSightings(unseen))
         held.set(minute, Buffer.concat([held.get(minute) ?? new Uint8Array(), packed]))
       window.add(unseen)
     }

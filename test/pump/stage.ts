@@ -153,7 +153,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     apiClock,
     telemetry: { emit: (internalEvent) => void internalEvents.push(internalEvent) },
     tracer: noTracer,
-    policy: () => ({ ...policy, ...overrides }),
+    policy: { ...policy, ...overrides },
     holder: { id: 'one', schedule: true },
     random: () => 0.5,
   }

@@ -5,6 +5,7 @@ import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
 import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
+import { noTracer } from '../fakes/no-tracer.ts'
 import { entry } from './samples.ts'
 import { answer, emptyPage, startedApi } from './shield-api.ts'
 
@@ -35,7 +36,7 @@ it('six streams of a sink that hangs leave memory for the pages of another one',
       await fetchFor('hung')
       held++
       // A sink that took pages before has one fetched ahead for each stream.
-      fetchAhead(source, clock, { ...request, sink: 'hung' }, stop.signal)
+      fetchAhead({ source, clock, tracer: noTracer }, { ...request, sink: 'hung' }, stop.signal)
     }),
   )
   await expect.poll(() => held).toBeGreaterThanOrEqual(3)

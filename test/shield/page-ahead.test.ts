@@ -3,6 +3,7 @@ import { dayOf } from '../../src/domain/day.ts'
 import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
+import { noTracer } from '../fakes/no-tracer.ts'
 import { entry } from './samples.ts'
 import { answer, emptyPage, never, type Reply, type ShieldApi, startedApi } from './shield-api.ts'
 
@@ -16,7 +17,7 @@ async function ahead(signal: AbortSignal, ...replies: Reply[]) {
   const redactor = createRedactor('off')
   const read = vi.fn(() => redactor)
   const source = createEventLogSource(() => api.client, read)
-  return { fetched: fetchAhead(source, api.clock, request, signal), read, api }
+  return { fetched: fetchAhead({ source, clock: api.clock, tracer: noTracer }, request, signal), read, api }
 }
 
 const answered = async (started: ShieldApi) =>

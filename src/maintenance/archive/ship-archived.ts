@@ -15,7 +15,7 @@ import {
 import { beginAnew, holdStream, shortJob } from '../hold-stream.ts'
 import { shippedUnknown } from '../../pump/end-stream.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
-import { createSeenWindow } from '../../pump/seen-window.ts'
+import { packSightings } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
@@ -54,7 +54,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   const { stream, zone, sink, progressed, request: id } = job
   const readRequest = { id, source: 'archive' } as const
   const held = shortJob({ stream, zone, sink, readRequest })
-  const begun = await holdStream(held, deps, (session) => begin(session, id), signal)
+  const begun = await holdStream(held, deps, (session) => begin(session, job), signal)
   if (begun === 'index dropped') return compareCounts(job, deps)
   if (begun === 'files unknown')
     return { ...nothingShipped, present: 0, ...nothingUnreadable(), leftOut: filesUnknown }
@@ -108,10 +108,10 @@ function createTally() {
 /** From here on the stream's fingerprints are kept until its scan has ended. */
 async function begin(
   session: Session,
-  request: string,
+  { request, sink }: ArchivedJob,
 ): Promise<'begun' | 'index dropped' | 'files unknown'> {
   const { checkpoint, commit, deps, now } = session
-  if (await areFilesUnknown(session)) return 'files unknown'
+  if (await areFilesUnknown(session, sink)) return 'files unknown'
   if (checkpoint().commit === 0) await beginAnew(session, { isOver: !(await isPolled(session)) })
   await commit(beginArchiveScan(checkpoint(), request, now()))
   if (!(await deps.store.ledger.isIndexDropped(session.job.stream))) return 'begun'
@@ -123,8 +123,10 @@ async function begin(
  * Whether the sink holds lines of a day of which the store has dropped the checkpoint: which events, nobody knows. A
  * replay of dead letters may have begun a new one since, which knows no more.
  */
-async function areFilesUnknown({ checkpoint, job, now, policy, storeId }: Session): Promise<boolean> {
-  const { sink, stream } = job
+async function areFilesUnknown(
+  { checkpoint, job: { stream }, now, policy, storeId }: Session,
+  sink: AnySink,
+): Promise<boolean> {
   if (!('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
   const known = committedLengths(storeId, checkpoint())
   return sink.hasDropped(stream, checkpoint().commit > 0 ? known : { ...known, knownSinceMs: Infinity })
@@ -145,7 +147,7 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
   let present = 0
   for await (const events of pagesOf(job.read(), unreadable)) {
     present += events.length
-    for (const [minute, packed] of createSeenWindow(store.ledger, job.stream).pack(events)) {
+    for (const [minute, packed] of packSightings(events)) {
       const { count, hash } = countMinute(minute, packed)
       const before = minutes.get(minute) ?? { minute, count: 0, hash: 0n }
       const sum = BigInt.asUintN(64, before.hash + hash)

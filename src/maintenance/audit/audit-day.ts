@@ -16,7 +16,7 @@ import { differingParts, type PartsDeps } from './audit-files.ts'
 import { compareWithLedger, FoundEvents, type MinuteDifference, type OtherFingerprints } from './compare.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { createSeenWindow, type SeenWindow } from '../../pump/seen-window.ts'
+import { SeenWindow } from '../../pump/seen-window.ts'
 
 /** A zone's day, which is read once and compared for all of these sinks. */
 export interface AuditTarget {
@@ -184,7 +184,7 @@ export class MissingEvents implements OtherFingerprints {
   readonly #others = new Set<bigint>()
 
   constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream) {
-    this.#seen = createSeenWindow(ledger, stream)
+    this.#seen = new SeenWindow(ledger, stream)
   }
 
   async note(events: readonly Event[]): Promise<void> {

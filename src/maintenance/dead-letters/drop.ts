@@ -4,7 +4,6 @@ import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
-import type { TakeJob } from '../../pump/take-stream.ts'
 import { holdStream, type HeldStream } from '../hold-stream.ts'
 import { keyOf } from './replay.ts'
 
@@ -38,7 +37,7 @@ export async function dropDeadLetters(
 }
 
 async function dropSome(
-  { checkpoint, commit, deps, job }: Session<TakeJob>,
+  { checkpoint, commit, deps, job }: Session,
   keys: readonly Identity[],
 ): Promise<DeadLetter[]> {
   const found = await deps.store.deadLetters.read(job.stream, keys)
@@ -70,7 +69,7 @@ export async function wakeFullStreams(
   }
 }
 
-async function wake({ checkpoint, commit }: Session<TakeJob>): Promise<void> {
+async function wake({ checkpoint, commit }: Session): Promise<void> {
   const next = woken(checkpoint())
   if (next !== checkpoint()) await commit(next)
 }

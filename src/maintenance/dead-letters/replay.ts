@@ -38,12 +38,12 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
     if (signal.aborted) throw cancelled(signal.reason)
     const rest = keys.slice(from)
     const page = await holdStream(
-      { stream, zone, sink },
+      { stream, zone },
       deps,
       async (session) => {
         await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
         // An event that is refused once more stays a dead letter, whatever the sink has taken before.
-        await using target = await openSink(session, signal, { refusalsStand: true })
+        await using target = await openSink(session, sink, signal, { refusalsStand: true })
         return await replayPage(session, target, { keys: rest, redo }, signal)
       },
       signal,
@@ -95,7 +95,7 @@ async function replayPage(
     if (typeof event === 'string') damaged.push({ ...deadLetter, reason: 'unmappable', answer: event })
     else events.set(event, deadLetter)
   }
-  const delivery = await deliver(session, target.open, [...events.keys()], signal)
+  const delivery = await deliver(session, target, [...events.keys()], signal)
   const at = session.now()
   // A person decides about an event that has become too old meanwhile: it stays, with its reason and the new answer.
   const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[]) =>

@@ -7,8 +7,7 @@ import type { AnySink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { shortJob } from '../hold-stream.ts'
-import { takeStream } from '../../pump/take-stream.ts'
-import type { PumpDeps } from '../../pump/session.ts'
+import { takeStream, type PumpDeps } from '../../pump/session.ts'
 
 interface ReconcilerDeps extends PumpDeps {
   readonly zones: () => readonly Zone[]
@@ -137,7 +136,7 @@ async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDe
   const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
   for (const { id: zone, account } of zones()) {
     const today = todayOf(apiClock.now(account))
-    const days = daysFrom(firstReadable(today, policy().readableDays), today)
+    const days = daysFrom(firstReadable(today, policy.readableDays), today)
     for (const sink of sinks.keys()) streams.push(...days.map((day) => ({ zone, day, sink })))
   }
   return [...new Map(streams.map((stream) => [streamKey(stream), stream])).values()]
@@ -165,8 +164,8 @@ async function reconcileOne(
   if (!(await isAhead(await store.ledger.read(stream)))) return true
   if (isPumped()) return false
   try {
-    await using session = await takeStream(shortJob({ stream, zone, sink }), deps)
-    const target = await openSink(session, signal)
+    await using session = await takeStream(shortJob({ stream, zone }), deps)
+    const target = await openSink(session, sink, signal)
     await target[Symbol.asyncDispose]()
     return true
   } catch (error) {

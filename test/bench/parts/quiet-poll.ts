@@ -119,7 +119,7 @@ async function openQuiet(path: string, seenCount: number): Promise<Quiet> {
     apiClock: createApiClock(systemClock),
     telemetry: { emit: () => undefined },
     tracer: createTracer('bench'),
-    policy: () => policy,
+    policy,
     holder: { id: 'bench', schedule: true },
     random: Math.random,
   }

@@ -40,7 +40,7 @@ export async function seed(store: Store, { zones, sinks }: Fleet): Promise<void>
     apiClock: createApiClock(systemClock),
     telemetry: { emit: () => undefined },
     tracer: createTracer('bench'),
-    policy: () => policy,
+    policy,
     holder: { id: 'bench', schedule: true },
     random: Math.random,
   }

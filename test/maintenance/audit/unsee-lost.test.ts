@@ -65,7 +65,7 @@ test('a complete day that lacks events is due again, and the next poll delivers 
   await repair(stage, await looked(stage, [1, 3]))
   const checkpoint = await stage.read()
   expect(checkpoint?.ended).toBeUndefined()
-  expect(nextDue({ stream, checkpoint }, stage.clock.now(), stage.deps.policy()).kind).toBe('full')
+  expect(nextDue({ stream, checkpoint }, stage.clock.now(), stage.deps.policy).kind).toBe('full')
   await stage.pump()
   expect(ids(stage)).toEqual(['e2', 'e4'])
 })

@@ -69,7 +69,7 @@ async function setUp(day: Day) {
     apiClock: createApiClock(clock),
     telemetry,
     tracer: noTracer,
-    policy: () => ({ readableDays: 3 }) as never,
+    policy: { readableDays: 3 } as never,
     holder: { id: 'next', schedule: true },
     random: Math.random,
     zones: () => [zone],

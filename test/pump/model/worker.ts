@@ -52,7 +52,7 @@ export function createWorker(run: Run): Worker {
     apiClock,
     telemetry,
     tracer: noTracer,
-    policy: () => run.policy,
+    policy: run.policy,
     holder: { id, schedule: !options.fleet },
     random: () => 0.5,
   }
