@@ -1,6 +1,6 @@
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
-import { streamKey } from '../domain/stream.ts'
+import { streamKey, type Priority } from '../domain/stream.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 
 /** Dependencies of every kind of schedule. */
@@ -17,6 +17,34 @@ export interface ScheduleDeps {
   readonly housekeep: (signal: AbortSignal) => Promise<boolean>
 }
 
+/** Also how soon a step is repeated that resolved with false. */
+export const oftenMs = 5_000
+export const housekeepMs = 600_000
+/** Shortest pause after a step that failed, so that an unavailable store causes no busy loop. */
+const failedMs = 1_000
+
+/** Repeats a step until the signal aborts, with a pause after each. `failed` gets its errors. */
+export async function repeat(
+  pauseMs: number,
+  step: () => Promise<unknown>,
+  { clock, failed }: { readonly clock: Clock; readonly failed: (error: unknown) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    let ms = pauseMs
+    try {
+      if ((await step()) === false) ms = oftenMs
+    } catch (error) {
+      if (signal.aborted) return
+      failed(error)
+      ms = Math.max(pauseMs, failedMs)
+    }
+    if (ms > 0) await clock.sleep(ms, signal).catch(() => undefined)
+  }
+}
+
+export const priorities: readonly Priority[] = ['live', 'backfill']
+
 /**
  * How many of the places of a priority each sink has; the first ones have one more where they do not divide evenly. A
  * sink that hangs occupies only its own places; the other sinks keep theirs. With more sinks than places each has one.
@@ -25,6 +53,11 @@ export function sharesOf(places: number, sinks: readonly string[]): ReadonlyMap<
   const each = Math.floor(places / sinks.length)
   const left = places % sinks.length
   return new Map(sinks.map((sink, index) => [sink, Math.max(1, each + (index < left ? 1 : 0))]))
+}
+
+/** Planning takes about a fifth of a process's time at most, however many streams there are. */
+export function restAfterMs(planningMs: number): number {
+  return Math.min(planningMs * 4, 5_000)
 }
 
 /** When planned streams are due: the back-off from before the start of this process is ignored once. */
@@ -37,10 +70,6 @@ export class DueTimes {
 
   tried({ stream }: PlannedStream): void {
     this.#tried.add(streamKey(stream))
-  }
-
-  triedAll(planned: readonly PlannedStream[]): void {
-    this.#tried = new Set(planned.map(({ stream }) => streamKey(stream)))
   }
 
   /** Drops streams that are no longer planned, since days change while a process runs. */
@@ -57,31 +86,25 @@ type Resting = Pick<PlannedStream, 'stream' | 'priority'>
 
 /** Streams whose pump ended in a failure that no checkpoint could hold: this process starts no pump on them for 5 s. */
 export class Rests {
-  readonly #clock: Clock
-  readonly #telemetry: Telemetry
+  readonly #deps: Pick<ScheduleDeps, 'clock' | 'telemetry'>
   readonly #untilMs = new Map<string, number>()
 
-  constructor({ clock, telemetry }: Pick<ScheduleDeps, 'clock' | 'telemetry'>) {
-    this.#clock = clock
-    this.#telemetry = telemetry
+  constructor(deps: Pick<ScheduleDeps, 'clock' | 'telemetry'>) {
+    this.#deps = deps
   }
 
   /** Call it with what a pump has thrown. */
   begin(planned: Resting, error: unknown): void {
+    const { clock, telemetry } = this.#deps
     if (this.#untilMs.size >= mostResting) this.#untilMs.clear()
-    this.#untilMs.set(keyOf(planned), this.#clock.monotonic() + restMs)
+    this.#untilMs.set(keyOf(planned), clock.monotonic() + restMs)
     // A pump that lost its stream or gave way to others has not failed.
     const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
-    if (!isKnown) this.#telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
+    if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
   }
 
   has(planned: Resting): boolean {
-    const key = keyOf(planned)
-    const untilMs = this.#untilMs.get(key)
-    if (untilMs === undefined) return false
-    if (untilMs > this.#clock.monotonic()) return true
-    this.#untilMs.delete(key)
-    return false
+    return (this.#untilMs.get(keyOf(planned)) ?? -Infinity) > this.#deps.clock.monotonic()
   }
 }
 

@@ -2,11 +2,11 @@ import type { Job } from 'bullmq'
 import { Failure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import { onlyStream, streamKey, type Priority, type Stream } from '../../domain/stream.ts'
+import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { TraceCarrier } from '../../ports/process.ts'
 import { Rests, type ScheduleDeps } from '../pumping.ts'
 import type { JobOutcome } from './queue-worker.ts'
-import { readJobData, type JobData } from './queues.ts'
+import { readJob, type QueuedJob } from './queues.ts'
 
 export interface PumpJobsDeps extends Pick<ScheduleDeps, 'clock' | 'telemetry' | 'pump' | 'now'> {
   /** One stream by the present state of the store; undefined where this configuration does not plan it. */
@@ -44,30 +44,38 @@ export class PumpJobs {
     this.#rests = new Rests(deps)
   }
 
-  async work(priority: Priority, { data, stalledCounter }: Job, signal: AbortSignal): Promise<JobOutcome> {
-    const job = readJobData(data, priority)
-    if ('error' in job) {
+  async work(
+    priority: Priority,
+    { id, data, stalledCounter }: Job,
+    signal: AbortSignal,
+  ): Promise<JobOutcome> {
+    const job = readJob(id, data)
+    if (job === undefined) {
       this.#warn(
-        `dropped an invalid job: ${job.error}; check that no other program uses this Redis and that its eviction policy is noeviction`,
+        'dropped a job whose id is no stream; check that no other program uses this Redis with the same keyPrefix',
       )
       return 'done'
     }
     const { tracing } = this.#deps
-    const work = () => this.#workOn(job, stalledCounter, signal)
+    const work = () => this.#workOn(job, priority, stalledCounter, signal)
     return tracing === undefined || job.trace === undefined ? work() : tracing.within(job.trace, work)
   }
 
-  async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<JobOutcome> {
-    const key = streamKey(job)
-    const resting = { stream: onlyStream(job), priority: job.priority }
+  async #workOn(
+    job: QueuedJob,
+    priority: Priority,
+    crashes: number,
+    signal: AbortSignal,
+  ): Promise<JobOutcome> {
+    const key = streamKey(job.stream)
+    const resting = { stream: job.stream, priority }
     // Two jobs of one stream meet after a lock expired, or at both priorities: the next tick queues the stream again.
     if (this.#running.has(key) || this.#rests.has(resting)) return 'done'
     this.#running.add(key)
     try {
-      return await this.#pumpIfDue(job, crashes, signal)
+      return await this.#pumpIfDue(job, priority, crashes, signal)
     } catch (error) {
-      if (signal.aborted) return 'done'
-      this.#rests.begin(resting, error)
+      if (!signal.aborted) this.#rests.begin(resting, error)
       return 'done'
     } finally {
       this.#running.delete(key)
@@ -75,19 +83,24 @@ export class PumpJobs {
   }
 
   /** Checks first whether the stream is still due: the job may be late, or another one of the stream came first. */
-  async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<JobOutcome> {
+  async #pumpIfDue(
+    { stream, isAnew }: QueuedJob,
+    priority: Priority,
+    crashes: number,
+    signal: AbortSignal,
+  ): Promise<JobOutcome> {
     const { now } = this.#deps
-    const planned = await this.#deps.planned(job, job.priority)
+    const planned = await this.#deps.planned(stream, priority)
     if (planned === undefined) {
       // A backfill may have been paused or cancelled meanwhile.
-      if (job.priority === 'live') this.#warn(unplanned)
+      if (priority === 'live') this.#warn(unplanned)
       return 'done'
     }
-    const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
+    const dueAtMs = isAnew === true ? planned.wantedAtMs : planned.dueAtMs
     if (dueAtMs > now(planned)) return 'done'
     const isGood = await this.#pump(planned, crashes, signal)
     if (!isGood || signal.aborted) return 'done'
-    const after = await this.#deps.planned(job, job.priority)
+    const after = await this.#deps.planned(stream, priority)
     return after === undefined || after.dueAtMs > now(after) ? 'done' : 'more'
   }
 
@@ -106,11 +119,8 @@ export class PumpJobs {
   /** Waits until the store drops the dead worker's hold, rather than giving the job up: its stalls are counted. */
   #afterHold<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#deps
-    return retryWhileHeld(
-      work,
-      { clock, patienceMs: holdEndsMs, everyMs: askAgainMs, codes: ['held'] },
-      signal,
-    )
+    const patience = { patienceMs: holdEndsMs, everyMs: askAgainMs, codes: ['held'] } as const
+    return retryWhileHeld(work, { clock, ...patience }, signal)
   }
 
   #warn(text: string): void {

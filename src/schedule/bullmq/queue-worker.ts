@@ -1,5 +1,5 @@
 import { WaitingError, Worker, type Job, type Queue } from 'bullmq'
-import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
+import { cancelled, messageOf } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
@@ -16,7 +16,7 @@ interface QueueWorkerOptions {
   readonly lockMs: number
 }
 
-interface QueueWorkerDeps {
+export interface QueueWorkerDeps {
   readonly clock: Clock
   readonly reportError: ReportError
   /** Waits without limit while Redis is away. The worker does not close it. */
@@ -146,7 +146,7 @@ const silenceMs = 5_000
 /** A Redis that is full or a replica answers, and refuses writes: something writes at least every five seconds. */
 const calmMs = 10_000
 
-/** Connections repeat an error several times a second: of each kind, one error in 5 s is reported. */
+/** Connections repeat an error several times a second: one error in 5 s is reported. */
 export function createErrorReport({
   clock,
   telemetry,
@@ -157,19 +157,16 @@ export function createErrorReport({
   /** The name of the Redis, for people. */
   readonly server: string
 }): ErrorReport {
-  const reportedAtMs = new Map<string, number>()
+  let reportedAtMs = -Infinity
   /** Of the latest error; undefined while all is well. */
   let failedAtMs: number | undefined
   return {
     reportError(thrown) {
       const nowMs = clock.monotonic()
       failedAtMs = nowMs
-      const error = redisFailureIn(thrown, server)
-      const kind = isFailure(error) ? error.code : error instanceof Error ? error.message : 'thrown'
-      if (nowMs - (reportedAtMs.get(kind) ?? -Infinity) < silenceMs) return
-      if (reportedAtMs.size > 100) reportedAtMs.clear()
-      reportedAtMs.set(kind, nowMs)
-      telemetry.emit({ name: 'QueueFailed', error })
+      if (nowMs - reportedAtMs < silenceMs) return
+      reportedAtMs = nowMs
+      telemetry.emit({ name: 'QueueFailed', error: redisFailureIn(thrown, server) })
     },
     answered() {
       if (failedAtMs === undefined || clock.monotonic() - failedAtMs < calmMs) return

@@ -4,9 +4,9 @@ import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { TraceCarrier } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
+import { priorities } from '../pumping.ts'
 import type { ReportError } from './queue-worker.ts'
 
-export const priorities: readonly Priority[] = ['live', 'backfill']
 export const tickQueue = 'tick'
 
 /** Each priority and sink has its own queue, so that none blocks another. */
@@ -20,7 +20,7 @@ export function queuePrefix(keyPrefix: string): string {
 }
 
 /** Nothing of a job is kept after its end, since the checkpoint holds the result. */
-export const jobOptions = {
+const jobOptions = {
   attempts: 1,
   removeOnComplete: true,
   removeOnFail: true,
@@ -31,7 +31,8 @@ const keptEvents = 100
 
 export interface Queued {
   readonly stream: Stream
-  readonly reason: Reason
+  /** A process has just started, and tries the stream once despite its back-off. */
+  readonly isAnew?: boolean
 }
 
 interface QueuesOptions {
@@ -71,6 +72,18 @@ export class Queues {
     return queue
   }
 
+  /**
+   * Ensures that the job scheduler exists, which fires ticks with `every`: one that is written again keeps its pace,
+   * while a `pattern` may drop an iteration. Call it every few seconds, since a Redis may be emptied.
+   */
+  async scheduleTicks(everyMs: number): Promise<void> {
+    await this.tick.upsertJobScheduler(
+      'tick',
+      { every: Math.ceil(everyMs) },
+      { name: 'tick', opts: jobOptions },
+    )
+  }
+
   /** Queues streams of one sink behind those that already wait; skips streams that are queued or worked on. */
   async add(
     priority: Priority,
@@ -80,9 +93,9 @@ export class Queues {
   ): Promise<void> {
     if (queued.length === 0) return
     const withTrace = trace !== undefined && Object.keys(trace).length > 0 && { trace }
-    const jobs = queued.map(({ stream, reason }) => ({
+    const jobs = queued.map(({ stream, isAnew = false }) => ({
       name: priority,
-      data: { ...stream, priority, reason, ...withTrace } satisfies JobData,
+      data: { isAnew, ...withTrace } satisfies Omit<QueuedJob, 'stream'>,
       opts: { ...jobOptions, jobId: streamKey(stream) },
     }))
     await this.of(priority, sink).addBulk(jobs)
@@ -103,11 +116,9 @@ export class Queues {
     }
   }
 
-  /** The streams (`streamKey`) that wait, and those that are worked on. */
-  async idsOf(priority: Priority, sink: string): Promise<{ waiting: Set<string>; active: Set<string> }> {
-    const queue = this.of(priority, sink)
-    const [waiting, active] = await Promise.all([queue.getRanges(['wait']), queue.getRanges(['active'])])
-    return { waiting: new Set(waiting), active: new Set(active) }
+  /** The streams (`streamKey`) that wait or are worked on. */
+  async idsOf(priority: Priority, sink: string): Promise<ReadonlySet<string>> {
+    return new Set(await this.of(priority, sink).getRanges(['wait', 'active']))
   }
 
   /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
@@ -133,49 +144,26 @@ function namesOf(sinks: readonly string[]): string[] {
   return priorities.flatMap((priority) => sinks.map((sink) => queueOf(priority, sink)))
 }
 
-/**
- * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process
- * has just started and tries the stream once despite its back-off.
- */
-export type Reason = 'due' | 'more' | 'anew'
-
-/** What a job holds: which stream, never its progress. Progress is in the stream's checkpoint. */
-export interface JobData extends Stream {
-  readonly priority: Priority
-  readonly reason: Reason
+/** A job's id is its stream. Progress is in the stream's checkpoint only. */
+export interface QueuedJob extends Queued {
   readonly trace?: TraceCarrier
 }
 
-const reasons: readonly string[] = ['due', 'more', 'anew'] satisfies readonly Reason[]
-const longestSink = 512
-const mostHeaders = 16
-const longestHeader = 1_024
-
-/** Reads a job's data, which other users of Redis may have written, or an eviction policy removed. */
-export function readJobData(data: unknown, priority: Priority): JobData | { readonly error: string } {
-  if (typeof data !== 'object' || data === null) return { error: 'it has no data' }
-  const { zone, day, sink, reason, trace } = data as Record<string, unknown>
-  if (typeof zone !== 'number' || !Number.isSafeInteger(zone))
-    return { error: 'its zone is not a whole number' }
-  const parsedDay = typeof day === 'string' ? parseDay(day) : undefined
-  if (parsedDay === undefined) return { error: 'its day is not a day' }
-  if (typeof sink !== 'string' || sink === '' || sink.length > longestSink)
-    return { error: 'its sink is not a name' }
-  const named = { zone, day: parsedDay, sink, priority, reason: isReason(reason) ? reason : 'due' } as const
-  const carrier = readCarrier(trace)
-  return carrier === undefined ? named : { ...named, trace: carrier }
-}
-
-function isReason(value: unknown): value is Reason {
-  return typeof value === 'string' && reasons.includes(value)
+/** Undefined for a job of another program. Its data may have been removed by an eviction policy. */
+export function readJob(id: string | undefined, data: unknown): QueuedJob | undefined {
+  const [, zone, dayText = '', sink] = /^(\d{1,15})\/([\d-]+)\/(.+)$/s.exec(id ?? '') ?? []
+  const day = parseDay(dayText)
+  if (sink === undefined || day === undefined) return undefined
+  const { isAnew, trace } = (data ?? {}) as Record<string, unknown>
+  const job = { stream: { zone: Number(zone), day, sink }, isAnew: isAnew === true }
+  return isCarrier(trace) ? { ...job, trace } : job
 }
 
 /** The work does not depend on a trace: a malformed one is ignored. */
-function readCarrier(value: unknown): TraceCarrier | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const headers = Object.entries(value).filter(
-    (entry): entry is [string, string] =>
-      typeof entry[1] === 'string' && entry[0].length + entry[1].length <= longestHeader,
+function isCarrier(value: unknown): value is TraceCarrier {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((each) => typeof each === 'string')
   )
-  return headers.length === 0 || headers.length > mostHeaders ? undefined : Object.fromEntries(headers)
 }

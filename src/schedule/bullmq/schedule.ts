@@ -1,16 +1,16 @@
+import type { Queue } from 'bullmq'
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { within } from '../../domain/promises.ts'
-import { onlyStream, type Priority } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
 import { promptly } from '../../redis/script.ts'
 import { nameOf } from '../../redis/server-name.ts'
-import { sharesOf, type ScheduleDeps } from '../pumping.ts'
+import { housekeepMs, oftenMs, priorities, repeat, sharesOf, type ScheduleDeps } from '../pumping.ts'
 import { PumpJobs, type PumpJobsDeps } from './pump-jobs.ts'
-import { createErrorReport, QueueWorker, type ReportError } from './queue-worker.ts'
-import { priorities, Queues, type JobData } from './queues.ts'
-import { Ticks } from './ticks.ts'
+import { createErrorReport, QueueWorker, type QueueWorkerDeps, type ReportError } from './queue-worker.ts'
+import { Queues, readJob } from './queues.ts'
+import { createTick } from './ticks.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
@@ -36,8 +36,6 @@ export interface BullmqScheduleDeps extends ScheduleDeps, PumpJobsDeps {
   readonly turned: (loop: 'tick' | 'worker') => void
 }
 
-const everyMs = 5_000
-const housekeepMs = 600_000
 const defaultLockMs = 15_000
 /** Together with returning jobs that hang, this stays under the 5 s that a stop may take. */
 const closeMs = 300
@@ -56,8 +54,8 @@ export class BullmqSchedule implements Schedule {
   }
 
   async start(): Promise<void> {
-    if (this.#running === undefined && !this.#stopping.signal.aborted)
-      this.#running = new Running(this.#options, this.#deps, this.#stopping.signal)
+    if (!this.#stopping.signal.aborted)
+      this.#running ??= new Running(this.#options, this.#deps, this.#stopping.signal)
   }
 
   stop(): Promise<void> {
@@ -79,7 +77,6 @@ class Running {
   readonly #deps: BullmqScheduleDeps
   readonly #signal: AbortSignal
   readonly #reportError: ReportError
-  readonly #answered: () => void
   /** Commands fail soon while Redis is away. */
   readonly #prompt: RedisClient
   /** Commands wait until it is back. */
@@ -93,21 +90,20 @@ class Running {
     this.#signal = signal
     const { connection, keyPrefix, role, sinks } = options
     const report = createErrorReport({ ...deps, server: nameOf(connection) })
-    this.#answered = report.answered
     this.#reportError = (error) => (signal.aborted ? undefined : report.reportError(error))
     const connect = (manner: 'prompt' | 'patient') =>
       connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, this.#reportError)
     this.#prompt = connect('prompt')
     this.#patient = connect('patient')
     this.queues = new Queues({ client: this.#prompt, keyPrefix, sinks, reportError: this.#reportError })
-    this.#repeat(everyMs, deps.heartbeat)
+    this.#repeat(oftenMs, deps.heartbeat)
     if (role !== 'worker') this.#tick()
     if (role !== 'scheduler') this.#pump()
     for (const { worker } of this.#workers) worker.start()
-    this.#repeat(everyMs, () => this.#look())
-    this.#repeat(everyMs, async () => {
+    this.#repeat(oftenMs, () => this.#look())
+    this.#repeat(oftenMs, async () => {
       await this.#prompt.ping()
-      this.#answered()
+      report.answered()
     })
   }
 
@@ -120,31 +116,15 @@ class Running {
   }
 
   #tick(): void {
-    const { plan, housekeep, removedSinks, tracing } = this.#deps
-    const trace = () => tracing?.inject()
-    const ticks = new Ticks(this.#options.tickMs, {
-      ...this.#deps,
-      ...this.#options,
-      queues: this.queues,
-      plan,
-      trace,
-    })
-    const worker = new QueueWorker(
-      { ...this.#options, queue: this.queues.tick, places: 1, lockMs: this.#lockMs },
-      {
-        clock: this.#deps.clock,
-        reportError: this.#reportError,
-        client: this.#patient,
-        work: async () => {
-          await ticks
-            .tick()
-            .catch((error: unknown) => this.#deps.telemetry.emit({ name: 'TickFailed', error }))
-          return 'done'
-        },
+    const { housekeep, removedSinks, telemetry } = this.#deps
+    const tick = createTick(this.queues, this.#options.sinks, this.#deps)
+    this.#addWorker('tick', this.queues.tick, 1, {
+      async work() {
+        await tick().catch((error: unknown) => telemetry.emit({ name: 'TickFailed', error }))
+        return 'done'
       },
-    )
-    this.#workers.push({ loop: 'tick', worker })
-    this.#repeat(everyMs, () => ticks.schedule())
+    })
+    this.#repeat(oftenMs, () => this.queues.scheduleTicks(this.#options.tickMs))
     this.#repeat(housekeepMs, async () => {
       await this.queues.empty(await removedSinks())
       return housekeep(this.#signal)
@@ -157,32 +137,27 @@ class Running {
     const places = { live: streams, backfill: backfillStreams }
     for (const priority of priorities)
       for (const [sink, share] of sharesOf(places[priority], sinks))
-        this.#pumpSink(jobs, priority, sink, share)
-    this.#repeat(everyMs, () => this.#deps.reconcile(this.#signal))
+        this.#addWorker('worker', this.queues.of(priority, sink), share, {
+          work: (job, signal) => jobs.work(priority, job, signal),
+          // Behind the streams that already wait, but at once, not with the next tick.
+          ended: async ({ id, data }, outcome) => {
+            const job = readJob(id, data)
+            if (job !== undefined && outcome === 'more')
+              await this.queues.add(priority, sink, [{ stream: job.stream }], job.trace)
+          },
+        })
+    this.#repeat(oftenMs, () => this.#deps.reconcile(this.#signal))
   }
 
-  #pumpSink(jobs: PumpJobs, priority: Priority, sink: string, places: number): void {
-    const worker = new QueueWorker(
-      { ...this.#options, queue: this.queues.of(priority, sink), places, lockMs: this.#lockMs },
-      {
-        clock: this.#deps.clock,
-        reportError: this.#reportError,
-        client: this.#patient,
-        work: (job, signal) => jobs.work(priority, job, signal),
-        // Behind the streams that already wait, but at once, not with the next tick.
-        ended: async ({ data }, outcome) => {
-          const job = data as JobData
-          const stream = onlyStream({ ...job, sink })
-          if (outcome === 'more')
-            await this.queues.add(priority, sink, [{ stream, reason: 'more' }], job.trace)
-        },
-      },
-    )
-    this.#workers.push({ loop: 'worker', worker })
-  }
-
-  get #lockMs(): number {
-    return this.#options.lockMs ?? defaultLockMs
+  #addWorker(
+    loop: 'tick' | 'worker',
+    queue: Queue,
+    places: number,
+    work: Pick<QueueWorkerDeps, 'work' | 'ended'>,
+  ): void {
+    const { lockMs = defaultLockMs } = this.#options
+    const deps = { clock: this.#deps.clock, reportError: this.#reportError, client: this.#patient, ...work }
+    this.#workers.push({ loop, worker: new QueueWorker({ queue, places, lockMs }, deps) })
   }
 
   /** A queue whose jobs no worker takes although Redis answers needs a restart; a Redis that is away does not. */
@@ -193,14 +168,8 @@ class Running {
     }
   }
 
-  /** A step that resolves with false is repeated soon. */
   #repeat(ms: number, step: () => Promise<unknown>): void {
-    const turn = async () => {
-      while (!this.#signal.aborted) {
-        const isDone = await step().catch(this.#reportError)
-        await this.#deps.clock.sleep(isDone === false ? everyMs : ms, this.#signal).catch(() => undefined)
-      }
-    }
-    this.#loops.push(turn())
+    const deps = { clock: this.#deps.clock, failed: this.#reportError }
+    this.#loops.push(repeat(ms, step, deps, this.#signal))
   }
 }

@@ -2,7 +2,7 @@ import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Schedule } from '../../ports/process.ts'
-import { DueTimes, Rests, type ScheduleDeps } from '../pumping.ts'
+import { DueTimes, housekeepMs, oftenMs, repeat, Rests, type ScheduleDeps } from '../pumping.ts'
 import { PumpLoop, type Places } from './pump-loop.ts'
 
 interface LocalScheduleDeps extends ScheduleDeps {
@@ -12,11 +12,6 @@ interface LocalScheduleDeps extends ScheduleDeps {
 }
 
 const shortestTurnMs = 250
-const heartbeatMs = 5_000
-const housekeepMs = 600_000
-const housekeepSoonMs = 5_000
-/** Pause after a step that failed, so that an unavailable store causes no busy loop. */
-const failedMs = 1_000
 
 type Loop = 'schedule' | Extract<UpkeepTask, 'heartbeat' | 'housekeeping'>
 
@@ -46,11 +41,10 @@ export class LocalSchedule implements Schedule {
   }
 
   async start(): Promise<void> {
-    if (this.#loops !== undefined) return
     const { heartbeat, housekeep } = this.#deps
-    this.#loops = Promise.all([
+    this.#loops ??= Promise.all([
       this.#repeat('schedule', 0, () => this.#pumps.turn()),
-      this.#repeat('heartbeat', heartbeatMs, heartbeat),
+      this.#repeat('heartbeat', oftenMs, heartbeat),
       this.#repeat('housekeeping', housekeepMs, () => housekeep(this.#abort.signal)),
     ])
   }
@@ -59,6 +53,15 @@ export class LocalSchedule implements Schedule {
     this.#abort.abort(cancelled())
     await this.#loops
     await this.#pumps.drained()
+  }
+
+  #repeat(loop: Loop, pauseMs: number, step: () => Promise<unknown>): Promise<void> {
+    const { clock, telemetry } = this.#deps
+    const failed = (error: unknown) =>
+      telemetry.emit(
+        loop === 'schedule' ? { name: 'TickFailed', error } : { name: 'UpkeepFailed', task: loop, error },
+      )
+    return repeat(pauseMs, step, { clock, failed }, this.#abort.signal)
   }
 
   async #plan(): Promise<readonly PlannedStream[]> {
@@ -84,25 +87,6 @@ export class LocalSchedule implements Schedule {
       await this.#deps.pump(planned, signal)
     } catch (error) {
       if (!signal.aborted && !isFailure(error, 'cancelled')) this.#rests.begin(planned, error)
-    }
-  }
-
-  /** A step that resolves with false is repeated soon. */
-  async #repeat(loop: Loop, everyMs: number, step: () => Promise<unknown>): Promise<void> {
-    const { clock, telemetry } = this.#deps
-    const { signal } = this.#abort
-    while (!signal.aborted) {
-      let pauseMs = everyMs
-      try {
-        if ((await step()) === false) pauseMs = housekeepSoonMs
-      } catch (error) {
-        if (signal.aborted) return
-        telemetry.emit(
-          loop === 'schedule' ? { name: 'TickFailed', error } : { name: 'UpkeepFailed', task: loop, error },
-        )
-        await clock.sleep(failedMs, signal).catch(() => undefined)
-      }
-      if (pauseMs > 0) await clock.sleep(pauseMs, signal).catch(() => undefined)
     }
   }
 }

@@ -1,54 +1,34 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readJobData } from '../../../src/schedule/bullmq/queues.ts'
+import { readJob } from '../../../src/schedule/bullmq/queues.ts'
 
-const good = { zone: 101, day: '2026-11-20', sink: 'archive', priority: 'live', reason: 'more' }
+const id = '101/2026-11-20/archive'
+const stream = { zone: 101, day: '2026-11-20', sink: 'archive' }
+const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
 
-describe('the data of a job', () => {
-  it('is read as it was written, in the priority of the queue that it lay in', () => {
-    expect(readJobData(good, 'live')).toEqual(good)
-    expect(readJobData(good, 'backfill')).toEqual({ ...good, priority: 'backfill' })
-    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
-    expect(readJobData({ ...good, trace }, 'live')).toEqual({ ...good, trace })
+describe('a job', () => {
+  it.each([
+    ['its stream', {}, { stream, isAnew: false }],
+    ['that a process tries its stream anew', { isAnew: true, trace }, { stream, isAnew: true, trace }],
+    ['its stream without its data, as after an eviction', undefined, { stream, isAnew: false }],
+    ['nothing of an invalid trace', { isAnew: 1, trace: { traceparent: 7 } }, { stream, isAnew: false }],
+  ])('says %s', (_, data, expected) => {
+    expect(readJob(id, data)).toEqual(expected)
   })
 
   it.each([
-    ['nothing, as after an eviction', undefined],
-    ['null', null],
-    ['text', 'zone 101'],
-    ['no zone', { ...good, zone: undefined }],
-    ['a zone that is text', { ...good, zone: '101' }],
-    ['a zone that is no whole number', { ...good, zone: 1.5 }],
-    ['a day that is none', { ...good, day: '2026-02-30' }],
-    ['no sink', { ...good, sink: '' }],
-    ['a sink without end', { ...good, sink: 'x'.repeat(10_000) }],
-  ])('is refused: %s', (_, data) => {
-    expect(readJobData(data, 'live')).toMatchObject({ error: expect.any(String) as string })
+    undefined,
+    '',
+    '1',
+    'zone 101',
+    '101/2026-02-30/archive',
+    '1.5/2026-11-20/archive',
+    '101/2026-11-20/',
+  ])('of another program is recognised by its id: %s', (other) => {
+    expect(readJob(other, { isAnew: true })).toBeUndefined()
   })
 
-  it('replaces an unknown reason by the usual one, and leaves out an invalid trace', () => {
-    const strange = { ...good, reason: 'because', trace: { traceparent: 7, baggage: 'x'.repeat(5_000) } }
-    expect(readJobData(strange, 'live')).toEqual({ ...good, reason: 'due' })
-  })
-
-  it('is read or refused for any content, and never throws', () => {
-    const part = fc.oneof(fc.jsonValue(), fc.constantFrom(101, '2026-11-20', 'archive', 'due'))
-    const data = fc.oneof(
-      fc.anything(),
-      fc.record({ zone: part, day: part, sink: part, reason: part, trace: part }, { requiredKeys: [] }),
-    )
-    fc.assert(
-      fc.property(data, (some) => {
-        const read = readJobData(some, 'live')
-        if ('error' in read) return
-        expect(Number.isSafeInteger(read.zone)).toBe(true)
-        expect(read.day).toMatch(/^\d{4}-\d\d-\d\d$/)
-        expect(
-          Object.keys(read).every((key) =>
-            ['zone', 'day', 'sink', 'priority', 'reason', 'trace'].includes(key),
-          ),
-        ).toBe(true)
-      }),
-    )
+  it('is read whatever its data is', () => {
+    fc.assert(fc.property(fc.anything(), (data) => readJob(id, data)?.stream.zone === 101))
   })
 })

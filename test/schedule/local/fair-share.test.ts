@@ -1,14 +1,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Pool } from '../../../src/schedule/local/pump-loop.ts'
+import { sharesIn, takeNext } from '../../../src/schedule/local/pump-loop.ts'
 import { sharesOf } from '../../../src/schedule/pumping.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `sink-${index}`)
-
-test('a single sink has all places', () => {
-  expect([...sharesOf(8, ['archive'])]).toEqual([['archive', 8]])
-})
 
 test('sinks share all places evenly, and each has one at least', () => {
   fc.assert(
@@ -21,21 +17,15 @@ test('sinks share all places evenly, and each has one at least', () => {
   )
 })
 
-test('the first stream whose sink has a free place is next; none while all places are taken', async () => {
-  const held = Promise.withResolvers<void>()
-  const pool = new Pool()
+test('the first stream whose sink has a free place is next; none while all places are taken', () => {
   const queue = ['a', 'a', 'a', 'b', 'b'].map((sink, zone) => plannedStream(streamOf(zone, sink), 'live', 0))
   const backfill = plannedStream(streamOf(9, 'a'), 'backfill', 0)
-  const take = pool.taker({ live: 3, backfill: 1 }, [...queue, backfill])
-  const started: number[] = []
-  for (let next; (next = take(queue)) !== undefined;) {
-    started.push(next.stream.zone)
-    pool.run(next, () => held.promise)
-  }
-  expect(started).toEqual([0, 1, 3])
+  const places = { live: 3, backfill: 1 }
+  const rooms = { places, shares: sharesIn(places, [...queue, backfill]) }
+  const running = []
+  for (let next; (next = takeNext(queue, running, rooms)) !== undefined;) running.push(next)
+  expect(running.map(({ stream }) => stream.zone)).toEqual([0, 1, 3])
   expect(queue.map(({ stream }) => stream.zone)).toEqual([2, 4])
-  expect(take([...queue, backfill])).toBe(backfill)
-  held.resolve()
-  await pool.drained()
-  expect(take(queue)?.stream.zone).toBe(2)
+  expect(takeNext([...queue, backfill], running, rooms)).toBe(backfill)
+  expect(takeNext(queue, [], rooms)?.stream.zone).toBe(2)
 })

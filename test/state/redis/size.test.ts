@@ -195,7 +195,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       queues.add(
         'live',
         'archive',
-        zones.map((zone) => ({ stream: buildStream({ zone }), reason: 'due' })),
+        zones.map((zone) => ({ stream: buildStream({ zone }) })),
         { traceparent },
       )
     await wait([1])
