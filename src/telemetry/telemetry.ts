@@ -1,6 +1,7 @@
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 import { durationText } from '../domain/text/time.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import { Conditions, type Report } from './conditions.ts'
@@ -22,7 +23,7 @@ export interface TelemetryDeps {
 }
 
 /** Every internal event has a definition; the compiler reports a missing one. */
-export const internalEvents: Definitions<InternalEvent['name']> = {
+export const internalEvents: Definitions = {
   ...processInternalEvents,
   ...apiInternalEvents,
   ...streamInternalEvents,
@@ -161,12 +162,6 @@ function errorFacts(error: unknown): Fields {
   }
   const stack = error instanceof Error ? (error.stack ?? '').split('\n').slice(1, 9) : []
   return { code: 'bug', stack: stack.map((line) => line.trim()) }
-}
-
-/** Such as ECONNREFUSED; the message of such an error may hold anything. */
-function systemCode(cause: unknown): string | undefined {
-  if (!(cause instanceof Error) || !('code' in cause)) return undefined
-  return typeof cause.code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(cause.code) ? cause.code : undefined
 }
 
 /** Instants are numbers in events, and ISO 8601 in lines. */

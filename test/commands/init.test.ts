@@ -316,7 +316,7 @@ test('init does not write through a symbolic link', async () => {
   const { code, stderr } = await init('--zones', '101', '--destination', 'file')
   expect([code, stderr]).toEqual([
     1,
-    expect.stringContaining(`${file} cannot be written: it exists already (EEXIST)`),
+    expect.stringContaining(`${file} cannot be written: file already exists (EEXIST)`),
   ])
   expect(existsSync(target)).toBe(false)
 })

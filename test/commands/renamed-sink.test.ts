@@ -222,7 +222,7 @@ test('a file sink whose folder cannot be read is held itself, and stops no other
   const status = await execute('status', '--json')
   const { routes } = JSON.parse(status.stdout) as Status
   const broken = routes.find(({ sink }) => sink === 'broken')
-  expect(broken?.lastError?.message).toContain('a part of that path is a file')
+  expect(broken?.lastError?.message).toContain('not a directory (ENOTDIR)')
   rmSync(notAFolder)
   expect(await execute('run', '--once')).toMatchObject({ code: 0 })
   expect(linesBelow(`${notAFolder}/x`)).toHaveLength(shipped + 5)

@@ -38,7 +38,7 @@ test('finds the file by -c, then SHIELDLOG_CONFIG, then ./shieldlog.yaml', () =>
 
 test.each([
   ['that is missing', 'none.yaml', 'no such file or directory (ENOENT)'],
-  ['that is a folder', '.', 'it is a folder (EISDIR)'],
+  ['that is a folder', '.', 'illegal operation on a directory (EISDIR)'],
 ])('refuses a named file %s', (_, config, code) => {
   const errors = errorsOf({ yaml: basics, argv: { config } })
   expect(errors).toMatchObject([{ path: '', problem: `cannot be read: ${code}` }])

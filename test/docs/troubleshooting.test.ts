@@ -8,7 +8,12 @@ import { projectFolder } from '../setup/project-folder.ts'
 import { readPage } from './pages.ts'
 
 /** Said by Node and npm. */
-const foreign = ['Unknown file extension ".ts"', 'npm warn EBADENGINE']
+const foreign = [
+  'Unknown file extension ".ts"',
+  'npm warn EBADENGINE',
+  'no space left on device',
+  'read-only file system',
+]
 
 function firstCells(heading: string): string[] {
   const page = `${readPage('docs/troubleshooting.md')}\n## `

@@ -54,40 +54,21 @@ export interface Requested {
 }
 
 export function requestsOf(backfills: readonly Backfill[] = []): Requests {
-  const awaited = awaitedBy(backfills)
-  const requested = requestedBy(backfills)
-  const byRoute = Map.groupBy(requested.values(), ({ stream }) => routeOf(stream))
+  const awaited = new Map<string, string>()
+  const requested = new Map<string, Requested>()
+  for (const { id, state, streams } of backfills) {
+    if (state !== 'running' && state !== 'paused') continue
+    for (const { stream, state: own } of streams) {
+      if (own !== 'queued') continue
+      const key = streamKey(stream)
+      awaited.set(key, routeKey(stream.zone, stream.sink))
+      if (state === 'running' && !requested.has(key)) requested.set(key, { stream, readRequest: { id } })
+    }
+  }
+  const byRoute = Map.groupBy(requested.values(), ({ stream }) => routeKey(stream.zone, stream.sink))
   return {
-    routes: new Set([...awaited.values(), ...byRoute.keys()]),
+    routes: new Set(awaited.values()),
     awaits: (stream) => awaited.size > 0 && awaited.has(streamKey(stream)),
     of: (route) => byRoute.get(route) ?? [],
   }
-}
-
-/** By stream, the routes of streams that a backfill waits for. */
-function awaitedBy(backfills: readonly Backfill[]): ReadonlyMap<string, string> {
-  const awaited = new Map<string, string>()
-  for (const { state, streams } of backfills) {
-    if (state !== 'running' && state !== 'paused') continue
-    for (const { stream, state: own } of streams)
-      if (own === 'queued') awaited.set(streamKey(stream), routeOf(stream))
-  }
-  return awaited
-}
-
-function requestedBy(backfills: readonly Backfill[]): ReadonlyMap<string, Requested> {
-  const requested = new Map<string, Requested>()
-  for (const backfill of backfills) {
-    const { id } = backfill
-    if (backfill.state !== 'running') continue
-    for (const { stream, state: streamState } of backfill.streams) {
-      const key = streamKey(stream)
-      if (streamState === 'queued' && !requested.has(key)) requested.set(key, { stream, readRequest: { id } })
-    }
-  }
-  return requested
-}
-
-function routeOf({ zone, sink }: Stream): string {
-  return routeKey(zone, sink)
 }

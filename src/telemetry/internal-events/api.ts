@@ -2,7 +2,7 @@ import { messageOf } from '../../domain/failure.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'
 import type { Labels } from '../metrics/exposition.ts'
-import { counted, zonesText, type Definitions } from './definition.ts'
+import { counted, zonesText, type SomeDefinitions } from './definition.ts'
 
 /** A larger offset would let a pump that used this host's clock read a day too early or too late. */
 const skewWorthSayingMs = 30_000
@@ -11,20 +11,7 @@ const graceMs = 60_000
 /** Whoever fails to read figures is tried again within ten minutes. */
 const figuresFadeAfterMs = 1_800_000
 
-export const apiInternalEvents: Definitions<
-  | 'ApiAnswered'
-  | 'ApiThrottled'
-  | 'ClockSkewMeasured'
-  | 'UploadScanningRead'
-  | 'VolumesRead'
-  | 'FiguresFailed'
-  | 'FiguresHandedOver'
-  | 'ZonesListed'
-  | 'ZonesFound'
-  | 'ZonesLeft'
-  | 'ZonesRetired'
-  | 'ZoneListingFailed'
-> = {
+export const apiInternalEvents = {
   ApiAnswered: {
     level: 'debug',
     meaning: 'One request to the API ended. Each retry counts as a request.',
@@ -148,7 +135,7 @@ export const apiInternalEvents: Definitions<
       `${failure.message}; ${known === undefined ? 'nothing of this account is shipped' : `shieldlog ships the ${counted(known, 'zone')} of the last list`}`,
     condition: { by: ['account'], hasEnd: true },
   },
-}
+} satisfies SomeDefinitions
 
 const figureMetrics = [
   'upload_scanning_files_scanned',

@@ -51,9 +51,10 @@ export interface Now {
   isThrottled(stream: Stream): boolean
 }
 
-export type Definitions<Name extends InternalEvent['name']> = {
-  readonly [K in Name]: Definition<Extract<InternalEvent, { name: K }>>
+export type Definitions = {
+  readonly [Name in InternalEvent['name']]: Definition<Extract<InternalEvent, { name: Name }>>
 }
+export type SomeDefinitions = Partial<Definitions>
 
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

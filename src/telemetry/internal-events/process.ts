@@ -1,21 +1,8 @@
 import { messageOf } from '../../domain/failure.ts'
-import { counted, type Definitions } from './definition.ts'
+import { counted, type SomeDefinitions } from './definition.ts'
 
 /** The process and its work outside a stream's checkpoint; a stack in a line means a bug. */
-export const processInternalEvents: Definitions<
-  | 'Started'
-  | 'Stopping'
-  | 'Stopped'
-  | 'ServerListening'
-  | 'ConfigReloaded'
-  | 'ConfigRefused'
-  | 'Warned'
-  | 'TickFailed'
-  | 'PumpFailed'
-  | 'UpkeepFailed'
-  | 'QueueFailed'
-  | 'QueueRecovered'
-> = {
+export const processInternalEvents = {
   Started: {
     level: 'info',
     meaning: 'The process has started.',
@@ -99,4 +86,4 @@ export const processInternalEvents: Definitions<
       'Redis answers again, and the queue has had no error for ten seconds: a line reports the end of each QueueFailed.',
     ends: ['QueueFailed'],
   },
-}
+} satisfies SomeDefinitions

@@ -1,20 +1,9 @@
 import { messageOf } from '../../domain/failure.ts'
-import { counted, type Definitions } from './definition.ts'
+import { counted, type SomeDefinitions } from './definition.ts'
 
 const condition = { by: ['sink'] }
 
-export const sinkInternalEvents: Definitions<
-  | 'SinkAnswered'
-  | 'SinkHeld'
-  | 'SinkReleased'
-  | 'EventsLost'
-  | 'FileCut'
-  | 'FileShort'
-  | 'FileReplaced'
-  | 'PartCompressed'
-  | 'CompressionFailed'
-  | 'PartsOfAnotherStore'
-> = {
+export const sinkInternalEvents = {
   SinkAnswered: {
     level: 'debug',
     meaning: 'One request or write to a sink ended. Each retry counts.',
@@ -90,4 +79,4 @@ export const sinkInternalEvents: Definitions<
     text: ({ why }) => `leaves parts in its folder alone that it did not write: ${why}`,
     condition,
   },
-}
+} satisfies SomeDefinitions

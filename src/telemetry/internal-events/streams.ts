@@ -1,7 +1,7 @@
 import { withoutSink, type Failure, type FailureCode } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
-import { counted, type Definitions, type Now } from './definition.ts'
+import { counted, type SomeDefinitions, type Now } from './definition.ts'
 
 /** How long after its next try a stream may be silent before another worker is assumed to have it. */
 const graceMs = 900_000
@@ -9,23 +9,7 @@ const graceMs = 900_000
 /** By default no day is read for longer. */
 const readableMs = 5 * 86_400_000
 
-export const streamInternalEvents: Definitions<
-  | 'PageFetched'
-  | 'PageCommitted'
-  | 'EventDeadLettered'
-  | 'EventsSkipped'
-  | 'StreamEnded'
-  | 'GapFound'
-  | 'DaysSkipped'
-  | 'IdSeenWithOtherTime'
-  | 'IdSharedByEvents'
-  | 'ScanCompleted'
-  | 'ScanGuarded'
-  | 'CursorExpired'
-  | 'OrderingChanged'
-  | 'StreamFailed'
-  | 'StreamRecovered'
-> = {
+export const streamInternalEvents = {
   PageFetched: {
     level: 'debug',
     meaning: 'A page of a stream was read.',
@@ -167,7 +151,7 @@ export const streamInternalEvents: Definitions<
     text: ({ failures, seconds }) =>
       `recovered after ${counted(failures, 'failure')} in ${durationText(seconds)}`,
   },
-}
+} satisfies SomeDefinitions
 
 /** True for a failure that another internal event reports, or that is no error of this process. */
 function isToldElsewhere(stream: Stream, { kind, code }: Failure, now: Now): boolean {
