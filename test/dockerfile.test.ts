@@ -1,11 +1,9 @@
-import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildStage, copyContext, type BuiltStage } from './image/build.ts'
 import { routesOf, parseDockerfile, wordsOf } from './image/instructions.ts'
+import { serveHttp } from './setup/http-server.ts'
 import { startCli, startNode } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
 import { projectFolder } from './setup/project-folder.ts'
@@ -152,49 +150,29 @@ describe('the image for traces that the docs derive', () => {
 })
 
 describe('the health check', () => {
-  test('succeeds with 200', async () => {
-    expect(await checkAgainst((_, response) => response.end('ok'))).toBe(0)
-  })
-
-  test('requests /healthz', async () => {
-    const asked: (string | undefined)[] = []
-    await checkAgainst((request, response) => {
-      asked.push(request.url)
-      response.end()
-    })
-    expect(asked).toEqual(['/healthz'])
-  })
-
-  test('fails with any other status', async () => {
-    expect(await checkAgainst((_, response) => response.writeHead(503).end())).toBe(1)
-  })
-
-  test('fails without an answer', async () => {
-    expect(await checkAgainst(() => {})).toBe(1)
+  test('succeeds where /healthz answers 200, and fails with any other status', async () => {
+    for (const [status, code] of [
+      [200, 0],
+      [503, 1],
+    ] as const) {
+      const { port } = await serveHttp(({ url }, response) =>
+        response.writeHead(url === '/healthz' ? status : 404).end(),
+      )
+      expect(await check({ SHIELDLOG_SERVER_PORT: String(port) })).toBe(code)
+    }
   })
 
   test('requests the host that the server listens on', async () => {
-    expect(await checkAgainst((_, response) => response.end(), '127.0.0.2')).toBe(0)
-    expect(await checkAgainst((_, response) => response.end(), '0.0.0.0', '::')).toBe(0)
-  })
-
-  test('fails if nothing listens', async () => {
-    expect(await check({ SHIELDLOG_SERVER_PORT: '1' })).toBe(1)
+    for (const [host, told] of [
+      ['127.0.0.2', '127.0.0.2'],
+      ['0.0.0.0', '::'],
+    ] as const) {
+      const { port } = await serveHttp((_, response) => response.end(), { host })
+      const env = { SHIELDLOG_SERVER_HOST: told, SHIELDLOG_SERVER_PORT: String(port) }
+      expect(await check(env)).toBe(0)
+    }
   })
 })
-
-/** The exit code of the image's check against a server on `host`, which is told as `told`. */
-async function checkAgainst(answer: RequestListener, host = '0.0.0.0', told = host): Promise<number | null> {
-  const server = createServer(answer).listen(0, host)
-  await once(server, 'listening')
-  try {
-    const { port } = server.address() as AddressInfo
-    return await check({ SHIELDLOG_SERVER_HOST: told, SHIELDLOG_SERVER_PORT: String(port) })
-  } finally {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-}
 
 async function check(env: Record<string, string>): Promise<number | null> {
   const [program, ...args] = wordsOf(saidLast('HEALTHCHECK').replace(/^CMD\s+/, '')) ?? []

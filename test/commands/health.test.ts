@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { serveHttp } from '../setup/http-server.ts'
 import { startCli, type ProcessOptions } from '../setup/processes.ts'
 import { executeWith } from './workshop.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -19,12 +17,8 @@ async function healthOf(
   return { code, stdout: child.stdout(), stderr: child.stderr() }
 }
 
-async function serve(status: number): Promise<number> {
-  const server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => void server.close())
-  return (server.address() as AddressInfo).port
-}
+const serve = async (status: number) =>
+  (await serveHttp((_, response) => response.writeHead(status).end())).port
 
 test('the port comes from the file, and no key is needed', async () => {
   const port = await serve(200)

@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { onTestFinished, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { dayOf, type Day } from '../../src/domain/day.ts'
 import type { Status } from '../../src/domain/status/status.ts'
 import { newCheckpoint } from '../../src/domain/checkpoint.ts'
@@ -10,34 +9,12 @@ import { systemClock } from '../../src/clock.ts'
 import { openSqliteStore } from '../setup/stores.ts'
 import { storeEvent } from '../../src/domain/event/stored-event.ts'
 import { buildEvent } from '../formats/events.ts'
+import { receiver } from '../e2e/receiver.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshopWithApi } from './workshop.ts'
 
 const today = dayOf(Date.now())
 const perDay = 20
-
-/** Counts the lines that it gets. */
-async function receiver(): Promise<{ url: string; lines(): string[]; refuse(all: boolean): void }> {
-  const bodies: string[] = []
-  let isRefusing = false
-  const server: Server = createServer((request, response) => {
-    let body = ''
-    request.setEncoding('utf8').on('data', (text: string) => void (body += text))
-    request.on('end', () => {
-      if (!isRefusing) bodies.push(body)
-      response.writeHead(isRefusing ? 403 : 200).end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}/in`,
-    refuse: (all) => void (isRefusing = all),
-    lines: () => bodies.flatMap((body) => body.split('\n')).filter(Boolean),
-  }
-}
 
 function linesBelow(folder: string): string[] {
   if (!existsSync(folder)) return []
@@ -61,7 +38,7 @@ async function openShipped() {
   workshop.configure({ sinks: sinks('archive', 'siem') })
   expect(await workshop.execute('run', '--once')).toMatchObject({ code: 0 })
   const shipped = linesBelow(events).length
-  expect([shipped, siem.lines().length]).toEqual([3 * perDay, 3 * perDay])
+  expect([shipped, siem.taken.length]).toEqual([3 * perDay, 3 * perDay])
   return { ...workshop, siem, events, sinks, shipped }
 }
 
@@ -79,7 +56,7 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   expect(once.code).toBe(1)
   expect(once.stderr).toContain('sink files: held: ')
   expect(once.stderr).toContain('state rename-sink siem splunk')
-  const held = [linesBelow(events).length, siem.lines().length, linesBelow(`${events}-new`).length]
+  const held = [linesBelow(events).length, siem.taken.length, linesBelow(`${events}-new`).length]
   expect(held).toEqual([3 * perDay, 3 * perDay, 3 * perDay + 5])
   const status = JSON.parse((await execute('status', '--json')).stdout) as Status
   const byName = new Map(status.routes.map((route) => [route.sink, route]))
@@ -98,7 +75,7 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   expect((await execute('state', 'rename-sink', 'archive', 'files')).code).toBe(0)
   expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)
   expect(await execute('run', '--once')).toMatchObject({ code: 0 })
-  for (const lines of [linesBelow(events), siem.lines(), linesBelow(`${events}-new`)]) {
+  for (const lines of [linesBelow(events), siem.taken, linesBelow(`${events}-new`)]) {
     expect(lines).toHaveLength(3 * perDay + 5)
     expect(new Set(lines.map(idOf)).size).toBe(lines.length)
   }
@@ -119,11 +96,11 @@ test('a sink that is renamed on SIGHUP is held until a person decides', async ()
   await waitFor(isAll('failing'), { what: () => running.stderr() })
   simulator.append(101, today, 5)
   expect(running.stderr().match(/"event":"SinkHeld"/g)).toHaveLength(2)
-  expect([linesBelow(events).length, siem.lines().length]).toEqual([3 * perDay, 3 * perDay])
+  expect([linesBelow(events).length, siem.taken.length]).toEqual([3 * perDay, 3 * perDay])
 
   // The http sink is a new one after all; the process takes that up without a restart.
   expect((await execute('state', 'new-sink', 'splunk')).stdout).toContain('splunk is a new sink')
-  const again = async () => siem.lines().length === 6 * perDay + 5
+  const again = async () => siem.taken.length === 6 * perDay + 5
   await waitFor(again, { what: () => running.stderr() })
   expect(running.stderr()).toContain('sink splunk: no longer held')
   // The file sink goes on under its old name.
@@ -164,13 +141,13 @@ test('what was only planned under a new name does not keep the old one from movi
   const { configure, execute, simulator, siem, sinks } = await openShipped()
   configure({ sinks: sinks('archive', 'splunk') })
   expect((await execute('state', 'new-sink', 'splunk')).code).toBe(0)
-  siem.refuse(true)
+  siem.answer(() => ({ status: 403 }))
   expect((await execute('run', '--once')).code).toBe(1)
-  siem.refuse(false)
+  siem.answer(() => ({ status: 200 }))
   expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)
   simulator.append(101, today, 5)
   expect((await execute('run', '--once')).code).toBe(0)
-  expect(siem.lines()).toHaveLength(3 * perDay + 5)
+  expect(siem.taken).toHaveLength(3 * perDay + 5)
 })
 
 /** A dead letter that the store has of a sink. */
@@ -218,7 +195,7 @@ test('a file sink whose folder cannot be read is held itself, and stops no other
   simulator.append(101, today, 5)
   const once = await execute('run', '--once')
   expect(once.code).toBe(1)
-  expect([linesBelow(events).length, siem.lines().length]).toEqual([shipped + 5, shipped + 5])
+  expect([linesBelow(events).length, siem.taken.length]).toEqual([shipped + 5, shipped + 5])
   const status = await execute('status', '--json')
   const { routes } = JSON.parse(status.stdout) as Status
   const broken = routes.find(({ sink }) => sink === 'broken')

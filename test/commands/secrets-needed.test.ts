@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createProgram } from '../../src/commands/program.ts'
-import { createServer } from 'node:http'
+import { receiver } from '../e2e/receiver.ts'
 import { startCli } from '../setup/processes.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { executeWith, openWorkshop, openWorkshopWithApi, type Ended } from './workshop.ts'
@@ -127,16 +127,9 @@ test('config print shows what cannot be read, and why, in its place', async () =
 })
 
 const token = 'SHIELDLOG_TEST_SIEM_TOKEN'
-const receiver = async () => {
-  const server = createServer((request, response) => void request.resume().on('end', () => response.end()))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return { url: `http://127.0.0.1:${port}/`, [Symbol.asyncDispose]: async () => void server.close() }
-}
 
 test('beside a run, commands work without the secrets that only the run has', async () => {
-  await using siem = await receiver()
+  const siem = await receiver()
   const headers = { Authorization: `Bearer \${${token}}` }
   const sinks = [{ name: 'siem', type: 'http', url: siem.url, headers }]
   const { folder, execute } = await openWorkshopWithApi({ days: 1 }, { sinks, zones: [101] })

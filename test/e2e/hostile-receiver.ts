@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { gunzipSync } from 'node:zlib'
-import { own } from '../setup/leftovers.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { bodyOf, serveHttp } from '../setup/http-server.ts'
 import { keyOfLine } from './honesty.ts'
 import type { Got } from './receiver.ts'
 
@@ -47,19 +46,13 @@ export async function hostileReceiver(isPoison: (key: string) => boolean): Promi
   const taken = new Set<string>()
   const late = new Set<NodeJS.Timeout>()
 
-  async function read(request: IncomingMessage): Promise<Got> {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    const text = gunzipSync(Buffer.concat(chunks)).toString('utf8')
-    return { headers: request.headers, text, lines: text.split('\n').filter((line) => line !== '') }
-  }
-
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const { mood } = self
     if (mood === 'gone') return request.socket.destroy()
     if (mood === 'deaf') return undefined
     if (mood === 'halfway') return request.once('data', () => request.socket.resetAndDestroy())
-    const one = await read(request)
+    const text = await bodyOf(request)
+    const one = { headers: request.headers, text, lines: text.split('\n').filter((line) => line !== '') }
     got.push(one)
     if (mood === 'silent') return undefined
     if (mood === 'busy') return response.writeHead(503).end('<html>busy')
@@ -76,21 +69,10 @@ export async function hostileReceiver(isPoison: (key: string) => boolean): Promi
     return response.end(mood === 'babbling' ? '{"errors":true,"items":[{}]}'.repeat(10_000) : '')
   }
 
-  const server = createServer((request, response) => {
-    response.on('error', () => undefined)
-    // A request that ends half way was never got.
-    serve(request, response).catch(() => response.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const remove = async () => {
-    for (const timer of late) clearTimeout(timer)
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeAllConnections()
-    await closed
-  }
-  own({ what: 'hostile receiver', isLeft: () => server.listening, remove, isFault: false })
+  const { url } = await serveHttp(serve)
+  onTestFinished(() => late.forEach(clearTimeout))
   const self: HostileReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`,
+    url: `${url}/in`,
     mood: 'well',
     got,
     taken,

@@ -1,7 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { gunzipSync } from 'node:zlib'
-import { own } from '../setup/leftovers.ts'
+import type { IncomingMessage } from 'node:http'
+import { bodyOf, serveHttp } from '../setup/http-server.ts'
 
 /** One request as the receiver got it, uncompressed. */
 export interface Got {
@@ -28,33 +26,14 @@ export async function receiver(): Promise<Receiver> {
   const got: Got[] = []
   const taken: string[] = []
   let decide: (got: Got, index: number) => Verdict = () => ({ status: 200 })
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8')
+  const { url } = await serveHttp(async (request, response) => {
+    const text = await bodyOf(request)
     const one = { headers: request.headers, text, lines: text.split('\n').filter((line) => line !== '') }
     got.push(one)
     const verdict = decide(one, got.length - 1)
     if (verdict === 'hang') return
     if (verdict.status < 300) taken.push(...one.lines)
     response.writeHead(verdict.status).end(verdict.body ?? '')
-  }
-  const server = createServer((request, response) => {
-    // A request that ends half way was never got.
-    serve(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const remove = async (): Promise<void> => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeAllConnections()
-    await closed
-  }
-  own({ what: 'receiver', isLeft: () => server.listening, remove, isFault: false })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`,
-    got,
-    taken,
-    answer: (next) => void (decide = next),
-  }
+  return { url: `${url}/in`, got, taken, answer: (next) => void (decide = next) }
 }

@@ -1,7 +1,5 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { gunzipSync } from 'node:zlib'
-import { own } from '../setup/leftovers.ts'
+import type { IncomingMessage } from 'node:http'
+import { bodyOf, serveHttp } from '../setup/http-server.ts'
 import type { RecordedSpan } from './span-recorder.ts'
 
 /** A span as it came over the wire, with what its process said of itself. */
@@ -45,31 +43,18 @@ interface TraceRequest {
 export async function otlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
   const texts: string[] = []
-  const serve = async (request: IncomingMessage): Promise<number> => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8')
+  const take = async (request: IncomingMessage): Promise<number> => {
+    const text = await bodyOf(request)
     texts.push(JSON.stringify(request.headers), text)
     if (request.method !== 'POST' || request.url !== '/v1/traces') return 404
     if (request.headers['content-type'] !== 'application/json') return 415
     spans.push(...spansOf(JSON.parse(text) as TraceRequest))
     return 200
   }
-  const server = createServer((request, response) => {
-    serve(request).then(
-      (status) => response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
-      () => response.destroy(),
-    )
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const remove = async (): Promise<void> => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeAllConnections()
-    await closed
-  }
-  own({ what: 'OTLP receiver', isLeft: () => server.listening, remove, isFault: false })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, texts }
+  const { url } = await serveHttp(async (request, response) =>
+    response.writeHead(await take(request), { 'content-type': 'application/json' }).end('{}'),
+  )
+  return { url, spans, texts }
 }
 
 function spansOf({ resourceSpans }: TraceRequest): ReceivedSpan[] {
