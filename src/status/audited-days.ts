@@ -22,19 +22,21 @@ interface Sides {
   readonly differs: boolean
 }
 
-/** Keeps the figures of the first days that were compared, and of the first that differ. */
+/** Keeps the figures of the first days that were compared and are equal, and of the first that differ. */
 export class ComparedDays {
-  readonly #sides = new Map<string, Sides>()
+  readonly #equal = new Map<string, Sides>()
+  readonly #differing = new Map<string, Sides>()
 
   note(stream: Stream, { listing, listedAtMs, ledger, differs }: ComparedSides): void {
     const key = streamKey(stream)
-    if (!this.#sides.has(key) && this.#sides.size >= mostDays && !(differs && this.#dropEqual())) return
-    const minutes = [...listing.minutes].map(([minute, { fingerprints, hash }]) => ({
-      minute,
-      count: fingerprints.size,
-      hash,
-    }))
-    this.#sides.set(key, {
+    this.#equal.delete(key)
+    this.#differing.delete(key)
+    const kept = differs ? this.#differing : this.#equal
+    if (kept.size >= mostDays) return
+    const minutes = [...listing.minutes].map(([minute, { fingerprints, hash }]) => {
+      return { minute, count: fingerprints.size, hash }
+    })
+    kept.set(key, {
       ledger: ledgerView(ledger, stream.day),
       listed: { ...ledgerView(minutes, stream.day), at: new Date(listedAtMs).toISOString() },
       differs,
@@ -42,13 +44,8 @@ export class ComparedDays {
   }
 
   of(stream: Stream): Sides | undefined {
-    return this.#sides.get(streamKey(stream))
-  }
-
-  /** Makes room; false where all days differ. */
-  #dropEqual(): boolean {
-    const equal = [...this.#sides].findLast(([, { differs }]) => !differs)
-    return equal !== undefined && this.#sides.delete(equal[0])
+    const key = streamKey(stream)
+    return this.#differing.get(key) ?? this.#equal.get(key)
   }
 }
 

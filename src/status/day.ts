@@ -1,8 +1,10 @@
 import type { AuditRecord } from '../domain/audit-report.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import { parseDay, startOf, unreadableAt, type Day } from '../domain/day.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import { untimedMinute, type MinuteCount } from '../domain/event/seen.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
+import { createInTurn } from '../domain/promises.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../domain/scan/scan.ts'
 import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/status/status-views.ts'
@@ -10,8 +12,7 @@ import { streamKey, type Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { DeadLetters, Ledger } from '../ports/store.ts'
 import { cellOn, cellStateOf, streamStateOf, type Cell, type Fleet, type FleetRoute } from './map.ts'
-import { countersOf } from './observe.ts'
-import { errorStatus, gapStatus } from './route-status.ts'
+import { countersOf, errorStatus, gapStatus } from './observe.ts'
 
 /** One day of a route of a fleet. */
 export interface RouteDay {
@@ -22,7 +23,7 @@ export interface RouteDay {
 
 /** Also of a day that the map does not show any more. Undefined where nothing is known of it. */
 export function routeDay({ status: { at }, routes }: Fleet, query: DayQuery): RouteDay | undefined {
-  const route = routes.find(({ planned }) => planned.zone.id === query.zone && planned.sink === query.sink)
+  const route = routes.find(({ summary: { zone, sink } }) => zone === query.zone && sink === query.sink)
   const day = parseDay(query.day)
   const cell = route === undefined || day === undefined ? undefined : cellOn(day, route)
   return route === undefined || cell === undefined ? undefined : { at, route, cell }
@@ -34,47 +35,30 @@ export interface DayParts {
   readonly audit?: AuditRecord | undefined
 }
 
+const noneOfFew = { dropped: 0, filtered: 0, lost: 0, skipped: 0 }
+
 export function dayView({ at, route, cell }: RouteDay, { version, ledger, audit }: DayParts): DayView {
-  const { time } = route
-  const { zone, sink } = route.planned
+  const { time, summary, gaps, deadLetters } = route
+  const { zone, name, account, sink } = summary
   const { checkpoint, planned, day } = cell
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
-  const {
-    pages,
-    events,
-    delivered,
-    duplicates,
-    late,
-    deadLetters,
-    dropped = 0,
-    filtered = 0,
-    lost = 0,
-    skipped = 0,
-  } = countersOf(checkpoint)
   return {
     at,
     version,
-    zone: zone.id,
-    name: zone.name,
-    account: zone.account,
+    zone,
+    name,
+    account,
     sink,
     day,
     state: cellStateOf(cell, time) ?? 'unread',
     streamState: streamStateOf(cell, time),
-    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, skipped, lost },
+    counters: { ...noneOfFew, ...countersOf(checkpoint) } as DayView['counters'],
     ledger,
     ordering: { order, cursorProven, revocations },
-    scans: scansOf(cell),
-    gaps: route.gaps.filter((gap) => gap.day === day).map(gapStatus),
-    parts: (checkpoint?.committed ?? []).map(({ part, writer, lines, bytes }) => ({
-      part,
-      writer,
-      lines,
-      bytes,
-    })),
-    deadLetters: route.deadLetters
-      .filter((each) => each.day === day)
-      .map(({ reason, count, bytes }) => ({ reason, count, bytes })),
+    scans: checkpoint === undefined ? [] : scansOf(checkpoint),
+    gaps: gaps.filter((gap) => gap.day === day).map(gapStatus),
+    parts: checkpoint?.committed ?? [],
+    deadLetters: deadLetters.filter((each) => each.day === day),
     ...(audit !== undefined && { audit: auditView(audit) }),
     ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
     ...(checkpoint !== undefined && {
@@ -91,9 +75,7 @@ function auditView({ atMs, ...found }: AuditRecord): NonNullable<DayView['audit'
   return { at: iso(atMs), ...found }
 }
 
-function scansOf({ checkpoint }: Cell): ScanView[] {
-  if (checkpoint === undefined) return []
-  const { full, incremental, lastFull, lastIncremental } = checkpoint
+function scansOf({ full, incremental, lastFull, lastIncremental }: Checkpoint): ScanView[] {
   return [
     ...scanView('full', full),
     ...scanView('incremental', incremental),
@@ -131,15 +113,12 @@ export function createLedgerReader(
   minutes: Ledger['minutes'],
 ): (stream: Stream, commit: number) => Promise<DayView['ledger']> {
   const kept = new Map<string, Promise<DayView['ledger']>>()
-  let last: Promise<unknown> = Promise.resolve()
-
+  const inTurn = createInTurn()
   return (stream, commit) => {
     const key = `${streamKey(stream)} ${commit}`
-    const known = kept.get(key)
-    if (known !== undefined) return known
-    const read = last.then(async () => ledgerView(await minutes(stream), stream.day))
+    const read = kept.get(key) ?? inTurn(async () => ledgerView(await minutes(stream), stream.day))
     kept.set(key, read)
-    last = read.catch(() => kept.delete(key))
+    read.catch(() => kept.delete(key))
     for (const old of kept.keys()) if (kept.size > mostKept) kept.delete(old)
     return read
   }

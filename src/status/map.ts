@@ -6,7 +6,7 @@ import { caughtUpOf, hasEndedEarly } from '../domain/plan/lag.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import { stateOf, todayOf, type StreamState } from '../domain/plan/stream-state.ts'
-import { firstUnfinished, lossOf, problemsOf } from '../domain/status/problems.ts'
+import { firstUnfinished, lossOf } from '../domain/status/problems.ts'
 import {
   cellStates,
   type CellState,
@@ -18,9 +18,9 @@ import {
 import type { FleetStatus } from '../domain/status/status.ts'
 import { routeKey } from '../domain/stream.ts'
 import type { LagHistory } from './lag-history.ts'
-import { countersOf, observeRoutes, type ObservedRoute, type RouteTime } from './observe.ts'
-import { problemRoute, routeSummary } from './route-status.ts'
-import { readStatus, type StatusDeps } from './status.ts'
+import { countersOf, readState, type ObservedRoute, type RouteTime } from './observe.ts'
+
+import { readRoutes, type StatusDeps } from './status.ts'
 
 export interface FleetDeps extends StatusDeps {
   readonly keepDays: number
@@ -43,7 +43,10 @@ export interface FleetRoute extends ObservedRoute {
 
 /** Everything that the page shows of a fleet, at one instant. */
 export interface Fleet {
-  readonly status: FleetStatus
+  readonly status: FleetStatus & Pick<MapView, 'problems'>
+  readonly unfinished: MapView['unfinished']
+  /** Days with gaps that nobody has acknowledged. */
+  readonly lostDays: number
   readonly readableDays: number
   readonly days: readonly Day[]
   readonly routes: readonly FleetRoute[]
@@ -57,22 +60,31 @@ export interface Fleet {
 const mostDays = 31
 
 export async function readFleet(deps: FleetDeps): Promise<Fleet> {
-  const { fleet: status, reading } = await readStatus(deps)
+  const reading = await readState(deps)
   const { gaps, deadLetters, settings } = reading
   const days = mapDays(deps)
   const deadLettersOf = Map.groupBy(deadLetters, (count) => routeKey(count.zone, count.sink))
-  const routes: FleetRoute[] = []
-  const counts = await observeRoutes(deps, reading, (observed) => {
-    const { zone, sink } = observed.planned
-    const route = { ...observed, deadLetters: deadLettersOf.get(routeKey(zone.id, sink)) ?? [] }
+  const { status, known, routes, counts } = await readRoutes(deps, reading, (observed): FleetRoute => {
+    const { zone, sink } = observed.summary
+    const route = { ...observed, deadLetters: deadLettersOf.get(routeKey(zone, sink)) ?? [] }
     const cells = days.flatMap((day) => cellView(day, route))
     const last = cells.at(-1)
     const eventsToday = last?.day === days.at(-1) ? (last?.events ?? 0) : 0
-    routes.push({ ...route, eventsToday, cells, urgency: urgencyOf(cells) })
+    return { ...route, eventsToday, cells, urgency: urgencyOf(cells) }
   })
   const [queues, pauses] = await Promise.all([deps.queues(counts.queues(deps.active)), deps.pauses()])
-  const { readableDays } = settings.policy
-  return { status, readableDays, days, routes, gaps, deadLetters, queues, pauses }
+  return {
+    status,
+    unfinished: firstUnfinished(known),
+    lostDays: lossOf({ ...status, routes: known }).days,
+    readableDays: settings.policy.readableDays,
+    days,
+    routes,
+    gaps,
+    deadLetters,
+    queues,
+    pauses,
+  }
 }
 
 /** Readable days and those before them whose checkpoints are kept, the oldest first. */
@@ -165,98 +177,84 @@ export function mapView(
   query: MapQuery,
   { version, history }: { readonly version: string; readonly history: LagHistory },
 ): MapView {
-  const { status, days, routes } = fleet
+  const { status, days, routes, unfinished, readableDays, queues, pauses } = fleet
   const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
   const pages = Math.max(1, Math.ceil(chosen.length / query.size))
   const page = Math.min(query.page, pages)
-  const known = routes.map(problemRoute)
-  const problems = problemsOf({ ...status, routes: known })
-  const unfinished = firstUnfinished(known)
   const nowMs = Date.parse(status.at)
+  const shown = chosen.slice((page - 1) * query.size, page * query.size)
   return {
     ...status,
     version,
-    readableDays: fleet.readableDays,
+    readableDays,
     days,
-    sinks: [...new Set(routes.map(({ planned }) => planned.sink))].sort(),
-    totals: { ...totalsOf(fleet), lostDays: lossOf({ ...status, routes: known }).days },
+    sinks: [...new Set(routes.map(({ summary }) => summary.sink))].sort(),
+    totals: totalsOf(fleet),
     ...(unfinished !== undefined && { unfinished }),
-    problems: problems.slice(0, mostProblems),
-    problemsLeftOut: Math.max(0, problems.length - mostProblems),
+    problems: status.problems.slice(0, mostProblems),
+    problemsLeftOut: Math.max(0, status.problems.length - mostProblems),
     chosen: { routes: chosen.length, page, pages, size: query.size },
-    routes: chosen
-      .slice((page - 1) * query.size, page * query.size)
-      .map((route) => mapRoute(route, history, nowMs)),
-    queues: fleet.queues,
-    pauses: fleet.pauses,
+    routes: shown.map(({ summary, eventsToday, cells }): MapRoute => {
+      const { zone, sink } = summary
+      return { ...summary, eventsToday, cells, history: history.of(zone, sink, nowMs) }
+    }),
+    queues,
+    pauses,
   }
 }
 
-function mapRoute(route: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
-  const { eventsToday, cells } = route
-  const { timeToLossSeconds: _timeToLoss, ...summary } = routeSummary(route)
-  return { ...summary, eventsToday, cells, history: history.of(summary.zone, summary.sink, nowMs) }
-}
-
-function totalsOf({ days, routes, gaps, deadLetters }: Fleet): Omit<MapView['totals'], 'lostDays'> {
+function totalsOf({ days, routes, gaps, deadLetters, lostDays }: Fleet): MapView['totals'] {
   const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
   const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
   const today = days.at(-1)
-  let unreadDays = 0
-  for (const route of routes) {
-    states[route.standing]++
-    for (const { day, state } of route.cells) {
+  let [unreadDays, refused] = [0, 0]
+  for (const { count } of deadLetters) refused += count
+  for (const { summary, cells: own } of routes) {
+    states[summary.state]++
+    for (const { day, state } of own) {
       cells[state]++
       if (state === 'unread' && day !== today) unreadDays++
     }
   }
-  let refused = 0
-  for (const { count } of deadLetters) refused += count
-  const zones = new Set(routes.map(({ planned }) => planned.zone.id)).size
   return {
-    zones,
+    zones: new Set(routes.map(({ summary }) => summary.zone)).size,
     routes: routes.length,
     states,
     cells,
     gaps: gaps.length,
+    lostDays,
     deadLetters: refused,
     unreadDays,
   }
 }
 
 function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boolean {
-  const words = filter
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '')
-  return ({ planned, cells }) => {
-    if (sink !== undefined && planned.sink !== sink) return false
-    if (state !== undefined && cells.every((cell) => cell.state !== state)) return false
-    if (words.length === 0) return true
-    const text = `${planned.zone.id} ${planned.zone.name} → ${planned.sink}`.toLowerCase()
-    return words.every((word) => text.includes(word))
+  const words = filter.toLowerCase().split(/\s+/)
+  return ({ summary, cells }) => {
+    const text = `${summary.zone} ${summary.name} → ${summary.sink}`.toLowerCase()
+    return (
+      (sink === undefined || summary.sink === sink) &&
+      (state === undefined || cells.some((cell) => cell.state === state)) &&
+      words.every((word) => text.includes(word))
+    )
   }
 }
 
 type Compare = (left: FleetRoute, right: FleetRoute) => number
 
-const byZone: Compare = (left, right) =>
-  left.planned.zone.id - right.planned.zone.id || compareText(left.planned.sink, right.planned.sink)
+const bySink: Compare = ({ summary: { sink: left } }, { summary: { sink: right } }) =>
+  left === right ? 0 : left < right ? -1 : 1
+const byZone: Compare = (left, right) => left.summary.zone - right.summary.zone || bySink(left, right)
 
 const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
   state: (left, right) => left.urgency - right.urgency,
   zone: byZone,
-  sink: (left, right) => compareText(left.planned.sink, right.planned.sink),
+  sink: bySink,
   // As it is shown: routes with the same lag keep their order.
-  lag: (left, right) => Math.round(right.figures.lagSeconds) - Math.round(left.figures.lagSeconds),
+  lag: (left, right) => right.summary.lagSeconds - left.summary.lagSeconds,
   events: (left, right) => right.eventsToday - left.eventsToday,
 }
 
 function orderOf({ sort }: MapQuery): Compare {
   return (left, right) => orders[sort](left, right) || byZone(left, right)
-}
-
-function compareText(left: string, right: string): number {
-  if (left === right) return 0
-  return left < right ? -1 : 1
 }

@@ -21,13 +21,17 @@ import {
 } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
 import {
+  errorStatus,
+  gapStatus,
   observeRoutes,
+  problemRoute,
   readState,
+  routeStatus,
   type ObserveDeps,
   type ObservedRoute,
   type StateReading,
+  type StreamCounts,
 } from './observe.ts'
-import { errorStatus, gapStatus, problemRoute, routeStatus } from './route-status.ts'
 
 export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
@@ -44,39 +48,37 @@ export interface StatusInSteps extends FleetStatus {
 
 /** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
 export async function statusOf(deps: StatusDeps): Promise<StatusInSteps> {
-  const { fleet, reading } = await readStatus(deps)
-  const observed: ObservedRoute[] = []
-  const known: ProblemRoute[] = []
-  await observeRoutes(deps, reading, (route) => {
-    observed.push(route)
-    known.push(problemRoute(route))
-  })
-  const { at, ...others } = fleet
-  return {
-    at,
-    problems: problemsOf({ ...fleet, routes: known }),
-    routes: { [Symbol.iterator]: () => observed.values().map(routeStatus) },
-    ...others,
-  }
+  const { status, routes } = await readRoutes(deps, await readState(deps), (route) => route)
+  return { ...status, routes: { [Symbol.iterator]: () => routes.values().map(routeStatus) } }
 }
 
-/** The status of the fleet together with what the store says of its routes. */
-export async function readStatus(
+/** The status of the fleet with its problems, and each route as `as` makes it of what was observed. */
+export async function readRoutes<Route>(
   deps: StatusDeps,
-): Promise<{ readonly fleet: FleetStatus; readonly reading: StateReading }> {
-  const [reading, known, workers] = await Promise.all([
-    readState(deps),
-    deps.store.catalogue.routes(),
-    deps.workers(),
-  ])
-  const fleet: FleetStatus = {
-    at: iso(deps.clock.now()),
+  reading: StateReading,
+  as: (route: ObservedRoute) => Route,
+): Promise<{
+  readonly status: FleetStatus & Pick<StatusInSteps, 'problems'>
+  readonly known: readonly ProblemRoute[]
+  readonly routes: readonly Route[]
+  readonly counts: StreamCounts
+}> {
+  const { store, clock } = deps
+  const [left, workers] = await Promise.all([store.catalogue.routes(), deps.workers()])
+  const routes: Route[] = []
+  const known: ProblemRoute[] = []
+  const counts = await observeRoutes(deps, reading, (route) => {
+    routes.push(as(route))
+    known.push(problemRoute(route))
+  })
+  const fleet = {
+    at: iso(clock.now()),
     deadLetters: bySink(reading.deadLetters),
-    unconfigured: await unconfiguredRoutes(reading, known, deps),
+    unconfigured: await unconfiguredRoutes(reading, left, deps),
     workers,
-    backfills: await recentBackfills(deps.store, deps.clock.now()),
+    backfills: await recentBackfills(store, clock.now()),
   }
-  return { fleet, reading }
+  return { status: { ...fleet, problems: problemsOf({ ...fleet, routes: known }) }, known, routes, counts }
 }
 
 /** Routes that the store knows, or has gaps of, and the configuration does not name. */

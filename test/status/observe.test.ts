@@ -8,7 +8,6 @@ import { problemsOf } from '../../src/domain/status/problems.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { cellOn, cellStateOf } from '../../src/status/map.ts'
 import { observe, observeRoute, StreamTally } from '../../src/status/observe.ts'
-import { routeSummary } from '../../src/status/route-status.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
 
@@ -144,9 +143,9 @@ test.for(['complete', 'expired'] as const)(
   (as) => {
     const ended = { ended: { as, atMs: at(11) }, caughtUpAtMs: at(10.9) }
     const { observed, cell } = routeAt(at(12), ended)
-    expect([observed.standing, cell]).toEqual(['failing', 'failing'])
+    expect([observed.summary.state, cell]).toEqual(['failing', 'failing'])
     expect(observed.figures.lagSeconds).toBeCloseTo(1.1 * 3600, 5)
-    const summary = routeSummary(observed)
+    const { summary } = observed
     expect(summary.lastError).toMatchObject({
       code: 'day_ended',
       message: `the stream of ${today} has ended as ${as} before the day has, by a clock that was wrong: what is new on this day is not shipped`,
@@ -166,16 +165,18 @@ test('a caught-up time that a wrong clock wrote hides nothing', () => {
     ended: { as: 'complete', atMs: at(80) },
     caughtUpAtMs: at(80),
   })
-  expect(observed.standing).toBe('failing')
+  expect(observed.summary.state).toBe('failing')
   expect(observed.figures.lagSeconds).toBe(12 * 3600)
 })
 
 test('a route whose past days have ended is up to date', () => {
   const { observed } = routeAt(at(12), { caughtUpAtMs: at(12) - 5_000 })
-  expect(observed.standing).toBe('up_to_date')
+  expect(observed.summary.state).toBe('up_to_date')
   const yesterday = buildCheckpoint({
     stream: { ...stream, day: shiftDay(today, -1) },
     ended: { as: 'complete', atMs: at(0) + hourMs },
   })
-  expect(routeAt(at(30), { ...yesterday, stream: yesterday.stream }).observed.trouble).toBeUndefined()
+  expect(
+    routeAt(at(30), { ...yesterday, stream: yesterday.stream }).observed.summary.lastError,
+  ).toBeUndefined()
 })

@@ -13,8 +13,12 @@ export type ProblemRoute = Pick<
   'zone' | 'name' | 'sink' | 'state' | 'unfinished' | 'lastError'
 > & {
   /** Those that nobody has acknowledged are problems. */
-  readonly gaps: readonly GapStatus[]
+  readonly gaps: readonly ProblemGap[]
   readonly days: readonly Pick<DayStatus, 'day' | 'delivered' | 'filtered' | 'lost'>[]
+}
+
+type ProblemGap = Pick<GapStatus, 'day' | 'reason'> & {
+  readonly acknowledgedAt?: string | number | undefined
 }
 
 export interface ProblemFacts extends Pick<FleetStatus, 'at' | 'deadLetters' | 'unconfigured' | 'workers'> {
@@ -56,7 +60,7 @@ export function lossOf(facts: Pick<ProblemFacts, 'routes' | 'unconfigured'>): {
   return { days: new Set(open.map(({ day }) => day)).size, routes: routesOf(open).length }
 }
 
-export function openGaps(gaps: readonly GapStatus[]): readonly GapStatus[] {
+export function openGaps(gaps: readonly ProblemGap[]): readonly ProblemGap[] {
   return gaps.length === 0 ? gaps : gaps.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)
 }
 

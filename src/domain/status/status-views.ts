@@ -61,7 +61,7 @@ export interface CellView {
   readonly gaps?: number | undefined
 }
 
-export interface MapRoute extends Omit<RouteSummary, 'timeToLossSeconds'> {
+export interface MapRoute extends RouteSummary {
   /** Delivered today. */
   readonly eventsToday: number
   readonly cells: readonly CellView[]
