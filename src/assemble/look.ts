@@ -7,7 +7,7 @@ import { FingerprintSet } from '../domain/event/seen.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
 import { formats, type FormatName, createFormat, type LineForm, servedBy } from '../formats/registry.ts'
-import { pagesOf, type Unreadable } from '../maintenance/archive/archive-source.ts'
+import { pagesOf, Unreadable } from '../maintenance/archive/archive-source.ts'
 import { EventCounter, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
 import { fetchDay, type ReadDeps, readDay } from '../maintenance/read/read-day.ts'
 import { ZoneFollower } from '../maintenance/read/follow.ts'
@@ -159,7 +159,7 @@ export async function topOf(work: Work, request: TopRequest, signal: AbortSignal
   const { config } = work
   const fromMs = systemClock.now() - request.sinceMs
   const counter = new EventCounter(request.by)
-  const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
+  const unreadable = new Unreadable()
   const { source } = request
   const today = dayOf(systemClock.now())
   const days = daysFrom(dayOf(fromMs), today)

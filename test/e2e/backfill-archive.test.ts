@@ -180,7 +180,7 @@ describe('from the parts of a file sink', () => {
     rmSync(join(place.events, gone), { recursive: true })
     const ended = await ship('--sink', 'copy')
     expect(ended.code).toBe(1)
-    expect(ended.stderr).toContain(`${days[1]}  zone 102 → copy: archive has no files of it\n`)
+    expect(ended.stderr).toContain(`${days[1]}  zone 102 → copy: left out: archive has no files of it\n`)
     expect(ended.stderr).toContain('300 events shipped, 0 already there, 3 lines unreadable\n')
     expect(ended.stderr).toMatch(/-\w+\.ndjson, line \d+ \(it has no end\)\n/)
     expect(ended.stdout).toMatch(

@@ -13,7 +13,7 @@ import { awaitBackend, Daemon, openBackend } from '../../src/assemble/daemon/dae
 import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
 import { openWork, type Work } from '../../src/assemble/work.ts'
-import { BackfillTasks, runInPlace } from '../../src/assemble/backfill.ts'
+import { addBackfill, planIn, runInPlace } from '../../src/assemble/backfill.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { LagHistory } from '../../src/status/lag-history.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
@@ -144,17 +144,16 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   wrapStore(store, pass)
   const [from, to] = range.split(':') as [Day, Day]
   const id = values.resend ? await resent(work, from, to) : await made(work, from, to)
-  const served = await runInPlace(id, work, stop.signal)
-  return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1
+  const givenUp = await runInPlace(work, id, stop.signal)
+  return givenUp?.length === 0 ? 0 : 1
 }
 
 /** As the command makes one; only its question to a person is left out. */
 async function resent(work: Work, from: Day, to: Day): Promise<string> {
-  const tasks = new BackfillTasks(work, {})
   const { config } = work
   const sinks = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
   const request = { from, to, zones: zonesOf(config), sinks, resend: true }
-  return (await tasks.add(await tasks.plan(request, stop.signal), stop.signal)).id
+  return (await addBackfill(work, await planIn(work, request, stop.signal), stop.signal)).id
 }
 
 /** Of all days, whether they can be read or not. */

@@ -2,7 +2,6 @@ import { dirname, resolve } from 'node:path'
 import {
   backfillFromArchive,
   type ArchiveConfig,
-  type ArchiveOutcome,
   type ArchiveRequest,
 } from '../../assemble/backfill-archive.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
@@ -12,7 +11,8 @@ import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { exitCodes, type Io, UsageError } from '../command.ts'
-import { counted, plainSomeOf, paintFor } from '../terminal/text.ts'
+import type { Archived } from '../../maintenance/archive/ship-archived.ts'
+import { counted, plainSomeOf, paintFor, sumOf } from '../terminal/text.ts'
 import { chooseSinks, unknownName } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
 import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
@@ -76,16 +76,6 @@ function checkTarget(source: ArchiveConfig, { name, format }: SinkConfig): void 
   )
 }
 
-interface Sums {
-  shipped: number
-  present: number
-  refused: number
-  unreadable: number
-  days: Set<string>
-  /** Streams that were not shipped completely. */
-  problems: number
-}
-
 /** Ships in this process, also beside a running one. Returns the exit code: 1 where something was not shipped. */
 export async function runFromArchive(config: Config, request: ArchiveRequest, io: Io): Promise<number> {
   const { bad } = paintFor(io.stderr)
@@ -94,7 +84,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   const range = `${counted(daysBetween(from, to) + 1, 'day')} × ${counted(zones.length, 'zone')}`
   const names = sinks.map(({ name }) => name).join(', ')
   say(`backfill of ${range} from the files of ${source.name} (${printable(source.path)}) to ${names}`)
-  const sums: Sums = { shipped: 0, present: 0, refused: 0, unreadable: 0, days: new Set(), problems: 0 }
+  const settled: [Stream, Archived][] = []
   const beganMs = systemClock.monotonic()
   let toldAtMs = beganMs
   const told = {
@@ -103,9 +93,9 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
       toldAtMs = systemClock.monotonic()
       say(`${whoOf(stream)}: ${counted(shipped, 'event')} shipped so far, ${present} already there`)
     },
-    settled(stream: Stream, outcome: ArchiveOutcome) {
-      const { lines, isWhole } = add(sums, stream, outcome, source.name)
-      for (const line of lines) say(isWhole ? line : bad(line))
+    settled(stream: Stream, archived: Archived) {
+      settled.push([stream, archived])
+      for (const line of linesOf(stream, archived)) say(isWhole(archived) ? line : bad(line))
     },
   }
   let isStopped = false
@@ -116,39 +106,35 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
     isStopped = true
     say('stopped; the same command continues it')
   }
+  const all = settled.map(([, archived]) => archived)
+  const days = new Set(settled.flatMap(([{ day }, { leftOut }]) => (leftOut === undefined ? [day] : [])))
+  const incomplete = all.filter((archived) => !isWhole(archived)).length
+  const sums = [
+    counted(days.size, 'day'),
+    `${counted(sumOf(all, 'shipped'), 'event')} shipped`,
+    `${sumOf(all, 'present')} already there`,
+    ...plainSomeOf([sumOf(all, 'refused'), 'refused']),
+    `${counted(sumOf(all, 'lines'), 'line')} unreadable`,
+    ...(incomplete > 0 ? [`${counted(incomplete, 'stream')} incomplete`] : []),
+  ]
   // Keeps the result apart from events that are shipped to stdout.
   const output = sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
-  output.write(`${summaryOf(sums, (systemClock.monotonic() - beganMs) / 1000)}\n`)
-  return sums.problems > 0 && !isStopped ? exitCodes.failed : exitCodes.done
+  const seconds = (systemClock.monotonic() - beganMs) / 1000
+  output.write(`${sums.join(', ')}, in ${seconds.toFixed(1)} s\n`)
+  return incomplete > 0 && !isStopped ? exitCodes.failed : exitCodes.done
 }
 
 function whoOf({ zone, day, sink }: Stream): string {
   return `${day}  zone ${zone} → ${printable(sink)}`
 }
 
-function add(
-  sums: Sums,
-  stream: Stream,
-  outcome: ArchiveOutcome,
-  source: string,
-): { readonly lines: string[]; readonly isWhole: boolean } {
-  const who = whoOf(stream)
-  if (outcome.as === 'empty') return { lines: [`${who}: no events on that day`], isWhole: true }
-  if (outcome.as === 'absent' || outcome.as === 'failed') {
-    sums.problems++
-    const why = outcome.as === 'absent' ? `${source} has no files of it` : printable(outcome.error, 500)
-    const rest = outcome.as === 'failed' ? '; this sink gets nothing more in this run: run it again' : ''
-    return { lines: [`${who}: ${why}${rest}`], isWhole: false }
-  }
-  const { shipped, present, filtered, skipped, refused, lines, damagedParts, where, leftOut } = outcome
-  sums.shipped += shipped
-  sums.present += present
-  sums.refused += refused
-  sums.unreadable += lines
-  const isWhole = leftOut === undefined && lines + damagedParts + refused === 0
-  if (leftOut === undefined) sums.days.add(stream.day)
-  if (!isWhole) sums.problems++
-  const others = plainSomeOf(
+function isWhole({ leftOut, lines, damagedParts, refused }: Archived): boolean {
+  return leftOut === undefined && lines + damagedParts + refused === 0
+}
+
+function linesOf(stream: Stream, archived: Archived): string[] {
+  const { shipped, present, filtered, skipped, refused, lines, damagedParts, where, leftOut } = archived
+  const counts = plainSomeOf(
     [filtered, 'filtered'],
     [skipped, `skipped, too old for ${printable(stream.sink)}`],
     [refused, `event${refused === 1 ? '' : 's'} refused (dead letters)`],
@@ -157,19 +143,7 @@ function add(
   )
   const text =
     leftOut === undefined
-      ? [`${counted(shipped, 'event')} shipped`, `${present} already there`, ...others].join(', ')
-      : `left out: ${leftOut}`
-  return { lines: [`${who}: ${text}`, ...where.map((each) => `  ${printable(each, 300)}`)], isWhole }
-}
-
-function summaryOf({ days, shipped, present, refused, unreadable, problems }: Sums, seconds: number): string {
-  const parts = [
-    counted(days.size, 'day'),
-    `${counted(shipped, 'event')} shipped`,
-    `${present} already there`,
-    ...(refused > 0 ? [`${refused} refused`] : []),
-    `${counted(unreadable, 'line')} unreadable`,
-    ...(problems > 0 ? [`${counted(problems, 'stream')} incomplete`] : []),
-  ]
-  return `${parts.join(', ')}, in ${seconds.toFixed(1)} s`
+      ? [`${counted(shipped, 'event')} shipped`, `${present} already there`, ...counts].join(', ')
+      : `left out: ${printable(leftOut, 500)}`
+  return [`${whoOf(stream)}: ${text}`, ...where.map((each) => `  ${printable(each, 300)}`)]
 }

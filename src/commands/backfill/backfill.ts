@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withKnownZones } from '../../assemble/work.ts'
-import type { BackfillTasks } from '../../assemble/backfill.ts'
+import { openWork, withKnownZones } from '../../assemble/work.ts'
+import { addBackfill, planIn } from '../../assemble/backfill.ts'
 import type { Loaded } from '../../config/load.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
@@ -8,8 +8,9 @@ import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
 import { planLines, listText } from './text.ts'
-import { serveBackfill, loadToBackfill, withTasks } from './serve.ts'
-import type { BackfillView } from './view.ts'
+import { serveBackfill, loadToBackfill, withView, type Shown } from './serve.ts'
+import { backfillStatuses } from '../../status/status.ts'
+import type { Store } from '../../ports/store.ts'
 import { exitCodes, type Io, UsageError, type Registration } from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
 import { paintFor, jsonResult, counted } from '../terminal/text.ts'
@@ -18,12 +19,16 @@ import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/b
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 
-interface BackfillOptions extends ResendOptions {
+interface BackfillOptions {
   readonly from?: Day
   readonly to?: Day
   readonly zone?: string[]
+  readonly sink?: string[]
+  readonly source?: string
   readonly watch?: boolean
+  readonly dryRun?: boolean
   readonly resend?: boolean
+  readonly yes?: boolean
 }
 
 /** The planner reads the streams of all backfills from the store with every plan. */
@@ -67,7 +72,7 @@ export function register(registration: Registration): void {
         exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
         return
       }
-      exit(await withTasks(config, io, (tasks, view) => start({ config, request, tasks, view, io }, options)))
+      exit(await withView(config, io, (shown) => start(request, shown, options)))
     })
   registerBackfillChanges(backfill, registration)
 }
@@ -98,34 +103,28 @@ function requestOf(
   return { from, to, zones, sinks, ...(resend && { resend }) }
 }
 
-interface Start {
-  readonly config: Config
-  readonly request: BackfillRequest
-  readonly tasks: BackfillTasks
-  readonly view: BackfillView
-  readonly io: Io
-}
-
-async function start({ config, request, tasks, view, io }: Start, options: BackfillOptions): Promise<number> {
+async function start(request: BackfillRequest, shown: Shown, options: BackfillOptions): Promise<number> {
   const { watch = false, dryRun = false, resend = false } = options
-  const plan = await tasks.plan(request, io.signal)
+  const { work, view, io } = shown
+  const plan = await planIn(work, request, io.signal)
   for (const line of planLines(plan, paintFor(io.stderr))) view.say(line)
-  if (plan.streams.every(({ state }) => state === 'left_out')) {
+  const left = plan.streams.filter(({ state }) => state === 'left_out').length
+  if (left === plan.streams.length) {
     view.say('nothing of it can be read')
     return exitCodes.failed
   }
-  if (dryRun)
-    return plan.streams.some(({ state }) => state === 'left_out') ? exitCodes.failed : exitCodes.done
+  if (dryRun) return left > 0 ? exitCodes.failed : exitCodes.done
   if (resend && !(await isResendAgreed(plan, options, io))) {
     view.say('nothing was shipped')
     return exitCodes.failed
   }
-  const { id } = await tasks.add(plan, io.signal)
-  return serveBackfill({ id, watch, said: id, config, tasks, view, io })
+  const { id } = await addBackfill(work, plan, io.signal)
+  return serveBackfill({ ...shown, id, watch, said: id })
 }
 
 const changes = [
   { name: 'pause', state: 'paused', description: 'pause a backfill until it is resumed' },
+  { name: 'resume', state: 'running', description: 'continue a backfill that was paused or stopped' },
   { name: 'cancel', state: 'cancelled', description: 'end a backfill; the events that it shipped stay' },
 ] as const
 
@@ -136,96 +135,72 @@ function registerBackfillChanges(backfill: Command, { io, exit, load }: Registra
     .option('--json', 'as JSON, with progress by day')
     .addHelpText('after', example('backfill list'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const { config } = load(command, 'state')
-      const backfills = await withTasks(config, io, (tasks) => tasks.statuses())
+      await using work = await openWork(load(command, 'state').config, { store: 'existing' }, io.signal)
+      const backfills = await backfillStatuses(await work.store.backfills.list(), work.store)
       const { width } = paintFor(io.stdout)
       io.stdout.write(json === true ? jsonResult({ backfills }) : listText(backfills, width))
     })
   for (const { name, state, description } of changes) {
-    backfill
+    const isResumed = state === 'running'
+    const change = backfill
       .command(name)
       .description(description)
       .argument('<id>', 'as `backfill list` shows it')
-      .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a`))
+      .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a${isResumed ? ' --watch' : ''}`))
       .action(async (id: string, _: unknown, command: Command) => {
-        const { config } = load(command, 'state')
-        const code = await withTasks(config, io, async (tasks, view) => {
-          const found = await find(tasks, id)
-          if (await tasks.change(found.id, state)) return exitCodes.done
-          view.say(`backfill ${id} is already ${(await find(tasks, id)).state}`)
-          return exitCodes.failed
+        const loaded = isResumed ? await loadToBackfill(load, command) : load(command, 'state')
+        const config = isResumed ? await withKnownZones(loaded.config, io.signal) : loaded.config
+        // `backfill` itself has the option too, and parses it wherever it is.
+        const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
+        const code = await withView(config, io, async (shown) => {
+          const { backfills } = shown.work.store
+          const before = await find(backfills, id)
+          if (!(await backfills.setState(id, state))) {
+            shown.view.say(`backfill ${id} is already ${before.state}`)
+            return exitCodes.failed
+          }
+          const said = `${id} ${state}`
+          if (isResumed) return serveBackfill({ ...shown, id, watch, said })
+          io.stdout.write(`${said}\n`)
+          return exitCodes.done
         })
-        if (code === exitCodes.done) io.stdout.write(`${id} ${state}\n`)
         exit(code)
       })
+    if (isResumed) change.option('--watch', 'show progress until it is done')
   }
-  backfill
-    .command('resume')
-    .description('continue a backfill that was paused or stopped')
-    .argument('<id>', 'as `backfill list` shows it')
-    .option('--watch', 'show progress until it is done')
-    .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
-    .action(async (id: string, _: unknown, command: Command) => {
-      const config = await withKnownZones((await loadToBackfill(load, command)).config, io.signal)
-      // `backfill` itself has the option too, and parses it wherever it is.
-      const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
-      const code = await withTasks(config, io, async (tasks, view) => {
-        await find(tasks, id)
-        if (await tasks.change(id, 'running'))
-          return serveBackfill({ id, watch, said: `${id} running`, config, tasks, view, io })
-        view.say(`backfill ${id} is already ${(await find(tasks, id)).state}`)
-        return exitCodes.failed
-      })
-      exit(code)
-    })
 }
 
 /** Throws UsageError that names the known ids. */
-async function find(tasks: BackfillTasks, id: string): Promise<Backfill> {
-  const all = await tasks.all()
+async function find(backfills: Pick<Store['backfills'], 'list'>, id: string): Promise<Backfill> {
+  const all = await backfills.list()
   const found = all.find((each) => each.id === id)
   if (found !== undefined) return found
   const known = all.map((each) => each.id)
   throw unknownName({ option: 'backfill', name: id, what: 'is not known', known })
 }
 
-/** The answer to the confirmation of a resend. */
-interface ResendOptions {
-  readonly sink?: string[]
-  readonly source?: string
-  readonly dryRun?: boolean
-  readonly yes?: boolean
-}
-
-/**
- * Refuses what cannot be shipped once more, and a resend that cannot be confirmed, before anything is read.
- * Throws UsageError.
- */
-function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
-  const { sink = [], source, dryRun = false, yes = false } = options
+/** Refuses, before anything is read, what cannot be shipped once more or confirmed. Throws UsageError. */
+function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io, 'ask'>): void {
+  const { sink: names = [], source, dryRun = false, yes = false } = options
   if (source !== undefined)
     throw new UsageError('--resend reads the API and --source reads files; use one of them')
-  refuseFiles(config, sink)
-  if (yes || dryRun || io.ask !== undefined) return
-  throw new UsageError(
-    '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
-  )
-}
-
-function refuseFiles(config: Config, names: readonly string[]): void {
-  const chosen = chooseSinks(config, names)
-  const file = chosen.find(({ type }) => type === 'file')
-  if (file === undefined) return
-  const what = `${printable(file.name)} is a file sink, and --resend does not work for file sinks`
-  const files = 'give the file sink a new name and path in the configuration, and run a backfill for it'
-  const others = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
-  const remedy = others.length === 0 ? files : `choose another sink (--sink ${others.join(',')}), or ${files}`
-  throw new UsageError(names.length === 0 ? `--resend: ${what}: ${remedy}` : `--sink ${what}: ${remedy}`)
+  const file = chooseSinks(config, names).find(({ type }) => type === 'file')
+  if (file !== undefined) {
+    const others = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
+    const other = others.length === 0 ? '' : `choose another sink (--sink ${others.join(',')}), or `
+    throw new UsageError(
+      `--resend does not work for file sinks, and ${printable(file.name)} is one: ${other}give it a new name and path in the configuration, and run a backfill for it`,
+    )
+  }
+  if (!yes && !dryRun && ask === undefined)
+    throw new UsageError(
+      '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
+    )
 }
 
 function isResendAgreed(
   { streams, delivered }: BackfillPlan,
-  options: ResendOptions,
+  options: BackfillOptions,
   io: Io,
 ): Promise<boolean> {
   const queued = streams.filter(({ state }) => state === 'queued').map(({ stream }) => stream)

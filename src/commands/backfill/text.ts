@@ -21,63 +21,46 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const queued = streams.filter(({ state }) => state === 'queued')
   const left = streams.length - queued.length
   const days = Map.groupBy(queued, ({ stream }) => stream.day)
+  const tooOld = plan.partlyTooOld.flatMap(({ day, sink, hours, beforeMs }) => {
+    const time = new Date(beforeMs).toISOString().slice(11, 16)
+    const limit = `the destination takes none older than ${hours} h (batch.maxAgeHours)`
+    const what = `${day}  → ${printable(sink)}: events before ${time} UTC are skipped (too_old)`
+    return wrap(`${what}: ${limit}`, '  ', paint.width)
+  })
   return [
     `${resend === true ? 'resend' : 'backfill'} from ${from} to ${to}: ${sizes.join(' × ')}`,
     ...[...days].map(
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
-    ...leftOutLines(streams, paint.width).map(paint.bad),
-    ...plan.partlyTooOld.flatMap((cut) => partlyTooOldLines(cut, paint.width)).map(paint.bad),
+    ...[...leftOutLines(streams, paint.width), ...tooOld].map(paint.bad),
     `total: ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }
 
 function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): string {
-  let calls = 0
-  let unknown = 0
-  for (const { stream } of queued) {
-    const pages = estimate(stream)
-    if (pages === undefined) unknown++
-    else calls += pages
-  }
-  if (unknown === queued.length) return queued.length === 0 ? 'no requests' : 'an unknown number of requests'
+  const known = queued.flatMap(({ stream }) => estimate(stream) ?? [])
+  const unknown = queued.length - known.length
+  if (known.length === 0) return queued.length === 0 ? 'no requests' : 'an unknown number of requests'
+  const calls = known.reduce((sum, pages) => sum + pages, 0)
   const more = unknown === 0 ? '' : ` and an unknown number for ${counted(unknown, 'stream')}`
   return `about ${counted(calls, 'request')}${more}`
 }
 
-function partlyTooOldLines(
-  { day, sink, hours, beforeMs }: BackfillPlan['partlyTooOld'][number],
-  width: number,
-): string[] {
-  const time = new Date(beforeMs).toISOString().slice(11, 16)
-  const limit = `the destination takes none older than ${hours} h (batch.maxAgeHours)`
-  return wrap(
-    `${day}  → ${printable(sink)}: events before ${time} UTC are skipped (too_old): ${limit}`,
-    '  ',
-    width,
-  )
-}
-
 /** Days that are not read, with the reason; consecutive days with the same reason share a line. */
 export function leftOutLines(streams: readonly Backfilled[], width: number): string[] {
-  const byDay = new Map<string, { readonly day: Day; readonly reason: string; who: string[] }>()
   const zones = new Set(streams.map(({ stream }) => stream.zone))
   const sinks = new Set(streams.map(({ stream }) => stream.sink))
-  const groups = Map.groupBy(
-    streams.filter(({ state }) => state === 'left_out'),
-    ({ stream, reason }) => `${stream.day} ${reason}`,
-  )
-  for (const [key, own] of groups) {
+  const left = streams.filter(({ state }) => state === 'left_out')
+  const groups = Map.groupBy(left, ({ stream, reason }) => `${stream.day} ${reason}`)
+  const runs: { readonly from: Day; to: Day; readonly text: string }[] = []
+  for (const own of [...groups.values()].sort((one, other) =>
+    one[0]!.stream.day < other[0]!.stream.day ? -1 : 1,
+  )) {
     const { stream, reason = '' } = own[0]!
-    byDay.set(key, { day: stream.day, reason, who: whoOf(own, zones.size, sinks.size) })
-  }
-  const runs: { from: Day; to: Day; readonly text: string }[] = []
-  const all = [...byDay.values()].sort((left, right) => (left.day < right.day ? -1 : 1))
-  for (const { day, reason, who } of all) {
-    const text = `${who.length === 0 ? '' : `${who.join(' ')} `}left out: ${printable(reason, 500)}`
-    const before = runs.find((run) => run.text === text && daysBetween(run.to, day) === 1)
-    if (before === undefined) runs.push({ from: day, to: day, text })
-    else before.to = day
+    const text = [...whoOf(own, zones.size, sinks.size), `left out: ${printable(reason, 500)}`].join(' ')
+    const before = runs.find((run) => run.text === text && daysBetween(run.to, stream.day) === 1)
+    if (before === undefined) runs.push({ from: stream.day, to: stream.day, text })
+    else before.to = stream.day
   }
   return runs.flatMap(({ from, to, text }) =>
     wrap(`${from === to ? from : `${from} to ${to}`}  ${text}`, '  ', width),
@@ -137,35 +120,25 @@ export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint
   return backfills.flatMap(({ id, from, to, state, done, queued, leftOut, days, errors }) => {
     const left = leftOut === 0 ? '' : `, ${leftOut} left out`
     const head = `backfill ${printable(id)}, ${from} to ${to}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
-    const open = queued === 0 ? [] : days.filter((day) => day.queued > 0)
+    const open = days.filter((day) => day.queued > 0)
+    const lines = open.map(({ day, pages, expectedPages, events }) => {
+      const read =
+        expectedPages === undefined
+          ? counted(pages, 'page')
+          : `${pages} of about ${counted(expectedPages, 'page')}`
+      return `  ${day}  ${read}, ${counted(events, 'event')}`
+    })
+    const failed = errors.slice(0, mostNamed).flatMap(({ zone, day, sink, code, message }) => {
+      const text = `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${printable(message)}`
+      return wrap(text, '  ', paint.width)
+    })
+    const fitting = cut(head, paint.width)
     return [
-      leftOut === 0 ? cut(head, paint.width) : paint.bad(cut(head, paint.width)),
-      ...open.map((day) =>
-        cut(`  ${day.day}  ${pagesText(day)}, ${counted(day.events, 'event')}`, paint.width),
-      ),
-      ...errors
-        .slice(0, mostNamed)
-        .flatMap(({ zone, day, sink, code, message }) =>
-          wrap(
-            `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${printable(message)}`,
-            '  ',
-            paint.width,
-          ).map(paint.bad),
-        ),
+      leftOut === 0 ? fitting : paint.bad(fitting),
+      ...lines.map((line) => cut(line, paint.width)),
+      ...failed.map(paint.bad),
     ]
   })
-}
-
-export function pagesText({
-  pages,
-  expectedPages,
-}: {
-  readonly pages: number
-  readonly expectedPages?: number | undefined
-}): string {
-  return expectedPages === undefined
-    ? counted(pages, 'page')
-    : `${pages} of about ${counted(expectedPages, 'page')}`
 }
 
 /** How much of the readable streams has been read, from 0 to 1. */

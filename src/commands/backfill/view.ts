@@ -1,20 +1,18 @@
 import type { BackfillLook } from '../../assemble/backfill.ts'
-import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
-import { withoutSink } from '../../domain/failure.ts'
 import type { Config } from '../../config/schema.ts'
-import type { BackfillDayStatus } from '../../domain/status/status.ts'
-import { streamKey } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/process.ts'
-import { fractionOf, pagesText } from './text.ts'
+import { withoutSink } from '../../domain/failure.ts'
+import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
+import type { BackfillDayStatus } from '../../domain/status/status.ts'
+import { summed, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
-import { counted, countOf, countText, paintFor } from '../terminal/text.ts'
-import { byDay, summed, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
-import type { Day } from '../../domain/day.ts'
 import { barOf, columnLines } from '../terminal/table.ts'
+import { counted, countOf, countText, paintFor } from '../terminal/text.ts'
+import { fractionOf } from './text.ts'
 
-/** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
+/** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView extends Pick<Display, 'log' | 'say' | 'pauseMs'> {
   show(look: BackfillLook): void
   /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
@@ -27,44 +25,38 @@ const mostTroubles = 3
 export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
   const display = createDisplay(config, io, clock, redrawMs)
   const names = new Map(config.accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
-  const nameOf = (zone: number) => names.get(zone) ?? String(zone)
-  /** Of all pages, and of the events of each row. */
-  const rates = new Map<string, PageRate>()
-  const remember = createMemory()
+  const nameOf = (zone: number) => printable(names.get(zone) ?? String(zone))
+  /** When each count was first seen above 0, and how high it was. */
+  const begun = new Map<string, { readonly count: number; readonly atMs: number }>()
 
-  function rateOf(title: string): PageRate {
-    const own = rates.get(title) ?? createPageRate()
-    rates.set(title, own)
-    return own
+  /** How much a count grows each second; undefined while that is unknown. */
+  function rateOf(title: string, count: number): number | undefined {
+    const atMs = clock.monotonic()
+    if (!begun.has(title) && count > 0) begun.set(title, { count, atMs })
+    const first = begun.get(title)
+    if (first === undefined || first.atMs === atMs) return undefined
+    return Math.max(0, ((count - first.count) * 1000) / (atMs - first.atMs))
   }
 
-  function show({ backfill, streams: read }: BackfillLook): void {
+  function show({ backfill, streams }: BackfillLook): void {
     if (display.mode === 'quiet') return
-    const streams = remember(read)
-    const total = summed(streams)
-    const rate = rateOf('')
-    rate.add(total.pages, clock.monotonic())
+    const rows = rowsOf(streams, nameOf)
     const troubles = troublesOf(streams)
     if (display.mode === 'plain') {
-      const days = byDay(streams).filter(({ pages, done }) => pages > 0 || done > 0)
-      display.print(
-        new Map([
-          ...days.map((day) => [day.day, dayText(day)] as const),
-          ...troubles.map((t) => [t, t] as const),
-        ]),
-      )
+      const begunRows = rows.filter(({ pages, done }) => pages > 0 || done > 0)
+      const texts = begunRows.map((row) => [row.title, `${row.title}: ${stateText(row)}, ${eventsText(row)}`])
+      display.print(new Map([...texts, ...troubles.map((text) => [text, text])] as [string, string][]))
       return
     }
-    const paint = paintFor(io.stderr)
-    const rows = rowsOf(streams, nameOf)
-    for (const { title, events } of rows) rateOf(title).add(events, clock.monotonic())
+    const { bad, dim } = paintFor(io.stderr)
     const width = display.width()
+    const total = summed(streams)
     const fit = (lines: readonly string[]) => lines.map((line) => cut(line, width))
     display.draw([
-      ...fit([titleOf(backfill, nameOf, durationText(display.seconds()), width)]),
-      ...fit(rowLines(rows, ({ title }) => rateOf(title).perSecond(), width)),
-      ...fit([restText(total, rate.perSecond())]).map(paint.dim),
-      ...fit(troubles).map(paint.bad),
+      titleOf(backfill, nameOf, durationText(display.seconds()), width),
+      ...fit(rowLines(rows, ({ title, events }) => rateOf(title, events), width)),
+      ...fit([restText(total, rateOf('', total.pages))]).map(dim),
+      ...fit(troubles).map(bad),
     ])
   }
 
@@ -76,47 +68,21 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     end(look) {
       show(look)
       display.keep()
-      const { backfill, streams } = look
-      const { done, queued, leftOut, pages, events } = summed(remember(streams))
-      const rest = [
-        ...(queued > 0 ? [`${counted(queued, 'stream')} not read`] : []),
-        ...(leftOut > 0 ? [`${leftOut} left out`] : []),
-      ]
+      const { done, queued, leftOut, pages, events } = summed(look.streams)
       const seconds = display.seconds()
-      const took = seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)
-      // The store has no number of those that were filtered, skipped or refused among them.
-      const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} that ${events === 1 ? 'was' : 'were'} missing`
-      return `backfill ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
+      const told = [
+        `${counted(done, 'stream')} read`,
+        counted(pages, 'page'),
+        // The store has no number of those that were filtered, skipped or refused among them.
+        `${counted(events, 'event')} that ${events === 1 ? 'was' : 'were'} missing`,
+        queued > 0 && `${counted(queued, 'stream')} not read`,
+        leftOut > 0 && `${leftOut} left out`,
+        `in ${seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)}`,
+      ]
+      const { id, state } = look.backfill
+      return `backfill ${id} ${state}: ${told.filter((text) => text !== false).join(', ')}`
     },
   }
-}
-
-/** A later scan of a stream overwrites its progress in the store: this keeps what was read before. */
-function createMemory(): (streams: readonly StreamProgress[]) => StreamProgress[] {
-  const seen = new Map<string, StreamProgress>()
-  return (streams) =>
-    streams.map((stream) => {
-      const before = seen.get(streamKey(stream.stream))
-      const isOverwritten = before?.state === 'done' || (stream.state === 'done' && stream.events === 0)
-      const now =
-        before === undefined || !isOverwritten
-          ? stream
-          : {
-              ...stream,
-              pages: Math.max(before.pages, stream.pages),
-              events: Math.max(before.events, stream.events),
-            }
-      seen.set(streamKey(stream.stream), now)
-      return now
-    })
-}
-
-function dayText(day: BackfillDayStatus): string {
-  const { queued, done, leftOut, events, pages } = day
-  if (queued === 0 && done === 0) return `${day.day}: left out`
-  const read = queued === 0 ? counted(pages, 'page') : pagesText(day)
-  const left = leftOut === 0 ? '' : `, ${leftOut} left out`
-  return `${day.day}: ${read}, ${counted(events, 'event')}, ${done} of ${counted(done + queued, 'stream')}${left}`
 }
 
 /** `5f0c1d2e3a: 2026-11-18 to 2026-11-20, 2 zones → siem`, and to the right how long it takes by now. */
@@ -128,11 +94,11 @@ function titleOf(
 ): string {
   const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
   const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
-  const who = zones.length === 1 ? printable(nameOf(zones[0]!)) : counted(zones.length, 'zone')
+  const who = zones.length === 1 ? nameOf(zones[0]!) : counted(zones.length, 'zone')
   const where = sinks.length === 1 ? printable(sinks[0]!) : counted(sinks.length, 'sink')
   const days = from === to ? from : `${from} to ${to}`
   const left = cut(`${printable(id)}: ${days}, ${who} → ${where}`, width - took.length - 2)
-  return `${pad(left, width - took.length)}${took}`
+  return cut(`${pad(left, width - took.length)}${took}`, width)
 }
 
 function restText(
@@ -147,45 +113,17 @@ function restText(
 }
 
 function troublesOf(streams: readonly StreamProgress[]): string[] {
-  const failing = streams.flatMap(({ stream, trouble }) =>
-    trouble === undefined
-      ? []
-      : [
-          `zone ${stream.zone} ${stream.day} → ${printable(stream.sink)}: ${trouble.code}: ${printable(withoutSink(trouble.message, stream.sink), 300)}`,
-        ],
-  )
+  const failing = streams.flatMap(({ stream: { zone, day, sink }, trouble }) => {
+    if (trouble === undefined) return []
+    const why = printable(withoutSink(trouble.message, sink), 300)
+    return [`zone ${zone} ${day} → ${printable(sink)}: ${trouble.code}: ${why}`]
+  })
   const more = failing.length - mostTroubles
-  return more > 0
-    ? [...failing.slice(0, mostTroubles), `… and ${counted(more, 'more stream')} failing`]
-    : failing
+  const rest = more > 0 ? [`… and ${counted(more, 'more stream')} failing`] : []
+  return [...failing.slice(0, mostTroubles), ...rest]
 }
 
-/** Measures how many pages a second were read lately. */
-interface PageRate {
-  /** Adds a sample: total pages at a time (monotonic, ms). */
-  add(pages: number, atMs: number): void
-  /** Undefined until there are two samples at different times. */
-  perSecond(): number | undefined
-}
-
-const windowMs = 15_000
-
-function createPageRate(): PageRate {
-  const looks: { readonly pages: number; readonly atMs: number }[] = []
-  return {
-    add(pages, atMs) {
-      looks.push({ pages, atMs })
-      while (looks.length > 2 && atMs - looks[0]!.atMs > windowMs) looks.shift()
-    },
-    perSecond() {
-      const [first, last] = [looks[0], looks.at(-1)]
-      if (first === undefined || last === undefined || last.atMs === first.atMs) return undefined
-      return Math.max(0, ((last.pages - first.pages) * 1000) / (last.atMs - first.atMs))
-    },
-  }
-}
-
-type RowProgress = BackfillDayStatus & { readonly title: string }
+type RowProgress = Omit<BackfillDayStatus, 'day'> & { readonly title: string }
 
 /** More rows would not fit on a small terminal. */
 const mostRows = 12
@@ -193,24 +131,13 @@ const mostTitle = 30
 const barWidth = { wide: 30, narrow: 16, narrowBelow: 100 }
 
 /** A row for each zone's day while they are few, else one for each day; the oldest day first. */
-function rowsOf(
-  streams: readonly StreamProgress[],
-  nameOf: (zone: number) => string,
-): readonly RowProgress[] {
-  const byZone = Map.groupBy(streams, ({ stream }) => `${stream.day} ${stream.zone}`)
-  const isFew = byZone.size <= mostRows
-  const groups = isFew ? byZone : Map.groupBy(streams, ({ stream }) => stream.day as string)
-  return [...groups.values()]
-    .map((own) => {
-      const { day, zone } = own[0]!.stream
-      const title = isFew ? `${day}  ${printable(nameOf(zone))}` : day
-      return { day, title, ...summed(own) }
-    })
-    .toSorted(earlierFirst)
-}
-
-function earlierFirst({ day: left }: { readonly day: Day }, { day: right }: { readonly day: Day }): number {
-  return left < right ? -1 : left > right ? 1 : 0
+function rowsOf(streams: readonly StreamProgress[], nameOf: (zone: number) => string): RowProgress[] {
+  const ordered = streams.toSorted(({ stream: a }, { stream: b }) =>
+    a.day < b.day ? -1 : a.day > b.day ? 1 : 0,
+  )
+  const byZone = Map.groupBy(ordered, ({ stream: { day, zone } }) => `${day}  ${nameOf(zone)}`)
+  const groups = byZone.size <= mostRows ? byZone : Map.groupBy(ordered, ({ stream }) => stream.day as string)
+  return [...groups].map(([title, own]) => ({ title, ...summed(own) }))
 }
 
 /** Bars with what was read; `rateOf`: events a second of a row, undefined while unknown. */
@@ -223,16 +150,13 @@ function rowLines(
   const shown = isFew ? rows : rows.filter(({ queued }) => queued > 0).slice(0, mostRows - 1)
   const more = rows.length - shown.length
   const bars = width < barWidth.narrowBelow ? barWidth.narrow : barWidth.wide
-  const rates = shown.map((row) => {
-    const rate = row.queued === 0 ? undefined : rateOf(row)
-    return rate === undefined || rate === 0 ? '' : `${countText(Math.round(rate))}/s`
-  })
+  const rates = shown.map((row) => Math.round((row.queued === 0 ? undefined : rateOf(row)) ?? 0))
   const { rows: lines } = columnLines([
     { title: '', cells: shown.map(({ title }) => title), most: mostTitle },
     { title: '', cells: shown.map((row) => pad(barOf(fractionOf(row) * bars), bars)) },
     { title: '', cells: shown.map(stateText) },
     { title: '', cells: shown.map(eventsText), align: 'right' },
-    { title: '', cells: rates, align: 'right' },
+    { title: '', cells: rates.map((rate) => (rate === 0 ? '' : `${countText(rate)}/s`)), align: 'right' },
   ])
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${countOf(more, 'more day')}`] : [])]
 }

@@ -16,12 +16,17 @@ interface ArchivedLines {
 export type ArchivedPiece = ArchivedLines | PartEnd
 
 /** What could not be read of a day. */
-export interface Unreadable {
+export class Unreadable {
   /** Lines that no event can be made of; a torn last line counts too. */
-  lines: number
+  lines = 0
+  damagedParts = 0
   /** The first of them and the damaged parts, for people; at most five. */
-  where: string[]
-  damagedParts: number
+  readonly where: string[] = []
+
+  note(kind: 'lines' | 'damagedParts', where: string): void {
+    this[kind]++
+    if (this.where.length < mostNamed) this.where.push(where)
+  }
 }
 
 const mostEvents = 1_000
@@ -38,7 +43,7 @@ export class ArchiveSource implements Source {
   #pages: AsyncGenerator<readonly Event[]> | undefined
   #number = 0
   #next: IteratorResult<readonly Event[], unknown> | undefined
-  #unreadable = nothingUnreadable()
+  #unreadable = new Unreadable()
   #events = 0
 
   constructor(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
@@ -47,7 +52,7 @@ export class ArchiveSource implements Source {
   }
 
   /** Unreadable lines and parts so far. */
-  get unreadable(): Readonly<Unreadable> {
+  get unreadable(): Unreadable {
     return this.#unreadable
   }
 
@@ -79,7 +84,7 @@ export class ArchiveSource implements Source {
 
   async #begin(number: number, signal: AbortSignal): Promise<void> {
     await this.close()
-    this.#unreadable = nothingUnreadable()
+    this.#unreadable = new Unreadable()
     this.#events = 0
     this.#number = 0
     this.#pages = pagesOf(this.#read(), this.#unreadable)
@@ -98,10 +103,6 @@ export class ArchiveSource implements Source {
   }
 }
 
-export function nothingUnreadable(): Unreadable {
-  return { lines: 0, damagedParts: 0, where: [] }
-}
-
 /** The events of a day in pages; lines that cannot be read are recorded and skipped. */
 export async function* pagesOf(
   pieces: AsyncIterable<ArchivedPiece>,
@@ -111,12 +112,14 @@ export async function* pagesOf(
   let pageBytes = 0
   for await (const piece of pieces) {
     if (!('events' in piece)) {
-      noteEnd(piece, unreadable)
+      const { part, wholeLines, isTorn, damage } = piece
+      if (damage !== undefined) unreadable.note('damagedParts', `${part}: ${damage}`)
+      else if (isTorn) unreadable.note('lines', `${part}, line ${wholeLines + 1} (it has no end)`)
       continue
     }
     for (const [index, { event, bytes }] of piece.events.entries()) {
       if (event === undefined) {
-        note(unreadable, `${piece.part}, line ${piece.from + index}`)
+        unreadable.note('lines', `${piece.part}, line ${piece.from + index}`)
         continue
       }
       if (page.length === mostEvents || (page.length > 0 && pageBytes + bytes > mostBytes)) {
@@ -129,16 +132,4 @@ export async function* pagesOf(
     }
   }
   if (page.length > 0) yield page
-}
-
-function noteEnd({ part, wholeLines, isTorn, damage }: PartEnd, unreadable: Unreadable): void {
-  if (damage !== undefined) {
-    unreadable.damagedParts++
-    if (unreadable.where.length < mostNamed) unreadable.where.push(`${part}: ${damage}`)
-  } else if (isTorn) note(unreadable, `${part}, line ${wholeLines + 1} (it has no end)`)
-}
-
-function note(unreadable: Unreadable, where: string): void {
-  unreadable.lines++
-  if (unreadable.where.length < mostNamed) unreadable.where.push(where)
 }

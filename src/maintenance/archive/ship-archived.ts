@@ -1,23 +1,123 @@
 import { committedLengths } from '../../domain/checkpoint.ts'
+import { daysFrom, type Day } from '../../domain/day.ts'
+import { isFailure, messageOf } from '../../domain/failure.ts'
 import { beginArchiveScan, endArchiveScan } from '../../domain/scan/progress.ts'
 import { firstPlannedDay } from '../../domain/plan/plan.ts'
-import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import {
-  ArchiveSource,
-  nothingUnreadable,
-  pagesOf,
-  type ArchivedPiece,
-  type Unreadable,
-} from './archive-source.ts'
+import { FoundEvents } from '../audit/compare.ts'
+import { setClocks, tooOldFor, type AgeLimits } from '../backfill/backfill-plan.ts'
+import { ArchiveSource, pagesOf, Unreadable, type ArchivedPiece } from './archive-source.ts'
 import { beginAnew, holdStream, shortJob } from '../hold-stream.ts'
 import { shippedUnknown } from '../../pump/end-stream.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
-import { packSightings } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
+
+/** The result for one stream. */
+export interface Archived extends Readonly<Pick<Unreadable, 'lines' | 'damagedParts' | 'where'>> {
+  readonly shipped: number
+  /** Delivered to the sink before. */
+  readonly present: number
+  /** Not wanted by the sink. */
+  readonly filtered: number
+  /** Too old for the destination. */
+  readonly skipped: number
+  /** Of those shipped: refused by the sink, and dead letters now. */
+  readonly refused: number
+  /** Why nothing, or not all, was shipped; absent where all was. */
+  readonly leftOut?: string
+}
+
+interface ArchiveRequest {
+  /** Name of the sink whose files are read. */
+  readonly source: string
+  readonly sinks: readonly AnySink[]
+  readonly zones: readonly Zone[]
+  readonly from: Day
+  readonly to: Day
+}
+
+interface ArchiveDeps extends AgeLimits {
+  readonly pump: PumpDeps
+  /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
+  read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
+  /** Random, never used before. */
+  requestId(): string
+  /** Called after each page of a stream. */
+  progressed(stream: Stream, shipped: number, present: number): void
+  settled(stream: Stream, archived: Archived): void
+}
+
+/**
+ * Ships days from files, one stream after another. When a sink fails, skips its other days and continues with the next
+ * sink. Throws `cancelled` and the Failures of a store.
+ */
+export async function shipArchive(
+  request: ArchiveRequest,
+  deps: ArchiveDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, apiClock } = deps.pump
+  setClocks(await store.catalogue.checkpoints(), request.zones, apiClock)
+  for (const sink of request.sinks) await shipToSink(sink, request, deps, signal)
+}
+
+async function shipToSink(
+  sink: AnySink,
+  { source, zones, from, to }: ArchiveRequest,
+  deps: ArchiveDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const day of daysFrom(from, to))
+    for (const zone of zones) {
+      const job = {
+        request: deps.requestId(),
+        stream: { zone: zone.id, day, sink: sink.name },
+        zone,
+        sink,
+        read: () => deps.read(sink.name, zone, day),
+      }
+      try {
+        deps.settled(job.stream, await shipDay(job, source, deps, signal))
+      } catch (error) {
+        if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error
+        const leftOut = `${messageOf(error)}; this sink gets nothing more in this run: run it again`
+        deps.settled(job.stream, { ...nothing, leftOut })
+        return
+      }
+    }
+}
+
+async function shipDay(
+  job: Omit<ArchivedJob, 'progressed'>,
+  source: string,
+  deps: ArchiveDeps,
+  signal: AbortSignal,
+): Promise<Archived> {
+  const { stream, read } = job
+  const tooOld = tooOldFor(stream, deps.pump.clock.now(), deps)
+  if (tooOld !== undefined) return { ...nothing, leftOut: tooOld }
+  const progressed = (shipped: number, present: number) => deps.progressed(stream, shipped, present)
+  for await (const _ of read()) return await shipArchived({ ...job, progressed }, deps.pump, signal)
+  // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
+  const own = await deps.pump.store.ledger.read({ ...stream, sink: source })
+  const { delivered = 0, deadLetters = 0, dropped = 0, filtered = 0, skipped = 0 } = own?.counters ?? {}
+  const isEmpty = own?.lastFull !== undefined && delivered + deadLetters + dropped + filtered + skipped === 0
+  return isEmpty ? nothing : { ...nothing, leftOut: `${source} has no files of it` }
+}
+
+const nothing: Archived = {
+  shipped: 0,
+  present: 0,
+  filtered: 0,
+  skipped: 0,
+  refused: 0,
+  lines: 0,
+  damagedParts: 0,
+  where: [],
+}
 
 interface ArchivedJob {
   /** Id of its read request: random, never used before. */
@@ -31,79 +131,54 @@ interface ArchivedJob {
   readonly progressed: (shipped: number, present: number) => void
 }
 
-/** The result for one stream. */
-export interface Archived extends Readonly<Unreadable> {
-  readonly shipped: number
-  /** Delivered to the sink before. */
-  readonly present: number
-  /** Not wanted by the sink. */
-  readonly filtered: number
-  /** Too old for the destination. */
-  readonly skipped: number
-  /** Of those shipped: refused by the sink, and dead letters now. */
-  readonly refused: number
-  /** Why nothing was shipped; absent where events were. */
-  readonly leftOut?: string
-}
-
 /**
  * Ships the events of a day's files that a stream has not delivered: runs the pump over another source, with a fence
  * for each page. Throws the Failures of the sink and the store; `progressed` has reported what was shipped until then.
  */
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
   const { stream, zone, sink, progressed, request: id } = job
+  const { store, clock } = deps
   const readRequest = { id, source: 'archive' } as const
   const held = shortJob({ stream, zone, sink, readRequest })
   const begun = await holdStream(held, deps, (session) => begin(session, job), signal)
   if (begun === 'index dropped') return compareCounts(job, deps)
-  if (begun === 'files unknown')
-    return { ...nothingShipped, present: 0, ...nothingUnreadable(), leftOut: filesUnknown }
-  const source = new ArchiveSource(job.read, deps.clock)
-  const tally = createTally()
+  if (begun === 'files unknown') return { ...nothing, leftOut: filesUnknown }
+  const source = new ArchiveSource(job.read, clock)
+  // What a scan found, also where another command made it restart.
+  let [found, last] = [0, 0]
   try {
-    const { store, clock } = deps
     const pump = async (abort: AbortSignal) => {
       const failure = await pumpStream(held, { ...deps, source }, abort)
-      const { archives, lastRequest } = (await deps.store.ledger.read(stream)) ?? {}
-      tally.found(
-        archives?.[readRequest.id]?.found ??
-          (lastRequest?.id === readRequest.id ? (lastRequest.found ?? 0) : 0),
-      )
-      progressed(tally.shipped(), Math.max(0, source.events - tally.shipped()))
+      const { archives, lastRequest } = (await store.ledger.read(stream)) ?? {}
+      const answered = lastRequest?.id === id ? lastRequest.found : undefined
+      const now = archives?.[id]?.found ?? answered ?? 0
+      found += now >= last ? now - last : now
+      last = now
+      progressed(found, Math.max(0, source.events - found))
       return failure
     }
-    const served = await serveRequest(
-      stream,
-      readRequest,
-      { store, clock, pump, now: () => clock.now() },
-      signal,
-    )
+    const now = () => clock.now()
+    const served = await serveRequest(stream, readRequest, { store, clock, pump, now }, signal)
     const { deadLetters: refused, filtered, skipped, outcome, reason } = served
-    const found = tally.shipped()
-    const shipped = found - filtered - skipped
-    const leftOut = outcome === 'left_out' ? { leftOut: reason ?? shippedUnknown } : {}
-    const present = source.events - found
-    return { shipped, present, filtered, skipped, refused, ...source.unreadable, ...leftOut }
+    const { lines, damagedParts, where } = source.unreadable
+    return {
+      shipped: found - filtered - skipped,
+      present: source.events - found,
+      filtered,
+      skipped,
+      refused,
+      lines,
+      damagedParts,
+      where,
+      ...(outcome === 'left_out' && { leftOut: reason ?? shippedUnknown }),
+    }
   } finally {
     await source.close()
   }
 }
 
-const nothingShipped = { shipped: 0, filtered: 0, skipped: 0, refused: 0 }
 const filesUnknown =
   'the sink has files of the day, and the state has dropped which events they hold (state.keepDays): shipping it would write them twice'
-
-/** Sums what a scan found, also where another command made it restart. */
-function createTally() {
-  let [shipped, last] = [0, 0]
-  return {
-    found(now: number) {
-      shipped += now >= last ? now - last : now
-      last = now
-    },
-    shipped: () => shipped,
-  }
-}
 
 /** From here on the stream's fingerprints are kept until its scan has ended. */
 async function begin(
@@ -142,23 +217,15 @@ async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
 
 /** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */
 async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Archived> {
-  const unreadable = nothingUnreadable()
-  const minutes = new Map<number, MinuteCount>()
-  let present = 0
-  for await (const events of pagesOf(job.read(), unreadable)) {
-    present += events.length
-    for (const [minute, packed] of packSightings(events)) {
-      const { count, hash } = countMinute(minute, packed)
-      const before = minutes.get(minute) ?? { minute, count: 0, hash: 0n }
-      const sum = BigInt.asUintN(64, before.hash + hash)
-      minutes.set(minute, { minute, count: before.count + count, hash: sum })
-    }
-  }
+  const unreadable = new Unreadable()
+  const found = new FoundEvents()
+  for await (const events of pagesOf(job.read(), unreadable)) for (const event of events) found.add(event)
   const ledger = new Map((await store.ledger.minutes(job.stream)).map((each) => [each.minute, each]))
-  const isThere = [...minutes.values()].every(({ minute, count, hash }) => {
+  const isThere = [...found.minutes].every(([minute, { fingerprints, hash }]) => {
     const own = ledger.get(minute)
-    return own?.count === count && own.hash === hash
+    return own?.count === fingerprints.size && own.hash === hash
   })
-  const nothing = { ...nothingShipped, ...unreadable }
-  return isThere ? { ...nothing, present } : { ...nothing, present: 0, leftOut: shippedUnknown }
+  const { lines, damagedParts, where } = unreadable
+  const read = { ...nothing, lines, damagedParts, where }
+  return isThere ? { ...read, present: found.count } : { ...read, leftOut: shippedUnknown }
 }

@@ -59,11 +59,7 @@ export async function planBackfill(
   signal: AbortSignal,
 ): Promise<BackfillPlan> {
   const checkpoints = (await deps.store?.catalogue.checkpoints()) ?? []
-  for (const { stream, lastCommitAtMs } of checkpoints) {
-    const account = request.zones.find(({ id }) => id === stream.zone)?.account
-    if (account !== undefined && !deps.apiClock.isConfirmed(account))
-      deps.apiClock.notBefore(account, lastCommitAtMs)
-  }
+  setClocks(checkpoints, request.zones, deps.apiClock)
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const streams: Backfilled[] = []
   await fewAtOnce(request.zones, askedAtOnce, async (zone) => {
@@ -75,6 +71,19 @@ export async function planBackfill(
     estimate: createPageEstimate(checkpoints),
     delivered: deliveredBy(streams, byKey),
     partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
+  }
+}
+
+/** After a restart this host's clock may be behind the times in the store. */
+export function setClocks(
+  checkpoints: readonly Checkpoint[],
+  zones: readonly Zone[],
+  apiClock: Pick<ApiClock, 'isConfirmed' | 'notBefore'>,
+): void {
+  const accounts = new Map(zones.map(({ id, account }) => [id, account]))
+  for (const { stream, lastCommitAtMs } of checkpoints) {
+    const account = accounts.get(stream.zone)
+    if (account !== undefined && !apiClock.isConfirmed(account)) apiClock.notBefore(account, lastCommitAtMs)
   }
 }
 
@@ -164,7 +173,7 @@ function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfille
   return left.zone - right.zone
 }
 
-interface AgeLimits {
+export interface AgeLimits {
   /** Age from which on a sink's destination takes no event; undefined where it takes any. */
   readonly maxAgeHoursOf: (sink: string) => number | undefined
 }

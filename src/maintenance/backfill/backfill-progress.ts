@@ -42,7 +42,8 @@ function streamProgress(
 ): StreamProgress {
   const { state } = backfilled
   if (state === 'left_out') return { ...backfilled, pages: 0, events: 0, expectedPages: 0 }
-  const isRead = state === 'done' || isAnswered(checkpoint, readRequest)
+  const isMine = isAnswered(checkpoint, readRequest)
+  const isRead = state === 'done' || isMine
   const scan = scanOf(checkpoint, readRequest.id)
   // After a later scan the pages of this one are unknown.
   const pages = scan?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
@@ -51,7 +52,7 @@ function streamProgress(
   return {
     ...backfilled,
     pages,
-    events: scan?.found ?? 0,
+    events: scan?.found ?? (isMine ? (checkpoint?.lastRequest?.found ?? 0) : 0),
     expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isRead ? 0 : 1)),
     ...(trouble !== undefined && { trouble }),
   }

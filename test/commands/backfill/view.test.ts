@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest'
 import type { BackfillLook } from '../../../src/assemble/backfill.ts'
+import { listText, planLines } from '../../../src/commands/backfill/text.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
 import type { Output } from '../../../src/commands/command.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
+import type { BackfillPlan } from '../../../src/maintenance/backfill/backfill-plan.ts'
 import type { StreamProgress } from '../../../src/maintenance/backfill/backfill-progress.ts'
+import type { BackfillStatus } from '../../../src/domain/status/status.ts'
+import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 const hostile = 'x\u001B]0;title\u0007\n\u202E'
 
@@ -108,25 +112,59 @@ test('shows no more days than fit', () => {
   expect(drawn()[12]).toBe('… and 38 more days')
 })
 
-test('prints plain lines without a terminal, each once', () => {
+test('prints plain lines without a terminal, each once, and a summary', () => {
   const { view, writes } = viewed(false)
   const first = look([progress('2026-11-18', { pages: 10, events: 1 }), progress('2026-11-19', {})])
   view.show(first)
   view.show(first)
-  view.show(look([progress('2026-11-18', { pages: 12, events: 1, state: 'done', expectedPages: 12 })]))
-  expect(writes).toEqual([
-    '2026-11-18: 10 pages, 1 event, 0 of 1 stream\n',
-    '2026-11-18: 12 pages, 1 event, 1 of 1 stream\n',
-  ])
+  const done = { pages: 12, events: 1, state: 'done', expectedPages: 12 } as const
+  const summary = view.end(look([progress('2026-11-18', done)], 'done'))
+  expect(writes).toEqual(['2026-11-18  shop: 10 pages, 1 event\n', '2026-11-18  shop: done, 1 event\n'])
+  expect(summary).toBe(
+    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 1 event that was missing, in 0.0 s',
+  )
 })
 
-test('keeps the progress of a stream when a later scan replaces it in the store', () => {
-  const { view } = viewed(false)
-  const day = '2026-11-18'
-  view.show(look([progress(day, { pages: 12, events: 7, state: 'done', expectedPages: 12 })]))
-  const later = look([progress(day, { pages: 3, events: 0, state: 'done', expectedPages: 3 })], 'done')
-  view.show(later)
-  expect(view.end(later)).toBe(
-    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 7 events that were missing, in 0.0 s',
+const pipe = { write: () => undefined, isTTY: false, hasColors: () => false }
+
+test('a plan shows the time before which events of a day become dead letters', () => {
+  const day = '2026-11-21' as Day
+  const plan: BackfillPlan = {
+    from: day,
+    to: day,
+    zones: [{ id: 101, name: 'shop', account: 'default' }],
+    sinks: ['datadog'],
+    streams: [{ stream: { zone: 101, day, sink: 'datadog' }, state: 'queued' }],
+    estimate: () => 3,
+    delivered: undefined,
+    partlyTooOld: [{ day, sink: 'datadog', hours: 18, beforeMs: Date.parse('2026-11-21T18:07:31Z') }],
+  }
+  expect(planLines(plan, paintFor(pipe)).join('\n').replaceAll(/\n +/g, ' ')).toContain(
+    `${day}  → datadog: events before 18:07 UTC are skipped (too_old): the destination takes none older than 18 h (batch.maxAgeHours)`,
   )
+})
+
+test('the list says how much of each backfill has been read', () => {
+  const none = { done: 0, queued: 0, leftOut: 0, pages: 0, events: 0 }
+  const backfill = (id: string, ...days: BackfillStatus['days'][number][]): BackfillStatus => ({
+    id,
+    createdAt: '2026-11-22T00:00:00.000Z',
+    from: '2026-11-20',
+    to: '2026-11-21',
+    state: 'running',
+    queued: 1,
+    done: 1,
+    leftOut: 0,
+    days,
+    reasons: [],
+    errors: [],
+  })
+  const half = [
+    { ...none, day: '2026-11-20', done: 1, pages: 4 },
+    { ...none, day: '2026-11-21', queued: 1, pages: 1, expectedPages: 4 },
+  ]
+  const unread = { ...none, day: '2026-11-20', leftOut: 1 }
+  const lines = listText([backfill('half', ...half), backfill('none', unread)], 80).split('\n')
+  expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-', undefined])
+  expect(lines.filter((line) => line.length > 80)).toEqual([])
 })

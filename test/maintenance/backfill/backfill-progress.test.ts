@@ -48,7 +48,9 @@ test('counts a scan only if it belongs to the backfill', () => {
   // Served, though nobody has settled it yet.
   expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered })).toEqual([9, 2, 9])
   expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered }, { state: 'done' })).toEqual([9, 2, 9])
-  // A later scan took its place.
+  // A later scan took its place; what its own found stays with the answer, until another request has one.
+  const later = { lastFull: recordOf(8), lastRequest: { ...answered.lastRequest, found: 2 } }
+  expect(progress(later, { state: 'done' })).toEqual([8, 2, 8])
   expect(progress({ lastFull: recordOf(8) }, { state: 'done' })).toEqual([8, 0, 8])
   expect(progress({ lastFull: recordOf(9) }, { state: 'left_out', reason: 'gone' })).toEqual([0, 0, 0])
 })
