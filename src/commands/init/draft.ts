@@ -1,0 +1,260 @@
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ConfigErrors, isWithin } from '../../config/errors.ts'
+import { fileShape } from '../../config/file-shape.ts'
+import { coerce } from '../../config/layers.ts'
+import { loadConfig } from '../../config/load.ts'
+import type { Needs } from '../../config/needs.ts'
+import { yamlText } from '../../config/print.ts'
+import type { Config } from '../../config/schema.ts'
+import {
+  formFor,
+  forms,
+  isOurName,
+  isPlainObject,
+  objectForm,
+  property,
+  scalarForm,
+  type Shape,
+} from '../../config/shape.ts'
+import { isTemplate } from '../../config/templates.ts'
+import { Failure } from '../../domain/failure.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
+import { UsageError } from '../command.ts'
+
+/** A secret that is written to a separate file next to the configuration. */
+export class KeptSecret {
+  readonly file: string
+  readonly value: string
+
+  constructor(file: string, value: string) {
+    this.file = file
+    this.value = value
+  }
+
+  /** In a draft the secret stands itself. */
+  toJSON(): string {
+    return literal(this.value)
+  }
+}
+
+/** Sections of the configuration, or settings of a sink, with secrets as KeptSecret. */
+export type Draft = Readonly<Record<string, unknown>>
+
+/** Text that the configuration must not expand. */
+export function literal(text: string): string {
+  // A function, since `$$` in a replacement text means `$`.
+  return text.replaceAll('${', () => '$${')
+}
+
+/** A place that events can go to: a kind of sink, or a preset of one. */
+export interface Destination {
+  /** As `--destination` takes it. */
+  readonly name: string
+  /** For people. */
+  readonly label: string
+  /** The settings that make a sink this one. */
+  readonly fixed: Readonly<Record<string, string>>
+  /** The settings of such a sink. */
+  readonly form: Shape
+}
+
+/** What is no preset, in the order of the menu: presets come in the place of `http`, by their titles. */
+const labels: Readonly<Record<string, string>> = {
+  file: 'files',
+  http: '',
+  syslog: 'syslog',
+  stdout: 'standard output',
+}
+
+/** Every destination of the configuration's schema: a new preset or kind of sink needs no change here. */
+export function destinations(): Destination[] {
+  const order = Object.keys(labels)
+  return forms(property(fileShape, 'sinks')?.items ?? {})
+    .map((form): Destination => {
+      const [type, preset] = ['type', 'preset'].map((key) => property(form, key)?.const)
+      const fixed = { type: String(type), ...(typeof preset === 'string' && { preset }) }
+      const name = fixed.preset ?? fixed.type
+      return { name, label: form.title ?? labels[name] ?? name, fixed, form }
+    })
+    .toSorted((left, right) => order.indexOf(left.fixed['type']!) - order.indexOf(right.fixed['type']!))
+}
+
+/** One setting: of the sink, or of a section of the configuration. */
+export interface Assignment {
+  readonly path: readonly string[]
+  readonly text: string
+  /** Typed without being shown: a password may hold `${`, and no error may name what follows it. */
+  readonly isHidden?: boolean
+}
+
+/** Parses `PATH=VALUE`. Throws UsageError. */
+export function parseAssignment(text: string): Assignment {
+  const [, path = '', value = ''] = /^([\w-]+(?:\.[\w-]+)*)=(.*)$/s.exec(text) ?? []
+  if (path === '') throw new UsageError(`--set takes PATH=VALUE, such as index=waf or poll.everySeconds=10`)
+  const [first = ''] = path.split('.')
+  if (['zones', 'sinks', 'accounts'].includes(first))
+    throw new UsageError(
+      `--set ${first}: use --zones, name a setting of the sink alone, such as index=waf, or edit the file later`,
+    )
+  return { path: path.split('.'), text: value }
+}
+
+/** True where the first name is a section of the configuration, not a setting of the sink. */
+export function isOfSection({ path: [first = ''] }: Assignment): boolean {
+  return property(fileShape, first) !== undefined
+}
+
+/** What settings are typed by: their shape, the start of the names of secret files, where relative paths start. */
+interface Typing {
+  readonly shape: Shape
+  readonly prefix: string
+  readonly cwd: string
+}
+
+/** Sets a setting. What the shape does not have stays text, for the schema to refuse. Throws UsageError. */
+export function assign(
+  draft: Draft,
+  { path, text, isHidden }: Assignment,
+  { shape, prefix, cwd }: Typing,
+): Draft {
+  const [key = '', ...rest] = path
+  const form = objectForm(shape) ?? formFor(shape, {}) ?? {}
+  const free = typeof form.additionalProperties === 'object' ? form.additionalProperties : {}
+  const field = property(form, key) ?? free
+  if (rest.length > 0) {
+    const inner = isPlainObject(draft[key]) ? draft[key] : {}
+    const name = key === 'headers' ? prefix : `${prefix}${fileWord(key)}-`
+    return {
+      ...draft,
+      [key]: assign(
+        inner,
+        { path: rest, text, ...(isHidden && { isHidden }) },
+        { shape: field, prefix: name, cwd },
+      ),
+    }
+  }
+  const kind = scalarForm(field)?.['x-marks']?.kind
+  if (isHidden !== true && isTemplate(text)) return { ...draft, [key]: text }
+  // The name of its file ends in `.secret`, which git ignores in a checkout.
+  if (kind === 'secret') return { ...draft, [key]: new KeptSecret(`${prefix}${fileWord(key)}.secret`, text) }
+  if (kind === 'path') return { ...draft, [key]: resolve(literal(cwd), text) }
+  const { value, errors } = coerce(text, field, '--set')
+  if (errors.length > 0) throw new UsageError(`${key} ${errors[0]!.problem}`)
+  return { ...draft, [key]: value }
+}
+
+/** `X-Token` → `x-token`, `apiKey` → `api-key`. */
+function fileWord(key: string): string {
+  return key.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
+}
+
+/**
+ * The configuration that the draft would be; undefined where other settings of the sink are wrong than `only` these.
+ * Throws UsageError with the errors.
+ */
+export function loadDraft(
+  draft: Draft,
+  cwd: string,
+  { needs = 'zones', only }: { readonly needs?: Needs; readonly only?: readonly string[] } = {},
+): Config | undefined {
+  const text = JSON.stringify(draft)
+  // Settings of the environment would hide what is wrong with the draft.
+  const isUsed = (name: string) =>
+    !isOurName(name) || text.includes(`\${${name}`) || name.includes('_API_BASE_URL')
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => isUsed(name)))
+  try {
+    return loadConfig({ draft: text, env, cwd, needs }).config
+  } catch (error) {
+    if (!(error instanceof ConfigErrors)) throw error
+    const told = error.errors
+      .map(({ path, ...rest }) => ({ ...rest, path: path.replace(/^sinks\[0\]\./, '') }))
+      .filter(({ path }) => only === undefined || only.some((key) => isWithin(path, key)))
+      .map(({ path, value, problem, remedy }) =>
+        printable(`${path}${value === undefined ? '' : ` ${value}`} ${problem}; ${remedy}`),
+      )
+    if (told.length > 0) throw new UsageError(told.join('\n'))
+    return undefined
+  }
+}
+
+const header = `# Written by shieldlog init. "shieldlog config print" shows every setting in force, with its origin.
+`
+
+const comments: Readonly<Record<string, string>> = {
+  api: 'The access key of the bunny.net account. Its file is read again when the API refuses the key.',
+  zones:
+    'Shield zones whose events are shipped: ids or { id, name }, or all, or { all: true, exclude: [103] }.',
+  state: 'What was shipped so far. If it is lost, everything that the API still has is shipped again.',
+  sinks: 'Where events go. Each sink has a name, which must stay the same.',
+}
+
+/** Settings that are often changed, with their defaults. */
+const suggestions: Readonly<Record<string, string>> = {
+  poll: '{ everySeconds: 30 } # how often each zone is read',
+  server: '{ host: 127.0.0.1, port: 9871 } # /metrics, /healthz, /readyz and /status',
+  log: '{ level: info, format: auto }',
+}
+
+interface NewFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** The files that the draft becomes: one for each secret, and the configuration last. */
+export function filesOf(draft: Draft, file: string): NewFile[] {
+  const folder = resolve(file, '..')
+  const secrets: NewFile[] = []
+  const placed = (value: unknown, isHeader = false): unknown => {
+    if (Array.isArray(value)) return value.map((item) => placed(item))
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
+      if (!(inner instanceof KeptSecret)) return [key, placed(inner, key === 'headers')]
+      const path = resolve(folder, inner.file)
+      secrets.push({ path, text: `${inner.value}\n` })
+      // A header has no setting for a file.
+      return isHeader ? [key, `\${file:${literal(path)}}`] : [`${key}File`, literal(path)]
+    })
+    return Object.fromEntries(entries) as unknown
+  }
+  const sections = Object.entries(draft).map(([name, section]) => {
+    const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`
+    return `${comment}${yamlText({ [name]: placed(section) })}`
+  })
+  const unset = Object.entries(suggestions).filter(([name]) => !(name in draft))
+  const rest = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
+  const more = rest === '' ? [] : [`# More settings, with their defaults:\n${rest}`]
+  return [...secrets, { path: file, text: [header, ...sections, ...more].join('\n') }]
+}
+
+/** Throws Failure where one of the files exists. */
+export function refuseExisting(paths: readonly string[], remedy: string): void {
+  const existing = paths.find((path) => existsSync(path))
+  if (existing === undefined) return
+  const why = `${printable(existing)} exists, and init overwrites nothing. ${remedy}`
+  throw new Failure('stop', 'unwritable', why)
+}
+
+/** Writes all files, readable by their owner only, or none of them. Throws Failure. */
+export function writeNewFiles(files: readonly NewFile[]): void {
+  const written: string[] = []
+  let current = ''
+  try {
+    for (const { path, text } of files) {
+      current = path
+      const file = openSync(path, 'wx', 0o600)
+      written.push(path)
+      try {
+        writeSync(file, text)
+        fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+    }
+  } catch (cause) {
+    for (const path of written) rmSync(path, { force: true })
+    const why = `${printable(current)} cannot be written: ${systemErrorText(cause)}. Name another place with --file.`
+    throw new Failure('stop', 'unwritable', why, { cause })
+  }
+}
