@@ -209,7 +209,7 @@ const importRules = parts.flatMap((part) =>
 
 const readersOfEnvironment = [
   '**/src/config/load.ts',
-  '**/src/commands/init/document.ts',
+  '**/src/commands/init/draft.ts',
   '**/src/commands/program-name.ts',
 ]
 

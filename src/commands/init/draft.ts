@@ -86,7 +86,7 @@ export interface Assignment {
   readonly path: readonly string[]
   readonly text: string
   /** Typed without being shown: a password may hold `${`, and no error may name what follows it. */
-  readonly isHidden?: boolean
+  readonly isHidden?: boolean | undefined
 }
 
 /** Parses `PATH=VALUE`. Throws UsageError. */
@@ -128,11 +128,7 @@ export function assign(
     const name = key === 'headers' ? prefix : `${prefix}${fileWord(key)}-`
     return {
       ...draft,
-      [key]: assign(
-        inner,
-        { path: rest, text, ...(isHidden && { isHidden }) },
-        { shape: field, prefix: name, cwd },
-      ),
+      [key]: assign(inner, { path: rest, text, isHidden }, { shape: field, prefix: name, cwd }),
     }
   }
   const kind = scalarForm(field)?.['x-marks']?.kind
@@ -177,6 +173,10 @@ export function loadDraft(
     if (told.length > 0) throw new UsageError(told.join('\n'))
     return undefined
   }
+}
+
+export function hasKeyInEnvironment(): boolean {
+  return (process.env['SHIELDLOG_API_ACCESS_KEY'] ?? '') !== ''
 }
 
 const header = `# Written by shieldlog init. "shieldlog config print" shows every setting in force, with its origin.

@@ -17,6 +17,7 @@ import {
   destinations,
   type Draft,
   filesOf,
+  hasKeyInEnvironment,
   isOfSection,
   KeptSecret,
   literal,
@@ -129,10 +130,6 @@ Next:
   ${programName()} run${option}      ship events
 `)
   return file
-}
-
-function hasKeyInEnvironment(): boolean {
-  return (process.env['SHIELDLOG_API_ACCESS_KEY'] ?? '') !== ''
 }
 
 /** Without a terminal all missing options are reported at once. */
