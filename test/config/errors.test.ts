@@ -107,7 +107,7 @@ const bad: readonly [yaml: string, path: string, told: string][] = [
   [
     `sinks: [${http}, signature: { header: Content-Type, secret: abcdefgh } }]`,
     'sinks[0].signature.header',
-    'X-S',
+    'remove it, or choose another one',
   ],
   ['server: { port: 65536 }', 'server.port', 'is too large; write a whole number from 0 to 65535'],
   [

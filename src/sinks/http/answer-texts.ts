@@ -7,30 +7,36 @@ import type { Answer, Retry, Stop } from './protocol/preset.ts'
 const maxRetryAfterMs = 3_600_000
 const excerptLength = 200
 
+/** Replaces secrets in a text of a destination, and makes it one line of at most 4 KiB of UTF-8. */
+export type Mask = (text: string) => string
+
 /** The request that failed, for the message of its failure. */
 export interface Asked {
   /** Names the sink, without secrets. */
   readonly what: string
   readonly url: URL
-  /** Every form of every secret. */
-  readonly forms: readonly string[]
+  readonly mask: Mask
 }
 
-/** The failure for an error of the sink: one line that says how to fix it. */
-export function stopOf(verdict: Stop, answer: Answer, { what, url, forms }: Asked): Failure {
-  const to = answer.status < 400 ? originOf(headerOf(answer, 'location'), url) : undefined
-  const said = to === undefined ? excerptOf(textOf(verdict, answer, forms)) : ` to ${to}`
-  return new Failure('stop', 'sink_refuses', `${what} answered ${answer.status}${said}: ${verdict.remedy}`)
-}
-
-/** The failure for a request that may be repeated: kind `wait` where the destination named a time in the future. */
-export function retryOf(verdict: Retry, answer: Answer, { what, forms }: Asked, nowMs: number): Failure {
-  const said = verdict.said === undefined ? '' : excerptOf(maskText(verdict.said, forms))
-  const message = `${what} answered ${answer.status}${said}`
-  const retryAt = retryAtOf(answer, nowMs, verdict.retryAtMs)
-  return retryAt === undefined
-    ? new Failure('retry', verdict.code, message)
-    : waitUntil(retryAt, verdict.code, message)
+/**
+ * One line that says how to fix an error of the sink; or the failure of a request that may be repeated, of kind `wait`
+ * where the destination named a time in the future.
+ */
+export function failureOf(
+  verdict: Stop | Retry,
+  answer: Answer,
+  { what, url, mask }: Asked,
+  nowMs: number,
+): Failure {
+  const { status } = answer
+  if (verdict.kind === 'retry') {
+    const said = excerptOf(mask(verdict.said ?? ''))
+    const retryAt = retryAtOf(answer, nowMs, verdict.retryAtMs)
+    return notBefore(retryAt, verdict.code, `${what} answered ${status}${said}`)
+  }
+  const to = status < 400 ? originOf(headerOf(answer, 'location'), url) : undefined
+  const said = to === undefined ? excerptOf(mask(verdict.said ?? textOf(answer))) : ` to ${to}`
+  return new Failure('stop', 'sink_refuses', `${what} answered ${status}${said}: ${verdict.remedy}`)
 }
 
 /** When the destination wants the next request: as the preset has read it, or by Retry-After; undefined for at once. */
@@ -40,18 +46,16 @@ export function retryAtOf(answer: Answer, nowMs: number, read?: number): number 
   return waitMs === undefined || waitMs <= 0 ? undefined : nowMs + Math.min(waitMs, maxRetryAfterMs)
 }
 
-export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {
+/** To be tried again: after a back-off, or at the named time. */
+export function notBefore(retryAt: number | undefined, code: Failure['code'], message: string): Failure {
+  if (retryAt === undefined) return new Failure('retry', code, message)
   const at = new UTCDateMini(retryAt).toISOString()
   return new Failure('wait', code, `${message}; next try not before ${at}`, { retryAt })
 }
 
-/** The text of the answer, masked and cut. */
-export function textOf(
-  { said }: { readonly said?: string },
-  answer: Answer,
-  forms: readonly string[],
-): string {
-  return said === undefined ? maskAnswer(answer.body, forms) : maskText(said, forms)
+/** The beginning of an answer as text: more than is searched for secrets only if it has more. */
+export function textOf({ body }: Answer): string {
+  return body.toString('utf8', 0, readBytes + 1)
 }
 
 /** The beginning of an answer, for a message. */
@@ -60,7 +64,7 @@ export function excerptOf(text: string): string {
   return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
 }
 
-export function headerOf({ headers }: Pick<Answer, 'headers'>, name: string): string | undefined {
+function headerOf({ headers }: Pick<Answer, 'headers'>, name: string): string | undefined {
   const value = headers[name]
   return Array.isArray(value) ? value[0] : value
 }
@@ -79,8 +83,19 @@ const keptBytes = 4096
 /** Bytes of an answer that are searched. */
 const readBytes = 65_536
 
+export function masking(secrets: readonly string[]): Mask {
+  const forms = formsOf(secrets)
+  return (given) => {
+    // A secret cut in two at the end would not be found: drop as much as the longest may reach.
+    const kept = given.length > readBytes ? readBytes - (forms[0]?.length ?? 0) : readBytes
+    let text = given.slice(0, kept)
+    for (const form of forms) text = text.replaceAll(form, '***')
+    return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
+  }
+}
+
 /** Every form in which a destination might echo a secret, the longest first. */
-export function formsOf(secrets: readonly string[]): string[] {
+function formsOf(secrets: readonly string[]): string[] {
   const forms = new Set<string>()
   for (const secret of secrets) {
     if (secret.length < shortestSecret) continue
@@ -101,23 +116,6 @@ function decoded(secret: string): string[] {
   if (encoded === undefined) return []
   const plain = Buffer.from(encoded, 'base64').toString()
   return [plain, plain.slice(plain.indexOf(':') + 1)]
-}
-
-/** The readable beginning of an answer: secrets masked, one line, at most 4 KiB of UTF-8. */
-function maskAnswer(body: Buffer, forms: readonly string[]): string {
-  return mask(body.toString('utf8', 0, readBytes), body.length > readBytes, forms)
-}
-
-/** The same for a text that a preset took from an answer. */
-export function maskText(text: string, forms: readonly string[]): string {
-  return mask(text.slice(0, readBytes), text.length > readBytes, forms)
-}
-
-function mask(beginning: string, isCut: boolean, forms: readonly string[]): string {
-  // A secret cut in two at the end would not be found: drop as much as the longest may reach.
-  let text = isCut ? beginning.slice(0, -(forms[0]?.length ?? 0) || undefined) : beginning
-  for (const form of forms) text = text.replaceAll(form, '***')
-  return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
 }
 
 function cut(text: string): string {

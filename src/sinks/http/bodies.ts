@@ -5,13 +5,7 @@ import type { Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
-import {
-  type BatchLimits,
-  betweenGroups,
-  type Compression,
-  type Layout,
-  type Preset,
-} from './protocol/preset.ts'
+import type { BatchLimits, Compression, Layout, Preset } from './protocol/preset.ts'
 
 interface Cutting {
   readonly format: Format
@@ -33,25 +27,40 @@ export function* cutBatches(
   const { maxEvents, maxBytes } = cutting.limits
   let batch: Piece[] = []
   let ids = new Set<string>()
-  let size = new BodySize(layout)
+  let size = bodySize(layout)
   for (const event of events) {
     const piece = sendable(event, cutting)
     if ('reason' in piece) {
       unsendable.push(piece)
       continue
     }
-    const isFull = batch.length >= maxEvents || size.with(piece) > maxBytes || ids.has(event.id)
+    const isFull = batch.length >= maxEvents || size(piece) > maxBytes || ids.has(event.id)
     if (batch.length > 0 && isFull) {
       yield batch
       batch = []
       ids = new Set()
-      size = new BodySize(layout)
+      size = bodySize(layout)
+      size(piece)
     }
-    size.add(piece)
     ids.add(event.id)
     batch.push(piece)
   }
   if (batch.length > 0) yield batch
+}
+
+/** Adds a piece, and returns the size that the body has with it before compression, without building it. */
+export function bodySize({ before, between, after }: Layout): (piece: Piece) => number {
+  const groups = new Set<string>()
+  // The first piece has no text before it.
+  let size = Buffer.byteLength(before + after) - between.length
+  return ({ bytes, group }) => {
+    size += bytes + between.length
+    if (group !== undefined && !groups.has(group.before)) {
+      groups.add(group.before)
+      size += Buffer.byteLength(group.before + group.after)
+    }
+    return size
+  }
 }
 
 function sendable(event: Event, { format, preset, limits, nowMs }: Cutting): Piece | Refusal | Skip {
@@ -106,13 +115,17 @@ export async function packBody(
 
 /** The body before compression; groups in the order of their first events. */
 export function joinPieces(pieces: readonly Piece[], layout: Layout): Buffer {
+  const { before, between, after } = layout
   if (layout.group === undefined) return joinTexts(pieces, layout)
   const groups = [...Map.groupBy(pieces, ({ group }) => group?.before).values()]
-  const parts = groups.flatMap((grouped, index) => [
-    Buffer.from(index === 0 ? '' : betweenGroups),
-    joinTexts(grouped, { between: layout.between, ...grouped[0]!.group! }),
-  ])
-  return Buffer.concat([Buffer.from(layout.before), ...parts, Buffer.from(layout.after)])
+  const parts = groups.map((grouped, index) =>
+    joinTexts(grouped, {
+      between,
+      before: (index === 0 ? before : between) + grouped[0]!.group!.before,
+      after: grouped[0]!.group!.after + (index === groups.length - 1 ? after : ''),
+    }),
+  )
+  return Buffer.concat(parts)
 }
 
 /** One event, encoded as in a body. */
@@ -125,38 +138,4 @@ export interface Piece extends Text {
 export function pieceOf(event: Event, text: string, { group }: Layout): Piece {
   const bytes = Buffer.byteLength(text)
   return { event, text, bytes, ...(group !== undefined && { group: group(event) }) }
-}
-
-/** Adds up the bytes of a body before compression, piece by piece, without building it. */
-export class BodySize {
-  readonly #layout: { readonly around: number; readonly between: number }
-  readonly #groups = new Set<string>()
-  #pieces = 0
-  #bytes: number
-
-  constructor({ before, between, after }: Layout) {
-    this.#layout = {
-      around: Buffer.byteLength(before) + Buffer.byteLength(after),
-      between: Buffer.byteLength(between),
-    }
-    this.#bytes = this.#layout.around
-  }
-
-  /** The size that the body would have with this piece. */
-  with(piece: Piece): number {
-    return this.#bytes + this.#cost(piece)
-  }
-
-  add(piece: Piece): void {
-    this.#bytes = this.with(piece)
-    this.#pieces++
-    if (piece.group !== undefined) this.#groups.add(piece.group.before)
-  }
-
-  #cost({ bytes, group }: Piece): number {
-    if (group === undefined) return bytes + (this.#pieces === 0 ? 0 : this.#layout.between)
-    if (this.#groups.has(group.before)) return bytes + this.#layout.between
-    const around = Buffer.byteLength(group.before) + Buffer.byteLength(group.after)
-    return bytes + around + (this.#groups.size === 0 ? 0 : betweenGroups.length)
-  }
 }

@@ -1,42 +1,29 @@
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { retryOf, stopOf } from './answer-texts.ts'
+import { type Asked, failureOf } from './answer-texts.ts'
 import { readPage, readStatus } from './protocol/answers.ts'
-import type { Ask, Checked } from './protocol/preset.ts'
+import type { Answer, Ask, Retry, Stop } from './protocol/preset.ts'
 import { prepareRequest, type RequestDeps, sendRequest } from './request.ts'
 
 /** Checks the destination with the check of its preset. Throws Failure like a delivery. */
 export async function checkDestination(deps: RequestDeps, signal: AbortSignal): Promise<SinkCheck> {
-  const { what, targets, preset, clock } = deps
-  let asked = { url: new URL(preset.url), credentials: {} }
-  /** A page of HTML comes from no destination, whatever the check of the preset makes of it. */
-  let page: Extract<Checked, { verdict: unknown }> | undefined
-  const ask: Ask = async ({ method, url, body, mediaType = preset.mediaType }) => {
+  const { what, secrets, preset, clock } = deps
+  let asked: Asked | undefined
+  const failed = (verdict: Stop | Retry, answer: Answer) => failureOf(verdict, answer, asked!, clock.now())
+  const ask: Ask = async ({ method, url: other, body }) => {
     const bytes = Buffer.from(body ?? '')
     const prepared = await prepareRequest(deps, bytes, undefined, signal)
-    asked = { ...prepared, url: url === undefined ? prepared.url : new URL(url) }
-    const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
-    const sending = {
-      url: asked.url,
-      method,
-      headers,
-      pieces: [],
-      ...(body !== undefined && { body: { bytes, plainBytes: 0 } }),
-    }
-    const { answer } = await sendRequest(
-      deps,
-      { ...sending, read: ({ status }) => readStatus(status) },
-      signal,
-    )
-    const verdict = readPage(answer)
-    if (verdict !== undefined) page = { verdict, answer }
+    const url = other === undefined ? prepared.url : new URL(other)
+    asked = { what, url, mask: secrets.maskWith(prepared.credentials) }
+    const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': preset.mediaType }) }
+    const sending = { url, method, headers, pieces: [], read: ({ status }: Answer) => readStatus(status) }
+    const content = body === undefined ? {} : { body: { bytes, plainBytes: 0 } }
+    const { answer } = await sendRequest(deps, { ...sending, ...content }, signal)
+    // A page of HTML comes from no destination, whatever the check of the preset would make of it.
+    const page = readPage(answer)
+    if (page !== undefined) throw failed(page, answer)
     return answer
   }
-  const answered = await preset.check(ask)
-  const checked = page ?? answered
-  if (!('verdict' in checked)) return checked
-  const { verdict, answer } = checked
-  const about = { what, url: asked.url, forms: targets.formsWith(asked.credentials) }
-  throw verdict.kind === 'stop'
-    ? stopOf(verdict, answer, about)
-    : retryOf(verdict, answer, about, clock.now())
+  const checked = await preset.check(ask)
+  if ('verdict' in checked) throw failed(checked.verdict, checked.answer)
+  return checked
 }

@@ -7,11 +7,10 @@ import type { Clock, Telemetry } from '../../ports/process.ts'
 import { readBody } from '../../transport/body.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import type { Slots } from '../slots.ts'
-import { maskText } from './answer-texts.ts'
 import type { Body, Piece } from './bodies.ts'
 import { readPage } from './protocol/answers.ts'
 import type { Answer, AskedElsewhere, EventOutcome, Preset, Verdict } from './protocol/preset.ts'
-import type { TargetSource } from './target.ts'
+import type { SinkSecrets } from './secrets.ts'
 
 /** What all requests of a sink share. */
 export interface RequestDeps {
@@ -20,7 +19,8 @@ export interface RequestDeps {
   /** Names the sink and its destination in failures, without secrets. */
   readonly what: string
   readonly preset: Preset
-  readonly targets: TargetSource
+  readonly secrets: SinkSecrets
+  readonly userAgent: string
   readonly dispatcher: Dispatcher
   /** One per connection: waiting for a connection must not count against a request's time limit. */
   readonly slots: Slots
@@ -65,33 +65,28 @@ export async function prepareRequest(
   refused: Prepared['credentials'] | undefined,
   signal: AbortSignal,
 ): Promise<Prepared> {
-  const { targets, preset, clock, what } = deps
-  const { url, headers } = targets.current()
+  const { secrets, preset, clock, what, userAgent } = deps
   try {
     const ask = (request: AskedElsewhere) => post(request, deps, signal)
     const about = { body, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
     const credentials = (await preset.authorise?.(about)) ?? {}
-    assertSendable(credentials)
-    return { url, headers: { ...preset.headers, ...credentials, ...headers }, credentials }
+    const headers = { 'user-agent': userAgent, ...preset.headers, ...credentials, ...secrets.headers() }
+    assertSendable(headers)
+    return { url: new URL(preset.url), headers, credentials }
   } catch (error) {
     if (!isFailure(error) || error.kind === 'cancelled' || error.message.startsWith(what)) throw error
-    const message = maskText(error.message, targets.formsWith({}))
+    const message = secrets.maskWith({})(error.message)
     throw new Failure(error.kind, error.code, `${what}: ${message}`, error.details)
   }
 }
 
 /** A secret that was read again may contain characters that are invalid in a header. */
-function assertSendable(credentials: Prepared['credentials']): void {
-  for (const [header, value] of Object.entries(credentials)) {
+function assertSendable(headers: Prepared['headers']): void {
+  for (const [header, value] of Object.entries(headers)) {
     const error = headerValueError(value)
     if (error === undefined) continue
     throw new Failure('stop', 'sink_refuses', `the value of ${header} ${error.problem}: ${error.remedy}`)
   }
-}
-
-/** True when both would send the same. */
-export function isSameRequest(one: Prepared, other: Prepared): boolean {
-  return one.url.href === other.url.href && JSON.stringify(one.headers) === JSON.stringify(other.headers)
 }
 
 /**

@@ -1,17 +1,10 @@
 import type { Event } from '../../domain/event/event.ts'
 import { type Failure, isFailure } from '../../domain/failure.ts'
 import { backoffMs } from '../../transport/retry.ts'
-import { type Asked, maskText, retryOf, stopOf, textOf, waitUntil } from './answer-texts.ts'
+import { failureOf, type Mask, notBefore, textOf } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
-import type { Answer, Compression, EventOutcome, Verdict } from './protocol/preset.ts'
-import {
-  type Answered,
-  isSameRequest,
-  type Prepared,
-  prepareRequest,
-  type RequestDeps,
-  sendRequest,
-} from './request.ts'
+import type { Answer, Compression, EventOutcome, Retry, Stop, Verdict } from './protocol/preset.ts'
+import { type Answered, type Prepared, prepareRequest, type RequestDeps, sendRequest } from './request.ts'
 
 interface SendDeps extends RequestDeps {
   readonly compression: Compression
@@ -22,7 +15,7 @@ interface SendDeps extends RequestDeps {
 /** The result for the caller; all texts are masked and cut. */
 export type Sent =
   | Extract<Verdict, { kind: 'delivered' }>
-  | (Extract<Verdict, { kind: 'split' }> & { readonly text: string })
+  | (Omit<Extract<Verdict, { kind: 'split' }>, 'said'> & { readonly text: string })
   | {
       readonly kind: 'each'
       readonly text: string
@@ -44,6 +37,7 @@ export type Send = (pieces: readonly Piece[], signal: AbortSignal, tries?: numbe
 
 /** One failed try that may be repeated. */
 interface Failed {
+  readonly kind: 'failed'
   readonly failure: Failure
   readonly isUnexplained: boolean
 }
@@ -55,39 +49,39 @@ const backoff = { baseMs: 500, maxMs: 4_000 }
 export const maxRestMs = 2_000
 
 export function createSend(deps: SendDeps): Send {
-  const { what, compression, targets, preset, clock } = deps
+  const { what, compression, secrets, preset, clock } = deps
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   let restUntilMs = 0
 
   async function rest(signal: AbortSignal): Promise<void> {
     const leftMs = Math.ceil(restUntilMs - clock.monotonic())
     if (leftMs <= 0) return
-    if (leftMs > maxRestMs) throw waitUntil(clock.now() + leftMs, 'throttled', what)
+    if (leftMs > maxRestMs) throw notBefore(clock.now() + leftMs, 'throttled', what)
     await clock.sleep(leftMs, signal)
   }
 
   function settle({ answer, verdict }: Answered, { url, credentials }: Prepared): Sent | Failed {
-    if (verdict.kind === 'delivered' && verdict.lost === undefined) return { kind: 'delivered' }
-    const asked: Asked = { what, url, forms: targets.formsWith(credentials) }
-    if (verdict.kind === 'delivered') {
-      const { count, answer: text } = verdict.lost ?? { count: 0, answer: '' }
-      return { kind: 'delivered', lost: { count, answer: maskText(text, asked.forms) } }
-    }
-    if (verdict.kind === 'stop') throw stopOf(verdict, answer, asked)
+    if (verdict.kind === 'delivered' && verdict.lost === undefined) return verdict
+    const mask = secrets.maskWith(credentials)
+    const failed = (why: Stop | Retry) => failureOf(why, answer, { what, url, mask }, clock.now())
+    if (verdict.kind === 'delivered')
+      return { kind: 'delivered', lost: { ...verdict.lost!, answer: mask(verdict.lost!.answer) } }
+    if (verdict.kind === 'stop') throw failed(verdict)
     if (verdict.kind === 'retry') {
-      const failure = retryOf(verdict, answer, asked, clock.now())
+      const failure = failed(verdict)
       const waitMs = (failure.details.retryAt ?? 0) - clock.now()
       if (waitMs > 0) restUntilMs = Math.max(restUntilMs, clock.monotonic() + waitMs)
-      return { failure, isUnexplained: answer.status === 500 && waitMs <= 0 }
+      return { kind: 'failed', failure, isUnexplained: answer.status === 500 && waitMs <= 0 }
     }
-    const text = textOf(verdict.kind === 'split' ? verdict : {}, answer, asked.forms)
-    const said = text === '' ? `status ${answer.status}` : text
-    if (verdict.kind === 'split') return { ...verdict, text: said }
-    const outcomes = [...verdict.outcomes].map(
-      ([event, outcome]) => [event, masked(outcome, asked.forms)] as const,
-    )
-    const stop = verdict.stop === undefined ? {} : { stop: stopOf(verdict.stop, answer, asked) }
-    return { kind: 'each', text: said, outcomes: new Map(outcomes), ...stop }
+    const said = (text: string) => mask(text) || `status ${answer.status}`
+    if (verdict.kind === 'split') {
+      const { kind, reason } = verdict
+      return { kind, reason, text: said(verdict.said ?? textOf(answer)) }
+    }
+    const { kind, outcomes, stop } = verdict
+    const masked = [...outcomes].map(([event, outcome]) => [event, maskedBy(mask, outcome)] as const)
+    const text = said(textOf(answer))
+    return { kind, text, outcomes: new Map(masked), ...(stop !== undefined && { stop: failed(stop) }) }
   }
 
   function post(pieces: readonly Piece[], body: Body, prepared: Prepared, signal: AbortSignal) {
@@ -104,13 +98,13 @@ export function createSend(deps: SendDeps): Send {
 
   /** Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again. */
   async function prepareFresh(body: Body, signal: AbortSignal): Promise<Prepared> {
-    const { generation } = targets
+    const { generation } = secrets
     try {
       return await prepareRequest(deps, body.bytes, undefined, signal)
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
-      targets.reread()
-      if (targets.generation === generation) throw error
+      secrets.reread()
+      if (secrets.generation === generation) throw error
       return prepareRequest(deps, body.bytes, undefined, signal)
     }
   }
@@ -122,9 +116,9 @@ export function createSend(deps: SendDeps): Send {
     const { verdict } = result
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
     if (stop?.kind !== 'stop' || !stop.credentials) return settle(result, prepared)
-    targets.reread()
+    secrets.reread()
     const changed = await prepareRequest(deps, body.bytes, prepared.credentials, signal)
-    if (isSameRequest(prepared, changed)) return settle(result, prepared)
+    if (JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return settle(result, prepared)
     if (verdict.kind !== 'each') return settle(await post(pieces, body, changed, signal), changed)
     // Only the events without an outcome are sent again, with the new credentials.
     const { stop: _, ...outcomes } = verdict
@@ -138,7 +132,7 @@ export function createSend(deps: SendDeps): Send {
     for (let tried = 1; ; tried++) {
       await rest(signal)
       const result = await attempt(pieces, body, signal).catch(failedOf)
-      if (!('failure' in result) || 'kind' in result) return result
+      if (result.kind !== 'failed') return result
       isUnexplained &&= result.isUnexplained
       const waitMs = backoffMs(tried - 1, backoff, deps.random)
       const tooLong = restUntilMs - clock.monotonic() > maxRestMs
@@ -151,11 +145,10 @@ export function createSend(deps: SendDeps): Send {
   }
 }
 
-function masked(outcome: EventOutcome, forms: readonly string[]): EventOutcome {
+function maskedBy(mask: Mask, outcome: EventOutcome): EventOutcome {
   if (typeof outcome === 'string') return outcome
-  return 'refused' in outcome
-    ? { ...outcome, answer: maskText(outcome.answer, forms) }
-    : { ...outcome, retry: maskText(outcome.retry, forms) }
+  if ('refused' in outcome) return { ...outcome, answer: mask(outcome.answer) }
+  return { ...outcome, retry: mask(outcome.retry) }
 }
 
 const cutOffCodes = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
@@ -165,5 +158,9 @@ function failedOf(error: unknown): Failed {
   if (!isFailure(error) || error.kind !== 'retry') throw error
   const { cause } = error.details
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  return { failure: error, isUnexplained: error.code === 'network' && cutOffCodes.includes(code) }
+  return {
+    kind: 'failed',
+    failure: error,
+    isUnexplained: error.code === 'network' && cutOffCodes.includes(code),
+  }
 }

@@ -2,7 +2,7 @@ import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/even
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-import { excerptOf, waitUntil } from './answer-texts.ts'
+import { excerptOf, notBefore } from './answer-texts.ts'
 import type { Piece } from './bodies.ts'
 import type { EventOutcome } from './protocol/preset.ts'
 import { isTaken } from './request.ts'
@@ -232,7 +232,7 @@ class UnsettledBatch {
     const message = `${what} did not accept ${part.pieces.length} events${excerptOf(said)}`
     const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
     const waitMs = retryAtMs - clock.now()
-    if (waitMs > maxRestMs) throw waitUntil(retryAtMs, 'throttled', message)
+    if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)
     if (part.again + 1 < maxAgain) {
       if (waitMs > 0) await clock.sleep(waitMs, signal)
       else await pause(part.again, signal)

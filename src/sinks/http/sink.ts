@@ -13,9 +13,9 @@ import { checkDestination } from './check.ts'
 import type { HttpSinkConfig } from './config.ts'
 import { createPreset } from './presets/registry.ts'
 import type { RequestDeps } from './request.ts'
+import { createSinkSecrets } from './secrets.ts'
 import { createSend } from './send.ts'
 import { createTally, type DeliveryTally, settleBatch, type Settled } from './settle.ts'
-import { createTargetSource } from './target.ts'
 
 export interface HttpSinkDeps {
   readonly format: Format
@@ -33,21 +33,21 @@ const pauseLimits = { baseMs: 500, maxMs: 4_000 }
 /**
  * Posts bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
  * `Idempotency-Key` on every try. A 2xx, interpreted by the preset, is the acknowledgement. Batches of one delivery are
- * sent in sequence, different streams in parallel. Throws an error that names the field for options that cannot be
- * used; Failure (stop) for certificates.
+ * sent in sequence, different streams in parallel. Throws Failure (stop) for certificates.
  */
 export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Sink {
   const { name, batch } = settings
   const { format, clock, telemetry, random = Math.random } = deps
   const preset = createPreset(settings, format)
-  const targets = createTargetSource(settings, preset.url, `shieldlog/${deps.version}`)
+  const { origin } = new URL(preset.url)
   const dispatcher = createDispatcher({ tls: settings.tls, connections })
-  const what = `sink ${name} (${targets.origin})`
+  const what = `sink ${name} (${origin})`
   const requests: RequestDeps = {
     name,
     what,
     preset,
-    targets,
+    secrets: createSinkSecrets(settings),
+    userAgent: `shieldlog/${deps.version}`,
     dispatcher,
     slots: createSlots(connections),
     timeoutMs: settings.timeoutSeconds * 1000,
@@ -100,7 +100,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
 
   return {
     name,
-    address: targets.origin,
+    address: origin,
     async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
       return {
         deliver: (events, signal) =>

@@ -62,7 +62,7 @@ describe('an error of the sink', () => {
     accepted = 'Bearer third-secret'
     const failure = await failureOf(deliver(sink, buildEvents(1)))
     expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toContain('headers.Authorization')
+    expect(failure.message).toContain('the value of authorization')
     expect(failure.message).not.toContain('Forged')
     held = 'Bearer third-secret'
     await deliver(sink, buildEvents(1, 'after'))

@@ -5,8 +5,8 @@ import type { Failure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { EventOutcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
 import { createSignature } from '../../../src/sinks/http/protocol/credentials.ts'
+import { createSinkSecrets } from '../../../src/sinks/http/secrets.ts'
 import { createSend } from '../../../src/sinks/http/send.ts'
-import { createTargetSource } from '../../../src/sinks/http/target.ts'
 import { createSlots } from '../../../src/sinks/slots.ts'
 import { createDispatcher } from '../../../src/transport/dispatcher.ts'
 import { buildEvents } from '../../formats/events.ts'
@@ -49,7 +49,8 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
     name: 'siem',
     what: 'sink siem',
     preset,
-    targets: createTargetSource({ name: 'siem', headers: { Authorization: token } }, server.url, 'test'),
+    secrets: createSinkSecrets({ headers: { Authorization: token } }),
+    userAgent: 'test',
     dispatcher,
     slots: createSlots(2),
     timeoutMs: 5_000,
@@ -196,12 +197,12 @@ describe('credentials', () => {
       reply(200),
       { kind: 'delivered' },
       {
-        authorise: () => Promise.resolve({ authorization: 'Bearer s3cr3t\nX: 1' }),
+        authorise: () => Promise.resolve({ 'x-token': 'Bearer s3cr3t\nX: 1' }),
       },
     )
     const failure = await failureOf(send(pieces, never))
     expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toMatch(/^sink siem: the value of authorization is empty, begins/)
+    expect(failure.message).toMatch(/^sink siem: the value of x-token is empty, begins/)
     expect(failure.message).not.toContain('s3cr3t')
     expect(server.got).toEqual([])
   })

@@ -1,19 +1,11 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
-import {
-  answerObject,
-  checkByEmptyBatch,
-  noAcknowledgement,
-  numberAt,
-  readStatus,
-  textAt,
-} from '../protocol/answers.ts'
-import { bearer, missing } from '../protocol/credentials.ts'
+import { answerObject, noAcknowledgement, numberAt, readStatus, textAt } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { allRefused, type Answer, below, lineLayout, type Verdict } from '../protocol/preset.ts'
+import { allRefused, type Answer, below, lineLayout, type Verdict, withTime } from '../protocol/preset.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events
@@ -25,6 +17,11 @@ export const axiom = definePreset({
   description: 'Events for a dataset of Axiom',
   compressions: ['gzip', 'zstd', 'none'],
   limits: { maxBytes: { default: 1_000_000, most: 10_000_000 } },
+  credential: {
+    field: 'token',
+    description: 'API token that may ingest into the dataset',
+    scheme: 'Bearer',
+  },
   settings: {
     url: httpUrl('Base address of the edge deployment', 'give token').default(
       'https://us-east-1.aws.edge.axiom.co',
@@ -33,24 +30,14 @@ export const axiom = definePreset({
       .string()
       .regex(/^[A-Za-z0-9._-]{1,128}$/, { message: 'is not the name of a dataset' })
       .describe('Name of the dataset'),
-    token: headerSecret('API token that may ingest into the dataset').optional(),
-    tokenFile: secretFile('the API token'),
   },
-  mistakes: ({ token }) => missing('token', token),
-  create: ({ url, dataset, token }) => ({
+  create: ({ url, dataset }) => ({
     url: below(url, `/v1/ingest/${dataset}`),
     mediaType: 'application/x-ndjson',
-    authorise: bearer(token),
-    piece: ({ time }, line) =>
-      time === undefined ? line : `{"_time":${JSON.stringify(time)},${line.slice(1)}`,
+    piece: withTime('_time'),
     layout: lineLayout,
     read: readIngest,
-    check: (ask) =>
-      checkByEmptyBatch(ask, {
-        body: '\n',
-        isWell: ({ status }) => status === 200 || status === 400,
-        found: 'accepted the token',
-      }),
+    check: { body: '\n', found: 'accepted the token', refusesEmpty: ({ status }) => status === 400 },
   }),
 })
 

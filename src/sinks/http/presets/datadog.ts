@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
 import { checkAddress, readStatus, refusalOf } from '../protocol/answers.ts'
-import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { arrayLayout } from '../protocol/preset.ts'
 
@@ -20,6 +19,7 @@ export const datadog = definePreset({
     maxEventBytes: { default: 1_000_000 },
     maxAgeHours: { default: 18 },
   },
+  credential: { field: 'apiKey', description: 'API key', header: 'dd-api-key' },
   settings: {
     site: z
       .string()
@@ -27,18 +27,14 @@ export const datadog = definePreset({
       .default('datadoghq.com')
       .describe('Site of the account, such as datadoghq.eu'),
     url: httpUrl('Address of the intake; default: the address of the site', 'give apiKey').optional(),
-    apiKey: headerSecret('API key').optional(),
-    apiKeyFile: secretFile('the API key'),
     service: z.string().min(1).default('bunny-shield').describe('Service of the logs'),
     tags: z.array(z.string().min(1)).default([]).describe('Tags of the logs, such as env:prod'),
   },
-  mistakes: ({ apiKey }) => missing('apiKey', apiKey),
-  create({ site, url, apiKey, service, tags }) {
+  create({ site, url, service, tags }) {
     const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags: tags.join(',') }).slice(1, -1)
     return {
       url: url ?? `https://http-intake.logs.${site}/api/v2/logs`,
       mediaType: 'application/json',
-      authorise: header('dd-api-key', () => apiKey!.reveal()),
       piece({ id, time, action, rule, zone }, line) {
         const message = [action, rule?.id, rule?.message].filter((part) => part !== undefined).join(' ')
         const own = {

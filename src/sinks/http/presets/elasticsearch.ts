@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
@@ -11,20 +11,17 @@ import {
   numberAt,
   objectAt,
   readStatus,
-  refusalOf,
   textAt,
 } from '../protocol/answers.ts'
-import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import {
   type Answer,
-  type Ask,
   below,
-  type Checked,
   type EventOutcome,
   lineLayout,
   type Stop,
   type Verdict,
+  withTime,
 } from '../protocol/preset.ts'
 
 /**
@@ -38,6 +35,12 @@ export const elasticsearch = definePreset({
   description: 'Documents for an index or data stream in Elasticsearch or OpenSearch',
   formats: ['ecs', 'native', 'raw', 'ocsf'],
   limits: { maxBytes: { default: 5_000_000, most: 50_000_000 } },
+  credential: {
+    field: 'apiKey',
+    description: 'API key, encoded, as Elasticsearch shows it when it is created',
+    scheme: 'ApiKey',
+    optional: 'orBasic',
+  },
   settings: {
     url: httpUrl('Address of the cluster', 'give username and password, or apiKey'),
     index: z
@@ -46,13 +49,9 @@ export const elasticsearch = definePreset({
       .default('logs-bunny_shield.event-default')
       .describe('Data stream, index or alias'),
     pipeline: z.string().min(1).optional().describe('Ingest pipeline; default: the pipeline of the index'),
-    apiKey: headerSecret('API key, encoded, as Elasticsearch shows it when it is created').optional(),
-    apiKeyFile: secretFile('the API key'),
-    ...basicSettings,
   },
-  mistakes: (settings) => basicMistakes(settings, settings.apiKey, 'apiKey'),
   create(settings) {
-    const { index, pipeline, apiKey, format } = settings
+    const { index, pipeline, format } = settings
     const url = new URL(below(settings.url, `/${encodeURIComponent(index)}/_bulk`))
     // `errors` keeps the answer from being empty.
     url.searchParams.set(
@@ -63,29 +62,29 @@ export const elasticsearch = definePreset({
     return {
       url: url.href,
       mediaType: 'application/x-ndjson',
-      authorise: header('authorization', () =>
-        apiKey === undefined ? basicOf(settings) : `ApiKey ${apiKey.reveal()}`,
-      ),
       piece: (event, line) =>
-        `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${withTimestamp(event, line, format)}`,
+        `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${format === 'ecs' ? line : timestamped(event, line)}`,
       layout: lineLayout,
       read: readBulk,
-      check: (ask) => checkIndex(ask, settings.url, index),
+      check: {
+        body: '\n',
+        found: 'accepted the credentials',
+        untested: 'rights on the index not tested',
+        // After it accepted the credentials.
+        refusesEmpty: ({ status }) => status === 400,
+      },
     }
   },
 })
+
+/** Data streams require `@timestamp`; ECS has it. */
+const timestamped = withTime('@timestamp')
 
 /** The server refuses a whole request for one `_id` over 512 bytes. */
 function idOf({ id, time = '', zone }: Event): string {
   const text = `${zone.id}_${id}_${time}`
   const fits = text.isWellFormed() && Buffer.byteLength(text) <= 512
   return fits ? text : `sha256:${hash('sha256', JSON.stringify(text))}`
-}
-
-/** Data streams require `@timestamp`. */
-function withTimestamp({ time }: Event, line: string, format: string): string {
-  if (time === undefined || format === 'ecs') return line
-  return `{"@timestamp":${JSON.stringify(time)},${line.slice(1)}`
 }
 
 function readBulk(answer: Answer, events: readonly Event[]): Verdict {
@@ -165,23 +164,4 @@ function readOverload(answer: Answer, overload: Verdict): Verdict {
   const bytes = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(reason)
   if (bytes === null || Number(bytes[1]) <= Number(bytes[2])) return overload
   return { kind: 'split', reason: 'too_large', said: reason }
-}
-
-/** A bulk request without documents is refused after the credentials were accepted. */
-async function checkIndex(ask: Ask, base: string, index: string): Promise<Checked> {
-  const empty = await ask({ method: 'POST', body: '\n' })
-  if (empty.status !== 400) return { verdict: refusalOf(readStatus(empty.status)), answer: empty }
-  const rights = await ask({
-    method: 'POST',
-    url: below(base, '/_security/user/_has_privileges'),
-    body: JSON.stringify({ index: [{ names: [index], privileges: ['create_doc'] }] }),
-    mediaType: 'application/json',
-  })
-  const has = rights.status === 200 ? answerObject(rights)?.['has_all_requested'] : undefined
-  const mayNot = { kind: 'stop', remedy: `grant create_doc on ${index}`, credentials: true } as const
-  if (has === false) return { verdict: mayNot, answer: rights }
-  const { status } = await ask({ method: 'HEAD', url: below(base, `/${encodeURIComponent(index)}`) })
-  const exists = status === 200 ? `, ${index} exists` : status === 404 ? `, ${index} does not exist yet` : ''
-  const found = `accepted the credentials${exists}`
-  return has === undefined ? { found, untested: 'rights on the index not tested' } : { found }
 }

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { addIssue, headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
+import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { checkByEmptyBatch, isSuccess, readStatus } from '../protocol/answers.ts'
-import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
+import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { type Answer, below, type EventOutcome, unixNano, type Verdict } from '../protocol/preset.ts'
 
@@ -22,6 +21,12 @@ export const loki = definePreset({
     maxEventBytes: { default: 256_000, most: 3_000_000 },
     // reject_old_samples_max_age.
     maxAgeHours: { default: 168, most: 876_000 },
+  },
+  credential: {
+    field: 'bearerToken',
+    description: 'Bearer token',
+    scheme: 'Bearer',
+    optional: 'orBasic',
   },
   settings: {
     url: httpUrl('Address of Loki', 'give username and password, or bearerToken'),
@@ -48,25 +53,17 @@ export const loki = definePreset({
       .describe(
         'Adds id, rule and client of the event as structured metadata; Loki before schema v13 has none',
       ),
-    bearerToken: headerSecret('Bearer token').optional(),
-    bearerTokenFile: secretFile('the bearer token'),
-    ...basicSettings,
   },
-  mistakes: (settings) => basicMistakes(settings, settings.bearerToken, 'bearerToken'),
-  create(settings) {
-    const { labels, hourLabel, structuredMetadata, tenant, bearerToken } = settings
+  create({ url, labels, hourLabel, structuredMetadata, tenant }) {
     const streamOf = ({ zone, action, severity, time }: Event) => {
       const hour = hourLabel && time !== undefined ? time.slice(0, 13) : undefined
       const stream = { ...labels, shield_zone: String(zone.id), action, severity, hour }
       return `{"stream":${textsOf(stream)},"values":[`
     }
     return {
-      url: below(settings.url, '/loki/api/v1/push'),
+      url: below(url, '/loki/api/v1/push'),
       mediaType: 'application/json',
       headers: tenant === undefined ? {} : { 'x-scope-orgid': tenant },
-      authorise: header('authorization', () =>
-        bearerToken === undefined ? basicOf(settings) : `Bearer ${bearerToken.reveal()}`,
-      ),
       // An event without a time gets the time 0, and Loki refuses it as too old.
       piece(event, line) {
         const metadata = structuredMetadata ? `,${metadataOf(event)}` : ''
@@ -79,16 +76,13 @@ export const loki = definePreset({
         group: (event) => ({ before: streamOf(event), after: ']}' }),
       },
       read: readPush,
-      check: (ask) =>
-        checkByEmptyBatch(ask, {
-          body: '{"streams":[]}',
-          // Older versions, and other servers with this API, accept a push without streams.
-          isWell: ({ status, body }) =>
-            status === 422 ||
-            (status === 400 && body.includes('at least one valid stream')) ||
-            isTaken(status),
-          found: 'accepted the credentials',
-        }),
+      check: {
+        body: '{"streams":[]}',
+        found: 'accepted the credentials',
+        // Older versions, and other servers with this API, accept a push without streams.
+        refusesEmpty: ({ status, body }) =>
+          status === 422 || (status === 400 && body.includes('at least one valid stream')),
+      },
     }
   },
 })
@@ -125,10 +119,6 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   if (status === 429) return readLimit(said, events, readStatus(status))
   if (status === 400) return readRefused(said, events)
   return readStatus(status)
-}
-
-function isTaken(status: number): boolean {
-  return isSuccess(status) && status !== blockedStatus
 }
 
 /** A body larger than the rate limit is never accepted; a smaller one is accepted later. */

@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
-import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
-import { header, missing } from '../protocol/credentials.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
+import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 
 const hosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
@@ -19,17 +18,14 @@ export const newrelic = definePreset({
     maxBytes: { default: 1_000_000 },
     maxAgeHours: { default: 48 },
   },
+  credential: { field: 'licenseKey', description: 'License key (ingest)', header: 'api-key' },
   settings: {
     region: z.enum(['us', 'eu']).default('us').describe('Region of the account'),
     url: httpUrl('Address of the Log API; default: the address of the region', 'give licenseKey').optional(),
-    licenseKey: headerSecret('License key (ingest)').optional(),
-    licenseKeyFile: secretFile('the license key'),
   },
-  mistakes: ({ licenseKey }) => missing('licenseKey', licenseKey),
-  create: ({ region, url, licenseKey }) => ({
+  create: ({ region, url }) => ({
     url: url ?? `https://${hosts[region]}/log/v1`,
     mediaType: 'application/json',
-    authorise: header('api-key', () => licenseKey!.reveal()),
     // New Relic turns a JSON message into attributes.
     piece: ({ id, timeMs }, line) =>
       JSON.stringify({ timestamp: timeMs, message: line, attributes: { log_id: id.toWellFormed() } }),
@@ -39,11 +35,10 @@ export const newrelic = definePreset({
       after: ']}]',
     },
     read: ({ status }) => readStatus(status, [202]),
-    check: (ask) =>
-      checkByEmptyBatch(ask, {
-        body: '[{"logs":[]}]',
-        isWell: ({ status }) => status === 202 || status === 400,
-        found: 'accepted the license key',
-      }),
+    check: {
+      body: '[{"logs":[]}]',
+      found: 'accepted the license key',
+      refusesEmpty: ({ status }) => status === 400,
+    },
   }),
 })

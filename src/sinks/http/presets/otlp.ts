@@ -1,8 +1,7 @@
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
   answerObject,
-  checkByEmptyBatch,
   isSuccess,
   noAcknowledgement,
   numberAt,
@@ -10,7 +9,6 @@ import {
   readStatus,
   textAt,
 } from '../protocol/answers.ts'
-import { bearer } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { allRefused, type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
 
@@ -27,15 +25,16 @@ export const otlp = definePreset({
     // The Collector accepts 20 MiB.
     maxBytes: { default: 2_000_000, most: 20_000_000 },
   },
-  settings: {
-    url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken'),
-    bearerToken: headerSecret('Bearer token').optional(),
-    bearerTokenFile: secretFile('the bearer token'),
+  credential: {
+    field: 'bearerToken',
+    description: 'Bearer token',
+    scheme: 'Bearer',
+    optional: 'orNone',
   },
-  create: ({ url, bearerToken, format }) => ({
+  settings: { url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken') },
+  create: ({ url, format }) => ({
     url: below(url, '/v1/logs'),
     mediaType: 'application/json',
-    authorise: bearer(bearerToken),
     piece: (event, line) => (format === 'otlp' ? line : recordOf(event, line)),
     layout: {
       before: '{"resourceLogs":[',
@@ -44,14 +43,12 @@ export const otlp = definePreset({
       group: (event) => ({ before: resourceOf(event), after: ']}]}' }),
     },
     read: readExport,
-    check: (ask) =>
-      checkByEmptyBatch(ask, {
-        body: '{"resourceLogs":[]}',
-        // Loki refuses an export without records, after it accepted the credentials.
-        isWell: (answer) =>
-          readExport(answer, []).kind === 'delivered' || answer.body.includes('at least one valid stream'),
-        found: 'accepted an empty export',
-      }),
+    check: {
+      body: '{"resourceLogs":[]}',
+      found: 'accepted an empty export',
+      // Loki does, after it accepted the credentials.
+      refusesEmpty: ({ body }) => body.includes('at least one valid stream'),
+    },
   }),
 })
 

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { formatNames, httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
 import { checkAddress, noAcknowledgement, readStatus } from '../protocol/answers.ts'
 import { createSignature } from '../protocol/credentials.ts'
-import { definePreset, type SettingMistake } from '../protocol/define-preset.ts'
+import { definePreset } from '../protocol/define-preset.ts'
 import { arrayLayout, lineLayout, type Preset, type Verdict } from '../protocol/preset.ts'
-import { insteadOfCredentials, signatureHeaderError } from '../target.ts'
+import { headerNameError, insteadOfCredentials, type SettingMistake } from '../protocol/header-rules.ts'
 
 const Signature = z
   .strictObject({
@@ -50,15 +50,10 @@ const common = {
     maxBytes: { default: 1_000_000, most: Number.MAX_SAFE_INTEGER },
   },
   settings,
-  /** The signature must not replace a header that frames the request, nor one that is configured. */
-  mistakes({
-    signature,
-    headers,
-  }: Pick<Settings, 'signature'> & {
-    readonly headers: Readonly<Record<string, unknown>>
-  }): SettingMistake[] {
-    if (signature === undefined) return []
-    const error = signatureHeaderError(signature.header, Object.keys(headers))
+  /** The signature must not replace a header of every request. */
+  mistakes(given: Pick<Settings, 'signature'> & { readonly headers: object }): SettingMistake[] {
+    const others = ['user-agent', ...Object.keys(given.headers).map((name) => name.toLowerCase())]
+    const error = given.signature && headerNameError(given.signature.header, new Set(others))
     return error === undefined ? [] : [{ at: ['signature', 'header'], ...error }]
   },
 } as const

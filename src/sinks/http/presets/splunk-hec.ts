@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
   answerObject,
@@ -7,10 +7,8 @@ import {
   noAcknowledgement,
   numberAt,
   readStatus,
-  refusalOf,
   textAt,
 } from '../protocol/answers.ts'
-import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { type Answer, below, type EventOutcome, lineLayout, type Verdict } from '../protocol/preset.ts'
 
@@ -28,17 +26,15 @@ export const splunkHec = definePreset({
     // Splunk Cloud accepts 1 MB; limits.conf of Splunk Enterprise may allow more.
     maxBytes: { default: 1_000_000, most: 800_000_000 },
   },
+  credential: { field: 'token', description: 'Token of the collector', scheme: 'Splunk' },
   settings: {
     url: httpUrl('Address of the collector, often with port 8088', 'give token'),
-    token: headerSecret('Token of the collector').optional(),
-    tokenFile: secretFile('the token'),
     index: z.string().min(1).optional().describe('Index; default: the index of the token'),
     source: z.string().min(1).default('shieldlog').describe('Source of the events'),
     sourcetype: z.string().min(1).default('bunny:shield').describe('Source type of the events'),
     host: z.string().min(1).optional().describe('Host of the events; default: the shield zone'),
   },
-  mistakes: ({ token }) => missing('token', token),
-  create({ url, token, index, source, sourcetype, host }) {
+  create({ url, index, source, sourcetype, host }) {
     const address = below(url, path)
     const fixed = JSON.stringify({ source, sourcetype, ...(index !== undefined && { index }) }).slice(1, -1)
     const envelope = ({ time, timeMs, zone }: Event) => {
@@ -48,17 +44,15 @@ export const splunkHec = definePreset({
     return {
       url: address,
       mediaType: 'application/json',
-      authorise: header('authorization', () => `Splunk ${token!.reveal()}`),
       piece: (event, line) => `${envelope(event)}${line}}`,
       layout: lineLayout,
       read: readCollector,
-      async check(ask) {
-        const health = await ask({ method: 'GET', url: address.replace(path, '/services/collector/health') })
-        if (health.status >= 500) return { verdict: refusalOf(readStatus(health.status)), answer: health }
-        const empty = await ask({ method: 'POST', body: '' })
-        // Code 5 is "no data": the token was accepted before.
-        if (codeOf(empty) === 5) return { found: 'accepted the token', untested: 'index not tested' }
-        return { verdict: refusalOf(readCollector(empty, [])), answer: empty }
+      check: {
+        body: '',
+        found: 'accepted the token',
+        untested: 'index not tested',
+        // "No data": the token was accepted before.
+        refusesEmpty: (answer) => codeOf(answer) === 5,
       },
     }
   },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
+import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { lineLayout } from '../protocol/preset.ts'
 
@@ -40,11 +40,6 @@ export const sumologic = definePreset({
     piece: (_event, line) => line,
     layout: lineLayout,
     read: ({ status }) => readStatus(status, [200]),
-    check: (ask) =>
-      checkByEmptyBatch(ask, {
-        body: '',
-        isWell: ({ status }) => status === 200,
-        found: 'accepted an empty body',
-      }),
+    check: { body: '', found: 'accepted an empty body' },
   }),
 })

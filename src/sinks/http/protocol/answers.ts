@@ -1,6 +1,6 @@
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
-import type { Answer, Ask, Checked, Retry, Stop, Verdict } from './preset.ts'
+import type { Answer, Ask, Checked, Preset, Retry, Stop, Verdict } from './preset.ts'
 
 /** Statuses after which the same request is sent again later, as after every 5xx. */
 const again = new Set([408, 421, 423, 425, 429])
@@ -115,22 +115,24 @@ export async function checkAddress(ask: Ask): Promise<Checked> {
   }
 }
 
-interface EmptyBatch {
+/** Tests address and credentials with a body without events, for destinations that accept one. */
+export interface EmptyBatch {
   readonly body: string
-  /** True for the answer of a destination that would accept events. */
-  isWell(answer: Answer): boolean
   readonly found: string
   readonly untested?: string
-  /** Interprets the answer; the default uses only its status. */
-  read?(answer: Answer): Verdict
+  /** True for an answer that a destination which would accept events gives, besides its acknowledgement. */
+  refusesEmpty?(answer: Answer): boolean
 }
 
-/** Checks address and credentials with a body without events, for destinations that accept one. */
-export async function checkByEmptyBatch(ask: Ask, batch: EmptyBatch): Promise<Checked> {
-  const { body, found, untested, read = ({ status }: Answer) => readStatus(status) } = batch
+export async function checkByEmptyBatch(
+  ask: Ask,
+  { body, refusesEmpty, ...found }: EmptyBatch,
+  read: Preset['read'],
+): Promise<Checked> {
   const answer = await ask({ method: 'POST', body })
-  if (batch.isWell(answer)) return { found, ...(untested !== undefined && { untested }) }
-  return { verdict: refusalOf(read(answer)), answer }
+  const verdict = read(answer, [])
+  if (verdict.kind === 'delivered' || refusesEmpty?.(answer) === true) return found
+  return { verdict: refusalOf(verdict), answer }
 }
 
 /** Why a destination would accept nothing, from the verdict on a request of a check. */

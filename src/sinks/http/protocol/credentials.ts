@@ -3,64 +3,70 @@ import * as z from 'zod'
 import { headerSecret, secretFile } from '../../../config/fields/fields.ts'
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
-import { formsOf, maskText, retryAtOf, waitUntil } from '../answer-texts.ts'
+import { masking, notBefore, retryAtOf } from '../answer-texts.ts'
 import { answerObject, numberAt, readPage, readStatus, textAt } from './answers.ts'
-import type { SettingMistake } from './define-preset.ts'
+import type { SettingMistake } from './header-rules.ts'
 import type { Authorisation, Preset } from './preset.ts'
 
-/** Settings for HTTP Basic authentication. */
-export const basicSettings = {
+/** The secret in the settings of a preset, and the header that a request carries it in. */
+export interface Credential {
+  /** The setting; `<field>File` may name a file instead. */
+  readonly field: string
+  readonly description: string
+  /** Default: authorization. */
+  readonly header?: string
+  /** Stands before the secret, as `Bearer` does. */
+  readonly scheme?: string
+  /** Some destinations need none; some also take a user name with its password (HTTP Basic) in place of it. */
+  readonly optional?: 'orNone' | 'orBasic'
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+const basicFields = {
   username: z.string().min(1).optional().describe('User name, with password'),
   password: headerSecret('Password of that user').optional(),
   passwordFile: secretFile('the password'),
 }
 
-export interface Basic {
-  readonly username?: string | undefined
-  readonly password?: Secret | undefined
-}
-
-export function basicOf({ username, password }: Basic): string | undefined {
-  if (username === undefined || password === undefined) return undefined
-  return `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString('base64')}`
-}
-
-/** The errors: one of user name and password without the other, or both together with other credentials. */
-export function basicMistakes({ username, password }: Basic, other: object | undefined, otherName: string) {
-  const mistakes: SettingMistake[] = []
-  const has = { username: username !== undefined, password: password !== undefined }
-  if (has.username !== has.password)
-    mistakes.push({
-      at: has.username ? 'password' : 'username',
-      problem: 'is missing',
-      remedy: `give username with password, or ${otherName}`,
-    })
-  if (has.username && other !== undefined)
-    mistakes.push({
-      at: otherName,
-      problem: 'cannot be used with username',
-      remedy: `keep one of ${otherName} and username with password`,
-    })
-  return mistakes
-}
-
-/** The error if a required secret is set neither as text nor as a file. */
-export function missing(name: string, value: Secret | undefined): readonly SettingMistake[] {
-  if (value !== undefined) return []
-  return [{ at: name, problem: 'is missing', remedy: `give ${name} or ${name}File` }]
-}
-
-/** One header with the current secret. */
-export function header(name: string, value: () => string | undefined): NonNullable<Preset['authorise']> {
-  return () => {
-    const text = value()
-    return Promise.resolve(text === undefined ? {} : { [name]: text })
+/** Its settings. */
+export function credentialFields(credential: Credential | undefined): z.core.$ZodLooseShape {
+  if (credential === undefined) return {}
+  const { field, description, optional } = credential
+  return {
+    [field]: headerSecret(description).optional(),
+    [`${field}File`]: secretFile(field),
+    ...(optional === 'orBasic' && basicFields),
   }
 }
 
-/** The current secret as a bearer token; no header without one. */
-export function bearer(token: Secret | undefined): NonNullable<Preset['authorise']> {
-  return header('authorization', () => token && `Bearer ${token.reveal()}`)
+/** The errors: the secret is missing, user name or password without the other, or both kinds together. */
+export function credentialMistakes(credential: Credential | undefined, given: Given): SettingMistake[] {
+  if (credential === undefined) return []
+  const { field, optional } = credential
+  const has = (name: string) => given[name] !== undefined
+  if (optional === undefined && !has(field))
+    return [{ at: field, problem: 'is missing', remedy: `give ${field} or ${field}File` }]
+  const mistakes: SettingMistake[] = []
+  const remedy = `give username with password, or ${field}`
+  if (has('username') !== has('password'))
+    mistakes.push({ at: has('username') ? 'password' : 'username', problem: 'is missing', remedy })
+  if (has('username') && has(field))
+    mistakes.push({ at: field, problem: 'cannot be used with username', remedy })
+  return mistakes
+}
+
+/** The header with the current secret; none without one. */
+export function authoriseBy({ field, header = 'authorization', scheme }: Credential, given: Given) {
+  const reveal = (name: string) => (given[name] as Secret | undefined)?.reveal()
+  return (): Promise<Record<string, string>> => {
+    const [own, password] = [reveal(field), reveal('password')]
+    let text = own
+    if (own !== undefined && scheme !== undefined) text = `${scheme} ${own}`
+    else if (own === undefined && password !== undefined)
+      text = `Basic ${Buffer.from(`${String(given['username'])}:${password}`).toString('base64')}`
+    return Promise.resolve(text === undefined ? {} : { [header]: text })
+  }
 }
 
 interface SignatureSettings {
@@ -181,14 +187,9 @@ async function askForToken(
     (part) => part !== '',
   )
   // Before the cut, which could leave the beginning of the secret; and the one that was sent, which may be replaced by now.
-  const shown = maskText(said.join(': '), formsOf([clientSecret])).slice(0, 300)
+  const shown = masking([clientSecret])(said.join(': ')).slice(0, 300)
   const why = `${tokenUrl.host} answered ${status} to the request for a token${shown === '' ? '' : ` (${shown})`}`
   const verdict = readPage(answer) ?? readStatus(status, [])
-  if (verdict.kind === 'retry') {
-    const retryAt = retryAtOf(answer, nowMs)
-    throw retryAt === undefined
-      ? new Failure('retry', verdict.code, why)
-      : waitUntil(retryAt, verdict.code, why)
-  }
+  if (verdict.kind === 'retry') throw notBefore(retryAtOf(answer, nowMs), verdict.code, why)
   throw new Failure('stop', 'sink_refuses', `${why}: check the tenant, the client and its secret`)
 }

@@ -11,9 +11,11 @@ import {
   onAnySink,
 } from '../../../config/fields/fields.ts'
 import { TlsConfig } from '../../../config/fields/tls.ts'
-import type { SettingError } from '../../../domain/text/http-rules.ts'
+import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
-import { headerNameError } from '../target.ts'
+import type { EmptyBatch } from './answers.ts'
+import { headerNameError, type SettingMistake } from './header-rules.ts'
+import { type Credential, credentialFields, credentialMistakes } from './credentials.ts'
 import type { BatchLimits, Compression, Preset } from './preset.ts'
 
 const usualMaxEvents = { default: 1000, most: 10_000 }
@@ -51,15 +53,21 @@ interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
   /** The first is the default. Absent: gzip and none. */
   readonly compressions?: First<Compression>
   readonly limits: Limits
+  readonly credential?: Credential
   readonly settings: Own
   /** Errors between settings that are valid one by one. */
   mistakes?(settings: OwnAndHeaders<Own>): readonly SettingMistake[]
-  create(settings: z.output<z.ZodObject<Own>> & CommonSettings, format: Format): Preset
+  /** Requests carry the credential, unless it authorises them itself. */
+  create(
+    settings: z.output<z.ZodObject<Own>> & CommonSettings,
+    format: Format,
+    credential: Secret | undefined,
+  ): PresetParts
 }
 
-export interface SettingMistake extends SettingError {
-  /** The setting, or its path within the sink. */
-  readonly at: string | string[]
+/** `check` may be a body without events that the destination answers like any other. */
+export interface PresetParts extends Omit<Preset, 'check'> {
+  readonly check: Preset['check'] | EmptyBatch
 }
 
 type OwnAndHeaders<Own extends z.core.$ZodShape> = z.output<z.ZodObject<Own>> &
@@ -89,7 +97,7 @@ const Headers = z
 export function definePreset<const Name extends string, Own extends z.core.$ZodShape>(
   definition: PresetDefinition<Name, Own>,
 ): PresetDefinition<Name, Own> & Common & { readonly schema: AllSettings<Name, Own> } {
-  const { name: presetName, title, description, mistakes } = definition
+  const { name: presetName, title, description, mistakes, credential } = definition
   const { formats = jsonFormatNames, compressions = ['gzip', 'none'] } = definition
   const limits = { maxEvents: usualMaxEvents, ...definition.limits }
   const { name: ownName, format, ...common } = commonSettings({ formats, compressions, limits })
@@ -100,12 +108,14 @@ export function definePreset<const Name extends string, Own extends z.core.$ZodS
       name: ownName,
       format,
       ...definition.settings,
+      ...credentialFields(credential),
       ...common,
     })
     .meta({ title, description })
     .superRefine((given, context) => {
-      const found = mistakes?.(given as OwnAndHeaders<Own>) ?? []
-      for (const { at, ...mistake } of found) addIssue(context, mistake, [at].flat())
+      const own = mistakes?.(given as OwnAndHeaders<Own>) ?? []
+      for (const { at, ...mistake } of [...own, ...credentialMistakes(credential, given)])
+        addIssue(context, mistake, [at].flat())
     })
   return { ...definition, formats, compressions, limits, schema: schema as AllSettings<Name, Own> }
 }

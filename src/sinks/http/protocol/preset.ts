@@ -63,12 +63,15 @@ export function allRefused(events: readonly Event[], answer: string): Verdict {
   return { kind: 'each', outcomes: new Map(events.map((event) => [event, outcome])) }
 }
 
-/** The texts around and between the events of a body. */
+/** The texts around and between the events of a body. `between` is ASCII. */
 export interface Layout {
   readonly before: string
   readonly between: string
   readonly after: string
-  /** For bodies that group their events: the texts around the group of an event. Equal texts mean the same group. */
+  /**
+   * For bodies that group their events: the texts around the group of an event. Equal texts mean the same group;
+   * `between` stands between groups, too.
+   */
   group?(event: Event): { readonly before: string; readonly after: string }
 }
 
@@ -76,9 +79,6 @@ export interface Layout {
 export const lineLayout: Layout = { before: '', between: '\n', after: '\n' }
 /** A JSON array of all events. */
 export const arrayLayout: Layout = { before: '[', between: ',', after: ']' }
-
-/** The first, or only, text of a group is separated from the group before it by this. */
-export const betweenGroups = ','
 
 /** A request that is about to be sent, for the credentials in it. */
 export interface Authorisation {
@@ -106,7 +106,6 @@ export type Ask = (request: {
   readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
   readonly url?: string
   readonly body?: string
-  readonly mediaType?: string
 }) => Promise<Answer>
 
 /**
@@ -145,6 +144,12 @@ export function below(url: string, path: string): string {
   const base = parsed.pathname.replace(/\/+$/, '')
   parsed.pathname = base.endsWith(path) ? base : base + path
   return parsed.href
+}
+
+/** Puts the time of the event first into the object of its line. */
+export function withTime(name: string): (event: Pick<Event, 'time'>, line: string) => string {
+  return ({ time }, line) =>
+    time === undefined ? line : `{"${name}":${JSON.stringify(time)},${line.slice(1)}`
 }
 
 /** Nanoseconds since the epoch, as text, since a number could not hold them; undefined for an event without a time. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { joinPieces, BodySize, pieceOf } from '../../../../src/sinks/http/bodies.ts'
+import { bodySize, joinPieces, pieceOf } from '../../../../src/sinks/http/bodies.ts'
+import { arrayLayout, lineLayout } from '../../../../src/sinks/http/protocol/preset.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
@@ -134,10 +135,11 @@ describe('a body for Loki', () => {
   })
 
   it('has the size that was counted', () => {
-    for (let count = 1; count <= pieces.length; count++) {
-      const size = new BodySize(preset.layout)
-      for (const piece of pieces.slice(0, count - 1)) size.add(piece)
-      expect(size.with(pieces[count - 1]!)).toBe(joinPieces(pieces.slice(0, count), preset.layout).length)
+    for (const layout of [preset.layout, arrayLayout, lineLayout]) {
+      const own = mixed.map((event) => pieceOf(event, `{"id":"${event.id}"}`, layout))
+      const size = bodySize(layout)
+      for (const [index, piece] of own.entries())
+        expect(size(piece)).toBe(joinPieces(own.slice(0, index + 1), layout).length)
     }
   })
 })

@@ -34,7 +34,7 @@ it.each(presets)('%s needs a key for a signature', (preset) => {
   expect(() => readWith({ ...settings, signature: { secret: new Secret('k') } }, [])).not.toThrow()
 })
 
-it.each(presets)('%s refuses a signature in a header that the sink sets or that is configured', (preset) => {
+it.each(presets)('%s refuses a signature in a header that is set by others', (preset) => {
   const read = (header: string) =>
     readWith(
       {
@@ -45,19 +45,8 @@ it.each(presets)('%s refuses a signature in a header that the sink sets or that 
       },
       [],
     )
-  for (const header of [
-    'Content-Type',
-    'content-length',
-    'Transfer-Encoding',
-    'Idempotency-Key',
-    'User-Agent',
-    'Host',
-    'TE',
-    'Via',
-    'Forwarded',
-    'Proxy-Authenticate',
-  ])
-    expect(() => read(header), header).toThrow('is a header that the sink sets')
-  expect(() => read('x-own')).toThrow('is also one of headers')
+  for (const header of ['content-length', 'Idempotency-Key', 'Via', 'Forwarded', 'Proxy-Authenticate'])
+    expect(() => read(header), header).toThrow('is a header that the sink sets or that proxies read')
+  for (const header of ['x-own', 'User-Agent']) expect(() => read(header)).toThrow('is given twice')
   expect(() => read('X-Hub-Signature')).not.toThrow()
 })
