@@ -27,7 +27,7 @@ export interface Trouble {
   readonly atMs: number
   readonly retryAtMs: number
   /** An earlier trouble with the listing; it is in force again once this one has passed. */
-  readonly under?: Omit<Trouble, 'atMs' | 'retryAtMs' | 'under'>
+  readonly under?: Omit<Trouble, 'under'>
 }
 
 /** The outcome of a read request; written in the commit that answers it. */
@@ -86,17 +86,17 @@ export interface Checkpoint {
   readonly createdAtMs: number
   readonly ordering: Ordering
   /** Unfinished scans; the next pump continues them at their cursors. A full one yields to an incremental one. */
-  readonly full?: Scan
-  readonly incremental?: Scan
+  readonly full?: Scan | undefined
+  readonly incremental?: Scan | undefined
   /** Scan kind of the page committed last: full and incremental scans that are both due take turns. */
   readonly lastPage?: ScanKind
   /** The latest complete scan of each kind. */
   readonly lastFull?: ScanRecord
-  readonly lastIncremental?: ScanRecord
+  readonly lastIncremental?: ScanRecord | undefined
   /** When the first request of the latest complete scan that counts for lag was sent. */
   readonly caughtUpAtMs?: number
   /** Newest event time delivered so far that does not lie in the future. */
-  readonly newestMs?: number
+  readonly newestMs?: number | undefined
   readonly storedCursors: readonly StoredCursor[]
   /** Fingerprints (16 hex digits) of the first page of the latest complete scan, at most 32. */
   readonly mark: readonly string[]
@@ -116,12 +116,12 @@ export interface Checkpoint {
    * live stream. While there is one, housekeeping keeps the stream's fingerprints. A request never continues another
    * one's scan: files grow and move, so it begins at the first line and skips what is seen.
    */
-  readonly archives?: Readonly<Record<string, Scan>>
-  readonly trouble?: Trouble
+  readonly archives?: Readonly<Record<string, Scan>> | undefined
+  readonly trouble?: Trouble | undefined
   /** Trouble of the read request with this id; it does not affect the live stream's state, lag or readiness. */
-  readonly requestTrouble?: Trouble & { readonly request: string }
+  readonly requestTrouble?: (Trouble & { readonly request: string }) | undefined
   readonly lastRequest?: RequestAnswer
-  readonly ended?: Ended
+  readonly ended?: Ended | undefined
   /** A scan ended incomplete: the next one is full, and no incremental one comes before it. */
   readonly needsFull: boolean
   readonly lastCommitAtMs: number
@@ -157,36 +157,17 @@ export function committedLengths(storeId: string, checkpoint: Checkpoint | undef
   return { storeId, committed, ...(ended !== undefined && { knownSinceMs: createdAtMs - dayMs }) }
 }
 
-/** Counts a change of lines or committed lengths by anything but a page or a replay. */
-export function countRepair(checkpoint: Checkpoint): Checkpoint {
-  return { ...checkpoint, repairs: (checkpoint.repairs ?? 0) + 1 }
-}
-
 /** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */
 export function settleDeadLetters(
   checkpoint: Checkpoint,
   settled: { readonly delivered?: number; readonly dropped?: number; readonly lost?: number },
 ): Checkpoint {
   const { counters } = checkpoint
-  const { delivered = 0, dropped = 0 } = settled
-  const left = Math.min(counters.deadLetters, delivered + dropped)
+  const left = Math.min(counters.deadLetters, (settled.delivered ?? 0) + (settled.dropped ?? 0))
   return { ...checkpoint, counters: counted(counters, { ...settled, deadLetters: -left }) }
-}
-
-/** After a stored cursor expired (not a failure): older ones have expired too, so all go, and the next scan is full. */
-export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
-  const { incremental: _, ...rest } = checkpoint
-  return { ...rest, storedCursors: [] }
-}
-
-/** Drops the full scan of a failed read request; polls and their next scan stay as they are. */
-export function dropFullScan(checkpoint: Checkpoint): Checkpoint {
-  const { full: _, ...rest } = checkpoint
-  return rest
 }
 
 /** After a scan ended incomplete or its cursor expired: drops all unfinished scans; the next one is full. */
 export function dropScans(checkpoint: Checkpoint): Checkpoint {
-  const { full: _full, incremental: _incremental, ...rest } = checkpoint
-  return { ...rest, needsFull: true }
+  return { ...checkpoint, full: undefined, incremental: undefined, needsFull: true }
 }

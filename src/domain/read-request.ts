@@ -25,6 +25,5 @@ export function requestTroubleOf(
 }
 
 export function answerRequest(checkpoint: Checkpoint, answer: RequestAnswer): Checkpoint {
-  const { requestTrouble: _, ...rest } = checkpoint
-  return { ...rest, lastRequest: answer }
+  return { ...checkpoint, requestTrouble: undefined, lastRequest: answer }
 }

@@ -50,25 +50,15 @@ export function troubleAfter(
     atMs: nowMs,
     // Half is fixed, to keep a minimum delay; half is random, so that streams do not retry all at once.
     retryAtMs: Math.max(nowMs + fullMs / 2 + (random() * fullMs) / 2, notBeforeMs),
-    ...(listing !== undefined && !isListingTrouble(failure) && { under: underOf(listing) }),
+    ...(listing !== undefined && !isListingTrouble(failure) && { under: listing }),
   }
 }
 
 /** The trouble after a committed page: a transient one ends, and the listing's trouble before it is in force again. */
 export function troubleAfterPage(before: Trouble | undefined): Trouble | undefined {
   if (before === undefined || isListingTrouble(before)) return before
-  const { under, ...passed } = before
-  return under === undefined ? undefined : { ...passed, ...under }
-}
-
-function underOf({
-  kind,
-  code,
-  message,
-  count,
-  sinceMs,
-}: NonNullable<Trouble['under']>): NonNullable<Trouble['under']> {
-  return { kind, code, message, count, sinceMs }
+  const { under, atMs, retryAtMs } = before
+  return under && { ...under, atMs, retryAtMs }
 }
 
 const mostFailures = 4

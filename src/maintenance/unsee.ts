@@ -1,4 +1,4 @@
-import { countRepair, type Checkpoint, type Counters } from '../domain/checkpoint.ts'
+import type { Checkpoint, Counters } from '../domain/checkpoint.ts'
 import type { PartReport } from '../domain/audit-report.ts'
 import type { CommittedPart } from '../domain/event/delivery.ts'
 import { minuteOf } from '../domain/event/seen.ts'
@@ -149,4 +149,9 @@ function leftOf(
 function lookAgain(): Failure {
   const text = 'another repair changed its files in the meantime'
   return new Failure('refuse', 'rejected', `${text}: run the audit again`)
+}
+
+/** Counts a change of lines or committed lengths by anything but a page or a replay. */
+function countRepair(checkpoint: Checkpoint): Checkpoint {
+  return { ...checkpoint, repairs: (checkpoint.repairs ?? 0) + 1 }
 }

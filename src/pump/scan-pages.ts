@@ -5,7 +5,7 @@ import { troubleOf } from '../domain/plan/plan.ts'
 import { answerRequest } from '../domain/read-request.ts'
 import { sliceOf } from '../domain/policy.ts'
 import { scanFor } from '../domain/scan/progress.ts'
-import { dropStoredCursors, dropScans } from '../domain/checkpoint.ts'
+import { dropScans } from '../domain/checkpoint.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
 import type { SinkTarget } from './open-sink.ts'
@@ -119,7 +119,8 @@ async function restartScan(session: Session, scan: Scan, going: Scanning, error:
   if (!stored && going.hasRestarted) throw error
   const restarts = stored ? before.restarts : before.restarts + 1
   deps.telemetry.emit({ name: 'CursorExpired', stream: job.stream, stored, restarts })
-  if (stored) return commit(dropStoredCursors(before))
+  // Older ones have expired too, so the next scan is full.
+  if (stored) return commit({ ...before, incremental: undefined, storedCursors: [] })
   going.hasRestarted = true
   await commit({ ...dropScans(before), restarts })
 }

@@ -1,4 +1,4 @@
-import { dropFullScan, dropScans, type Checkpoint, type Trouble } from '../domain/checkpoint.ts'
+import { dropScans, type Checkpoint, type Trouble } from '../domain/checkpoint.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
 import { isListingTrouble, troubleAfter } from '../domain/retry.ts'
@@ -53,7 +53,8 @@ function withTrouble(
   if (priority === 'live' || readRequest === undefined)
     return { ...(restarts ? dropScans(before) : before), trouble }
   return {
-    ...(restarts ? dropFullScan(before) : before),
+    ...before,
+    ...(restarts && { full: undefined }),
     requestTrouble: { ...trouble, request: readRequest.id },
   }
 }

@@ -1,4 +1,4 @@
-import { counted, dropFullScan, dropScans, type Checkpoint, type Counters } from '../checkpoint.ts'
+import { counted, dropScans, type Checkpoint, type Counters } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
 import { mergeCommitted, type CommittedPart } from '../event/delivery.ts'
 import { maxSettleRepeats, type Policy } from '../policy.ts'
@@ -64,37 +64,38 @@ export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy:
 /** The checkpoint after one page of a scan. */
 export function afterPage(
   before: Checkpoint,
-  { step, facts, outcome, sureMs }: ReadPage,
+  { step: { scan, end }, facts, outcome, sureMs }: ReadPage,
   nowMs: number,
   policy: Policy,
 ): Checkpoint {
-  const { scan } = step
-  if (scan.kind === 'archive') return afterArchivePage(withTroubleAfterPage(before), step, facts, outcome)
+  const shipped = afterEvents(before, facts.unseen, outcome)
+  if (scan.kind === 'archive') return afterArchivePage(withTroubleAfterPage(shipped), scan, end)
   const moved: Checkpoint = {
-    ...before,
+    ...shipped,
     lastPage: scan.kind,
-    ...(facts.newestMs !== null && { newestMs: Math.max(before.newestMs ?? 0, facts.newestMs) }),
+    newestMs: facts.newestMs === null ? before.newestMs : Math.max(before.newestMs ?? 0, facts.newestMs),
     storedCursors:
       before.ordering.order === 'newest-first' || before.ended !== undefined
         ? []
         : rememberCursor(before.storedCursors, facts, policy.overlapMs),
-    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
     pollPagesSinceFull: before.pollPagesSinceFull + (scan.kind === 'incremental' ? 1 : 0),
-    counters: counted(before.counters, {
-      ...outcome.counts,
+    counters: counted(shipped.counters, {
       pages: 1,
       events: facts.events,
       duplicates: facts.events - facts.unseen,
     }),
-    committed: mergeCommitted(before.committed, outcome.committed),
   }
-  if (step.end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
-  if (step.end !== 'complete') return scan.readRequest === undefined ? dropScans(moved) : dropFullScan(moved)
-  const { trouble: _, ...calm } = moved
-  const complete = completeScan(calm, scan, { nowMs, sureMs }, policy)
-  return scan.readRequest === undefined
+  const { readRequest, found } = scan
+  if (end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
+  if (end !== 'complete') return readRequest === undefined ? dropScans(moved) : { ...moved, full: undefined }
+  const calm = { ...moved, trouble: undefined }
+  const complete =
+    scan.kind === 'full'
+      ? completeFull(calm, scan, { nowMs, sureMs }, policy)
+      : completeIncremental(calm, scan, nowMs)
+  return readRequest === undefined
     ? complete
-    : answerRequest(complete, { id: scan.readRequest, outcome: 'done', found: scan.found })
+    : answerRequest(complete, { id: readRequest, outcome: 'done', found })
 }
 
 /** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
@@ -106,27 +107,36 @@ interface PartOfPage extends PageOutcome {
 
 /** The scan keeps its cursor, so that it reads the page again, and counts these events as found. */
 export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
-  const kept: Checkpoint = {
+  const shipped = afterEvents(before, part.events, part)
+  // Only what the API listed counts as read.
+  const counters =
+    scan.kind === 'archive' ? shipped.counters : counted(shipped.counters, { events: part.events })
+  return keepScan({ ...shipped, counters }, findPart(scan, part, polledSpan(before, policy)))
+}
+
+function afterEvents(before: Checkpoint, unseen: number, { counts, committed }: PageOutcome): Checkpoint {
+  return {
     ...before,
-    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : part.events),
-    // Only what the API listed counts as read.
-    counters: counted(before.counters, { ...part.counts, events: scan.kind === 'archive' ? 0 : part.events }),
-    committed: mergeCommitted(before.committed, part.committed),
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : unseen),
+    counters: counted(before.counters, counts),
+    committed: mergeCommitted(before.committed, committed),
   }
-  return keepScan(kept, findPart(scan, part, polledSpan(before, policy)))
 }
 
 function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
-  if (scan.kind === 'archive') return keepArchiveScan(checkpoint, scan)
-  return scan.kind === 'full' ? { ...checkpoint, full: scan } : { ...checkpoint, incremental: scan }
+  const { archives } = checkpoint
+  return scan.kind === 'archive'
+    ? { ...checkpoint, archives: { ...archives, [scan.readRequest ?? '']: scan } }
+    : { ...checkpoint, [scan.kind]: scan }
 }
 
-function withTroubleAfterPage({ trouble, requestTrouble, ...rest }: Checkpoint): Checkpoint {
-  const [left, ofRequest] = [troubleAfterPage(trouble), troubleAfterPage(requestTrouble)]
+function withTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
+  const { trouble, requestTrouble } = checkpoint
+  const ofRequest = troubleAfterPage(requestTrouble)
   return {
-    ...rest,
-    ...(left !== undefined && { trouble: left }),
-    ...(ofRequest !== undefined && { requestTrouble: { ...ofRequest, request: requestTrouble!.request } }),
+    ...checkpoint,
+    trouble: troubleAfterPage(trouble),
+    requestTrouble: ofRequest && { ...ofRequest, request: requestTrouble!.request },
   }
 }
 
@@ -138,27 +148,21 @@ interface Instant {
   readonly sureMs: number | undefined
 }
 
-/** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
-function completeScan(checkpoint: Checkpoint, scan: Scan, at: Instant, policy: Policy): Checkpoint {
-  return scan.kind === 'full'
-    ? completeFull(checkpoint, scan, at, policy)
-    : completeIncremental(checkpoint, scan, at)
-}
-
 function recordOf(scan: Scan, nowMs: number): ScanRecord {
   const { beganAtMs, tookMs, pages, found, newestAtBeginMs, readRequest } = scan
   const record = { beganAtMs, endedAtMs: nowMs, tookMs, pages, found, newestAtBeginMs }
   return readRequest === undefined ? record : { ...record, readRequest }
 }
 
-function completeIncremental(checkpoint: Checkpoint, scan: Scan, { nowMs }: Instant): Checkpoint {
-  const { incremental: _, ...rest } = checkpoint
+/** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
+function completeIncremental(checkpoint: Checkpoint, scan: Scan, nowMs: number): Checkpoint {
   // While a full scan is unfinished, the cursor may name its frozen snapshot: unseen events there prove nothing.
   const proves = scan.fromStoredCursor && scan.found > 0 && checkpoint.full === undefined
   const ordering = { ...checkpoint.ordering, cursorProven: checkpoint.ordering.cursorProven || proves }
   const counts = (!scan.fromStoredCursor || incrementalsCount(ordering)) && scan.beganAtMs <= nowMs
   return {
-    ...rest,
+    ...checkpoint,
+    incremental: undefined,
     ordering,
     lastIncremental: recordOf(scan, nowMs),
     mark: scan.fromStoredCursor ? checkpoint.mark : scan.head,
@@ -174,7 +178,10 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
   const isRevoked = tested.revocations > checkpoint.ordering.revocations
   const isFirst = checkpoint.lastFull === undefined
   const next: Checkpoint = {
-    ...(isRevoked ? withoutIncrementals(checkpoint) : checkpoint),
+    ...checkpoint,
+    full: undefined,
+    // Incremental scans that relied on a revoked ordering no longer count as having read the listing.
+    ...(isRevoked && { incremental: undefined, lastIncremental: undefined }),
     // The first full scan, or one that has just revoked the ordering, cannot confirm one.
     ordering: isFirst || isRevoked ? tested : confirmOrdering(tested, scan),
     lastFull: recordOf(scan, nowMs),
@@ -185,8 +192,7 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
     needsFull: false,
     caughtUpAtMs: isRevoked ? scan.beganAtMs : caughtUpAfter(checkpoint, scan, nowMs),
   }
-  const { full: _, ...rest } = next
-  return settle(rest, scan, at, policy)
+  return settle(next, scan, at, policy)
 }
 
 /** A start time in the future comes from a clock that ran ahead; the scan then keeps the start time of the last. */
@@ -196,17 +202,9 @@ function withBeginning(scan: Scan, { lastFull, stream }: Checkpoint, nowMs: numb
   return { ...scan, beganAtMs: isUsable ? lastFull.beganAtMs : startOf(stream.day) }
 }
 
-/** Incremental scans that relied on a revoked ordering no longer count as having read the listing. */
-function withoutIncrementals(checkpoint: Checkpoint): Checkpoint {
-  const { incremental: _incremental, lastIncremental: _last, ...rest } = checkpoint
-  return rest
-}
-
 /** A caught-up time in the future comes from a clock that ran ahead: it would hide unread events, so it is replaced. */
-function caughtUpAfter({ caughtUpAtMs }: Checkpoint, scan: Scan, nowMs: number): number {
-  return caughtUpAtMs === undefined || caughtUpAtMs > nowMs
-    ? scan.beganAtMs
-    : Math.max(caughtUpAtMs, scan.beganAtMs)
+function caughtUpAfter({ caughtUpAtMs = 0 }: Checkpoint, scan: Scan, nowMs: number): number {
+  return caughtUpAtMs > nowMs ? scan.beganAtMs : Math.max(caughtUpAtMs, scan.beganAtMs)
 }
 
 /** After the last settling scan: it is repeated while it finds unseen events; then the day is complete. */
@@ -218,9 +216,9 @@ function settle(checkpoint: Checkpoint, scan: Scan, { nowMs, sureMs }: Instant, 
   if (scan.found > 0 && checkpoint.settleRepeats < maxSettleRepeats) {
     return { ...checkpoint, settleRepeats: checkpoint.settleRepeats + 1 }
   }
-  const { incremental: _, ...rest } = checkpoint
   // Ended checkpoints are kept for weeks: drop what only polls need.
-  return { ...rest, storedCursors: [], mark: [], ended: { as: 'complete', atMs: nowMs } }
+  const ended = { as: 'complete', atMs: nowMs } as const
+  return { ...checkpoint, incremental: undefined, storedCursors: [], mark: [], ended }
 }
 
 function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Scan {
@@ -230,35 +228,18 @@ function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): 
 
 /** Stores the scan before its first page is read. */
 export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs: number): Checkpoint {
-  return keepArchiveScan(checkpoint, archiveScan(checkpoint, request, nowMs))
-}
-
-function keepArchiveScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
-  return { ...checkpoint, archives: { ...checkpoint.archives, [scan.readRequest ?? '']: scan } }
+  return keepScan(checkpoint, archiveScan(checkpoint, request, nowMs))
 }
 
 export function endArchiveScan(checkpoint: Checkpoint, request: string): Checkpoint {
-  const { archives = {}, ...rest } = checkpoint
-  const { [request]: _, ...others } = archives
-  return Object.keys(others).length === 0 ? rest : { ...rest, archives: others }
+  const { [request]: _, ...others } = checkpoint.archives ?? {}
+  return { ...checkpoint, archives: Object.keys(others).length === 0 ? undefined : others }
 }
 
-function afterArchivePage(
-  before: Checkpoint,
-  { end, scan }: ScanStep,
-  facts: PageFacts,
-  { counts, committed }: PageOutcome,
-): Checkpoint {
-  const request = scan.readRequest ?? ''
-  const moved: Checkpoint = {
-    ...before,
-    committed: mergeCommitted(before.committed, committed),
-    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
-    counters: counted(before.counters, counts),
-  }
-  if (end === 'none') return keepArchiveScan(moved, scan)
-  if (end !== 'complete') return endArchiveScan(moved, request)
+function afterArchivePage(shipped: Checkpoint, scan: Scan, end: ScanStep['end']): Checkpoint {
+  const { readRequest: id = '', found } = scan
+  if (end === 'none') return keepScan(shipped, scan)
+  if (end !== 'complete') return endArchiveScan(shipped, id)
   // Scans of killed requests are dropped too. A request that still runs starts again and skips what is seen.
-  const { archives: _, ...rest } = moved
-  return answerRequest(rest, { id: request, outcome: 'done', found: scan.found })
+  return answerRequest({ ...shipped, archives: undefined }, { id, outcome: 'done', found })
 }

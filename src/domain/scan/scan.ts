@@ -90,8 +90,10 @@ export function beginScan(
   }
 }
 
-export type ScanStep =
-  { readonly end: 'none' | 'complete'; readonly scan: Scan } | { readonly end: Guard; readonly scan: Scan }
+export interface ScanStep {
+  readonly end: 'none' | 'complete' | Guard
+  readonly scan: Scan
+}
 
 /** Range of event times in which incremental scans should have found every event. */
 export interface PolledSpan {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dropStoredCursors, dropScans, type Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { dropScans, type Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { mergeCommitted, type CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { PageFacts } from '../../../src/domain/scan/page.ts'
 import { afterPage, stepOf, scanFor } from '../../../src/domain/scan/progress.ts'
@@ -57,13 +57,6 @@ describe('a stored cursor', () => {
     const after = commit(before, incremental, { ...last, unseen: 5 })
     expect(after.ordering.cursorProven).toBe(false)
     expect(after.caughtUpAtMs).toBeUndefined()
-  })
-
-  it('that has expired removes the other cursors and the incremental scan, and nothing else', () => {
-    const full = buildScan({ cursor: cursorAt(7), pages: 7 })
-    const before = read({ full, incremental, storedCursors: [{ cursor: cursorAt('tail'), newestMs: at(1) }] })
-    const { incremental: _, ...rest } = before
-    expect(dropStoredCursors(before)).toEqual({ ...rest, storedCursors: [] })
   })
 
   it('is the start of an incremental scan of an oldest-first listing, and of no other', () => {
