@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import type { AccountGate } from '../ports/process.ts'
 import type { Source } from '../ports/delivery.ts'
-import { createAccountGate } from '../shield/client/account-gate.ts'
+import { RequestGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
 import { PageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
@@ -31,7 +31,7 @@ export function createReading(
   const gates = new Map(
     config.accounts.map(({ name }) => [
       name,
-      createAccountGate({ account: name, maxRequestsPerSecond }, clock, limitsOf?.(name, config)),
+      new RequestGate({ account: name, maxRequestsPerSecond }, clock, limitsOf?.(name, config)),
     ]),
   )
   const clients = new Map(

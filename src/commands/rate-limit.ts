@@ -14,9 +14,8 @@ import {
   type RateLimitRequest,
   updateRateLimit,
 } from '../shield/rate-limit.ts'
-import { rateLimitUpdateJsonSchema } from '../shield/rules/update.ts'
+import { rateLimitUpdateJsonSchema, nameOf, type Enumeration } from '../shield/rules/update.ts'
 import { openWork } from '../assemble/work.ts'
-import { nameOf, type Enumeration } from '../shield/rules/enumerations.ts'
 import type { NotShown } from '../shield/rules/rule.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../config/source.ts'

@@ -10,7 +10,7 @@ import { example } from './program-name.ts'
 import { jsonResult, zoneText, paintFor } from './terminal/text.ts'
 import type { Paint } from './terminal/text.ts'
 import { openWork } from '../assemble/work.ts'
-import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/upload-scanning.ts'
+import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/figures.ts'
 import { barColumns, table, type Column } from './terminal/table.ts'
 
 interface UploadOptions {

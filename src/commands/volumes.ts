@@ -12,7 +12,7 @@ import {
   stateOf,
   type VolumeInstance,
   type VolumeTemplate,
-} from '../shield/volumes.ts'
+} from '../shield/figures.ts'
 import { openWork } from '../assemble/work.ts'
 import { barColumns, table } from './terminal/table.ts'
 

@@ -2,9 +2,9 @@
 
 /** Of one zone, over the past 28 days. */
 export interface UploadFigures {
-  readonly filesScanned?: number
-  readonly loggedRequests?: number
-  readonly blockedRequests?: number
+  readonly filesScanned?: number | undefined
+  readonly loggedRequests?: number | undefined
+  readonly blockedRequests?: number | undefined
 }
 
 /** The instances of one volume in one region. */
@@ -12,10 +12,10 @@ export interface VolumeFigures {
   readonly volume: string
   readonly region: string
   /** Sums over the instances. */
-  readonly sizeBytes?: number
-  readonly usageBytes?: number
+  readonly sizeBytes?: number | undefined
+  readonly usageBytes?: number | undefined
   /** The used share of the fullest instance, 0 to 1, or more where the API says so. */
-  readonly fullestRatio?: number
+  readonly fullestRatio?: number | undefined
 }
 
 /** A container application, and the account whose key reads it. */

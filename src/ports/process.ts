@@ -49,9 +49,10 @@ export interface AccountGate {
   liveBegins(): Disposable
   /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */
   pauseUntil(atMs: number): Promise<void>
-  /** End of the current pause as this process knows it, ms since the epoch; undefined without one. */
-  readonly throttledUntilMs: number | undefined
-  /** The same as all processes know it that share the account. Never throws. */
+  /**
+   * End of the current pause, ms since the epoch, as the processes know it that share the account; undefined without one.
+   * Never throws.
+   */
   pausedUntil(): Promise<number | undefined>
 }
 

@@ -9,13 +9,6 @@ import { eventsOf } from './entries/entry-event.ts'
 import { identitiesOf, type OwnIds } from './entries/identities.ts'
 import type { Redactor } from './redaction/redact.ts'
 
-/** The fields of an event-log answer that shieldlog uses. */
-interface EventLogPage {
-  readonly entries: readonly Json[]
-  readonly hasMore: boolean
-  readonly token: string | undefined
-}
-
 /**
  * The event logs of all accounts. `clientOf` returns the client of an account by name; `redactorOf` the current
  * redactor, which may change while the process runs.
@@ -36,7 +29,7 @@ export function createEventLogSource(
           ...(cursor === null ? {} : { token: cursor }),
           read: readPage,
           sink,
-          priority: priority,
+          priority,
           whenWanted,
         },
         signal,
@@ -106,7 +99,7 @@ function placeOf(cursor: Cursor | null, firstPage: string): string {
  * Parsed without a schema, since a page holds thousands of entries; the entries are checked later. `startToken` is not
  * used, since its meaning is not documented.
  */
-function readPage(body: unknown): EventLogPage {
+function readPage(body: unknown) {
   if (typeof body !== 'object' || body === null) throw badPage('it is not a JSON object')
   const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>
   if (typeof hasMoreData !== 'boolean') throw badPage('hasMoreData is missing')

@@ -1,10 +1,10 @@
-import type { UploadFigures, VolumeFigures } from '../domain/figures.ts'
+import type { VolumeFigures } from '../domain/figures.ts'
 import { Failure } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { FigureSource } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
-import { readUploadScanning, type UploadScanningMetrics } from './upload-scanning.ts'
-import { listVolumes, type VolumeInstance, type VolumeTemplate } from './volumes.ts'
+import * as z from 'zod'
+import { pathSegment } from './client/client.ts'
 
 const bytesOfGigabyte = 1e9
 /** Labels hold names from the wire: their length and number are bounded. */
@@ -15,7 +15,12 @@ const mostSeries = 500
 export function createFigureSource(clientOf: (account: string) => ShieldClient): FigureSource {
   return {
     async readUploads({ id, account }, signal) {
-      return uploadFigures(await readUploadScanning(clientOf(account), id, signal))
+      const read = await readUploadScanning(clientOf(account), id, signal)
+      return {
+        filesScanned: read.totalFilesScanned ?? undefined,
+        loggedRequests: read.totalLoggedRequests ?? undefined,
+        blockedRequests: read.totalBlockedRequests ?? undefined,
+      }
     },
     async readVolumes({ id, account }, signal) {
       const { items, isWhole } = await listVolumes(clientOf(account), id, signal)
@@ -27,15 +32,6 @@ export function createFigureSource(clientOf: (account: string) => ShieldClient):
         )
       return volumeFigures(items)
     },
-  }
-}
-
-function uploadFigures(metrics: UploadScanningMetrics): UploadFigures {
-  const { totalFilesScanned, totalLoggedRequests, totalBlockedRequests } = metrics
-  return {
-    ...(typeof totalFilesScanned === 'number' && { filesScanned: totalFilesScanned }),
-    ...(typeof totalLoggedRequests === 'number' && { loggedRequests: totalLoggedRequests }),
-    ...(typeof totalBlockedRequests === 'number' && { blockedRequests: totalBlockedRequests }),
   }
 }
 
@@ -54,30 +50,160 @@ export function volumeFigures(templates: readonly VolumeTemplate[]): VolumeFigur
   return [...groups.values()].slice(0, mostSeries).map(({ volume, region, instances }) => ({
     volume,
     region,
-    ...sumOf('sizeBytes', instances, ({ size }) => size),
-    ...sumOf('usageBytes', instances, ({ usage }) => usage),
-    ...fullestOf(instances),
+    sizeBytes: totalBytes(instances.map(({ size }) => size)),
+    usageBytes: totalBytes(instances.map(({ usage }) => usage)),
+    fullestRatio: fullestOf(instances),
   }))
 }
 
-/** Absent where one of the instances has no value: the sum would be too small. */
-function sumOf<Name extends string>(
-  name: Name,
-  instances: readonly VolumeInstance[],
-  valueOf: (instance: VolumeInstance) => number | null | undefined,
-): { readonly [Key in Name]?: number } {
-  let sum = 0
-  for (const instance of instances) {
-    const value = valueOf(instance)
-    if (typeof value !== 'number') return {}
-    sum += value
-  }
-  return { [name]: Math.round(sum * bytesOfGigabyte) } as { readonly [Key in Name]?: number }
+/** Of sizes in GB; undefined where one of them has no value: the sum would be too small. */
+function totalBytes(sizes: readonly (number | null | undefined)[]): number | undefined {
+  const known = sizes.filter((size) => typeof size === 'number')
+  const sum = known.reduce((total, size) => total + size, 0)
+  return known.length < sizes.length ? undefined : Math.round(sum * bytesOfGigabyte)
 }
 
-function fullestOf(instances: readonly VolumeInstance[]): Pick<VolumeFigures, 'fullestRatio'> {
-  const ratios = instances.flatMap(({ size, usage }) =>
-    typeof size === 'number' && size > 0 && typeof usage === 'number' ? [usage / size] : [],
-  )
-  return ratios.length === 0 ? {} : { fullestRatio: Math.max(...ratios) }
+function fullestOf(instances: readonly VolumeInstance[]): number | undefined {
+  const ratios = instances.map(({ size, usage }) => (usage ?? NaN) / (size ?? NaN)).filter(Number.isFinite)
+  return ratios.length === 0 ? undefined : Math.max(...ratios)
+}
+
+const text = z.string().nullish()
+const number = z.number().nullish()
+
+/** Sizes and usage in GB. The state is called `set` in the description of the interface and `status` in newer ones. */
+const VolumeInstance = z.looseObject({
+  id: text,
+  attachedPods: z.array(z.string()).nullish(),
+  attachedContainers: z.array(z.string()).nullish(),
+  region: text,
+  size: number,
+  usage: number,
+  set: text,
+  status: z.union([z.string(), z.number()]).nullish(),
+})
+export type VolumeInstance = z.output<typeof VolumeInstance>
+
+const VolumeTemplate = z.looseObject({
+  name: text,
+  id: text,
+  size: number,
+  totalUsage: number,
+  totalInstancesCount: number,
+  attachedInstancesCount: number,
+  containersCount: number,
+  volumeInstances: z.array(VolumeInstance).nullish(),
+})
+export type VolumeTemplate = z.output<typeof VolumeTemplate>
+
+const VolumeList = z.looseObject({
+  items: z.array(VolumeTemplate).nullish(),
+  meta: z.looseObject({ totalItems: number }).nullish(),
+  cursor: text,
+  summary: z.looseObject({ totalPods: number, totalContainers: number, totalStorage: number }).nullish(),
+})
+type VolumeList = z.output<typeof VolumeList>
+
+export interface Volumes {
+  readonly items: readonly VolumeTemplate[]
+  /** From the first page. */
+  readonly summary: VolumeList['summary']
+  /** False when reading stopped before the end of the listing, or when the end is uncertain. */
+  readonly isWhole: boolean
+}
+
+const mostPages = 1_000
+
+/**
+ * Reads all volumes of an application. That the next page is requested by the query `nextCursor` is an assumption,
+ * taken from the related lists. If the API ignores it, the first page comes again: items are therefore deduplicated by
+ * id, and a cursor that repeats, or a page that brings nothing new, ends the reading. Throws Failure.
+ */
+export async function listVolumes(
+  client: ShieldClient,
+  appId: string,
+  signal: AbortSignal,
+): Promise<Volumes> {
+  const items = new Map<string, VolumeTemplate>()
+  const cursors = new Set<string>()
+  let summary: VolumeList['summary']
+  let expected = Number.POSITIVE_INFINITY
+  let cursor = ''
+  for (let page = 0; page < mostPages; page++) {
+    const list = await readList(client, appId, cursor, signal)
+    if (page === 0) {
+      summary = list.summary
+      expected = list.meta?.totalItems ?? expected
+    }
+    const known = items.size
+    for (const item of list.items ?? []) items.set(item.id ?? JSON.stringify(item), item)
+    cursor = list.cursor ?? ''
+    if ((list.items ?? []).length === 0 || cursor === '')
+      return { items: [...items.values()], summary, isWhole: true }
+    if (cursors.has(cursor) || items.size === known) break
+    cursors.add(cursor)
+  }
+  return { items: [...items.values()], summary, isWhole: items.size >= expected }
+}
+
+/** What the instance is doing, in the API's word, such as `Attached`. */
+export function stateOf({ status, set }: VolumeInstance): string {
+  return String(status ?? set ?? '')
+}
+
+function readList(
+  client: ShieldClient,
+  appId: string,
+  cursor: string,
+  signal: AbortSignal,
+): Promise<VolumeList> {
+  const query = cursor === '' ? '' : `?nextCursor=${encodeURIComponent(cursor.toWellFormed())}`
+  return client.get('volumes', `/mc/apps/${pathSegment(appId)}/volumes${query}`, VolumeList, signal)
+}
+
+const count = z.number().nullish()
+
+/** One day of the map. Public clients know these fields; the description of the interface leaves the map open. */
+const figure = z.number().optional().catch(undefined)
+const Day = z
+  .object({ filesScanned: figure, loggedRequests: figure, blockedRequests: figure })
+  .catch({ filesScanned: undefined, loggedRequests: undefined, blockedRequests: undefined })
+
+/** Figures of the past 28 days, each field as received; the map has one entry a day. */
+const UploadScanningMetrics = z.looseObject({
+  overviewPastTwentyEightDays: z.record(z.string(), z.unknown()).nullish(),
+  totalLoggedRequests: count,
+  totalBlockedRequests: count,
+  totalFilesScanned: count,
+})
+export type UploadScanningMetrics = z.output<typeof UploadScanningMetrics>
+
+/** `error` is an envelope that the client has looked at: one with a message or a key is a failure. */
+const Answer = z.looseObject({ data: UploadScanningMetrics.nullish(), error: z.unknown().optional() })
+
+interface UploadDay extends z.output<typeof Day> {
+  /** `YYYY-MM-DD` where the key of the map is a date; else the key. */
+  readonly day: string
+}
+
+/** Reads the upload scanning figures of a zone. Throws Failure. */
+export async function readUploadScanning(
+  client: ShieldClient,
+  zone: number,
+  signal: AbortSignal,
+): Promise<UploadScanningMetrics> {
+  const path = `/shield/metrics/shield-zone/${zone}/upload-scanning`
+  const { data: value } = await client.get('upload_scanning', path, Answer, signal)
+  if (value === null || value === undefined)
+    throw new Failure('refuse', 'rejected', `the API has no upload scanning metrics for zone ${zone}`)
+  return value
+}
+
+/** The days of the map, the oldest first; keys that are not dates stand last. */
+export function uploadDays({ overviewPastTwentyEightDays: days }: UploadScanningMetrics): UploadDay[] {
+  const dateOf = (key: string) => /^\d{4}-\d{2}-\d{2}(?=$|T)/.exec(key)?.[0]
+  const orderOf = ([key]: [string, unknown]) => dateOf(key) ?? '~'
+  return Object.entries(days ?? {})
+    .toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
+    .map(([key, figures]) => ({ day: dateOf(key) ?? key, ...Day.parse(figures) }))
 }

@@ -21,15 +21,14 @@ interface Place {
 const updates: Place = { code: `${shield}/rules/update.ts`, test: `${tests}/rate-limit.test.ts` }
 const rules: Place = { code: `${shield}/rules/rule.ts`, test: `${tests}/rate-limit.test.ts` }
 const outcomes: Place = { code: `${shield}/rate-limit.ts`, test: `${tests}/rate-limit.test.ts` }
-const volumes: Place = { code: `${shield}/volumes.ts`, test: `${tests}/volumes.test.ts` }
-const uploads: Place = { code: `${shield}/upload-scanning.ts`, test: `${tests}/upload-scanning.test.ts` }
+const figures: Place = { code: `${shield}/figures.ts`, test: `${tests}/figures.test.ts` }
 const pages: Place = { code: `${shield}/event-logs.ts`, test: `${tests}/event-logs.test.ts` }
 const entries: Place = {
   code: `${shield}/entries/to-event.ts`,
   test: `${tests}/entries/stored-event.test.ts`,
 }
 const errors: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/client/api-error.test.ts` }
-const problems: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/volumes.test.ts` }
+const problems: Place = { code: `${shield}/client/api-error.ts`, test: `${tests}/figures.test.ts` }
 
 const sent = 'checked, then sent'
 const shown = 'kept and shown'
@@ -47,11 +46,11 @@ export const interfaceRows: readonly InterfaceRow[] = [
     ...outcomes,
     word: '/shield/rate-limit/',
   },
-  { item: 'GET /mc/apps/{appId}/volumes', use: '`volumes`, metrics', ...volumes, word: '/mc/apps/' },
+  { item: 'GET /mc/apps/{appId}/volumes', use: '`volumes`, metrics', ...figures, word: '/mc/apps/' },
   {
     item: 'GET /shield/metrics/shield-zone/{shieldZoneId}/upload-scanning',
     use: '`upload-scanning`, metrics',
-    ...uploads,
+    ...figures,
     word: '/shield/metrics/shield-zone/',
   },
   {
@@ -84,32 +83,32 @@ export const interfaceRows: readonly InterfaceRow[] = [
     'location value formatters contentTypes declaredType statusCode',
   ),
   ...fields('UnauthorizedResult', errors, 'a refused key', 'statusCode'),
-  ...fields('VolumeTemplate', volumes, shown, 'name id size totalUsage totalInstancesCount'),
-  ...fields('VolumeTemplate', volumes, shown, 'attachedInstancesCount containersCount volumeInstances'),
-  ...fields('VolumeInstance', volumes, shown, 'id attachedPods attachedContainers region size usage'),
-  ...fields('VolumeInstance', volumes, 'the state, also where it is called `status`', 'set'),
-  ...fields('VolumeList', volumes, 'followed to its end', 'items cursor'),
-  ...fields('VolumeList', volumes, shown, 'summary'),
+  ...fields('VolumeTemplate', figures, shown, 'name id size totalUsage totalInstancesCount'),
+  ...fields('VolumeTemplate', figures, shown, 'attachedInstancesCount containersCount volumeInstances'),
+  ...fields('VolumeInstance', figures, shown, 'id attachedPods attachedContainers region size usage'),
+  ...fields('VolumeInstance', figures, 'the state, also where it is called `status`', 'set'),
+  ...fields('VolumeList', figures, 'followed to its end', 'items cursor'),
+  ...fields('VolumeList', figures, shown, 'summary'),
   ...fields(
     'VolumeList',
-    volumes,
+    figures,
     'shows whether all items were read when the first page comes again',
     'meta',
   ),
   ...fields(
     'VolumeList.meta',
-    volumes,
+    figures,
     'shows whether all items were read when the first page comes again',
     'totalItems',
   ),
-  ...fields('VolumeList.summary', volumes, shown, 'totalPods totalContainers totalStorage'),
-  ...fields('UploadScanningMetrics', uploads, 'an error, where it has a key or a message', 'error'),
-  ...fields('UploadScanningMetrics', uploads, shown, 'data'),
+  ...fields('VolumeList.summary', figures, shown, 'totalPods totalContainers totalStorage'),
+  ...fields('UploadScanningMetrics', figures, 'an error, where it has a key or a message', 'error'),
+  ...fields('UploadScanningMetrics', figures, shown, 'data'),
   ...fields('UploadScanningMetrics.error', errors, told, 'success message errorKey'),
-  ...fields('UploadScanningMetrics.data', uploads, 'a line a day', 'overviewPastTwentyEightDays'),
+  ...fields('UploadScanningMetrics.data', figures, 'a line a day', 'overviewPastTwentyEightDays'),
   ...fields(
     'UploadScanningMetrics.data',
-    uploads,
+    figures,
     `${shown}; metrics`,
     'totalLoggedRequests totalBlockedRequests totalFilesScanned',
   ),
@@ -126,7 +125,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   {
     item: 'EventLogEntry.timestamp',
     use: 'time; its unit is recognised',
-    code: `${shield}/entries/entry-time.ts`,
+    code: `${shield}/entries/identities.ts`,
     test: `${tests}/entries/entry-time.test.ts`,
   },
   {
@@ -173,7 +172,7 @@ export const interfaceRows: readonly InterfaceRow[] = [
   answerRow(
     'upload scanning error with statusCode',
     'by that status, also where HTTP says 200',
-    { ...errors, test: uploads.test },
+    { ...errors, test: figures.test },
     'statusCode',
   ),
   answerRow('event logs error ProblemDetails', told, errors, 'title'),
@@ -193,7 +192,7 @@ function enumerationRow(name: string): InterfaceRow {
   return {
     item: name,
     use: 'by number and name; unknown ones are kept',
-    code: `${shield}/rules/enumerations.ts`,
+    code: `${shield}/rules/update.ts`,
     test: 'test/docs/interface.test.ts',
   }
 }

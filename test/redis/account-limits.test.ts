@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { createAccountLimits } from '../../src/redis/account-limits.ts'
 import type { AccountGate } from '../../src/ports/process.ts'
-import { createAccountGate } from '../../src/shield/client/account-gate.ts'
+import { RequestGate } from '../../src/shield/client/account-gate.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
 import { patienceMs, waitFor } from '../setup/wait-for.ts'
 import { connected } from './connected.ts'
@@ -13,7 +13,7 @@ const never = new AbortController().signal
 function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | null = null): AccountGate {
   const limits = { account, maxRequestsPerSecond: rate }
   const shared = createAccountLimits({ keyPrefix, ...limits }, connected(url), systemClock)
-  return createAccountGate(limits, systemClock, shared)
+  return new RequestGate(limits, systemClock, shared)
 }
 
 const throttled = { kind: 'wait', code: 'throttled' }
@@ -22,7 +22,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   it('lets every request through without pauses and rates', async () => {
     const gate = gateAt(await useRedis())
     await Promise.all(Array.from({ length: 50 }, () => gate.enter(never, 'live')))
-    expect(gate.throttledUntilMs).toBeUndefined()
+    expect(await gate.pausedUntil()).toBeUndefined()
   })
 
   it('stops every process of the account at once, and no other account', async () => {
@@ -52,12 +52,10 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     // The way to Redis and back.
     const slackMs = 1_000 + performance.now() - beganMs
     expect(Math.abs(details.retryAt - until)).toBeLessThan(slackMs)
-    expect(Math.abs((second.throttledUntilMs ?? 0) - until)).toBeLessThan(slackMs)
-    expect(idle.throttledUntilMs).toBeUndefined()
+    expect(Math.abs(((await second.pausedUntil()) ?? 0) - until)).toBeLessThan(slackMs)
     expect(Math.abs(((await idle.pausedUntil()) ?? 0) - until)).toBeLessThan(slackMs)
     await other.enter(never, 'live')
     expect(await other.pausedUntil()).toBeUndefined()
-    expect(other.throttledUntilMs).toBeUndefined()
   })
 
   it('keeps short pauses in the process, and lets all through at their end', async () => {

@@ -1,48 +1,171 @@
-import { expect, test } from 'vitest'
-import { createFigureSource, volumeFigures } from '../../src/shield/figures.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  createFigureSource,
+  listVolumes,
+  readUploadScanning,
+  stateOf,
+  uploadDays,
+  volumeFigures,
+} from '../../src/shield/figures.ts'
 import { answer, never, startedApi } from './shield-api.ts'
 
-const zone = { id: 101, name: 'shop', account: 'main' }
-const app = { id: 'shop', account: 'main' }
+const problem = {
+  title: 'Not Found',
+  status: 404,
+  detail: 'no such app',
+  instance: '/mc',
+  type: 'about:blank',
+}
+const readers = {
+  uploads: readUploadScanning,
+  volumes: (client: Parameters<typeof listVolumes>[0], _: number, signal: AbortSignal) =>
+    listVolumes(client, 'app', signal),
+}
 
-test('upload figures have the values of the API; missing values are absent, never 0', async () => {
-  const api = await startedApi()
-  const source = createFigureSource(() => api.client)
-  api.reply(
-    answer(200, { data: { totalFilesScanned: 5, totalLoggedRequests: 0, totalBlockedRequests: null } }),
-  )
-  expect(await source.readUploads(zone, never)).toEqual({ filesScanned: 5, loggedRequests: 0 })
+test.each([
+  ['uploads', 202, { error: { success: false, message: 'plan', errorKey: 'invalid.x' } }, 'rejected', /plan/],
+  ['uploads', 200, { data: null }, 'rejected', /no upload scanning metrics for zone 7/],
+  ['uploads', 200, { data: { totalFilesScanned: 'many' } }, 'bad_body', /totalFilesScanned/],
+  ['uploads', 401, { statusCode: 401 }, 'unauthorised', /401/],
+  ['uploads', 200, { statusCode: 404 }, 'rejected', /404/],
+  ['volumes', 404, problem, 'rejected', /Not Found; no such app/],
+  ['volumes', 200, problem, 'rejected', /no such app/],
+  ['volumes', 401, { ...problem, status: 401 }, 'unauthorised', /no such app/],
+  [
+    'volumes',
+    400,
+    { ...problem, errors: [{ field: 'limit', message: 'too many' }], id: 'p-1' },
+    'rejected',
+    /limit too many; problem id p-1/,
+  ],
+  ['volumes', 500, { title: 'Error', status: 500, detail: 'oops' }, 'server_error', /oops/],
+  ['volumes', 200, { items: 'none' }, 'bad_body', /items/],
+] as const)(
+  '%s: %d with %j is a failure with the message of the API',
+  async (which, status, body, code, told) => {
+    const api = await startedApi()
+    api.reply(answer(status, body))
+    const message = expect.stringMatching(told) as string
+    await expect(readers[which](api.client, 7, never)).rejects.toMatchObject({ code, message })
+  },
+)
+
+describe('upload scanning', () => {
+  test('is read unchanged, with unknown fields', async () => {
+    const api = await startedApi()
+    const data = {
+      overviewPastTwentyEightDays: { '2026-11-01T00:00:00Z': { filesScanned: 1 } },
+      totalLoggedRequests: 2,
+      totalBlockedRequests: 3,
+      totalFilesScanned: 1,
+      totalQuarantined: 4,
+    }
+    api.reply(answer(200, { data, error: { success: false, message: '', errorKey: '' } }))
+    expect(await readUploadScanning(api.client, 7, never)).toEqual(data)
+    expect(api.requests[0]?.url).toBe('/shield/metrics/shield-zone/7/upload-scanning')
+    expect(api.budget.heldBytes).toBe(0)
+  })
+
+  test('has its days in order of their dates, and invalid dates and figures stay visible', () => {
+    const overview = {
+      total: 5,
+      '2026-11-02': { filesScanned: 2, loggedRequests: null },
+      '2026-11-01T00:00:00Z': { filesScanned: 1, loggedRequests: 2, blockedRequests: 3, more: 4 },
+    }
+    expect(uploadDays({ overviewPastTwentyEightDays: overview })).toEqual([
+      { day: '2026-11-01', filesScanned: 1, loggedRequests: 2, blockedRequests: 3 },
+      { day: '2026-11-02', filesScanned: 2 },
+      { day: 'total' },
+    ])
+    expect(uploadDays({ overviewPastTwentyEightDays: null })).toEqual([])
+  })
+
+  test('gives metrics the values of the API; missing values are absent, never 0', async () => {
+    const api = await startedApi()
+    const data = { totalFilesScanned: 5, totalLoggedRequests: 0, totalBlockedRequests: null }
+    api.reply(answer(200, { data }))
+    const source = createFigureSource(() => api.client)
+    const zone = { id: 101, name: 'shop', account: 'main' }
+    expect(await source.readUploads(zone, never)).toEqual({ filesScanned: 5, loggedRequests: 0 })
+  })
 })
 
-test('volumes are summed by name and region, GB become bytes, and the fullest instance is reported', () => {
-  const at = (region: string | null, size: number | null, usage: number | null) => ({ region, size, usage })
-  const figures = volumeFigures([
-    { name: 'data', id: 'a', volumeInstances: [at('DE', 10, 9.5), at('DE', 30, 0.5), at('NY', 10, 1)] },
-    { name: null, id: 'b', volumeInstances: [at(null, null, 1), at(null, 0, 1)] },
-    { name: 'none', id: 'c', volumeInstances: [] },
-  ])
-  expect(figures).toEqual([
-    { volume: 'data', region: 'DE', sizeBytes: 40e9, usageBytes: 10e9, fullestRatio: 0.95 },
-    { volume: 'data', region: 'NY', sizeBytes: 10e9, usageBytes: 1e9, fullestRatio: 0.1 },
-    { volume: 'b', region: '', usageBytes: 2e9 },
-  ])
-})
+describe('volumes', () => {
+  test('are read by cursors to the end, each once', async () => {
+    const api = await startedApi()
+    const first = { items: [{ id: 'a' }, { id: 'b' }], cursor: 'c/1', meta: { totalItems: 3 } }
+    api.reply(
+      answer(200, { ...first, summary: { totalStorage: 5 } }),
+      answer(200, { items: [{ id: 'b' }, { id: 'c' }], cursor: '' }),
+    )
+    const { items, summary, isWhole } = await listVolumes(api.client, 'my app/..', never)
+    expect(items.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    expect([summary, isWhole]).toEqual([{ totalStorage: 5 }, true])
+    const path = '/mc/apps/my%20app%2F../volumes'
+    expect(api.requests.map(({ url }) => url)).toEqual([path, `${path}?nextCursor=c%2F1`])
+  })
 
-test('received names are limited in length and number, and printable', () => {
-  const volumeInstances = Array.from({ length: 700 }, (_, index) => ({
-    region: `r${index}`,
-    size: 1,
-    usage: 1,
-  }))
-  const figures = volumeFigures([{ name: `\u001b${'x'.repeat(300)}`, volumeInstances }])
-  expect(figures).toHaveLength(500)
-  expect(figures[0]!.volume).toMatch(/^\\u001bx+…$/)
-  expect(figures[0]!.volume.length).toBeLessThan(120)
-})
+  test.each([
+    ['a cursor that repeats', { items: [{ id: 'a' }], cursor: 'same' }, 2, false],
+    ['one with all there is', { items: [{ id: 'a' }], cursor: 'same', meta: { totalItems: 1 } }, 2, true],
+    ['an empty page', { items: [], cursor: 'x' }, 1, true],
+    ['no cursor', { items: [{ id: 'a' }], cursor: null }, 1, true],
+  ])('end at %s', async (_, body, requests, isWhole) => {
+    const api = await startedApi()
+    api.reply(answer(200, body))
+    expect((await listVolumes(api.client, 'app', never)).isWhole).toBe(isWhole)
+    expect(api.requests.length).toBe(requests)
+  })
 
-test('a list of volumes without an end is a failure: a part would look like deleted volumes', async () => {
-  const api = await startedApi()
-  api.reply(answer(200, { items: [{ id: 'a' }], cursor: 'same' }))
-  const source = createFigureSource(() => api.client)
-  await expect(source.readVolumes(app, never)).rejects.toMatchObject({ code: 'bad_body' })
+  test('end at a page with nothing new, also if its cursor changes; as figures they fail then', async () => {
+    const api = await startedApi()
+    api.reply((response, request) =>
+      answer(200, { items: [{ id: 'a' }], cursor: `c${api.requests.length}` })(response, request),
+    )
+    expect((await listVolumes(api.client, 'app', never)).isWhole).toBe(false)
+    expect(api.requests.length).toBe(2)
+    // A part would look like deleted volumes.
+    const source = createFigureSource(() => api.client)
+    const app = { id: 'app', account: 'main' }
+    await expect(source.readVolumes(app, never)).rejects.toMatchObject({ code: 'bad_body' })
+  })
+
+  test('keep every field, known or not', async () => {
+    const api = await startedApi()
+    const attached = { attachedPods: ['p'], attachedContainers: ['c'], set: 'Attached', tier: 'fast' }
+    const instance = { id: 'i', region: 'DE', size: 10, usage: 2.5, ...attached }
+    const counts = { totalInstancesCount: 1, attachedInstancesCount: 1, containersCount: 1 }
+    const sizes = { size: 10, totalUsage: 2.5, ...counts }
+    const template = { name: 'data', id: 't', ...sizes, volumeInstances: [instance], kind: 'x' }
+    const summary = { totalPods: 1, totalContainers: 1, totalStorage: 10 }
+    api.reply(answer(200, { items: [template], summary }))
+    expect(await listVolumes(api.client, 'app', never)).toEqual({ items: [template], summary, isWhole: true })
+  })
+
+  test('have the state of an instance in `status`, else in `set`', () => {
+    const instances = [{ set: 'Attached' }, { status: 'Failed', set: '' }, { status: 3 }, {}]
+    expect(instances.map(stateOf)).toEqual(['Attached', 'Failed', '3', ''])
+  })
+
+  test('are summed by name and region, GB become bytes, and the fullest instance is reported', () => {
+    const at = (region: string | null, size: number | null, usage: number | null) => ({ region, size, usage })
+    const figures = volumeFigures([
+      { name: 'data', id: 'a', volumeInstances: [at('DE', 10, 9.5), at('DE', 30, 0.5), at('NY', 10, 1)] },
+      { name: null, id: 'b', volumeInstances: [at(null, null, 1), at(null, 0, 1)] },
+      { name: 'none', id: 'c', volumeInstances: [] },
+    ])
+    expect(figures).toEqual([
+      { volume: 'data', region: 'DE', sizeBytes: 40e9, usageBytes: 10e9, fullestRatio: 0.95 },
+      { volume: 'data', region: 'NY', sizeBytes: 10e9, usageBytes: 1e9, fullestRatio: 0.1 },
+      { volume: 'b', region: '', usageBytes: 2e9 },
+    ])
+  })
+
+  test('as labels have names that are printable, and limited in length and number', () => {
+    const volumeInstances = Array.from({ length: 700 }, (_, index) => ({ region: `r${index}`, usage: 1 }))
+    const figures = volumeFigures([{ name: `\u001b${'x'.repeat(300)}`, volumeInstances }])
+    expect(figures).toHaveLength(500)
+    expect(figures[0]!.volume).toMatch(/^\\u001bx+…$/)
+    expect(figures[0]!.volume.length).toBeLessThan(120)
+  })
 })

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import type { Clock } from '../../src/ports/process.ts'
-import { createAccountGate } from '../../src/shield/client/account-gate.ts'
+import { RequestGate } from '../../src/shield/client/account-gate.ts'
 import { ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
 import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
@@ -45,7 +45,7 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
     firstPage: 'omit',
     requestTimeoutMs,
     maxPageBytes: 1_000_000,
-    gate: createAccountGate({ account: 'main', maxRequestsPerSecond: null }, clock),
+    gate: new RequestGate({ account: 'main', maxRequestsPerSecond: null }, clock),
     budget,
     clock: withoutTimeLimit(clock, requestTimeoutMs),
     telemetry,

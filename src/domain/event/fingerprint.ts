@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Identity } from './event.ts'
 
 const first = new DataView(new ArrayBuffer(8))
 
@@ -17,7 +16,13 @@ export function ownIdOf(id: string, content: string): string {
  * 64 bits that identify an event. The hash is cryptographic because attackers choose text in entries: nobody can craft
  * an event that has the fingerprint of another one and is dropped as its duplicate.
  */
-export function fingerprintOf({ id, time }: Identity): bigint {
+export function fingerprintOf({
+  id,
+  time,
+}: {
+  readonly id: string
+  readonly time?: string | undefined
+}): bigint {
   // One character per byte: allocating a Buffer for each event takes longer than hashing it.
   const digest = hash('sha256', `${id}\n${time ?? ''}`, 'binary')
   for (let index = 0; index < 8; index++) first.setUint8(index, digest.charCodeAt(index))

@@ -18,15 +18,7 @@ const silentAfterMs = 5_000
 const longestLineMs = 60_000
 
 /** The gate of an account in this process; with `shared` its rate and pauses are those of all processes. */
-export function createAccountGate(
-  options: AccountGateOptions,
-  clock: Clock,
-  shared?: SharedLimits,
-): AccountGate {
-  return new Gate(options, clock, shared)
-}
-
-class Gate implements AccountGate {
+export class RequestGate implements AccountGate {
   readonly #account: string
   readonly #clock: Clock
   readonly #shared: SharedLimits | undefined
@@ -38,26 +30,17 @@ class Gate implements AccountGate {
   #liveAtMs = -Infinity
   #liveSinceBackfill = 0
 
-  constructor(
-    { account, maxRequestsPerSecond }: AccountGateOptions,
-    clock: Clock,
-    shared: SharedLimits | undefined,
-  ) {
+  constructor({ account, maxRequestsPerSecond }: AccountGateOptions, clock: Clock, shared?: SharedLimits) {
     this.#account = account
     this.#clock = clock
     this.#shared = shared
     this.#rate = new RequestRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
   }
 
-  get throttledUntilMs(): number | undefined {
-    const leftMs = this.#pausedUntilMs - this.#clock.monotonic()
-    return leftMs > 0 ? Math.ceil(this.#clock.now() + leftMs) : undefined
-  }
-
   async pausedUntil(): Promise<number | undefined> {
-    const leftMs = (await this.#shared?.pausedMs()) ?? 0
-    const untilMs = Math.max(this.throttledUntilMs ?? 0, leftMs > 0 ? this.#clock.now() + leftMs : 0)
-    return untilMs > this.#clock.now() ? untilMs : undefined
+    const sharedMs = (await this.#shared?.pausedMs()) ?? 0
+    const leftMs = Math.max(sharedMs, this.#pausedUntilMs - this.#clock.monotonic())
+    return leftMs > 0 ? Math.ceil(this.#clock.now() + leftMs) : undefined
   }
 
   async pauseUntil(atMs: number): Promise<void> {
@@ -108,7 +91,7 @@ class Gate implements AccountGate {
       // A timer may fire slightly early by this clock.
       await this.#clock.sleep(Math.max(1, ms), signal)
       // A pause may have begun during the wait; the place in the rate is then lost.
-      if (what === 'pass' && !(await this.#isPaused())) return
+      if (what === 'pass' && (await this.pausedUntil()) === undefined) return
     }
     throw this.#throttled('the API keeps asking for pauses', longestWaitMs)
   }
@@ -132,10 +115,6 @@ class Gate implements AccountGate {
     if (place === undefined) return this.#rate.take(asked, this.#clock.monotonic())
     if (place[0] === 'paused') this.#pause(place[1])
     return place
-  }
-
-  async #isPaused(): Promise<boolean> {
-    return this.throttledUntilMs !== undefined || ((await this.#shared?.pausedMs()) ?? 0) > 0
   }
 
   #pause(ms: number): void {

@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import type { Json } from '../../domain/text/json.ts'
-import { identitiesOf, withOwnId, type PageIdentity } from './identities.ts'
+import { identitiesOf, withOwnId, type EntryIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'
 
@@ -13,7 +13,7 @@ export function eventsOf(
   entries: readonly Json[],
   zone: Event['zone'],
   redactor: Redactor,
-  identities: readonly PageIdentity[] = identitiesOf(entries).identities,
+  identities: readonly EntryIdentity[] = identitiesOf(entries).identities,
 ): Event[] {
   let latest: EntryEvent | undefined
   let decoded: Event | undefined
@@ -42,7 +42,7 @@ class EntryEvent implements Read {
   readonly #entry: Json
   readonly #decode: Decode
 
-  constructor(entry: Json, identity: PageIdentity, zone: Event['zone'], decode: Decode) {
+  constructor(entry: Json, identity: EntryIdentity, zone: Event['zone'], decode: Decode) {
     const { id, time, timeMs, fingerprint, sharedFingerprint } = identity
     this.id = id
     this.#sharedFingerprint = sharedFingerprint

@@ -3,19 +3,24 @@ import { fingerprintOf, ownIdOf } from '../../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
 import { hash } from 'node:crypto'
 import { isObject } from '../../domain/text/json.ts'
-import { entryTimeOf } from './entry-time.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 
 /** Own ids of entries, by the fingerprint of the id and time that they share. */
 export type OwnIds = ReadonlyMap<bigint, ReadonlySet<string>>
 
-export interface PageIdentity extends EntryIdentity {
+/** What deduplication needs to know of an entry. Computed from the entry as received, before redaction. */
+export interface EntryIdentity {
+  readonly id: string
+  readonly time?: string | undefined
+  /** ms since the epoch; absent where `time` is. */
+  readonly timeMs?: number | undefined
+  readonly fingerprint: bigint
   /** For an identity with an own id: the fingerprint of the id and time that the entry shares with others. */
   readonly sharedFingerprint?: bigint
 }
 
 interface PageIdentities {
-  readonly identities: readonly PageIdentity[]
+  readonly identities: readonly EntryIdentity[]
   /** What the next page needs to know of the end of this one. */
   readonly end: () => OwnIds
 }
@@ -48,9 +53,15 @@ export function identitiesOf(entries: readonly Json[], before: OwnIds = none): P
 }
 
 /** The identity of an entry under an id of its own. */
-export function withOwnId(entry: Json, { id, time, timeMs, fingerprint }: EntryIdentity): PageIdentity {
-  const own = { id: ownIdIn(entry, id), ...(time !== undefined && { time }) }
-  return { ...own, timeMs, fingerprint: fingerprintOf(own), sharedFingerprint: fingerprint }
+export function withOwnId(entry: Json, { id, time, timeMs, fingerprint }: EntryIdentity): EntryIdentity {
+  const own = ownIdIn(entry, id)
+  return {
+    id: own,
+    time,
+    timeMs,
+    fingerprint: fingerprintOf({ id: own, time }),
+    sharedFingerprint: fingerprint,
+  }
 }
 
 /** From the entry as received, before redaction: a changed redaction must not make an old event look new. */
@@ -90,27 +101,13 @@ function endOf(entries: readonly Json[], identities: readonly EntryIdentity[]): 
   return ownIdsOf(entries.slice(from), last, new Set(last.map(({ fingerprint }) => fingerprint)), none)
 }
 
-/** What deduplication needs to know of an entry. Computed from the entry as received, before redaction. */
-export interface EntryIdentity {
-  readonly id: string
-  readonly time?: string | undefined
-  /** ms since the epoch; absent where `time` is. */
-  readonly timeMs?: number | undefined
-  readonly fingerprint: bigint
-}
-
 export function identityOf(entry: Json): EntryIdentity {
-  if (!isObject(entry)) return untimed(hashed(entry))
-  const id = idOf(entry)
-  const when = entryTimeOf(entry['timestamp'])
-  if (when === undefined) return untimed(id)
-  const { time, timeMs } = when
+  const id = isObject(entry) ? idOf(entry) : hashed(entry)
+  const { time, timeMs } = (isObject(entry) && entryTimeOf(entry['timestamp'])) || untimed
   return { id, time, timeMs, fingerprint: fingerprintOf({ id, time }) }
 }
 
-function untimed(id: string): EntryIdentity {
-  return { id, fingerprint: fingerprintOf({ id }) }
-}
+const untimed = { time: undefined, timeMs: undefined }
 
 /** JSON parsing rounds a number beyond 2^53, so two ids may become equal: the hash of the whole entry is safer. */
 function idOf(entry: JsonObject): string {
@@ -134,4 +131,70 @@ function canonicalJson(value: unknown, level = 0): string {
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([key, held]) => `${JSON.stringify(key)}:${canonicalJson(held, level + 1)}`)
   return `{${members.join(',')}}`
+}
+
+interface EntryTime {
+  /** ISO 8601 UTC with as many fractional digits as are known: 3, 6 or 9. */
+  readonly time: string
+  readonly timeMs: number
+}
+
+/**
+ * Parses the timestamp of an entry: seconds, milliseconds, micro- or nanoseconds since the epoch, told apart by
+ * magnitude (the four ranges from 1973 to 5138 do not overlap), or ISO 8601 text with a zone. Undefined for anything
+ * else. Digits beyond the precision of a JSON number are dropped: nanoseconds as a number keep 6 digits, as text 9.
+ */
+export function entryTimeOf(timestamp: unknown): EntryTime | undefined {
+  if (typeof timestamp === 'number') return timeOfNumber(timestamp)
+  if (typeof timestamp !== 'string') return undefined
+  const text = timestamp.trim()
+  if (/^\d{1,20}$/.test(text)) return timeOfDigits(text)
+  if (/^\d{1,17}\.\d{1,12}$/.test(text)) return timeOfNumber(Number(text))
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})$/.test(text))
+    return timeOfMs(Date.parse(text))
+  return undefined
+}
+
+function timeOfNumber(value: number): EntryTime | undefined {
+  if (!(value >= 1e8 && value < 1e20)) return undefined
+  if (value < 1e11) return timeOfMs(Math.round(value * 1000))
+  if (value < 1e14) return timeOfMs(Math.floor(value))
+  return timeOfMicros(Math.floor(value < 1e17 ? value : value / 1000))
+}
+
+/** Text can hold more digits than a number. */
+function timeOfDigits(digits: string): EntryTime | undefined {
+  const value = BigInt(digits)
+  if (value < 10n ** 14n || value >= 10n ** 20n) return timeOfNumber(Number(digits))
+  const perMs = value < 10n ** 17n ? 1_000n : 1_000_000n
+  const [wholeMs, rest] = [value / perMs, value % perMs]
+  const whole = timeOfMs(Number(wholeMs))
+  return whole && withDigits(whole, String(rest).padStart(String(perMs).length - 1, '0'))
+}
+
+function timeOfMicros(micros: number): EntryTime | undefined {
+  const timeMs = Math.floor(micros / 1000)
+  const whole = timeOfMs(timeMs)
+  return whole && withDigits(whole, String(micros - timeMs * 1000).padStart(3, '0'))
+}
+
+function withDigits({ time, timeMs }: EntryTime, digits: string): EntryTime {
+  return { time: `${time.slice(0, -1)}${digits}Z`, timeMs }
+}
+
+function timeOfMs(timeMs: number): EntryTime | undefined {
+  return Number.isNaN(timeMs) ? undefined : { time: isoOf(timeMs), timeMs }
+}
+
+const latest = { minute: Number.NaN, text: '' }
+
+/** Same as `toISOString` for whole ms, four times faster for consecutive entries of the same minute. */
+function isoOf(timeMs: number): string {
+  const minute = Math.floor(timeMs / 60_000)
+  if (minute !== latest.minute) {
+    latest.text = new Date(minute * 60_000).toISOString().slice(0, -'00.000Z'.length)
+    latest.minute = minute
+  }
+  const digits = String(100_000 + timeMs - minute * 60_000)
+  return `${latest.text}${digits.slice(1, 3)}.${digits.slice(3)}Z`
 }

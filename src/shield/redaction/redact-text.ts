@@ -136,11 +136,8 @@ export function maskAddress(address: string): string {
 
 /** The eight groups of a valid IPv6 address. */
 function groupsOf(address: string): number[] {
-  const plain = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...octets: string[]) => {
-    const [a = 0, b = 0, c = 0, d = 0] = octets.slice(0, 4).map(Number)
-    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
-  })
-  const [head = '', tail] = plain.split('::')
+  // A URL has no dotted groups.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const front = read(head)
   if (tail === undefined) return front
   const back = read(tail)

@@ -4,7 +4,7 @@ import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/process.ts'
-import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
+import { RequestGate } from '../../../src/shield/client/account-gate.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
 /** What a schedule under test is given; the suite watches what it does with it. */
@@ -43,7 +43,7 @@ export class World {
   sinkOf: (zone: number) => string = () => 'archive'
   sinks: readonly string[] = ['archive']
   clock: Clock = systemClock
-  readonly #gate = createAccountGate({ account: 'main', maxRequestsPerSecond: null }, systemClock)
+  readonly #gate = new RequestGate({ account: 'main', maxRequestsPerSecond: null }, systemClock)
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: Work = (planned) => {
     this.rest(planned.stream, planned.priority)

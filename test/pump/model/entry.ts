@@ -1,7 +1,7 @@
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event, Identity } from '../../../src/domain/event/event.ts'
 import type { JsonObject } from '../../../src/domain/text/json.ts'
-import { withOwnId, type PageIdentity } from '../../../src/shield/entries/identities.ts'
+import { withOwnId, type EntryIdentity } from '../../../src/shield/entries/identities.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 
 /** One entry of the model's API. */
@@ -50,7 +50,7 @@ export function ownLineOf(entry: Entry): string {
 }
 
 /** `page` is the identity that the page gives it. */
-export function eventOf(entry: Entry, zone: number, page?: PageIdentity): Event {
+export function eventOf(entry: Entry, zone: number, page?: EntryIdentity): Event {
   const identity = page === undefined ? identityOf(entry) : { ...identityOf(entry), id: page.id }
   return {
     ...identity,

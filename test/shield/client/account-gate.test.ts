@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { isFailure } from '../../../src/domain/failure.ts'
-import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
+import { RequestGate } from '../../../src/shield/client/account-gate.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 
 const never = new AbortController().signal
 
 function gated(maxRequestsPerSecond: number | null = null) {
   const clock = createFakeClock()
-  return { clock, gate: createAccountGate({ account: 'main', maxRequestsPerSecond }, clock) }
+  return { clock, gate: new RequestGate({ account: 'main', maxRequestsPerSecond }, clock) }
 }
 
 describe('a pause', () => {
@@ -15,7 +15,7 @@ describe('a pause', () => {
     const { clock, gate } = gated()
     const until = clock.now() + 1500
     await gate.pauseUntil(until)
-    expect(gate.throttledUntilMs).toBe(until)
+    expect(await gate.pausedUntil()).toBe(until)
     const passedAt: number[] = []
     const entering = [1, 2, 3].map(async () => {
       await gate.enter(never, 'live')
@@ -26,7 +26,7 @@ describe('a pause', () => {
     await clock.advance(1)
     await Promise.all(entering)
     expect(passedAt).toEqual([until, until, until])
-    expect(gate.throttledUntilMs).toBeUndefined()
+    expect(await gate.pausedUntil()).toBeUndefined()
   })
 
   it('rejects requests that would wait for long, with its end', async () => {
@@ -57,9 +57,9 @@ describe('a pause', () => {
     const { clock, gate } = gated()
     await gate.pauseUntil(clock.now() + 30_000)
     clock.jump(-3_600_000)
-    expect(gate.throttledUntilMs).toBe(clock.now() + 30_000)
+    expect(await gate.pausedUntil()).toBe(clock.now() + 30_000)
     await clock.advance(30_000)
-    expect(gate.throttledUntilMs).toBeUndefined()
+    expect(await gate.pausedUntil()).toBeUndefined()
     await gate.enter(never, 'live')
   })
 

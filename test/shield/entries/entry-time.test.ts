@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { entryTimeOf } from '../../../src/shield/entries/entry-time.ts'
+import { entryTimeOf } from '../../../src/shield/entries/identities.ts'
 
 describe('time', () => {
   it.each([
