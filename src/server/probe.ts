@@ -1,4 +1,5 @@
 import { Failure, messageOf } from '../domain/failure.ts'
+import { authority } from './listen.ts'
 import { withDeadline, type Waits } from '../domain/promises.ts'
 
 /** Not by `import`, which would load Node's own undici too: the probe of a container runs every few seconds. */
@@ -10,8 +11,7 @@ const everywhere = ['0.0.0.0', '::']
 
 /** The URL of the liveness probe of a server that listens there. */
 export function healthUrl({ host, port }: { readonly host: string; readonly port: number }): string {
-  const reached = everywhere.includes(host) ? '127.0.0.1' : host
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}/healthz`
+  return `http://${authority(everywhere.includes(host) ? '127.0.0.1' : host, port)}/healthz`
 }
 
 /** Asks a liveness probe, never through a proxy. Throws Failure unless it answers 200 in time. */

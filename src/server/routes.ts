@@ -6,7 +6,7 @@ import { createTurns, keepLatest, within } from '../domain/promises.ts'
 import type { StatusViews } from '../domain/status/status-views.ts'
 import type { Clock } from '../ports/process.ts'
 import { jsonReply, longJsonReply, type Reply } from './reply.ts'
-import { QueryError, readStatusQuery, type StatusQuery } from './status-query.ts'
+import { QueryError, readView } from './status-query.ts'
 
 export interface ReadyState {
   readonly ready: boolean
@@ -44,18 +44,6 @@ async function soon<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T> {
   return answer.value
 }
 
-function viewOf(views: StatusViews, asked: Exclude<StatusQuery, { view: 'all' }>): Promise<unknown> {
-  if (asked.view === 'map') return views.map(asked.query)
-  if (asked.view === 'tail') return Promise.resolve(views.tail(asked.query))
-  return asked.view === 'day' ? views.day(asked.query) : views.deadLetters(asked.query)
-}
-
-function notFoundText(view: StatusQuery['view']): string {
-  return view === 'tail'
-    ? 'this zone is not configured'
-    : 'the store has nothing about this zone, sink and day'
-}
-
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const { metrics, health, clock } = deps
   const readiness = keepLatest(async () => deps.readiness(), 0, clock)
@@ -64,57 +52,45 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   /** The reasons name zones, sinks and accounts: only clients with the token get them. */
   async function readinessReply(trusted: boolean): Promise<Reply> {
     const { ready, reasons } = await soon(readinessPatienceMs, readiness.read(), clock).catch(
-      (error: unknown) => ({
-        ready: false,
-        reasons: [messageOf(error)],
-      }),
+      (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
     )
     return jsonReply(ready ? 200 : 503, trusted ? { ready, reasons } : { ready })
   }
 
   async function statusReply(parameters: URLSearchParams): Promise<Reply> {
     try {
-      const asked = readStatusQuery(parameters)
-      if (asked.view === 'all')
-        return longJsonReply(
-          200,
-          await soon(patienceMs, status.read(), clock),
-          createTurns({ clock, turn: setImmediate }),
-        )
+      const name = parameters.get('view') ?? 'all'
+      if (name === 'all') {
+        const whole = await soon(patienceMs, status.read(), clock)
+        return longJsonReply(200, whole, createTurns({ clock, turn: setImmediate }))
+      }
       const views = deps.views()
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
-      const work = viewOf(views, asked)
-      const view = await soon(patienceMs, work, clock)
-      return view === undefined ? jsonReply(404, { error: notFoundText(asked.view) }) : jsonReply(200, view)
+      const view = await soon(patienceMs, readView(name, views, parameters), clock)
+      return view === undefined
+        ? jsonReply(404, { error: 'this zone, sink or day is not known' })
+        : jsonReply(200, view)
     } catch (error) {
       return jsonReply(error instanceof QueryError ? 400 : 503, { error: messageOf(error) })
     }
   }
 
-  return new Map<string, Route>([
-    ...[...pageFiles()].map(([path, answer]): [string, Route] => [path, { open: true, answer }]),
-    [
-      '/metrics',
-      {
-        open: false,
-        async answer() {
-          return { status: 200, type: metrics.contentType, body: await metrics.text() }
-        },
+  const routes: Readonly<Record<string, Route>> = {
+    '/metrics': {
+      open: false,
+      answer: async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() }),
+    },
+    '/healthz': {
+      open: true,
+      answer() {
+        const state = health()
+        return jsonReply(state.healthy ? 200 : 503, state)
       },
-    ],
-    [
-      '/healthz',
-      {
-        open: true,
-        answer() {
-          const state = health()
-          return jsonReply(state.healthy ? 200 : 503, state)
-        },
-      },
-    ],
-    ['/readyz', { open: true, answer: readinessReply }],
-    ['/status', { open: false, quotes: true, answer: (_, parameters) => statusReply(parameters) }],
-  ])
+    },
+    '/readyz': { open: true, answer: readinessReply },
+    '/status': { open: false, quotes: true, answer: (_, parameters) => statusReply(parameters) },
+  }
+  return new Map([...pageFiles(), ...Object.entries(routes)])
 }
 
 const folder = new URL('./page/', import.meta.url)
@@ -154,8 +130,8 @@ const headers = {
 const notServed = 'report'
 
 /** The static files of the status page by path: `/` and `/page/…`. Each is read once, at its first request. */
-function pageFiles(): ReadonlyMap<string, () => Reply> {
-  const files = new Map<string, () => Reply>()
+function pageFiles(): ReadonlyMap<string, Route> {
+  const files = new Map<string, Route>()
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     const name = path.replaceAll(sep, '/')
     const type = types[extname(name)]
@@ -163,7 +139,7 @@ function pageFiles(): ReadonlyMap<string, () => Reply> {
     let reply: Reply | undefined
     const answer = () =>
       (reply ??= { status: 200, type, body: readFileSync(new URL(name, folder), 'utf8'), headers })
-    files.set(name === 'page.html' ? '/' : `/page/${name}`, answer)
+    files.set(name === 'page.html' ? '/' : `/page/${name}`, { open: true, answer })
   }
   return files
 }

@@ -2,19 +2,10 @@ import {
   cellStates,
   mapSorts,
   type DayQuery,
-  type TailQuery,
   type MapQuery,
-  type MapSort,
-  type CellState,
+  type StatusViews,
 } from '../domain/status/status-views.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-
-/** The parsed query of `/status`; `all` is the output of the `status` command. */
-export type StatusQuery =
-  | { readonly view: 'all' }
-  | { readonly view: 'map'; readonly query: MapQuery }
-  | { readonly view: 'day' | 'dead-letters'; readonly query: DayQuery }
-  | { readonly view: 'tail'; readonly query: TailQuery }
 
 /** The query of a request is wrong. The message names the value. */
 export class QueryError extends Error {}
@@ -23,48 +14,52 @@ const usualSize = 25
 const mostSize = 100
 const longestFilter = 200
 
-/** Throws QueryError. Unknown parameters of a view are ignored. */
-export function readStatusQuery(parameters: URLSearchParams): StatusQuery {
-  const view = parameters.get('view') ?? 'all'
-  if (view === 'all') return { view }
-  if (view === 'map') return { view, query: mapQuery(parameters) }
-  if (view === 'day' || view === 'dead-letters') return { view, query: dayQuery(parameters) }
-  if (view === 'tail') return { view, query: tailQuery(parameters) }
-  throw new QueryError(
-    `view ${quoted(view)} does not exist; use map, day, dead-letters, tail, or none for everything`,
-  )
+type Parameters = URLSearchParams
+
+const views: Readonly<Record<string, (views: StatusViews, parameters: Parameters) => unknown>> = {
+  map: (views, parameters) => views.map(mapQuery(parameters)),
+  day: (views, parameters) => views.day(dayQuery(parameters)),
+  'dead-letters': (views, parameters) => views.deadLetters(dayQuery(parameters)),
+  tail: (views, parameters) =>
+    views.tail({ zone: zoneOf(parameters), after: wholeNumber(parameters, 'after') ?? 0 }),
 }
 
-function mapQuery(parameters: URLSearchParams): MapQuery {
+/** Reads the view of that name. Unknown parameters are ignored. Rejects with QueryError. */
+export async function readView(name: string, from: StatusViews, parameters: Parameters): Promise<unknown> {
+  const read = Object.hasOwn(views, name) ? views[name] : undefined
+  if (read !== undefined) return read(from, parameters)
+  const known = `use ${Object.keys(views).join(', ')}, or none for everything`
+  throw new QueryError(`view ${quoted(name)} does not exist; ${known}`)
+}
+
+function mapQuery(parameters: Parameters): MapQuery {
   const sink = parameters.get('sink') ?? ''
   const state = oneOf(parameters, 'state', cellStates)
   return {
     filter: (parameters.get('filter') ?? '').slice(0, longestFilter),
     ...(sink !== '' && { sink }),
-    ...(state !== undefined && { state: state satisfies CellState }),
-    sort: oneOf(parameters, 'sort', mapSorts) ?? ('state' satisfies MapSort),
+    ...(state !== undefined && { state }),
+    sort: oneOf(parameters, 'sort', mapSorts) ?? 'state',
     page: wholeNumber(parameters, 'page', 1_000_000) ?? 1,
     size: wholeNumber(parameters, 'size', mostSize) ?? usualSize,
   }
 }
 
-function dayQuery(parameters: URLSearchParams): DayQuery {
-  const zone = wholeNumber(parameters, 'zone', Number.MAX_SAFE_INTEGER)
+function dayQuery(parameters: Parameters): DayQuery {
   const [sink, day] = [parameters.get('sink'), parameters.get('day')]
-  if (zone === undefined || sink === null || day === null)
-    throw new QueryError('this view needs zone (its id), sink and day (YYYY-MM-DD)')
+  if (sink === null || day === null) throw new QueryError('this view needs sink and day (YYYY-MM-DD)')
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new QueryError(`day ${quoted(day)} is not YYYY-MM-DD`)
-  return { zone, sink, day }
+  return { zone: zoneOf(parameters), sink, day }
 }
 
-function tailQuery(parameters: URLSearchParams): TailQuery {
-  const zone = wholeNumber(parameters, 'zone', Number.MAX_SAFE_INTEGER)
+function zoneOf(parameters: Parameters): number {
+  const zone = wholeNumber(parameters, 'zone')
   if (zone === undefined) throw new QueryError('this view needs zone (its id)')
-  return { zone, after: wholeNumber(parameters, 'after', Number.MAX_SAFE_INTEGER) ?? 0 }
+  return zone
 }
 
 function oneOf<Name extends string>(
-  parameters: URLSearchParams,
+  parameters: Parameters,
   name: string,
   allowed: readonly Name[],
 ): Name | undefined {
@@ -75,7 +70,11 @@ function oneOf<Name extends string>(
   return found
 }
 
-function wholeNumber(parameters: URLSearchParams, name: string, most: number): number | undefined {
+function wholeNumber(
+  parameters: Parameters,
+  name: string,
+  most = Number.MAX_SAFE_INTEGER,
+): number | undefined {
   const text = parameters.get(name) ?? ''
   if (text === '') return undefined
   const value = /^\d+$/.test(text) ? Number(text) : NaN

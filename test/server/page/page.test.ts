@@ -162,7 +162,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
 
   it('reports a day that the store does not have', async () => {
     const { page } = await show(story(), { fragment: '#zone=101&to=archive&day=2026-01-01' })
-    await page.getByText('the store has nothing about this zone, sink and day').waitFor()
+    await page.getByText('this zone, sink or day is not known').waitFor()
   })
 
   it('shows that the server cannot be reached, and continues when it can', async () => {
