@@ -52,7 +52,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
     takes.unshift({ stream, fence: taken.fence, modelFence: expected.fence })
   }
 
-  const commitOf = (step: Step & { do: 'commit' }, { stream, fence }: Take): Commit => {
+  const commitOf = (step: Step<'commit'>, { stream, fence }: Take): Commit => {
     const basedOn = (model.streams.get(streamKey(stream))?.checkpoint?.commit ?? 0) + step.basedOff
     const seen = new Map<number, Uint8Array>()
     for (const [minute, count] of step.minutes) {
@@ -72,7 +72,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
     expect(await store.ledger.commit(commit).catch(codeOf)).toBe(expected)
   }
 
-  const write = async (step: Step & { do: 'commit' | 'repeat' | 'release' }): Promise<void> => {
+  const write = async (step: Step<'commit' | 'repeat' | 'release'>): Promise<void> => {
     if (step.do === 'repeat') {
       const earlier = commits[step.commit]
       return earlier === undefined ? undefined : send(earlier.commit, earlier.modelFence)

@@ -7,7 +7,7 @@ import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import type { Commit, Holder } from '../../../src/ports/store.ts'
+import type { Commit, Holder, Store } from '../../../src/ports/store.ts'
 
 export function dayAt(text: string): Day {
   const day = parseDay(text)
@@ -21,6 +21,9 @@ export function buildStream(stream: Partial<Stream> = {}): Stream {
 
 /** What `prune` leaves alone besides the streams that it is told. */
 export const nothingOld = { uncommittedBefore: dayAt('2000-01-01'), gapsBefore: 0 }
+
+/** Of a checkpoint whose day is complete. */
+export const complete = { ended: { as: 'complete', atMs: 5 } } as const
 
 export function buildHolder(id: string, schedule = false): Holder {
   return { id, schedule }
@@ -45,6 +48,24 @@ export function buildCommit(
 ): Commit {
   const next = buildCheckpoint(stream, basedOn + 1)
   return { fence, basedOn, next, seen: new Map(), deadLetters: [], gaps: [], ...more }
+}
+
+/** What one pump does: takes the stream, commits on its checkpoint, and releases it. Returns its fence. */
+export async function commitOnce(
+  { ledger }: Store,
+  stream: Stream,
+  { with: more = {}, ...rest }: Partial<Commit> & { readonly with?: Partial<Checkpoint> } = {},
+): Promise<number> {
+  const { fence, checkpoint } = await ledger.take(stream, buildHolder('one'))
+  const based = checkpoint?.commit ?? 0
+  const next = buildCheckpoint(stream, based + 1, more)
+  try {
+    const answer = await ledger.commit(buildCommit(stream, fence, based, { next, ...rest }))
+    if (answer !== 'done') throw new Error(`a commit was ${answer}`)
+  } finally {
+    await ledger.release(stream, fence)
+  }
+  return fence
 }
 
 export function buildGap(gap: Partial<Gap> = {}): Gap {

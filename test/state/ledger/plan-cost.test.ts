@@ -5,25 +5,13 @@ import type { Records } from '../../../src/ports/records.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { openLedger } from '../../../src/state/ledger/store.ts'
 import { createMemoryRecords, type MemoryState } from '../../../src/state/memory/records.ts'
-import {
-  buildCheckpoint,
-  buildCommit,
-  buildHolder,
-  buildStream,
-} from '../../contract/checkpoint-store/builders.ts'
+import { buildStream, commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 
 const clock = createFakeClock()
-const holder = buildHolder('one')
 
-async function complete(store: Store, zone: number): Promise<void> {
-  const stream = buildStream({ zone })
-  const { fence, checkpoint } = await store.ledger.take(stream, holder)
-  const commit = checkpoint?.commit ?? 0
-  const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
-  await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
-}
+const complete = (store: Store, zone: number) => commitOnce(store, buildStream({ zone }))
 
 /** A store of another process, with a count of the records that it reads. */
 async function openCounted(

@@ -7,8 +7,7 @@ import { openRedisStore, type RedisStoreOptions } from '../../setup/stores.ts'
 import type { RedisState } from '../../../src/state/redis/records.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { contractDeadLetterMaxBytes, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
-import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { storesAt } from '../../contract/checkpoint-store/opened-store.ts'
 import { own } from '../../setup/leftovers.ts'
 
 export { stateAt } from './settings.ts'
@@ -54,25 +53,15 @@ export function clientOf(url: string): Redis {
 }
 
 /** As the contract wants stores to be opened: each with a prefix, and a clock, of its own. */
-export function contractStore(state: RedisState): () => Promise<OpenedStore> {
-  return async () => {
-    const clock = createFakeClock()
-    const own: RedisState = { ...state, keyPrefix: `${state.keyPrefix}-${randomBytes(4).toString('hex')}` }
-    const opened: Store[] = []
-    const reopen = async (deadLetterMaxBytes = contractDeadLetterMaxBytes): Promise<Store> => {
-      const store = await openRedisStore({
-        state: own,
-        clock,
-        redisNow: clock.now,
-        deadLetterMaxBytes,
+export function contractStore(state: RedisState) {
+  return storesAt(
+    () => `${state.keyPrefix}-${randomBytes(4).toString('hex')}`,
+    (keyPrefix, options) =>
+      openRedisStore({
+        state: { ...state, keyPrefix },
+        redisNow: options.clock.now,
         telemetry: createTold(),
-      })
-      opened.push(store)
-      return store
-    }
-    const close = async (): Promise<void> => {
-      for (const store of opened) await store.close()
-    }
-    return { store: await reopen(), reopen, clock, close }
-  }
+        ...options,
+      }),
+  )
 }

@@ -165,31 +165,3 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     expect((await store.ledger.loadSeen(stream, [7])).get(7)).toEqual(packed(1, 2))
   })
 })
-
-describe.skipIf(!redisServerAvailable())('the dead letters of several streams at once', async () => {
-  if (!redisServerAvailable()) return
-  const server = await startRedis()
-
-  it('never exceed their limit, and are accepted up to it', async () => {
-    const state = stateAt(server.url)
-    const stores = await Promise.all([1, 2, 3].map(() => openAt(state, { deadLetterMaxBytes: 10_000 })))
-    const build = async (zone: number): Promise<Commit> => {
-      const own = buildStream({ zone })
-      const { fence } = await stores[0]!.ledger.take(own, holder)
-      return buildCommit(own, fence, 0, {
-        deadLetters: [buildDeadLetter({ zone, event: 'x'.repeat(4_000) })],
-      })
-    }
-    const commits = await Promise.all([1, 2, 3, 4, 5, 6].map(build))
-    const answers = await Promise.allSettled(
-      commits.map((commit, index) => stores[index % 3]!.ledger.commit(commit)),
-    )
-    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
-    expect(await stores[0]!.deadLetters.list()).toHaveLength(2)
-    await stores[2]!.deadLetters.remove(await stores[1]!.deadLetters.list())
-    for (const zone of [7, 8]) expect(await stores[zone % 3]!.ledger.commit(await build(zone))).toBe('done')
-    await expect(stores[0]!.ledger.commit(await build(9))).rejects.toMatchObject({
-      code: 'dead_letters_full',
-    })
-  })
-})

@@ -21,7 +21,7 @@ describe.skipIf(!redisServerAvailable())('as a user with only the documented rig
   await client.call('ACL', 'SETUSER', 'shieldlog', ...words, '~{shieldlog-*}:*')
   const state = { keyPrefix: 'shieldlog', username: 'shieldlog', password: new Secret('pass') }
 
-  checkpointStoreContract('redis', contractStore(stateAt(server.url, { ...state, keyPrefix: 'shieldlog' })))
+  checkpointStoreContract('redis', contractStore(stateAt(server.url, state)), 20)
 
   it('nothing was denied', async () => {
     await openAt(stateAt(`${server.url}/1`, state))

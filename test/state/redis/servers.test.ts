@@ -95,37 +95,6 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     )
   })
 
-  it('allows renaming a sink twice while a pump is suspended', async () => {
-    const store = await openAt(stateAt(server.url))
-    const { fence } = await store.ledger.take(stream, holder)
-    await store.ledger.commit(buildCommit(stream, fence, 0))
-    await store.ledger.release(stream, fence)
-    const elsewhere = await openAt(stateAt(server.url, { keyPrefix: 'elsewhere' }))
-    expect(await elsewhere.upkeep.renameSink('archive', 'siem')).toBe(0)
-    expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
-    expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
-    expect(await store.upkeep.renameSink('siem', 'archive')).toBe(1)
-    expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
-  })
-
-  it('refuses commits of a process that does not know yet that a sink was renamed', async () => {
-    const state = stateAt(server.url)
-    const [store, other] = [await openAt(state), await openAt(state)]
-    const { fence } = await store.ledger.take(stream, holder)
-    await store.ledger.commit(buildCommit(stream, fence, 0))
-    await store.ledger.release(stream, fence)
-    expect(await other.upkeep.renameSink('archive', 'siem')).toBe(1)
-    expect(await store.ledger.holds(stream, fence)).toBe(false)
-    expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
-    const anew = await store.ledger.take(stream, holder)
-    expect(anew.checkpoint).toBeUndefined()
-    expect(anew.fence).toBeGreaterThan(fence)
-    expect((await other.catalogue.checkpoints()).map(({ stream }) => stream.sink)).toEqual(['siem'])
-    expect(await store.ledger.commit(buildCommit(stream, anew.fence, 0))).toBe('done')
-    const sinks = (await store.catalogue.checkpoints()).map(({ stream }) => stream.sink)
-    expect(sinks.sort()).toEqual(['archive', 'siem'])
-  })
-
   it('creates no store if none may be created', async () => {
     const state = stateAt(server.url, { keyPrefix: 'none' })
     await expect(openAt(state, { create: false })).rejects.toMatchObject({

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { countMinute, packFingerprints, untimedMinute } from '../../../src/domain/event/seen.ts'
+import {
+  buildCommit,
+  buildHolder,
+  buildStream,
+  commitOnce,
+  nothingOld,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
+import { openMemory } from './memory.ts'
+
+const stream = buildStream()
+const one = buildHolder('one')
+/** Order within a minute is nobody's promise. */
+const sorted = (bytes: Uint8Array = new Uint8Array()): bigint[] => {
+  const view = Buffer.from(bytes)
+  const values = Array.from({ length: view.length / 8 }, (_, at) => view.readBigUInt64BE(at * 8))
+  return values.sort((a, b) => (a < b ? -1 : 1))
+}
+const range = (from: number, count: number): bigint[] => sorted(packed(from, count))
+
+describe('the fingerprints of a stream', () => {
+  it('are given for the requested minutes, without empty ones, and of no other stream', async () => {
+    const { store } = await openMemory()
+    const seen = new Map([
+      [7, packed(1, 2)],
+      [8, packed(3, 1)],
+      [untimedMinute, packed(4, 2)],
+    ])
+    await commitOnce(store, stream, { seen })
+    await commitOnce(store, buildStream({ sink: 'siem' }), { seen: new Map([[7, packed(9, 1)]]) })
+    const found = await store.ledger.loadSeen(stream, [7, 9, untimedMinute, 7])
+    expect([...found.keys()]).toEqual([7, untimedMinute])
+    for (const [minute, bytes] of found) expect(bytes).toEqual(seen.get(minute))
+    expect((await store.ledger.loadSeen(stream, [])).size).toBe(0)
+    expect((await store.ledger.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
+  })
+
+  it('are added in any number to a minute, commit by commit', async () => {
+    const { store } = await openMemory()
+    let next = 0
+    for (const count of [1, 249, 1, 250, 600, 3, 5_000, 1]) {
+      await commitOnce(store, stream, { seen: new Map([[7, packed(next, count)]]) })
+      next += count
+    }
+    expect(sorted((await store.ledger.loadSeen(stream, [7])).get(7))).toEqual(range(0, next))
+    const highest = new Uint8Array(16).fill(255)
+    for (let times = 0; times < 2; times++)
+      await commitOnce(store, stream, { seen: new Map([[untimedMinute, highest]]) })
+    expect(await store.ledger.minutes(stream)).toEqual([
+      { minute: untimedMinute, count: 4, hash: 2n ** 64n - 4n },
+      countMinute(7, packed(0, next)),
+    ])
+  })
+
+  it('are forgotten by one commit, all of them, which may add others; and it goes on as before', async () => {
+    const { store } = await openMemory()
+    const minutes = [7, 8, untimedMinute]
+    await commitOnce(store, stream, { seen: new Map(minutes.map((minute) => [minute, packed(0, 1_000)])) })
+    const { fence } = await store.ledger.take(stream, one)
+    const seen = new Map([[8, packed(1, 1)]])
+    const commit = buildCommit(stream, fence, 1, { unsee: 'all', seen })
+    const other = buildCommit(stream, fence, 1, { unsee: new Map(), seen })
+    expect(await store.ledger.commit({ ...commit, fence: fence - 1 })).toBe('refused')
+    expect(await store.ledger.minutes(stream)).toHaveLength(3)
+    expect(await store.ledger.commit(commit)).toBe('done')
+    expect(await store.ledger.commit(other)).toBe('refused')
+    expect(await store.ledger.minutes(stream)).toEqual([countMinute(8, packed(1, 1))])
+    expect(await store.ledger.loadSeen(stream, minutes)).toEqual(seen)
+    expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+    await commitOnce(store, stream, { seen: new Map([[7, packed(5, 300)]]) })
+    expect(sorted((await store.ledger.loadSeen(stream, [7])).get(7))).toEqual(range(5, 300))
+    const all = [countMinute(7, packed(5, 300)), countMinute(8, packed(1, 1))]
+    // What was forgotten is cleared away with the next pruning.
+    await store.upkeep.prune([], nothingOld)
+    expect(await store.ledger.minutes(stream)).toEqual(all)
+  })
+
+  it('are removed with their counts at any position', async () => {
+    const { store } = await openMemory()
+    const counts = [1, 249, 2, 250, 600]
+    for (const count of counts)
+      await commitOnce(store, stream, { seen: new Map([[7, packed(count * 10_000, count)]]) })
+    await commitOnce(store, stream, {
+      seen: new Map([
+        [8, packed(1, 3)],
+        [untimedMinute, packed(5, 2)],
+      ]),
+    })
+    const gone = [...range(2_490_000, 249), ...range(6_000_000, 599)]
+    const unsee = new Map([
+      [7, packFingerprints(gone)],
+      [8, packed(2, 1)],
+      // One that is not there is none.
+      [9, packed(1, 1)],
+      [untimedMinute, packed(5, 2)],
+    ])
+    await commitOnce(store, stream, { seen: new Map([[8, packed(9, 1)]]), unsee })
+    const found = await store.ledger.loadSeen(stream, [7, 8, 9, untimedMinute])
+    const left = new Set(gone)
+    const rest = counts.flatMap((count) => range(count * 10_000, count)).filter((each) => !left.has(each))
+    expect(sorted(found.get(7))).toEqual(sorted(packFingerprints(rest)))
+    expect(sorted(found.get(8))).toEqual([1n, 3n, 9n])
+    expect([...found.keys()]).toEqual([7, 8])
+    const told = (await store.ledger.minutes(stream)).map(({ minute, count }) => [minute, count])
+    expect(told).toEqual([
+      [7, rest.length],
+      [8, 3],
+    ])
+    // They were removed, not dropped.
+    expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+  })
+
+  it('are dropped down to their counts, unless a live holder has the stream', async () => {
+    const { store } = await openMemory()
+    await commitOnce(store, stream, {
+      seen: new Map([
+        [7, packed(1, 300)],
+        [untimedMinute, packed(1, 2)],
+      ]),
+    })
+    const before = await store.ledger.minutes(stream)
+    const { fence } = await store.ledger.take(stream, one)
+    expect(await store.upkeep.dropIndex(stream)).toBe(false)
+    expect((await store.ledger.loadSeen(stream, [7])).size).toBe(1)
+    await store.ledger.release(stream, fence)
+    for (let times = 0; times < 2; times++) {
+      expect(await store.upkeep.dropIndex(stream)).toBe(true)
+      expect((await store.ledger.loadSeen(stream, [7, untimedMinute])).size).toBe(0)
+      expect(await store.ledger.minutes(stream)).toEqual(before)
+    }
+    await commitOnce(store, stream, { seen: new Map([[7, packed(301, 10)]]) })
+    const grown = [countMinute(untimedMinute, packed(1, 2)), countMinute(7, packed(1, 310))]
+    expect(await store.ledger.minutes(stream)).toEqual(grown)
+    await store.upkeep.dropIndex(stream)
+    expect(await store.ledger.minutes(stream)).toEqual(grown)
+    await store.upkeep.dropIndex(buildStream({ zone: 9 }))
+  })
+
+  it('that were dropped are remembered, whatever is committed afterwards, and under another name', async () => {
+    const { store } = await openMemory()
+    const isDropped = () => store.ledger.isIndexDropped(stream)
+    expect(await isDropped()).toBe(false)
+    await commitOnce(store, stream)
+    await store.upkeep.dropIndex(stream)
+    // There was nothing to drop.
+    expect(await isDropped()).toBe(false)
+    await commitOnce(store, stream, { seen: new Map([[7, packed(1, 300)]]) })
+    await store.upkeep.dropIndex(stream)
+    expect(await isDropped()).toBe(true)
+    await commitOnce(store, stream, { seen: new Map([[7, packed(301, 1)]]) })
+    expect(await isDropped()).toBe(true)
+    await store.upkeep.renameSink(stream.sink, 'renamed')
+    expect(await store.ledger.isIndexDropped({ ...stream, sink: 'renamed' })).toBe(true)
+    expect(await isDropped()).toBe(false)
+  })
+})
