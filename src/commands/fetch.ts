@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
-import { fetchToStdout, formatNames, formOf, type FetchForm } from '../assemble/look.ts'
+import { fetchToStdout } from '../assemble/look.ts'
+import { formatNames } from '../config/fields/fields.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { Day } from '../domain/day.ts'
 import { isFailure } from '../domain/failure.ts'
@@ -38,8 +39,7 @@ export function register({ command, io, exit, load }: Registration): void {
       const { zone, day, sink, limit = Infinity } = options
       await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
       const { config } = work
-      const form: FetchForm =
-        sink === undefined ? { format: options.format } : formOf(chooseSinks(config, [sink])[0]!)
+      const form = sink === undefined ? { format: options.format } : chooseSinks(config, [sink])[0]!
       const zones = chooseZones(config, zone)
       try {
         const refusals = await fetchToStdout(work, { zones, day, form, limit }, io.signal)

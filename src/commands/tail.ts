@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
-import { lineOf, tailEvents, wantedBy } from '../assemble/look.ts'
+import { tailEvents } from '../assemble/look.ts'
+import { createFormat } from '../formats/registry.ts'
+import { wantsOf } from '../sinks/wants.ts'
 import type { Config } from '../config/schema.ts'
 import { unknownWord } from '../domain/event/known-words.ts'
 import type { Event } from '../domain/event/event.ts'
@@ -50,7 +52,7 @@ export function register({ command, io, load }: Registration): void {
       const lineFor = lineMaker(config, zones, options, io)
       const request = {
         zones,
-        wants: wantsOf(config, options),
+        wants: wantedBy(config, options),
         before: shownBefore,
         show(events: readonly Event[]) {
           for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
@@ -65,10 +67,10 @@ export function register({ command, io, load }: Registration): void {
     })
 }
 
-function wantsOf(config: Config, { action, sink }: TailOptions): (event: Event) => boolean {
-  const bySink = wantedBy(sink === undefined ? {} : chooseSinks(config, [sink])[0]!)
-  const byAction = wantedBy(action === undefined ? {} : { where: { actions: action } })
-  return (event) => bySink(event) && byAction(event)
+function wantedBy(config: Config, { action, sink }: TailOptions): (event: Event) => boolean {
+  const bySink = sink === undefined ? undefined : wantsOf(chooseSinks(config, [sink])[0]!)
+  const byAction = wantsOf({ where: { actions: action } })
+  return (event) => bySink?.(event) !== false && byAction?.(event) !== false
 }
 
 function lineMaker(
@@ -78,7 +80,9 @@ function lineMaker(
   { stdout }: Io,
 ): (event: Event) => string {
   if (sink !== undefined || json === true) {
-    const encode = lineOf(sink === undefined ? { format: 'native' } : chooseSinks(config, [sink])[0]!)
+    const { encode } = createFormat(
+      sink === undefined ? { format: 'native' } : chooseSinks(config, [sink])[0]!,
+    )
     return (event) => inertJson(encode(event))
   }
   const paint = paintFor(stdout)
