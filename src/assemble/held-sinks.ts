@@ -6,9 +6,10 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'
 import { createFormat } from '../formats/registry.ts'
-import type { Clock, Telemetry } from '../ports/process.ts'
+import { keepLatest, type Latest } from '../domain/promises.ts'
 import type { Store } from '../ports/store.ts'
 import { otherSinkOn } from '../sinks/file/identity.ts'
+import type { QuietRuntime } from './quiet-runtime.ts'
 import { createPreset } from '../sinks/http/presets/registry.ts'
 
 /** Sinks to which nothing may be shipped, each with the reason and the remedy. */
@@ -60,40 +61,33 @@ export async function rememberSinks(
   store: Store,
   held: HeldSinks = new Map(),
 ): Promise<void> {
-  const known = new Map((await store.catalogue.sinks()).map((each) => [each.name, each]))
-  const changed = sinks
+  const known = sinks
     .filter(({ name }) => !held.has(name))
     .map(placed)
-    .flatMap(({ name, type, place }) => {
-      if (place === undefined) return []
-      const before = known.get(name)
-      return before?.type === type && before.place === place ? [] : [{ name, type, place }]
-    })
-  if (changed.length > 0) await store.catalogue.rememberSinks(changed)
+    .flatMap(({ place, ...sink }) => (place === undefined ? [] : [{ ...sink, place }]))
+  await store.catalogue.rememberSinks(known)
 }
 
 /** A plan is made every second, and a worker asks with each job; looking into the folders of file sinks takes longer. */
 const lookEveryMs = 5_000
 
-interface HoldsDeps {
-  readonly clock: Pick<Clock, 'monotonic'>
-  readonly telemetry: Telemetry
-}
-
 /** Which sinks a process holds: decided when it begins, and again as long as one is held. */
 export class SinkHolds {
-  readonly #config: Sinks
-  readonly #store: Store
-  readonly #deps: HoldsDeps
   #held: HeldSinks = new Map()
   #isSettled = false
-  #lookedAtMs = -Infinity
-  #looking: Promise<void> | undefined
+  readonly #looks: Latest<void>
 
-  constructor(config: Sinks, store: Store, deps: HoldsDeps) {
-    this.#config = config
-    this.#store = store
-    this.#deps = deps
+  constructor(config: Sinks, store: Store, { clock, telemetry }: Pick<QuietRuntime, 'clock' | 'telemetry'>) {
+    const look = async () => {
+      const before = this.#held
+      const held = await heldSinks(config, store)
+      await rememberSinks(config, store, held)
+      this.#held = held
+      this.#isSettled = held.size === 0
+      for (const [sink, why] of held) if (!before.has(sink)) telemetry.emit({ name: 'SinkHeld', sink, why })
+      for (const sink of before.keys()) if (!held.has(sink)) telemetry.emit({ name: 'SinkReleased', sink })
+    }
+    this.#looks = keepLatest(look, lookEveryMs, clock)
   }
 
   get held(): HeldSinks {
@@ -102,22 +96,7 @@ export class SinkHolds {
 
   /** Call it before anything is planned. Throws the Failures of a store. */
   async refresh(): Promise<void> {
-    const { clock } = this.#deps
-    if (this.#isSettled || clock.monotonic() - this.#lookedAtMs < lookEveryMs) return
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
-    await this.#looking
-  }
-
-  async #look(): Promise<void> {
-    const { clock, telemetry } = this.#deps
-    const before = this.#held
-    const held = await heldSinks(this.#config, this.#store)
-    await rememberSinks(this.#config, this.#store, held)
-    this.#held = held
-    this.#isSettled = held.size === 0
-    this.#lookedAtMs = clock.monotonic()
-    for (const [sink, why] of held) if (!before.has(sink)) telemetry.emit({ name: 'SinkHeld', sink, why })
-    for (const sink of before.keys()) if (!held.has(sink)) telemetry.emit({ name: 'SinkReleased', sink })
+    if (!this.#isSettled) await this.#looks.read()
   }
 }
 

@@ -135,17 +135,19 @@ export async function topOf(
   const days = daysFrom(dayOf(fromMs), today)
   const pagesIn =
     source === undefined ? listedPages(work, fromMs, signal) : archivedPages(work, source, unreadable)
+  async function countZone(zone: Zone): Promise<void> {
+    for (const day of days.filter(isListed))
+      for await (const events of pagesIn({ zone, day })) {
+        for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
+        if (signal.aborted) return
+      }
+  }
+
   for (const zone of zones)
-    try {
-      for (const day of days.filter(isListed))
-        for await (const events of pagesIn({ zone, day })) {
-          for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
-          if (signal.aborted) break
-        }
-    } catch (error) {
+    await countZone(zone).catch((error: unknown) => {
       if (!isFailure(error, 'zone_gone')) throw error
       unknownZones.set(zone, error)
-    }
+    })
   const leftOut = days.filter((day) => !isListed(day))
   return { rows: counter.rows(most), events: counter.events, unknownZones, leftOut, unreadable }
 }

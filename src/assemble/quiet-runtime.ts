@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Clock, Telemetry, Tracer } from '../ports/process.ts'
 import type { Holder } from '../ports/store.ts'
 import { createApiClock, type ApiClock } from '../pump/api-clock.ts'
 import { createTracer } from '../telemetry/tracing.ts'
 import { version } from './version.ts'
 
-/** What reading and shipping need of a process that neither logs nor counts: commands that print a result. */
+/** What reading and shipping need of a process. */
 export interface QuietRuntime {
   readonly clock: Clock
   readonly telemetry: Telemetry
@@ -15,22 +14,10 @@ export interface QuietRuntime {
   readonly apiClock: ApiClock
 }
 
-export interface QuietRuntimeOptions {
-  readonly clock?: Clock
-  /** Receives every internal event, for progress on a terminal. */
-  readonly watch?: (internalEvent: InternalEvent) => void
-}
-
-export function createQuietRuntime({
-  clock = systemClock,
-  watch = () => undefined,
-}: QuietRuntimeOptions = {}): QuietRuntime {
-  return {
-    clock,
-    telemetry: { emit: watch },
-    tracer: createTracer(version),
-    apiClock: createApiClock(clock),
-  }
+/** Of a process that neither logs nor counts: commands that print a result. */
+export function createQuietRuntime(clock: Clock = systemClock): QuietRuntime {
+  const telemetry = { emit: () => undefined }
+  return { clock, telemetry, tracer: createTracer(version), apiClock: createApiClock(clock) }
 }
 
 /** Identity of a process that pumps: random, never reused. */

@@ -28,14 +28,10 @@ export function createReading(
   const { api, workers } = config
   const budget = new PageBudget(api.maxBytesInFlight)
   const { maxRequestsPerSecond } = api
-  const gates = new Map(
-    config.accounts.map(({ name }) => [
-      name,
-      new RequestGate({ account: name, maxRequestsPerSecond }, clock, limitsOf?.(name, config)),
-    ]),
-  )
-  const clients = new Map(
+  const accounts = new Map(
     config.accounts.map((account) => {
+      const own = { account: account.name, maxRequestsPerSecond }
+      const gate = new RequestGate(own, clock, limitsOf?.(account.name, config))
       const client = new ShieldClient({
         baseUrl: api.baseUrl,
         accessKey: account.accessKey,
@@ -50,19 +46,17 @@ export function createReading(
         version,
         // Each pump has at most one page under way and one ahead.
         connections: (workers.streams + workers.backfillStreams) * 2,
-        gate: gates.get(account.name)!,
+        gate,
       })
-      return [account.name, client]
+      return [account.name, { client, gate }]
     }),
   )
   const redactor = createRedactor(config.redact)
-  const clientOf = (account: string) => clients.get(account)!
+  const clientOf = (account: string) => accounts.get(account)!.client
   return {
     source: { ...createEventLogSource(clientOf, () => redactor), address: api.baseUrl },
     clientOf,
-    gateOf: (account) => gates.get(account)!,
-    async close() {
-      await closeTogether(clients.values())
-    },
+    gateOf: (account) => accounts.get(account)!.gate,
+    close: () => closeTogether(accounts.values().map(({ client }) => client)),
   }
 }

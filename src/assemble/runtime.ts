@@ -1,10 +1,12 @@
 import type { Config } from '../config/schema.ts'
-import type { Telemetry } from '../ports/process.ts'
+import { systemClock } from '../clock.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { zonesOf } from '../config/planned.ts'
-import { createQuietRuntime, type QuietRuntime, type QuietRuntimeOptions } from './quiet-runtime.ts'
+import { createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 /** The parts that live as long as the process, across reloads. */
@@ -13,36 +15,36 @@ export interface Runtime extends QuietRuntime {
   readonly metrics: Metrics
 }
 
-export interface RuntimeOptions extends QuietRuntimeOptions {
+export interface RuntimeOptions {
+  readonly clock?: Clock
+  /** Receives every internal event, for progress on a terminal. */
+  readonly watch?: (internalEvent: InternalEvent) => void
   /** Overrides `log.level`, for commands that print their result to stdout and report their errors themselves. */
   readonly logLevel?: Config['log']['level']
   /** Receives the log lines instead of stderr, where a display is redrawn on stderr. */
   readonly log?: LogStream
 }
 
-export function createRuntime(config: Config, options: RuntimeOptions = {}): Runtime {
-  const quiet = createQuietRuntime(options)
-  const { clock } = quiet
+export function createRuntime(
+  config: Config,
+  { clock = systemClock, watch, logLevel, log }: RuntimeOptions = {},
+): Runtime {
   const logger = createLogger({
-    level: options.logLevel ?? config.log.level,
+    level: logLevel ?? config.log.level,
     format: config.log.format,
     color: process.stderr.isTTY && process.stderr.hasColors(),
-    ...(options.log !== undefined && { stream: options.log }),
+    ...(log !== undefined && { stream: log }),
   })
   const metrics = createMetrics({ version, clock })
   metrics.prepare(knownOf(config))
   const told = createTelemetry({ logger, metrics, clock })
-  const { watch } = options
-  const telemetry: Telemetry =
-    watch === undefined
-      ? told
-      : {
-          emit(internalEvent) {
-            told.emit(internalEvent)
-            watch(internalEvent)
-          },
-        }
-  return { ...quiet, logger, metrics, telemetry }
+  const telemetry: Telemetry = {
+    emit(internalEvent) {
+      told.emit(internalEvent)
+      watch?.(internalEvent)
+    },
+  }
+  return { ...createQuietRuntime(clock), logger, metrics, telemetry }
 }
 
 export function knownOf(config: Config) {

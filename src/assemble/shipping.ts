@@ -29,7 +29,6 @@ import { version } from './version.ts'
 
 /** The parts that depend on the configuration: what is read, and where it goes. A reload creates them again. */
 export interface Shipping {
-  readonly config: Config
   /** Its zones may change while it runs. */
   readonly settings: () => PlanSettings
   readonly reading: Reading
@@ -81,15 +80,12 @@ export function createShipping(
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
   const opened = delivers ? config.sinks : []
-  const sinks = new Map(opened.map((sink) => [sink.name, openSink(sink, runtime)]))
-  const { clock, apiClock, telemetry, tracer } = runtime
+  const sinks = new Map(opened.map((sink): [string, AnySink] => [sink.name, openSink(sink, runtime)]))
+  const { clock } = runtime
   const deps: PumpDeps = {
+    ...runtime,
     source: reading.source,
     store,
-    clock,
-    apiClock,
-    telemetry,
-    tracer,
     policy,
     holder,
     random: Math.random,
@@ -97,12 +93,11 @@ export function createShipping(
   }
   const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   return {
-    config,
     settings,
     reconciler,
     reconcileTurns: createReconcileTurns(reconciler, clock),
     reading,
-    planner: new Planner({ store, clock, turn: setImmediate, apiClock, telemetry, settings }),
+    planner: new Planner({ ...runtime, store, turn: setImmediate, settings }),
     sinks,
     deps,
     async pump(planned, signal, given) {
@@ -124,11 +119,16 @@ export function createShipping(
   }
 }
 
-export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, runtime: QuietRuntime): Sink
-export function openSink(config: SinkConfig, runtime: QuietRuntime): AnySink
-export function openSink(config: SinkConfig, { clock, telemetry }: QuietRuntime): AnySink {
-  const deps = { format: createFormat(config), clock, telemetry, version, output: process.stdout }
+type SinkOf<Own extends SinkConfig> = Own['type'] extends 'stdout' ? Sink : AnySink
+
+export function openSink<Own extends SinkConfig>(config: Own, runtime: QuietRuntime): SinkOf<Own>
+export function openSink(config: SinkConfig, runtime: QuietRuntime): AnySink {
+  const sink = createSink(config, {
+    ...runtime,
+    format: createFormat(config),
+    version,
+    output: process.stdout,
+  })
   const wants = wantsOf(config)
-  const sink = createSink(config, deps)
   return wants === undefined ? sink : { ...sink, wants }
 }

@@ -26,7 +26,8 @@ export async function renameSinkInStore(
   const { store, hasStore } = work
   if (!hasStore)
     throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
-  const lock = work.adopt(createLock(config, clock), (each) => each.release())
+  await using parts = new AsyncDisposableStack()
+  const lock = parts.adopt(createLock(config, clock), (each) => each.release())
   const locked = await lock.acquire()
   if (!locked.ok) {
     const why = `another shieldlog runs on this state: ${locked.holder}`
@@ -35,8 +36,8 @@ export async function renameSinkInStore(
   const known = await knownSinks(store)
   if (!known.includes(from)) return { outcome: 'unknown', known }
   const sinkConfig = fileSinkOf(config, from, to)
-  const sink =
-    sinkConfig && work.adopt(openSink({ ...sinkConfig, name: from }, runtime), (each) => each.close())
+  const sink = sinkConfig && openSink({ ...sinkConfig, name: from }, runtime)
+  parts.defer(() => sink?.close())
   const deps = { store, clock, policy: policyOf(config), holder: createHolder(true), sink }
   return { outcome: 'renamed', streams: await renameSink(from, to, deps, signal) }
 }

@@ -77,15 +77,6 @@ export class Work implements AsyncDisposable {
     return this.store
   }
 
-  /** The same work with another runtime: its clients and sinks are opened anew. */
-  with(runtime: QuietRuntime): Work {
-    const other = new Work(this.config, runtime)
-    other.#store = this.#store
-    other.#hasStore = this.#hasStore
-    other.#limitsOf = this.#limitsOf
-    return this.#parts.use(other)
-  }
-
   /** Creates what delivers and changes streams; `delivers: false` opens no sink. */
   async shipping(
     options: Pick<ShippingOver, 'held' | 'delivers'> & { readonly holder?: Holder } = {},
@@ -99,11 +90,6 @@ export class Work implements AsyncDisposable {
   /** Keeps the streams of `holder` taken while it works. */
   beating<Result>(work: () => Promise<Result>): Promise<Result> {
     return withHeartbeat({ store: this.store, clock: this.#clock, holder: this.holder }, work)
-  }
-
-  /** Closes a part with the others. */
-  adopt<Part>(part: Part, close: (part: Part) => Promise<unknown>): Part {
-    return this.#parts.adopt(part, async (each) => void (await close(each)))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -83,10 +83,13 @@ async function serveHere(serving: Serving): Promise<GivenUp | undefined> {
   following.catch(() => undefined)
   try {
     const { createRuntime } = await import('../../assemble/runtime.ts')
-    const { level } = work.config.log
+    const { config } = work
+    const { level } = config.log
     const logLevel = level === 'info' ? 'warn' : level
     const options = { logLevel, ...(view.log !== undefined && { log: view.log }) } as const
-    return await runInPlace(work.with(createRuntime(work.config, options)), id, io.signal)
+    const runtime = createRuntime(config, options)
+    await using here = await openWork(config, { store: 'created', runtime }, io.signal)
+    return await runInPlace(here, id, io.signal)
   } finally {
     ended.abort()
     await following

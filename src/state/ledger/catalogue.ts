@@ -84,6 +84,7 @@ export function createLists({ records, root }: LedgerDeps): Omit<Catalogue, 'che
         const keys = some.map(({ name }) => names.storedOf(name))
         return changed<SinkRecord>(records, 'sinks', keys, (before, index) => {
           const { type, place } = some[index]!
+          if (before?.type === type && before.place === place) return undefined
           return { formerly: before?.formerly ?? [], type, place }
         })
       })
