@@ -1,16 +1,15 @@
 import { Option, type Command } from 'commander'
 import { changeDeadLetters, deadLetterReader } from '../assemble/dead-letters.ts'
 import {
-  dropAll,
+  dropDeadLetters,
   groupsOf,
   groupsOfCounts,
   replayDeadLetters,
   type DeadLetterGroup,
   type SinkReplay,
-} from '../maintenance/dead-letters/by-sink.ts'
+} from '../maintenance/dead-letters/dead-letters.ts'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
-import type { Needs } from '../config/needs.ts'
 import type { Config } from '../config/schema.ts'
 import {
   refusalReasons,
@@ -22,84 +21,79 @@ import { inertJson } from '../domain/text/json-text.ts'
 import { cut, printable, wrap } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
 import { exitCodes, type Io, type Registration } from './command.ts'
-import { atLeastOne, collectNames, dayArgument, storedChoice } from './options.ts'
+import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
 import { paintFor, type Paint, counted, jsonResult, sumOf } from './terminal/text.ts'
 
-export function register(registration: Registration): void {
-  const { command: deadLetters } = registration
-  deadLetters.addHelpText('after', example('dead-letters list'))
-  const verb = (name: string, description: string, after: string) =>
-    withChoice(deadLetters.command(name)).description(description).addHelpText('after', after)
-
-  const list = verb(
-    'list',
-    'list refused events with the reason, the oldest first',
-    example('dead-letters list --sink siem'),
-  )
-  readsChosen(list.option('--json', 'as JSON'), registration, (chosen, { json }, { stdout }) =>
-    json === true ? listJson(chosen) : listText(chosen, paintFor(stdout).width),
-  )
-  const show = verb(
-    'show',
-    'print refused events with the answer of the destination',
-    example('dead-letters show --sink siem --limit 1'),
-  )
-  readsChosen(show.option('--json', 'as JSON'), registration, (chosen, { json }, { stdout }, config) => {
-    const shown = shownOf(chosen, config)
-    return json === true ? jsonResult({ deadLetters: shown }) : showText(shown, paintFor(stdout))
-  })
-  const exported = verb(
-    'export',
-    'print refused events, one JSON object a line',
-    example('dead-letters export --sink siem --reason refused'),
-  )
-  readsChosen(exported, registration, (chosen, _, __, config) =>
-    shownOf(chosen, config)
-      .map((each) => `${inertJson(JSON.stringify(each))}\n`)
-      .join(''),
-  )
-  changesChosen(
-    verb(
-      'replay',
-      'deliver dead letters to their sinks again, and remove those that are accepted',
-      `
+const replayHelp = `
 Fix the destination or the configuration first. What the sink refuses again stays, with the new
 reason (exit code 1). shieldlog sends the kept event in the format that is configured now, with the
 redaction of then and of now. You can stop the command and start it again at any time, also while a
 run is active on the same state.
-${example('dead-letters replay --sink siem')}`,
-    ),
-    registration,
-    'sinks',
-    replay,
-  )
-  changesChosen(
-    verb(
-      'drop',
-      'remove dead letters without delivering them',
-      `
+`
+
+const dropHelp = `
 Asks for confirmation; without a terminal, --yes is required. The store keeps their ids: no run ships
 them again, and audit counts them as dropped, not as missing. It keeps only their number: audit --deep
 --repair of a day that lacks more lines than that writes all of them again, the dropped ones too.
-${example('dead-letters drop --sink siem')}`,
-    ).option('--yes', 'do not ask'),
-    registration,
-    'state',
-    drop,
-  )
+`
+
+/** A subcommand: what it prints of the selected dead letters, or what it does to them. */
+interface Verb {
+  readonly name: string
+  readonly description: string
+  readonly help: string
+  readonly isPlain?: true
+  readonly print?: (chosen: readonly DeadLetter[], on: Chosen) => string
+  /** Returns the exit code. */
+  readonly change?: (chosen: readonly DeadLetterGroup[], on: Chosen) => Promise<number>
 }
 
-/** The existing store: there are no dead letters where there is none, and none is made. */
-const ofStore = { store: 'existing', zones: 'stored' } as const
+const verbs: readonly Verb[] = [
+  {
+    name: 'list',
+    description: 'list refused events with the reason, the oldest first',
+    help: example('dead-letters list --sink siem'),
+    print: (chosen, { options, io }) =>
+      options.json === true ? listJson(chosen) : listText(chosen, paintFor(io.stdout).width),
+  },
+  {
+    name: 'show',
+    description: 'print refused events with the answer of the destination',
+    help: example('dead-letters show --sink siem --limit 1'),
+    print(chosen, { options, io, work }) {
+      const shown = shownOf(chosen, work.config)
+      return options.json === true ? jsonResult({ deadLetters: shown }) : showText(shown, paintFor(io.stdout))
+    },
+  },
+  {
+    name: 'export',
+    description: 'print refused events, one JSON object a line',
+    help: example('dead-letters export --sink siem --reason refused'),
+    isPlain: true,
+    print: (chosen, { work }) =>
+      shownOf(chosen, work.config)
+        .map((each) => `${inertJson(JSON.stringify(each))}\n`)
+        .join(''),
+  },
+  {
+    name: 'replay',
+    description: 'deliver dead letters to their sinks again, and remove those that are accepted',
+    help: `${replayHelp}${example('dead-letters replay --sink siem')}`,
+    change: replay,
+  },
+  {
+    name: 'drop',
+    description: 'remove dead letters without delivering them',
+    help: `${dropHelp}${example('dead-letters drop --sink siem')}`,
+    change: drop,
+  },
+]
 
 /** The selected dead letters; all of them without options. */
-interface Choice {
-  readonly sink?: string[]
-  readonly zone?: string[]
-  readonly day?: string
+interface Choice extends StoredChoice {
   readonly id?: string[]
   readonly reason?: RefusalReason
   readonly limit?: number
@@ -107,15 +101,45 @@ interface Choice {
   readonly yes?: boolean
 }
 
-/** Adds the options that select dead letters. */
-function withChoice(command: Command): Command {
-  return command
-    .option('--id <id>', 'only this event id; repeatable', collectIds)
-    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
-    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
-    .option('--day <day>', 'only this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
-    .addOption(new Option('--reason <reason>', 'only this reason').choices(refusalReasons))
-    .option('--limit <number>', 'at most this number, the oldest first', atLeastOne)
+interface Chosen {
+  readonly work: Work
+  readonly options: Choice
+  readonly io: Io
+}
+
+export function register({ command: deadLetters, io, exit, load }: Registration): void {
+  deadLetters.addHelpText('after', example('dead-letters list'))
+  for (const { name, description, help, isPlain, print, change } of verbs) {
+    const verb = deadLetters
+      .command(name)
+      .description(description)
+      .addHelpText('after', help)
+      .option('--id <id>', 'only this event id; repeatable', collectIds)
+      .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+      .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+      .option('--day <day>', 'only this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+      .addOption(new Option('--reason <reason>', 'only this reason').choices(refusalReasons))
+      .option('--limit <number>', 'at most this number, the oldest first', atLeastOne)
+      .action(async (options: Choice, command: Command) => {
+        const { config } = load(command, name === 'replay' ? 'sinks' : 'state')
+        // There are no dead letters where there is no store, and none is made.
+        await using work = await openWork(config, { store: 'existing', zones: 'stored' }, io.signal)
+        const on = { work, options, io }
+        if (print !== undefined) {
+          const chosen = chosenOf(work.config, await work.store.deadLetters.list(), options)
+          if (!areIdsFound(chosen, on)) exit(exitCodes.failed)
+          io.stdout.write(print(chosen, on))
+        }
+        if (change === undefined) return
+        const groups = await groupsChosen(on)
+        const found = groups.flatMap(({ keys }) => keys)
+        const areFound = areIdsFound(found, on)
+        const code = await change(groups, on)
+        exit(areFound ? code : exitCodes.failed)
+      })
+    if (isPlain !== true) verb.option('--json', 'as JSON')
+    if (name === 'drop') verb.option('--yes', 'do not ask')
+  }
 }
 
 /** An id may hold a comma. */
@@ -123,101 +147,47 @@ function collectIds(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
 }
 
-/** A command that prints what `textOf` makes of the selected dead letters. */
-function readsChosen(
-  command: Command,
-  { io, exit, load }: Registration,
-  textOf: (chosen: readonly DeadLetter[], options: Choice, io: Io, config: Config) => string,
-): void {
-  command.action(async (options: Choice, parsed: Command) => {
-    await using work = await openWork(load(parsed, 'state').config, ofStore, io.signal)
-    const { config, store } = work
-    const chosen = chosenOf(config, await store.deadLetters.list(), options)
-    if (!areIdsFound(chosen, options, io)) exit(exitCodes.failed)
-    io.stdout.write(textOf(chosen, options, io, config))
-  })
-}
-
-/** What a command that changes dead letters works with. */
-interface Change {
-  readonly work: Work
-  readonly chosen: readonly DeadLetterGroup[]
-  readonly options: Choice
-  readonly io: Io
-}
-
-/** A command that works on the selected dead letters; `change` returns the exit code. */
-function changesChosen(
-  command: Command,
-  { io, exit, load }: Registration,
-  needs: Needs,
-  change: (on: Change) => Promise<number>,
-): void {
-  command.option('--json', 'as JSON').action(async (options: Choice, parsed: Command) => {
-    await using work = await openWork(load(parsed, needs).config, ofStore, io.signal)
-    const chosen = await groupsChosen(work, options)
-    const found = chosen.flatMap(({ keys }) => keys)
-    const areFound = areIdsFound(found, options, io)
-    const code = await change({ work, chosen, options, io })
-    exit(areFound || code !== exitCodes.done ? code : exitCodes.failed)
-  })
-}
-
 /** Counts name neither events nor their order: a selection by these reads the dead letters themselves. */
-async function groupsChosen({ config, store }: Work, options: Choice): Promise<DeadLetterGroup[]> {
+async function groupsChosen({ work: { config, store }, options }: Chosen): Promise<DeadLetterGroup[]> {
   const { id, reason, limit } = options
   if (id === undefined && reason === undefined && limit === undefined)
-    return groupsOfCounts(chosenOf(config, await store.deadLetters.counts(), options), store)
+    return groupsOfCounts(storedChoice(config, await store.deadLetters.counts(), options), store)
   return groupsOf(chosenOf(config, await store.deadLetters.list(), options))
+}
+
+/** Applies the selection. Throws UsageError for a name that is not configured and has no dead letters. */
+function chosenOf(config: Config, all: readonly DeadLetter[], options: Choice): DeadLetter[] {
+  const { id, reason, limit } = options
+  return storedChoice(config, all, options)
+    .filter(
+      (each) =>
+        (id === undefined || id.includes(each.id)) && (reason === undefined || reason === each.reason),
+    )
+    .slice(0, limit)
 }
 
 /** Whether each id of `--id` has a dead letter; names the others on stderr. */
 function areIdsFound(
   found: readonly { readonly id: string }[],
-  { id: asked = [], limit = Infinity }: Choice,
-  { stderr }: Pick<Io, 'stderr'>,
+  { options: { id: asked = [], limit = Infinity }, io }: Chosen,
 ): boolean {
   // A limit that is reached may have left them out.
   const unknown = found.length < limit ? asked.filter((id) => !found.some((each) => each.id === id)) : []
   for (const id of unknown)
-    stderr.write(
+    io.stderr.write(
       `no dead letter of event ${printable(id, 200)} matches; to see them: ${commandLine('dead-letters list')}\n`,
     )
   return unknown.length === 0
 }
 
-/** A dead letter, or the count of some. */
-interface Selectable {
-  readonly zone: number
-  readonly day: string
-  readonly sink: string
-  readonly reason: RefusalReason
-  readonly id?: string
-}
-
-/** Applies the selection. Throws UsageError for a name that is not configured and has no dead letters. */
-function chosenOf<DeadLetters extends Selectable>(
-  config: Config,
-  all: readonly DeadLetters[],
-  { sink, zone, day, id, reason, limit }: Choice,
-): DeadLetters[] {
-  const chosen = storedChoice(config, all, { sink, zone, day }).filter(
-    (each) =>
-      (id === undefined || (each.id !== undefined && id.includes(each.id))) &&
-      (reason === undefined || reason === each.reason),
-  )
-  return chosen.slice(0, limit)
-}
-
 /** Counts by sink and reason. */
 function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
-  return [...Map.groupBy(deadLetters, ({ sink }) => sink)].flatMap(([sink, own]) =>
-    [...Map.groupBy(own, ({ reason }) => reason)].map(([reason, some]) => ({
-      sink,
-      reason,
-      count: some.length,
-    })),
-  )
+  const groups = Map.groupBy(deadLetters, ({ sink, reason }) => `${sink} ${reason}`)
+  return [...groups.values()].map((own) => ({
+    sink: own[0]!.sink,
+    reason: own[0]!.reason,
+    count: own.length,
+  }))
 }
 
 /** `siem: 3 refused, 1 too_large`, one line per sink. */
@@ -302,34 +272,27 @@ function linesOf({ id, zone, day, sink, reason, at, answer, event, problem }: Sh
   ]
 }
 
-async function drop(on: Change): Promise<number> {
-  const { work, chosen, options, io } = on
-  if (chosen.length > 0 && !(await isAgreed(on))) {
+async function drop(chosen: readonly DeadLetterGroup[], { work, options, io }: Chosen): Promise<number> {
+  const counts = chosen.flatMap((group) => group.counts)
+  const lines = countLines(counts).map((line) => printable(line))
+  const would = `drop ${counted(sumOf(counts, 'count'), 'dead letter')} (${lines.join('; ')})`
+  const question = `${would}? They cannot be replayed afterwards.`
+  if (chosen.length > 0 && !(await isConfirmed({ would, question }, options, io))) {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
-  const bySink = await changeDeadLetters(work, { delivers: false }, (over) =>
-    dropAll(chosen, over, io.signal),
+  const dropped = countsOf(
+    await changeDeadLetters(work, { delivers: false }, (over) => dropDeadLetters(chosen, over, io.signal)),
   )
-  const dropped = bySink.flatMap(({ sink, counts }) =>
-    [...counts].map(([reason, count]) => ({ sink, reason, count })),
-  )
-  const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
-  const text = lines.length === 0 ? 'no dead letters\n' : lines.join('')
+  const told = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
+  const text = told.length === 0 ? 'no dead letters\n' : told.join('')
   io.stdout.write(options.json === true ? jsonResult({ dropped }) : text)
   return exitCodes.done
 }
 
-function isAgreed({ chosen, options, io }: Change): Promise<boolean> {
-  const counts = chosen.flatMap((group) => group.counts)
-  const lines = countLines(counts).map((line) => printable(line))
-  const would = `drop ${counted(sumOf(counts, 'count'), 'dead letter')} (${lines.join('; ')})`
-  return isConfirmed({ would, question: `${would}? They cannot be replayed afterwards.` }, options, io)
-}
-
 const tellEveryMs = 5_000
 
-async function replay({ work, chosen, options, io }: Change): Promise<number> {
+async function replay(chosen: readonly DeadLetterGroup[], { work, options, io }: Chosen): Promise<number> {
   const total = sumOf(
     chosen.flatMap(({ counts }) => counts),
     'count',

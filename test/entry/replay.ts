@@ -5,7 +5,7 @@ import { openWork } from '../../src/assemble/work.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'
-import { groupsOfCounts, replayDeadLetters } from '../../src/maintenance/dead-letters/by-sink.ts'
+import { groupsOfCounts, replayDeadLetters } from '../../src/maintenance/dead-letters/dead-letters.ts'
 import { changeDeadLetters } from '../../src/assemble/dead-letters.ts'
 
 const { values } = parseArgs({

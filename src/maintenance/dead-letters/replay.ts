@@ -89,37 +89,42 @@ async function replayPage(
   const { deadLetters, tried } = await loadDeadLetters(session, keys)
   if (deadLetters.length === 0) return { tried, delivered: 0, kept: [] }
   const damaged: DeadLetter[] = []
-  const events = new Map<Event, DeadLetter>()
+  const letterOf = new Map<Event, DeadLetter>()
   for (const deadLetter of deadLetters) {
-    const event = eventOf(deadLetter, redo)
-    if (typeof event === 'string') damaged.push({ ...deadLetter, reason: 'unmappable', answer: event })
-    else events.set(event, deadLetter)
+    try {
+      letterOf.set(redo(restoreEvent(deadLetter.event)), deadLetter)
+    } catch (error) {
+      // One that cannot be read is kept, with the reason.
+      damaged.push({ ...deadLetter, reason: 'unmappable', answer: messageOf(error).slice(0, 1024) })
+    }
   }
-  const delivery = await deliver(session, target, [...events.keys()], signal)
+  const events = [...letterOf.keys()]
+  const delivery = await deliver(session, target, events, signal)
   const at = session.now()
-  // A person decides about an event that has become too old meanwhile: it stays, with its reason and the new answer.
-  const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[]) =>
-    [...damaged, ...[...refusals, ...skipped].map((each) => refusedAgain(each, events))].map(
-      (deadLetter) => ({
-        ...deadLetter,
-        at,
-      }),
-    )
+  const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[] = []): DeadLetter[] => {
+    const refused = [...refusals, ...skipped].map(({ event, reason, answer }) => {
+      const deadLetter = letterOf.get(event)
+      if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
+      // A person decides about an event that has become too old meanwhile: it stays, with its reason and the new answer.
+      return { ...deadLetter, ...(reason !== 'too_old' && { reason }), answer }
+    })
+    return [...damaged, ...refused].map((deadLetter) => ({ ...deadLetter, at }))
+  }
   const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
     const committed = mergeCommitted(before.committed, delivery.committed)
     return {
       next: settleDeadLetters({ ...before, committed }, { delivered: taken.length, lost }),
-      extras: { removedDeadLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
+      extras: { removedDeadLetters: taken.map((event) => keyOf(letterOf.get(event)!)), deadLetters },
     }
   }
   const { failure, ...outcome } = await commitDelivery(session, {
-    events: [...events.keys()],
+    events,
     delivery,
     whole: (all) => change(all, keptOf(all.refusals, all.skipped)),
     part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals, some.skipped)),
   })
-  const kept = keptOf(delivery.refusals, delivery.skipped ?? [])
+  const kept = keptOf(delivery.refusals, delivery.skipped)
   const page = { tried, delivered: outcome.taken.length, kept }
   // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
   return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
@@ -140,24 +145,6 @@ async function loadDeadLetters(
     tried += some.length
   }
   return { deadLetters, tried }
-}
-
-/** A dead letter that cannot be read is kept, with the reason. */
-function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | string {
-  try {
-    return redo(restoreEvent(event))
-  } catch (error) {
-    return messageOf(error).slice(0, 1024)
-  }
-}
-
-function refusedAgain(
-  { event, reason, answer }: Refusal | Skip,
-  deadLetters: ReadonlyMap<Event, DeadLetter>,
-): DeadLetter {
-  const deadLetter = deadLetters.get(event)
-  if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
-  return { ...deadLetter, ...(reason !== 'too_old' && { reason }), answer }
 }
 
 export function keyOf({ id, time }: Identity): Identity {

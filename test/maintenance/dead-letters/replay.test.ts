@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { storeEvent } from '../../../src/domain/event/stored-event.ts'
-import { dropDeadLetters, wakeFullStreams } from '../../../src/maintenance/dead-letters/drop.ts'
+import { dropDeadLetters } from '../../../src/maintenance/dead-letters/dead-letters.ts'
 import { replayStream, type ReplayedPage } from '../../../src/maintenance/dead-letters/replay.ts'
 import { stream } from '../../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
@@ -155,36 +155,27 @@ function identity(number: number) {
   return { id, time }
 }
 
-it('a drop counts what it drops, and a stream that was full continues at once', async () => {
-  const stage = await refused(2, 'x'.repeat(45_000))
-  stage.script.answer = listingOf([eventAt(7)], 1)
-  await stage.clock.advance(60_000)
-  expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full' })
-  const waits = (await stage.read())!.trouble!
-  expect(waits.retryAtMs).toBeGreaterThan(stage.clock.now())
-  const keys = await stage.store.deadLetters.keys(stream)
-  expect(await dropDeadLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map([['refused', 2]]))
-  expect(await dropDeadLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map())
-  await wakeFullStreams(stage.deps, () => zone, never)
-  const checkpoint = await stage.read()
-  expect(checkpoint).toMatchObject({ counters: { delivered: 0, deadLetters: 0, dropped: 2 } })
-  expect(checkpoint?.trouble?.retryAtMs).toBeLessThanOrEqual(stage.clock.now())
-  expect(await stage.pump()).toBeUndefined()
-  expect((await stage.read())?.counters).toMatchObject({ deadLetters: 1, dropped: 2 })
-})
-
 const request = { priority: 'backfill', readRequest: { id: 'b1' } } as const
 
-it('a read request that was full continues at once too', async () => {
-  const stage = await refused(2, 'x'.repeat(45_000))
-  stage.script.answer = listingOf([eventAt(7)], 1)
-  const pump = () => stage.pump({ ...request, sink: stage.plainSink })
-  expect(await pump()).toMatchObject({ code: 'dead_letters_full' })
-  const retryAtMs = async () => (await stage.store.ledger.read(stream))?.requestTrouble?.retryAtMs
-  expect(await retryAtMs()).toBeGreaterThan(stage.clock.now())
-  const keys = await stage.store.deadLetters.keys(stream)
-  await dropDeadLetters({ stream, zone, keys }, stage.deps, never)
-  await wakeFullStreams(stage.deps, () => zone, never)
-  expect(await retryAtMs()).toBeLessThanOrEqual(stage.clock.now())
-  expect(await pump()).toBeUndefined()
-})
+it.each([
+  ['stream', 'trouble', {}],
+  ['read request', 'requestTrouble', request],
+] as const)(
+  'a drop counts what it drops, and a %s that was full continues at once',
+  async (_, trouble, job) => {
+    const stage = await refused(2, 'x'.repeat(45_000))
+    stage.script.answer = listingOf([eventAt(7)], 1)
+    await stage.clock.advance(60_000)
+    const pump = () => stage.pump({ ...job, sink: stage.plainSink })
+    expect(await pump()).toMatchObject({ code: 'dead_letters_full' })
+    const retryAtMs = async () => (await stage.store.ledger.read(stream))![trouble]?.retryAtMs
+    expect(await retryAtMs()).toBeGreaterThan(stage.clock.now())
+    const groups = [{ stream, keys: await stage.store.deadLetters.keys(stream) }]
+    const drop = () => dropDeadLetters(groups, { deps: stage.deps, zoneOf: () => zone }, never)
+    expect(await drop()).toEqual([1, 2].map(() => ({ sink: stream.sink, reason: 'refused' })))
+    expect(await drop()).toEqual([])
+    expect((await stage.read())!.counters).toMatchObject({ delivered: 0, deadLetters: 0, dropped: 2 })
+    expect(await retryAtMs()).toBeLessThanOrEqual(stage.clock.now())
+    expect(await pump()).toBeUndefined()
+  },
+)
