@@ -1,13 +1,23 @@
+import { policyOf } from '../config/planned.ts'
 import type { Config } from '../config/schema.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import { Failure } from '../domain/failure.ts'
-import { isGone } from '../domain/zone-list.ts'
-import type { FoundZone, ZoneList } from '../domain/zone-list.ts'
+import type { Gap } from '../domain/gap.ts'
+import { plan } from '../domain/plan/plan.ts'
+import { unreadOf } from '../domain/plan/stream-state.ts'
 import type { Zone } from '../domain/stream.ts'
+import { isGone, isReadToItsEnd, relist, type FoundZone, type ZoneList } from '../domain/zone-list.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
+import type { Store } from '../ports/store.ts'
+import type { ApiClock } from '../pump/api-clock.ts'
 import { unlisted, type AccountZones } from './list-zones.ts'
-import { takeListing, type ListingDeps } from './take-listing.ts'
 import { discoveringIn, namedZones, withZones } from './with-zones.ts'
 
-interface DirectoryDeps extends ListingDeps {
+interface DirectoryDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly apiClock: ApiClock
+  readonly telemetry: Telemetry
   /** Whether this process lists zones; the others read what it has stored. */
   readonly schedules: boolean
   /** Lists the zones of accounts of a configuration. Throws only `cancelled`, and bugs. */
@@ -105,48 +115,99 @@ export class ZoneDirectory {
     }
   }
 
+  /**
+   * Stores what a listing says of an account: all of its zones. What the configuration leaves out is left out when the
+   * list is used, so a configuration that is refused after the listing changes nothing. The gaps of zones that are
+   * retired are stored first: a process that is killed in between retires them again, and the same gaps count once.
+   */
   async #take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
     const { account } = listed
-    const list = this.#lists.get(account)
-    const failure = 'failure' in listed ? listed.failure : await this.#disbelief(all, config, account)
-    if ('failure' in listed || failure !== undefined) {
-      this.#failures.set(account, failure!)
-      const known = list && this.#shipped(config, account).length
-      this.#deps.telemetry.emit({ name: 'ZoneListingFailed', account, failure: failure!, known })
+    const { store, telemetry, clock, apiClock } = this.#deps
+    const checkpoints = await store.catalogue.checkpoints()
+    const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
+    const heldOf = ({ id }: Pick<FoundZone, 'id'>): Checkpoint[] => byZone.get(id) ?? []
+    const before = this.#lists.get(account)?.zones ?? []
+    const shippedNow = this.#shipped(config, account)
+    const isKnown = (zone: Zone) =>
+      !isGone(heldOf(zone)) && before.some(({ id, leftAtMs }) => id === zone.id && leftAtMs === undefined)
+    if ('failure' in listed || (listed.zones.length === 0 && shippedNow.some(isKnown))) {
+      const failure = 'failure' in listed ? listed.failure : unlisted(account, noZones)
+      this.#failures.set(account, failure)
+      const known = this.#lists.has(account) ? shippedNow.length : undefined
+      telemetry.emit({ name: 'ZoneListingFailed', account, failure, known })
       return
     }
     this.#failures.delete(account)
-    const elsewhere = new Set(
-      [...namedZones(config), ...this.#listedByOthers(account, all, config)].map(({ id }) => id),
-    )
-    const before = list?.zones ?? []
-    const found = this.#foundBy(all).set(account, { zones: [...listed.zones, ...before] })
-    const shipped = new Set(zonesIn(withZones(config, found), account).map(({ id }) => id))
-    const isShipped = ({ id }: Pick<FoundZone, 'id'>) => shipped.has(id)
-    await takeListing(listed, config, { ...this.#deps, before, elsewhere, isShipped })
-  }
 
-  /** By account: this listing, else the latest one. */
-  #foundBy(all: readonly AccountZones[]) {
     const found = new Map<string, { readonly zones: readonly FoundZone[] }>(this.#lists)
     for (const each of all) if ('zones' in each) found.set(each.account, each)
-    return found
+    // Without those that the other account leaves out: nobody would read them to their end.
+    const others = discoveringIn(config).flatMap(({ name, discovery }) =>
+      (name === account ? [] : (found.get(name)?.zones ?? [])).filter(
+        ({ id, leftAtMs }) => leftAtMs === undefined && !discovery.exclude.includes(id),
+      ),
+    )
+    found.set(account, { zones: [...listed.zones, ...before] })
+    const shipped = new Set(zonesIn(withZones(config, found), account).map(({ id }) => id))
+    const isShipped = ({ id }: Pick<FoundZone, 'id'>) => shipped.has(id)
+    const nowMs = apiClock.now(account)
+    const sureMs = apiClock.sureNow(account)
+    const { readableDays } = config.poll
+    const next = relist(before, listed.zones, {
+      nowMs,
+      elsewhere: new Set([...namedZones(config), ...others].map(({ id }) => id)),
+      isOver: (zone) =>
+        // Not by its old streams while it is left out: they would become gaps.
+        (isShipped(zone) && isGone(heldOf(zone))) ||
+        // A clock that is days ahead must not retire a zone for which the API answers.
+        (sureMs !== undefined && isReadToItsEnd(zone, heldOf(zone), { nowMs: sureMs, readableDays })),
+    })
+    const [added, left, retired] = [next.added, next.left, next.retired].map((zones) =>
+      zones.filter(isShipped),
+    )
+    const gone = retired!.filter((zone) => isGone(heldOf(zone)))
+    const gaps = gone.length === 0 ? [] : await this.#unread(gone, account, checkpoints, config)
+    await store.catalogue.addGaps(gaps)
+    for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
+    await store.catalogue.storeZoneList({ account, listedAtMs: clock.now(), zones: next.zones })
+    if (added!.length > 0) telemetry.emit({ name: 'ZonesFound', account, zones: added! })
+    if (left!.length > 0) telemetry.emit({ name: 'ZonesLeft', account, zones: left! })
+    if (retired!.length > 0)
+      telemetry.emit({ name: 'ZonesRetired', account, zones: retired!, gaps: gaps.length })
+    if (next.zones.some(isShipped)) return
+    const text =
+      listed.zones.length === 0
+        ? `the API lists no zones for account ${account}`
+        : `no zone that the API lists for account ${account} is shipped: all are excluded or belong to another account`
+    telemetry.emit({ name: 'Warned', about: 'zones', text })
+  }
+
+  /** What of the days of these zones was not read, into every sink. */
+  async #unread(
+    zones: readonly FoundZone[],
+    account: string,
+    checkpoints: readonly Checkpoint[],
+    config: Config,
+  ): Promise<Gap[]> {
+    const { store, apiClock } = this.#deps
+    const planned = plan({
+      nowOf: apiClock.now,
+      zones: zones.map(({ id, name }) => ({ id, name, account })),
+      sinks: config.sinks.map(({ name }) => name),
+      policy: policyOf(config),
+      checkpoints,
+      routes: await store.catalogue.routes(),
+    })
+    return planned.flatMap(({ stream, checkpoint }) =>
+      checkpoint?.ended !== undefined
+        ? []
+        : (unreadOf(checkpoint ?? { stream }, 'zone_gone', apiClock.now(account)) ?? []),
+    )
   }
 
   /** What of the last list this configuration ships. */
   #shipped(config: Config, account: string): readonly Zone[] {
     return zonesIn(withZones(config, this.#lists), account)
-  }
-
-  /** Without those that the other account leaves out: nobody would read them to their end. */
-  #listedByOthers(account: string, all: readonly AccountZones[], config: Config): Pick<FoundZone, 'id'>[] {
-    const found = this.#foundBy(all)
-    const others = discoveringIn(config).filter(({ name }) => name !== account)
-    return others.flatMap(({ name, discovery }) =>
-      (found.get(name)?.zones ?? []).filter(
-        ({ id, leftAtMs }) => leftAtMs === undefined && !discovery.exclude.includes(id),
-      ),
-    )
   }
 
   /**
@@ -176,29 +237,14 @@ export class ZoneDirectory {
     const list = this.#lists.get(account)
     return list === undefined || Math.abs(this.#deps.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
   }
-
-  /**
-   * All zones gone at once are rather a wrong key or a broken answer, unless the API says of each zone that it does not
-   * know it.
-   */
-  async #disbelief(
-    all: readonly AccountZones[],
-    config: Config,
-    account: string,
-  ): Promise<Failure | undefined> {
-    const isEmpty = all.some((each) => each.account === account && 'zones' in each && each.zones.length === 0)
-    const known = this.#lists.get(account)?.zones ?? []
-    const left = new Set(known.flatMap(({ id, leftAtMs }) => (leftAtMs === undefined ? [] : [id])))
-    const listed = this.#shipped(config, account).filter(({ id }) => !left.has(id))
-    if (!isEmpty || listed.length === 0) return undefined
-    const checkpoints = await this.#deps.store.catalogue.checkpoints()
-    const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
-    if (listed.every(({ id }) => isGone(byZone.get(id) ?? []))) return undefined
-    const text =
-      'the API lists no zones any more; shieldlog assumes a wrong key or a faulty answer and keeps the last list'
-    return unlisted(account, new Failure('retry', 'bad_body', text))
-  }
 }
+
+/** All zones gone at once, unless the API says of each that it does not know it. */
+const noZones = new Failure(
+  'retry',
+  'bad_body',
+  'the API lists no zones any more; shieldlog assumes a wrong key or a faulty answer and keeps the last list',
+)
 
 function zonesIn({ accounts }: Config, account: string): readonly Zone[] {
   return accounts.find(({ name }) => name === account)?.zones ?? []

@@ -20,18 +20,16 @@ export interface BodyLimits {
   readonly signal: AbortSignal
 }
 
-interface Decoder {
-  readonly now: (body: Buffer, options: { maxOutputLength: number }) => Buffer
-  readonly later: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
-}
+type Decode<Decoded> = (body: Buffer, options: { maxOutputLength: number }) => Decoded
 
-const gzip: Decoder = { now: gunzipSync, later: promisify(gunzip) }
-const decoders = new Map<string, Decoder>([
+const gzip = [gunzipSync, promisify(gunzip)] as const
+/** At once, and in the thread pool. */
+const decoders = new Map<string, readonly [Decode<Buffer>, Decode<Promise<Buffer>>]>([
   ['gzip', gzip],
   ['x-gzip', gzip],
-  ['deflate', { now: inflateSync, later: promisify(inflate) }],
-  ['br', { now: brotliDecompressSync, later: promisify(brotliDecompress) }],
-  ['zstd', { now: zstdDecompressSync, later: promisify(zstdDecompress) }],
+  ['deflate', [inflateSync, promisify(inflate)]],
+  ['br', [brotliDecompressSync, promisify(brotliDecompress)]],
+  ['zstd', [zstdDecompressSync, promisify(zstdDecompress)]],
 ])
 /** The supported codings, as an Accept-Encoding header. */
 export const acceptedEncodings = 'gzip, br, zstd'
@@ -73,31 +71,26 @@ async function collect(body: Readable, { maxBytes, signal }: BodyLimits): Promis
 }
 
 async function decode(body: Buffer, { encoding = '', maxBytes }: BodyLimits): Promise<Buffer> {
-  const codings = String(encoding)
-    .split(',')
-    .map((coding) => coding.trim().toLowerCase())
-    .filter((coding) => coding !== '' && coding !== 'identity')
+  const named = String(encoding).toLowerCase().split(',')
+  const codings = named.map((coding) => coding.trim()).filter((coding) => !['', 'identity'].includes(coding))
   if (codings.length > maxCodings) throw badBody('too many content codings')
   let decoded = body
   for (const coding of codings.reverse()) {
     // An empty body is empty in any coding: servers send 204 and 500 answers with a coding.
     if (decoded.length === 0) return decoded
-    decoded = await decodeOne(decoded, coding, maxBytes)
+    const [atOnce, later] = decoders.get(coding) ?? []
+    if (atOnce === undefined || later === undefined)
+      throw badBody(`content coding ${JSON.stringify(coding.slice(0, 20))} is unknown`)
+    const options = { maxOutputLength: Math.max(1, maxBytes) }
+    try {
+      decoded = decoded.length <= atOnceBytes ? atOnce(decoded, options) : await later(decoded, options)
+    } catch (cause) {
+      if (cause instanceof Error && Reflect.get(cause, 'code') === 'ERR_BUFFER_TOO_LARGE')
+        throw tooLarge(maxBytes)
+      throw badBody(`the ${coding} answer cannot be decompressed`, cause)
+    }
   }
   return decoded
-}
-
-async function decodeOne(body: Buffer, coding: string, maxBytes: number): Promise<Buffer> {
-  const decoder = decoders.get(coding)
-  if (decoder === undefined) throw badBody(`content coding ${JSON.stringify(coding.slice(0, 20))} is unknown`)
-  const options = { maxOutputLength: Math.max(1, maxBytes) }
-  try {
-    return body.length <= atOnceBytes ? decoder.now(body, options) : await decoder.later(body, options)
-  } catch (cause) {
-    if (cause instanceof Error && Reflect.get(cause, 'code') === 'ERR_BUFFER_TOO_LARGE')
-      throw tooLarge(maxBytes)
-    throw badBody(`the ${coding} answer cannot be decompressed`, cause)
-  }
 }
 
 function tooLarge(limit: number): Failure {

@@ -52,9 +52,9 @@ export function createDispatcher({ tls = {}, connections }: DispatcherOptions): 
 /** Validates the certificates now, since undici would report them only at the first connection. */
 function secureOptions({ ca, cert, key }: TlsOptions): { ca?: string; cert?: string; key?: string } {
   const options = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
   }
   // A context without certificates of its own would only parse those of Node.
   if (Object.keys(options).length === 0) return options

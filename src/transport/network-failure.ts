@@ -8,17 +8,13 @@ const networkCodes =
   /^(?:E(?!RR_)[A-Z\d_]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|ERR_SOCKET_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP[A-Z\d_]*)$/
 const closedCodes = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 
-const reset = 'the connection was reset'
 const unreachable = 'check the network and the firewalls of this host'
-/** What failed, by the code. */
-const words: Readonly<Record<string, string>> = {
-  ECONNRESET: reset,
-  EPIPE: reset,
-  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
-  UND_ERR_PRX_CONN: 'the proxy closed the connection',
-}
-/** Codes of connections that were never made: what failed, and what to do. */
-const unconnected: Readonly<Record<string, readonly [why: string, remedy: string]>> = {
+/** What failed, by the code, and what to do; a code with a remedy is that of a connection that was never made. */
+const words: Readonly<Record<string, readonly [why: string, remedy?: string]>> = {
+  ECONNRESET: ['the connection was reset'],
+  EPIPE: ['the connection was reset'],
+  UND_ERR_SOCKET: ['the connection was closed before the answer was complete'],
+  UND_ERR_PRX_CONN: ['the proxy closed the connection'],
   ECONNREFUSED: ['connection refused', 'check host and port, and whether it runs'],
   ENOTFOUND: ['the host name is unknown', 'check the host name, and DNS on this host'],
   EAI_AGAIN: ['the host name could not be looked up', 'check DNS on this host'],
@@ -71,20 +67,19 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
   // undici has no code for this one.
   if (error instanceof Error && error.name === 'HTTPParserError')
     return failed('network', `the answer${from} is not HTTP`, 'check the address')
-  const [why, remedy] = unconnected[code] ?? []
-  if (why !== undefined)
+  const [why, remedy] = words[code] ?? []
+  if (remedy !== undefined)
     return failed('network', `cannot connect${to}: ${why} (${code})`, isProxy ? checkProxy : remedy)
   if (!networkCodes.test(code)) throw error
-  const word = words[code]
-  if (to === '') return failed('network', `${word ?? 'the connection failed'} (${code})`)
-  return failed('network', `the connection${to} failed${word === undefined ? '' : `: ${word}`} (${code})`)
+  if (to === '') return failed('network', `${why ?? 'the connection failed'} (${code})`)
+  return failed('network', `the connection${to} failed${why === undefined ? '' : `: ${why}`} (${code})`)
 }
 
 /** True where no connection was made, so that the request cannot have arrived. False where that is not known. */
 export function isUnsent({ code, details: { cause } }: Failure): boolean {
   const reason = codeOf(cause)
   const isRefused = isProxyError(cause) || proxyStatusOf(cause, reason) !== undefined
-  return code === 'tls' || isRefused || reason in unconnected || reason === connectTimeout
+  return code === 'tls' || isRefused || words[reason]?.[1] !== undefined || reason === connectTimeout
 }
 
 /** Without UND_ERR_ABORTED: undici also uses it for tunnels that a proxy refused. */
