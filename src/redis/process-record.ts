@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock } from '../ports/process.ts'
 import type { RedisClient } from './connection.ts'
-import { loadScript, promptly, type Script } from './script.ts'
+import { loadScript, promptly } from './script.ts'
 
 export type Role = WorkerStatus['role']
 
@@ -31,21 +31,53 @@ interface ProcessRecordOptions {
 }
 
 const forgottenAfterMs = 20_000
+const script = new URL('./tell-process.lua', import.meta.url)
+
+interface RecordDeps {
+  readonly client: RedisClient
+  readonly clock: Clock
+}
+
+interface Heard {
+  readonly id: string
+  readonly said: Said
+  readonly heardAtMs: number
+}
+
+interface Answer {
+  /** The Redis server's time. */
+  readonly atMs: number
+  readonly processes: readonly Heard[]
+}
+
+/** `own`: the process and its record, which is empty once it has ended; without it this only asks. */
+async function ask(
+  keyPrefix: string,
+  { client }: Pick<RecordDeps, 'client'>,
+  own: readonly [id: string, text: string] = ['', ''],
+): Promise<Answer> {
+  const keys = [`{${keyPrefix}}:processes`, `{${keyPrefix}}:holders`]
+  const [at, ...rest] = (await loadScript(client, script)(keys, [...own, forgottenAfterMs])) as string[]
+  const processes = rest.flatMap((id, index) =>
+    index % 3 === 0
+      ? [{ id, said: JSON.parse(rest[index + 1]!) as Said, heardAtMs: Number(rest[index + 2]) }]
+      : [],
+  )
+  return { atMs: Number(at), processes }
+}
 
 /** The record of a process in Redis: that it is alive, its role, and what it knows of the API's clock. */
 export class ProcessRecord {
   readonly #options: ProcessRecordOptions
-  readonly #clock: Clock
-  readonly #script: Script
+  readonly #deps: RecordDeps
   readonly #startedAtMs: number
   /** The Redis server's clock minus this host's steady one. */
   #redisAheadMs: number | undefined
 
-  constructor(options: ProcessRecordOptions, { client, clock }: RecordDeps) {
+  constructor(options: ProcessRecordOptions, deps: RecordDeps) {
     this.#options = options
-    this.#clock = clock
-    this.#script = loadScript(client, script)
-    this.#startedAtMs = clock.now()
+    this.#deps = deps
+    this.#startedAtMs = deps.clock.now()
   }
 
   /** Call it every 5 s. Rejects while Redis is away. */
@@ -68,99 +100,48 @@ export class ProcessRecord {
   #saying(clocks: SharedClocks): string {
     const redisAheadMs = this.#redisAheadMs
     const told = redisAheadMs === undefined ? [] : [...clocks.told()]
+    const steadyMs = this.#deps.clock.steady()
     const aheadMs = Object.fromEntries(
-      told.map(([account, atMs]) => [account, Math.round(atMs - this.#clock.steady() - redisAheadMs!)]),
+      told.map(([account, atMs]) => [account, Math.round(atMs - steadyMs - redisAheadMs!)]),
     )
     const { role } = this.#options
     const startedAtMs = this.#startedAtMs
     return JSON.stringify({ role, host: hostname(), pid: process.pid, startedAtMs, aheadMs } satisfies Said)
   }
 
-  async #write(text: string): Promise<Heard[]> {
-    const beganMs = this.#clock.steady()
+  async #write(text: string): Promise<readonly Heard[]> {
+    const { clock } = this.#deps
+    const beganMs = clock.steady()
     const { keyPrefix, id } = this.#options
-    const { atMs, processes } = parse(await this.#script(keysOf(keyPrefix), [id, text, forgottenAfterMs]))
-    this.#redisAheadMs = atMs - (beganMs + this.#clock.steady()) / 2
+    const { atMs, processes } = await ask(keyPrefix, this.#deps, [id, text])
+    this.#redisAheadMs = atMs - (beganMs + clock.steady()) / 2
     return processes
   }
 }
 
-interface RecordDeps {
-  readonly client: RedisClient
-  readonly clock: Clock
-}
-
 /** The processes with a recent record, for `status`; writes no record itself. Throws while Redis is away. */
-export async function livingProcesses(
-  keyPrefix: string,
-  { client, clock }: RecordDeps,
-): Promise<WorkerStatus[]> {
-  const asked = loadScript(client, script)(keysOf(keyPrefix), ['', '', forgottenAfterMs])
-  const { atMs, processes } = parse(await promptly(asked, clock))
-  return processes
-    .toSorted((left, right) => left.said.startedAtMs - right.said.startedAtMs)
-    .map(({ said, heardAtMs }) => {
-      const { role, pid, host } = said
-      const startedAt = new Date(said.startedAtMs).toISOString()
-      const seenSeconds = Math.max(0, Math.round((atMs - heardAtMs) / 1000))
-      return {
-        role,
-        name: `process ${pid} on ${host} since ${startedAt}, seen ${seenSeconds} s ago`,
-        pid,
-        host,
-        startedAt,
-      }
-    })
+export async function livingProcesses(keyPrefix: string, deps: RecordDeps): Promise<WorkerStatus[]> {
+  const { atMs, processes } = await promptly(ask(keyPrefix, deps), deps.clock)
+  return byAge(processes).map(({ said, heardAtMs }) => {
+    const { role, pid, host } = said
+    const startedAt = new Date(said.startedAtMs).toISOString()
+    const seenSeconds = Math.max(0, Math.round((atMs - heardAtMs) / 1000))
+    const name = `process ${pid} on ${host} since ${startedAt}, seen ${seenSeconds} s ago`
+    return { role, name, pid, host, startedAt }
+  })
 }
 
 /**
  * The id of the process that schedules for the longest time: work that one process of a fleet does is its work. Throws
  * while Redis is away.
  */
-export async function oldestScheduler(
-  keyPrefix: string,
-  { client, clock }: RecordDeps,
-): Promise<string | undefined> {
-  const asked = loadScript(client, script)(keysOf(keyPrefix), ['', '', forgottenAfterMs])
-  const { processes } = parse(await promptly(asked, clock))
-  const [oldest] = processes
-    .filter(({ said }) => said.role !== 'worker')
-    .toSorted((one, other) => one.said.startedAtMs - other.said.startedAtMs || (one.id < other.id ? -1 : 1))
-  return oldest?.id
+export async function oldestScheduler(keyPrefix: string, deps: RecordDeps): Promise<string | undefined> {
+  const { processes } = await promptly(ask(keyPrefix, deps), deps.clock)
+  return byAge(processes).find(({ said }) => said.role !== 'worker')?.id
 }
 
-interface Heard {
-  readonly id: string
-  readonly said: Said
-  readonly heardAtMs: number
-}
-
-const script = new URL('./tell-process.lua', import.meta.url)
-
-function keysOf(keyPrefix: string): string[] {
-  return [`{${keyPrefix}}:processes`, `{${keyPrefix}}:holders`]
-}
-
-function parse(answer: unknown): { atMs: number; processes: Heard[] } {
-  const [atText = '0', ...rest] = Array.isArray(answer) ? answer.map(String) : []
-  const processes: Heard[] = []
-  for (let at = 0; at + 2 < rest.length; at += 3) {
-    const said = readSaid(rest[at + 1] ?? '')
-    if (said !== undefined) processes.push({ id: rest[at]!, said, heardAtMs: Number(rest[at + 2]) })
-  }
-  return { atMs: Number(atText), processes }
-}
-
-function readSaid(text: string): Said | undefined {
-  try {
-    const { role, host, pid, startedAtMs, aheadMs } = JSON.parse(text) as Record<string, unknown>
-    if (role !== 'all' && role !== 'scheduler' && role !== 'worker') return undefined
-    if (typeof host !== 'string' || typeof pid !== 'number' || typeof startedAtMs !== 'number')
-      return undefined
-    const ahead = Object.entries(typeof aheadMs === 'object' && aheadMs !== null ? aheadMs : {})
-    const known = ahead.filter((entry): entry is [string, number] => Number.isFinite(entry[1]))
-    return { role, host, pid, startedAtMs, aheadMs: Object.fromEntries(known) }
-  } catch {
-    return undefined
-  }
+function byAge(processes: readonly Heard[]): Heard[] {
+  return processes.toSorted(
+    (one, other) => one.said.startedAtMs - other.said.startedAtMs || (one.id < other.id ? -1 : 1),
+  )
 }

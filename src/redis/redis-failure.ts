@@ -11,49 +11,30 @@ const cluster = 'list its nodes under state.redis.cluster'
 const certificate =
   'check state.redis.tls.caFile, and that the certificate is issued for the name of the server'
 
-/** How to fix the error whose message begins with this word. */
-const byWord: Readonly<Record<string, Answer>> = {
-  OOM: { kind: 'stop', remedy: 'raise its maxmemory; it refuses writes until then' },
-  MISCONF: {
-    kind: 'stop',
-    remedy: 'see its log: it cannot save to disk, and refuses writes until it can',
-  },
-  NOAUTH: { kind: 'stop', remedy: credentials },
-  WRONGPASS: { kind: 'stop', remedy: credentials },
-  NOPERM: { kind: 'stop', remedy: commands },
-  WRONGTYPE: { kind: 'stop', remedy: 'set another keyPrefix; another program uses these keys' },
-  MOVED: { kind: 'stop', remedy: cluster },
-  CROSSSLOT: { kind: 'stop', remedy: cluster },
-  READONLY: {
-    kind: 'retry',
-    remedy: 'it is a replica; set state to the primary, unless a failover is in progress',
-  },
-  NOREPLICAS: { kind: 'retry', remedy: 'start its replicas again, or lower min-replicas-to-write' },
-  LOADING: { kind: 'retry', remedy: 'it is still loading its data from disk' },
-  BUSY: { kind: 'retry', remedy: 'it is busy with a script' },
-  MASTERDOWN: { kind: 'retry', remedy: 'its primary is down' },
-  CLUSTERDOWN: { kind: 'retry', remedy: 'some of its nodes are down' },
-  UNBLOCKED: { kind: 'retry', remedy: 'it became a replica; a failover is in progress' },
-  TRYAGAIN: { kind: 'retry', remedy: 'it is moving its slots' },
-}
+const stop = (remedy: string): Answer => ({ kind: 'stop', remedy })
+const retry = (remedy: string): Answer => ({ kind: 'retry', remedy })
 
-const byText: readonly (readonly [RegExp, Answer])[] = [
-  [/invalid password|without any password|auth.* failed/i, { kind: 'stop', remedy: credentials }],
-  [/ACL failure|no permissions|user executing the script/i, { kind: 'stop', remedy: commands }],
-  [
-    /unknown (redis )?command/i,
-    { kind: 'stop', remedy: 'use Redis 6.2 or later, with none of its commands renamed' },
-  ],
-  [
-    /DB index is out of range|invalid DB index/i,
-    { kind: 'stop', remedy: 'set state to a database number that it has' },
-  ],
-  [/SELECT is not allowed in cluster mode/i, { kind: 'stop', remedy: cluster }],
+/** What to do about an error with this text. */
+const answers: readonly (readonly [RegExp, Answer])[] = [
+  [/^OOM /, stop('raise its maxmemory; it refuses writes until then')],
+  [/^MISCONF /, stop('see its log: it cannot save to disk, and refuses writes until it can')],
+  [/^(NOAUTH|WRONGPASS)\b|invalid password|without any password|auth.* failed/i, stop(credentials)],
+  [/^NOPERM |ACL failure|no permissions|user executing the script/i, stop(commands)],
+  [/^WRONGTYPE /, stop('set another keyPrefix; another program uses these keys')],
+  [/^(MOVED|CROSSSLOT) |SELECT is not allowed in cluster mode/i, stop(cluster)],
   [
     /cluster support disabled/i,
-    { kind: 'stop', remedy: 'it is not a cluster; set state.redis.url instead of state.redis.cluster' },
+    stop('it is not a cluster; set state.redis.url instead of state.redis.cluster'),
   ],
-  [/max number of clients/i, { kind: 'retry', remedy: 'raise its maxclients' }],
+  [/unknown (redis )?command/i, stop('use Redis 6.2 or later, with none of its commands renamed')],
+  [/DB index is out of range|invalid DB index/i, stop('set state to a database number that it has')],
+  [/^READONLY /, retry('it is a replica; set state to the primary, unless a failover is in progress')],
+  [/^NOREPLICAS /, retry('start its replicas again, or lower min-replicas-to-write')],
+  [/^LOADING /, retry('it is still loading its data from disk')],
+  [/^BUSY /, retry('it is busy with a script')],
+  [/^(MASTERDOWN|CLUSTERDOWN|TRYAGAIN) /, retry('some of its servers are down, or it is moving its slots')],
+  [/^UNBLOCKED /, retry('it became a replica; a failover is in progress')],
+  [/max number of clients/i, retry('raise its maxclients')],
 ]
 
 /** Codes of Node and OpenSSL for certificates that are not trusted or do not fit. */
@@ -64,7 +45,7 @@ export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   // An error of the Lua code itself is a bug, not an operator's error.
   if (/(?:^ERR |: )user_script:\d+:/.test(error.message)) return error
-  const { kind, remedy } = answerTo(error) ?? { kind: 'retry', remedy: 'shieldlog tries again' }
+  const { kind, remedy } = answerTo(error) ?? retry('shieldlog tries again')
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
   // No cause: the client attaches the command and its arguments, credentials included, to its errors.
   return new Failure(kind, code, `the store (${name}) failed: ${textOf(error)}; ${remedy}`)
@@ -86,22 +67,15 @@ function isAbsence(error: Error): boolean {
 }
 
 function answerTo(error: Error): Answer | undefined {
-  const found = byWord[wordOf(error)] ?? byText.find(([text]) => text.test(error.message))?.[1]
+  // Redis before 7 puts the words of an error inside a script behind "ERR Error running script".
+  const text = /@user_script:\s?\d+: -?([A-Z]+ .*)/s.exec(error.message)?.[1] ?? error.message
+  const found = answers.find(([pattern]) => pattern.test(text))?.[1]
   if (found !== undefined) return found
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (certificateCode.test(code)) return { kind: 'stop', remedy: certificate }
+  if (certificateCode.test(code)) return stop(certificate)
   return 'lastNodeError' in error && error.lastNodeError instanceof Error
     ? answerTo(error.lastNodeError)
     : undefined
-}
-
-/** Redis before 7 puts the words of an error inside a script behind "ERR Error running script". */
-function wordOf({ message }: Error): string {
-  return (causeInScript({ message }) ?? message).split(' ')[0] ?? ''
-}
-
-function causeInScript({ message }: Pick<Error, 'message'>): string | undefined {
-  return /@user_script:\s?\d+: -?([A-Z]+ .*)/s.exec(message)?.[1]
 }
 
 function textOf(error: Error): string {

@@ -33,13 +33,12 @@ export interface StateKind {
   lock?(clock: Clock): ScheduleLock
 }
 
-export interface SqliteState {
-  readonly path: string
-}
+/** Settings of each kind of store, by its `kind`. */
+type Settings = { readonly kind: 'sqlite'; readonly path: string } | ({ readonly kind: 'redis' } & RedisState)
 
-/** Every kind of store, by the `kind` of its settings. */
-const kinds = {
-  sqlite({ path }: SqliteState): StateKind {
+export function stateKind(settings: Settings): StateKind {
+  if (settings.kind === 'sqlite') {
+    const { path } = settings
     const name = `sqlite:${path}`
     return {
       name,
@@ -48,35 +47,26 @@ const kinds = {
       open: async (options) => overRecords(name, options, await openSqliteRecords({ ...options, path })),
       lock: (clock) => createScheduleLock({ path, clock }),
     }
-  },
-  redis(state: RedisState): StateKind {
-    const name = nameOf(state)
-    const open: StateKind['open'] = async (options) => {
-      // The client takes 20 MB, which a process without Redis does not need.
-      const { openRedisRecords } = await import('./redis/records.ts')
-      return overRecords(name, options, await openRedisRecords({ ...options, state }))
-    }
-    return { name, exists: () => true, probe: async (options) => (await open(options)).close(), open }
-  },
-}
-
-type Settings = { readonly [Kind in keyof typeof kinds]: Parameters<(typeof kinds)[Kind]>[0] }
-const byKind: { readonly [Kind in keyof Settings]: (settings: Settings[Kind]) => StateKind } = kinds
-
-export function stateKind<Kind extends keyof Settings>(
-  settings: { readonly kind: Kind } & Settings[Kind],
-): StateKind {
-  return byKind[settings.kind](settings)
+  }
+  const name = nameOf(settings)
+  const open: StateKind['open'] = async (options) => {
+    // The client takes 20 MB, which a process without Redis does not need.
+    const { openRedisRecords } = await import('./redis/records.ts')
+    return overRecords(name, options, await openRedisRecords({ ...options, state: settings }))
+  }
+  return { name, exists: () => true, probe: async (options) => (await open(options)).close(), open }
 }
 
 /** An empty store that ends with the process. */
-export function openEmptyStore(options: Omit<OpenStoreOptions, 'create' | 'telemetry'>): Promise<Store> {
-  return overRecords('memory', options, createMemoryRecords(options.clock))
+export function openEmptyStore(
+  options: Pick<OpenStoreOptions, 'clock' | 'deadLetterMaxBytes'>,
+): Promise<Store> {
+  return overRecords('memory', { ...options, create: true }, createMemoryRecords(options.clock))
 }
 
 async function overRecords(
   place: string,
-  options: Omit<OpenStoreOptions, 'telemetry' | 'create'> & Partial<Pick<OpenStoreOptions, 'create'>>,
+  options: Omit<OpenStoreOptions, 'telemetry'>,
   records: Records,
 ): Promise<Store> {
   try {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { openDatabase } from './database.ts'
-import { checkSchema } from './schema.ts'
+import { isMade } from './schema.ts'
 import { prepareStateFile, unwritable } from './state-file.ts'
 
 /**
@@ -11,31 +11,23 @@ import { prepareStateFile, unwritable } from './state-file.ts'
  */
 export async function probeSqliteStore(path: string): Promise<void> {
   const file = resolve(path)
-  if (existsSync(file)) {
-    await tryWrite(file)
-    return
-  }
-  const folder = dirname(file)
-  const made = missingFolders(folder)
-  const trial = join(folder, `.shieldlog-check-${randomBytes(5).toString('hex')}.db`)
+  const isThere = existsSync(file)
+  const made = missingFolders(dirname(file))
+  const at = isThere ? file : join(dirname(file), `.shieldlog-check-${randomBytes(5).toString('hex')}.db`)
   try {
-    prepareStateFile(trial, true)
-    await tryWrite(trial)
+    prepareStateFile(at, !isThere)
+    const database = await openDatabase(at)
+    try {
+      await database.read(() => isMade(database))
+      await database.write(() => undefined)
+    } finally {
+      database.close()
+    }
   } catch (error) {
-    throw error instanceof Error && error.cause !== undefined ? unwritable(file, error.cause) : error
+    const isOfTrial = !isThere && error instanceof Error && error.cause !== undefined
+    throw isOfTrial ? unwritable(file, error.cause) : error
   } finally {
-    removeTrial(trial, made)
-  }
-}
-
-async function tryWrite(file: string): Promise<void> {
-  prepareStateFile(file, false)
-  const database = await openDatabase(file)
-  try {
-    await checkSchema(database)
-    await database.write(() => undefined)
-  } finally {
-    database.close()
+    if (!isThere) removeTrial(at, made)
   }
 }
 

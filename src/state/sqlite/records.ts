@@ -6,7 +6,7 @@ import type { Changes, ReadRecords, Records } from '../../ports/records.ts'
 import { applyWrite, isTracked, nextNumber, type Cells } from '../apply-write.ts'
 import { openDatabase, type Database } from './database.ts'
 import { prepareStateFile } from './state-file.ts'
-import { checkSchema, ensureSchema } from './schema.ts'
+import { isMade, makeSchema } from './schema.ts'
 
 /** So that four records with their row headers fill a page of the database. Larger ones leave more of a page empty. */
 const roomy = 980
@@ -32,9 +32,9 @@ export async function openSqliteRecords(options: SqliteRecordsOptions): Promise<
   prepareStateFile(path, create)
   const database = await openDatabase(path)
   try {
-    await checkSchema(database)
+    const isThere = await database.read(() => isMade(database))
     await database.configure()
-    await ensureSchema(database)
+    if (!isThere) await makeSchema(database)
   } catch (error) {
     database.close()
     throw error

@@ -31,21 +31,16 @@ PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaNumber};
 `
 
-/** Refuses a file that is not a store of this version, before anything in it changes. Throws `store_refuses`. */
-export async function checkSchema(database: Database): Promise<void> {
-  await database.read(() => isMade(database))
-}
-
-/** Makes the tables of a new store. Throws `store_refuses`. */
-export async function ensureSchema(database: Database): Promise<void> {
-  if (await database.read(() => isMade(database))) return
+/** Makes the tables of a new store. */
+export async function makeSchema(database: Database): Promise<void> {
   await database.write(() => {
     // Another process may have done it meanwhile.
     if (!isMade(database)) database.exec(layout)
   })
 }
 
-function isMade(database: Database): boolean {
+/** Whether the file is a store of this version; false for an empty one. Throws `store_refuses`, and changes nothing. */
+export function isMade(database: Database): boolean {
   const figure = (sql: string) => Number(Object.values(database.prepare(sql).get() ?? {})[0])
   const id = figure('PRAGMA application_id')
   const number = figure('PRAGMA user_version')
@@ -56,6 +51,6 @@ function isMade(database: Database): boolean {
   }
   if (number === schemaNumber) return true
   const text = `the store ${database.path} has schema ${number}, and this version supports only schema ${schemaNumber}`
-  const remedy = `run the version that made it, or set \`state\` to another path`
+  const remedy = 'run the version that made it, or set `state` to another path'
   throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
-import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
+import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
 
 /**
  * Makes the file and its folders where they are missing, readable by this user only, and checks that SQLite can write
@@ -25,7 +25,7 @@ export function prepareStateFile(path: string, create: boolean): void {
   }
   try {
     if (create) createFile(path)
-    if (!statSync(path).isFile()) throw codedError('EISDIR', path)
+    if (!statSync(path).isFile()) throw Object.assign(new Error('no file'), { code: 'EISDIR', path })
     accessSync(dirname(path), constants.R_OK | constants.W_OK | constants.X_OK)
     for (const file of [path, `${path}-wal`, `${path}-shm`])
       if (file === path || existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
@@ -64,48 +64,25 @@ function makeFolder(path: string): void {
 
 /** One line with the path, its owner and mode, the user of this process, and the remedy. */
 export function unwritable(path: string, error: unknown): Failure {
+  const at = nearest(error instanceof Error && 'path' in error ? String(error.path) : path)
   const code = systemCode(error)
-  const at = nearest(pathOf(error) ?? path)
   const uid = process.getuid?.() ?? -1
-  const text = `cannot write the state at ${path}: ${systemErrorText(error)}: ${describe(at)}`
-  const who = `this process runs as uid ${uid}`
-  return new Failure('stop', 'store_refuses', `${text}, ${who}; ${remedyOf(code, at, uid)}`, { cause: error })
-}
-
-function remedyOf(code: string | undefined, at: string, uid: number): string {
-  if (code === 'EACCES' || code === 'EPERM')
-    return `run \`chown ${uid} ${at}\`, or set \`state\` to a path that this user can write`
-  if (code === 'EROFS')
-    return 'mount a writable volume there, or set `state` to a path that this user can write'
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'free space on that disk'
-  if (code === 'EISDIR') return 'set `state` to a file, not a folder'
-  if (code === 'ENOTDIR' || code === 'EEXIST') return 'set `state` to a path below a folder'
-  return 'set `state` to a path that this user can write'
-}
-
-function describe(path: string): string {
-  const { uid, gid, mode } = lstatSync(path)
-  return `${path} belongs to uid ${uid}, gid ${gid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`
+  const isDenied = code === 'EACCES' || code === 'EPERM'
+  const remedy = isDenied ? `run \`chown ${uid} ${at}\`` : systemRemedy(error)
+  const { uid: owner, gid, mode } = lstatSync(at)
+  const bits = (mode & 0o7777).toString(8).padStart(4, '0')
+  const text =
+    `cannot write the state at ${path}: ${systemErrorText(error)}: ${at} belongs to uid ${owner}, gid ${gid}, ` +
+    `mode ${bits}, this process runs as uid ${uid}; ${remedy}, or set \`state\` to another path`
+  return new Failure('stop', 'store_refuses', text, { cause: error })
 }
 
 /** The path itself, or the closest folder above it that exists. */
 function nearest(path: string): string {
-  let at = path
-  while (dirname(at) !== at) {
-    try {
-      lstatSync(at)
-      return at
-    } catch {
-      at = dirname(at)
-    }
+  try {
+    lstatSync(path)
+    return path
+  } catch {
+    return dirname(path) === path ? path : nearest(dirname(path))
   }
-  return at
-}
-
-function codedError(code: string, path: string): Error {
-  return Object.assign(new Error(code), { code, path })
-}
-
-function pathOf(error: unknown): string | undefined {
-  return error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : undefined
 }

@@ -140,7 +140,7 @@ test('reports a file that is not a store, and does not change it', async () => {
   writeFileSync(file, 'no database, but somebody needs it')
   chmodSync(file, 0o600)
   const { code, stdout } = await execute('check')
-  expect(stdout).toMatch(/^state +FAIL {2}.*NOTADB/m)
+  expect(stdout).toMatch(/^state +FAIL {2}.*not a database/m)
   expect([code, readdirSync(join(folder, 'var'))]).toEqual([1, ['shieldlog.db']])
 })
 

@@ -67,13 +67,13 @@ describe('the file of a store', () => {
   })
 
   it.each([
-    ['a folder', (folder: string) => folder, /EISDIR.*set `state` to a file/],
+    ['a folder', (folder: string) => folder, /EISDIR.*name a file, or set `state`/],
     [
       'below a file',
       (folder: string) => join(folder, 'file', 'store.db'),
-      /file belongs to uid.*path below a folder/,
+      /file belongs to uid.*another path/,
     ],
-    ['no database', (folder: string) => join(folder, 'file'), /NOTADB.*another path/],
+    ['no database', (folder: string) => join(folder, 'file'), /not a database.*another path/],
   ])('is refused when the path is %s', async (_, pathIn, message) => {
     const folder = temporaryFolder()
     const text = randomBytes(5_000)
@@ -137,7 +137,7 @@ describe('the file of a store', () => {
         await again.close()
       }
     }
-    await expect(read()).rejects.toMatchObject(refusal(/CORRUPT.*restore/))
+    await expect(read()).rejects.toMatchObject(refusal(/malformed.*restore/))
   })
 
   it('lets the event loop turn while another process keeps it locked', async () => {
