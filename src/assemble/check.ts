@@ -13,7 +13,7 @@ import type { Clock, Telemetry } from '../ports/process.ts'
 import type { AnySink, Sink, SinkCheck } from '../ports/delivery.ts'
 import { probePort } from '../server/listen.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { type AccountZones, listZones } from '../discovery/list-zones.ts'
+import { type AccountZones, explainingZones, listZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
 import { zonesOf } from '../config/planned.ts'
@@ -33,7 +33,7 @@ export type StateTried = Tried & { readonly warnings: readonly string[] }
 export interface ApiTried extends ApiChecked {
   /** The configuration with the zones that the API lists. */
   readonly config: Config
-  /** What the API lists for accounts that discover their zones, and for those with a zone that it does not know. */
+  /** What the API lists for accounts that discover their zones. */
   readonly listed: readonly AccountZones[]
 }
 
@@ -91,9 +91,8 @@ async function tryApi(
   signal: AbortSignal,
 ): Promise<ApiTried> {
   const { clock } = runtime
-  const list = (accounts: Config['accounts']) => listZones(reading.clientOf)(accounts, signal)
-  const discovering = discoveringIn(config)
-  const listed = await list(discovering)
+  const list = listZones(reading.clientOf)
+  const listed = await list(discoveringIn(config), signal)
   const found = new Map(listed.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : [])))
   const filled = withZones(config, found)
   const zones = filled.accounts.flatMap((account) =>
@@ -106,14 +105,10 @@ async function tryApi(
     }),
   )
   const checked = await checkApi(
-    { source: reading.source, zones, today: todayOf(clock.now()), clock, filters },
+    { source: explainingZones(reading.source, list), zones, today: todayOf(clock.now()), clock, filters },
     signal,
   )
-  const lost = new Set(
-    checked.problems.flatMap(({ account, failure }) => (failure.code === 'zone_gone' ? [account] : [])),
-  )
-  const named = config.accounts.filter(({ name, discovery }) => discovery === undefined && lost.has(name))
-  return { ...checked, config: filled, listed: [...listed, ...(await list(named))] }
+  return { ...checked, config: filled, listed }
 }
 
 async function heldIn(config: Config, clock: Clock, signal: AbortSignal): Promise<HeldSinks> {

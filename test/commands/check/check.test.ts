@@ -92,7 +92,7 @@ test('reports all problems of API, sinks and state at once, one line each', asyn
   const fails = stdout.split('\n').filter((line) => / FAIL {2}/.test(line))
   expect(fails, stdout).toHaveLength(5)
   expect(fails[0]).toMatch(
-    /^API .*FAIL {2}account good, zone 909 \(lost\): .*unknown.*; remove it from zones/,
+    /^API .*FAIL {2}account good, zone 909 \(lost\): the API does not know zone 909 .*; remove it from zones/,
   )
   expect(fails[1]).toMatch(
     /^API .*account bad, all 40 zones: .*refuses the access key \(401\); check accounts\[1\]\.accessKey: .*; \d+ of them were not tried$/,
@@ -120,7 +120,7 @@ test('distinguishes a key without access to some zones from a wrong key', async 
   })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(
-    /^API +FAIL {2}account default, zone 102: .*; set the key of account default to one that may read them$/m,
+    /^API +FAIL {2}account default, zone 102: .*; use a key for this account that may read them$/m,
   )
   expect(stdout).toMatch(/^API +ok .*; 1 of 2 zones can be read$/m)
   expect(code).toBe(1)

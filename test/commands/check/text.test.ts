@@ -1,11 +1,5 @@
 import { expect, test } from 'vitest'
-import {
-  problemsIn,
-  type Finding,
-  findingLines,
-  stepWidth,
-  summaryLine,
-} from '../../../src/commands/check.ts'
+import { type Finding, findingLines, summaryLine } from '../../../src/commands/check.ts'
 import { terminal } from '../status/sample.ts'
 
 const long = 'the destination answered 403 and said that it takes nothing with this token '.repeat(3)
@@ -13,7 +7,7 @@ const findings: Finding[] = [
   { step: 'configuration', mark: 'ok', text: 'shieldlog.yaml; 3 zones, 2 sinks' },
   { step: '', mark: 'note', text: 'zones is overridden by the environment: SHIELDLOG_ZONES' },
   { step: 'sink siem', mark: 'fail', text: long },
-  { step: 'test event', mark: 'fail', text: 'refused', isPart: true },
+  { step: '  test event', mark: 'fail', text: 'refused' },
 ]
 
 test.each([80, 120])('wraps at words below the text and stays within %i columns', (columns) => {
@@ -23,16 +17,5 @@ test.each([80, 120])('wraps at words below the text and stays within %i columns'
   expect(lines[0]).toBe('configuration  ok    shieldlog.yaml; 3 zones, 2 sinks')
   expect(lines[1]).toBe('               note  zones is overridden by the environment: SHIELDLOG_ZONES')
   expect(lines.at(-1)).toBe('  test event   FAIL  refused')
-})
-
-test('counts the problems', () => {
-  expect(problemsIn(findings)).toBe(2)
-  expect(summaryLine(findings.slice(0, 3), terminal(80))).toBe('1 problem. Fix it and run check again.')
-  expect(summaryLine([], terminal(80))).toBe('No problems.')
-})
-
-test('leaves room for the longest step, within limits', () => {
-  expect(stepWidth(['sink a'])).toBe(13)
-  expect(stepWidth(['  zone 101 storefront'])).toBe(21)
-  expect(stepWidth(['x'.repeat(60)])).toBe(28)
+  expect(summaryLine(1, terminal(80))).toBe('1 problem. Fix it and run check again.')
 })

@@ -54,6 +54,6 @@ test('check says which pull zone was taken for a shield zone', async () => {
   const { code, stdout } = await execute('check')
   expect(code).toBe(1)
   expect(stdout).toMatch(
-    /^API +FAIL {2}account default, zone 500101: .*; 500101 is the pull zone of shield zone 101; write 101 in its place$/m,
+    /^API +FAIL {2}account default, zone 500101: .*: 500101 is the pull zone of shield zone 101; write 101 in its place$/m,
   )
 })
