@@ -29,7 +29,7 @@ export interface AnswerRow {
   /** Only these destinations give such an answer. */
   readonly only?: readonly PresetName[]
   /** How the destination behaves. */
-  readonly shipment: (dialect: Dialect) => Omit<Shipment, 'changed'>
+  readonly shipment: (dialect: Dialect) => Shipment
 }
 
 const always = (reply: Reply | 'cut off') => () => ({ script: () => ({ reply }) })

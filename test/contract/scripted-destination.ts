@@ -39,8 +39,6 @@ export interface Dialect {
   unauthorised: Reply
   /** A success that refuses the credentials for each of these events. */
   unauthorisedEach?(ids: readonly string[]): Reply
-  /** True where any 2xx acknowledges, whatever the body. */
-  readsStatusOnly?: boolean
   /** Answers requests of another kind, such as those for tokens. */
   other?(got: Got): Reply
 }
@@ -52,7 +50,7 @@ export const nowMs = 1_763_633_480_000
 /** What the destination does with one request of events; undefined: it takes them. */
 export type Script = (ids: readonly string[], index: number, got: Got) => Step | undefined
 export interface Step {
-  readonly reply: Reply | 'closes' | 'silent' | 'cut off'
+  readonly reply: Reply | 'cut off'
   readonly stored?: readonly string[]
 }
 
@@ -74,8 +72,6 @@ export const ids = all.map(({ id }) => id)
 
 export interface Shipment {
   readonly script: Script
-  /** Settings in place of those of the dialect. */
-  readonly changed?: object
   readonly secret?: Secret
   /** In place of the 40. */
   readonly events?: readonly Event[]
@@ -89,7 +85,7 @@ export interface Shipment {
 export async function ship(
   preset: string,
   dialect: Dialect,
-  { script, changed = {}, secret = new Secret('s3cr3t-of-now'), events = all, other, rounds = 6 }: Shipment,
+  { script, secret = new Secret('s3cr3t-of-now'), events = all, other, rounds = 6 }: Shipment,
 ): Promise<ShipResult> {
   const stored: string[] = []
   const acknowledged = new Set<string>()
@@ -104,8 +100,6 @@ export async function ship(
       stored: some,
     }
     stored.push(...kept)
-    if (reply === 'silent') return undefined
-    if (reply === 'closes') return response.socket!.resetAndDestroy()
     if (reply === 'cut off') return cutOff(response)
     if (reply.status < 300) for (const id of kept) acknowledged.add(id)
     return answer(response, reply)
@@ -113,7 +107,7 @@ export async function ship(
   const server = await serve(respond)
   const { telemetry, internalEvents } = keepInternalEvents()
   const fixed = { type: 'http', preset, batch: { maxEvents: 10 } }
-  const settings = HttpSinkConfig.parse({ ...fixed, ...dialect.settings(server.url, secret), ...changed })
+  const settings = HttpSinkConfig.parse({ ...fixed, ...dialect.settings(server.url, secret) })
   const clock = { ...systemClock, now: () => nowMs }
   const format = formats[settings.format]()
   const sink = createHttpSink(settings, { format, clock, telemetry, version: '1', random: () => 0 })

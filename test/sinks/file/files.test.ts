@@ -137,10 +137,6 @@ it('accepts a path that is itself a link', async () => {
   expect(await readdir(real)).toContain('zone=101')
 })
 
-it('reads nothing from a missing folder', async () => {
-  expect(await bench.ids(999)).toEqual([])
-})
-
 it('takes the stream from an earlier pump of this process', async () => {
   const first = await ledger.open(sink)
   await first.deliver(buildEvents(1, 'lost'), never())

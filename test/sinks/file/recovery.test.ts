@@ -1,10 +1,23 @@
-import { appendFile, link, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { readArchive } from '../../../src/sinks/file/read.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -35,9 +48,12 @@ function backup(): () => void {
 
 /** What was kept of cuts. */
 async function aside(): Promise<Buffer[]> {
-  const folder = join(bench.path, '.shieldlog', 'aside')
-  const names = await readdir(folder).catch(() => [])
-  return await Promise.all(names.map((name) => readFile(join(folder, name))))
+  const names = await readdir(asideFolder()).catch(() => [])
+  return await Promise.all(names.map((name) => readFile(join(asideFolder(), name))))
+}
+
+function asideFolder(): string {
+  return join(bench.path, '.shieldlog', 'aside')
 }
 
 async function reopen(readable = true): Promise<void> {
@@ -66,17 +82,6 @@ it('keeps a copy of what an older copy of the store does not know', async () => 
     { keptAside: true, bytes: before.length - committedPart!.bytes },
   ])
   expect(await aside()).toEqual([before.subarray(committedPart!.bytes)])
-})
-
-it('keeps a copy of a whole part that an older copy of the store does not know', async () => {
-  const restore = backup()
-  await ledger.ship(sink, buildEvents(1, 'b'))
-  await ledger.ship(sink, buildEvents(1, 'c'))
-  const before = await readFile(part())
-  restore()
-  await reopen()
-  expect(await bench.files()).toEqual([])
-  expect(await aside()).toEqual([before])
 })
 
 it('keeps the longest copy of a repeated cut for two weeks', async () => {
@@ -225,4 +230,75 @@ it('continues its parts after the sink was renamed in the store', async () => {
   renamed.commit([...ledger.committed.values()])
   await renamed.ship(bench.sink({ name: 'renamed' }), buildEvents(1, 'c'))
   expect(await bench.ids()).toEqual(['a-0', 'c-0'])
+})
+
+/** One committed line in a part, and others in it that were never committed. */
+async function leave(uncommitted: string): Promise<void> {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  await appendFile(part(), uncommitted)
+}
+
+/** What a backfill reads of the copy for a stream. */
+async function linesOf(stream: Stream): Promise<string[]> {
+  const lines: string[] = []
+  for await (const piece of readArchive(ledger.lost[0]!, stream))
+    if ('lines' in piece) lines.push(...piece.lines)
+  return lines
+}
+
+it('names the copy of whole lines before it cuts them', async () => {
+  await leave('{"id":"b-0"}\n{"id":"torn')
+  let before: string[] = []
+  ledger.onLost = async () => void (before = await bench.files())
+  await reopen(false)
+  expect(ledger.lost).toHaveLength(1)
+  expect(await readFile(ledger.lost[0]!, 'utf8')).toBe('{"id":"b-0"}\n{"id":"torn')
+  expect(before).toHaveLength(1)
+  expect(await linesOf(ledger.stream)).toEqual(['{"id":"b-0"}'])
+  expect(await linesOf({ ...ledger.stream, zone: 102 })).toEqual([])
+  expect(await bench.ids()).toEqual(['a-0'])
+  await reopen(false)
+  expect(ledger.lost).toHaveLength(1)
+})
+
+it('names no copy for a torn line: its event was never whole', async () => {
+  await leave('{"id":"torn')
+  await reopen(false)
+  expect(ledger.lost).toEqual([])
+  expect(await bench.ids()).toEqual(['a-0'])
+})
+
+it('cuts nothing while it cannot keep a copy', async () => {
+  await leave('{"id":"b-0"}\n')
+  const [known] = ledger.committed.values()
+  const { zone, day } = ledger.stream
+  const copy = `zone=${zone}.day=${day}.${known!.part}.from-${known!.bytes}`
+  const inTheWay = join(asideFolder(), `${copy}.unfinished`)
+  await mkdir(inTheWay, { recursive: true })
+  await expect(ledger.open(sink, false)).rejects.toMatchObject({ code: 'unwritable' })
+  expect(await bench.openFiles()).toBe(0)
+  expect(await bench.ids()).toEqual(['a-0', 'b-0'])
+  await rmdir(inTheWay)
+  await reopen(false)
+  expect(await readdir(asideFolder())).toEqual([copy])
+})
+
+it('leaves parts as they are whose lengths the store has dropped, and writes beside them', async () => {
+  await ledger.ship(sink, buildEvents(2, 'a'))
+  ledger.committed.clear()
+  ledger.knownSinceMs = Infinity
+  await reopen(false)
+  const opened = await ledger.open(sink, false)
+  ledger.commit((await opened.deliver(buildEvents(1, 'b'), never())).committed)
+  await opened.close()
+  expect(await bench.files()).toHaveLength(2)
+  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
+  expect(ledger.lost).toEqual([])
+  // They are no difference, but an archive would be shipped to them twice.
+  const known = { ...ledger.known(false), knownSinceMs: Infinity }
+  expect(await compareParts(bench.path, ledger.stream, known)).toEqual([])
+  expect(await sink.hasUncommitted(ledger.stream, known)).toBe(false)
+  expect(await sink.hasDropped(ledger.stream, known)).toBe(true)
+  ledger.knownSinceMs = 0
+  expect(await sink.hasDropped(ledger.stream, ledger.known(false))).toBe(false)
 })

@@ -9,7 +9,7 @@ import type { EventOutcome } from '../../../src/sinks/http/protocol/preset.ts'
 import type { Send } from '../../../src/sinks/http/send.ts'
 import { settleBatch, type Settled, createTally, type DeliveryTally } from '../../../src/sinks/http/settle.ts'
 import { buildEvents } from '../../formats/events.ts'
-import { failureOf, never } from './destination-server.ts'
+import { never } from './destination-server.ts'
 
 const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
 
@@ -334,16 +334,6 @@ describe('a batch', () => {
       )
       expect(result).toMatchObject({ failure, refusals: [] })
       expect(result.requests).toBeLessThan(12)
-    })
-  })
-
-  it('rethrows errors of the sender', async () => {
-    const send: Send = () => Promise.reject(new Error('a bug'))
-    const deps = { ...base, send, tally: newTally(), pause: () => Promise.resolve() }
-    expect(
-      await failureOf(settleBatch(pieces.slice(0, 2), deps, { taken: [], refusals: [], bytes: 0 }, never)),
-    ).toMatchObject({
-      message: 'a bug',
     })
   })
 })

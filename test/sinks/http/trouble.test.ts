@@ -2,16 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { buildEvents } from '../../formats/events.ts'
-import {
-  deliver,
-  failureOf,
-  startDestination,
-  inTurn,
-  reply,
-  serve,
-  ship,
-  type Respond,
-} from './destination-server.ts'
+import { deliver, failureOf, inTurn, reply, serve, ship, type Respond } from './destination-server.ts'
 
 describe('a destination in trouble', () => {
   const answers: [string, Respond][] = [
@@ -25,7 +16,6 @@ describe('a destination in trouble', () => {
         response.write('{"took":', () => response.socket!.resetAndDestroy())
       },
     ],
-    ['an answer that comes too late', (_got, response) => setTimeout(() => response.end(), 1300)],
     ['no answer', () => {}],
     ['no HTTP', (_got, response) => response.socket!.end('SSH-2.0-OpenSSH_9\r\n')],
     [
@@ -36,9 +26,8 @@ describe('a destination in trouble', () => {
       },
     ],
     ['a time to come back that is over', reply(503, '', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' })],
-    ['a time to come back that is now', reply(429, '', { 'retry-after': '0' })],
   ]
-  const silent = ['an answer that comes too late', 'no answer', 'an answer that drips']
+  const silent = ['no answer', 'an answer that drips']
   it.each(answers)('gets the same bytes and key again: %s', async (name, bad) => {
     const server = await serve(inTurn(bad, reply(200)))
     const isSilent = silent.includes(name)
@@ -53,7 +42,6 @@ describe('a destination in trouble', () => {
   })
 
   it.each([
-    ['408', reply(408), 'timeout'],
     ['a reset', ((_got, response) => response.socket!.resetAndDestroy()) satisfies Respond, 'network'],
     ['silence', (() => {}) satisfies Respond, 'timeout'],
     ['half an answer', ((_got, response) => response.write('x')) satisfies Respond, 'timeout'],
@@ -66,13 +54,6 @@ describe('a destination in trouble', () => {
     expect(failure.message).toContain(`sink siem (${server.url})`)
     // Two events alone tell a destination in trouble from a body that it cannot take.
     expect(server.got).toHaveLength(name === 'a reset' ? 5 : 3)
-  })
-
-  it('that cannot be reached is tried again later', async () => {
-    const server = await startDestination(reply(200))
-    await server.close()
-    const { sink } = ship(server.url)
-    expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'retry', code: 'network' })
   })
 
   it('that closes idle connections under a request loses nothing', async () => {
@@ -108,17 +89,6 @@ describe('a destination in trouble', () => {
       expect(server.got).toHaveLength(1)
     }
   })
-
-  it.each([-300_000, 300_000])(
-    'with a wait as a date uses the clock of the destination (%i ms off)',
-    async (offsetMs) => {
-      const nowMs = Date.now() + offsetMs
-      const [date, later] = [nowMs, nowMs + 120_000].map((ms) => new Date(ms).toUTCString())
-      const server = await serve(reply(503, '', { date: date!, 'retry-after': later! }))
-      const { retryAt } = (await failureOf(deliver(ship(server.url).sink, buildEvents(1)))).details
-      expect(Math.abs(retryAt! - Date.now() - 120_000)).toBeLessThan(60_000)
-    },
-  )
 
   it('ends at once when the pump is stopped', async () => {
     const server = await serve(() => {})

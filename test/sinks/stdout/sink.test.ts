@@ -148,17 +148,6 @@ describe('the stdout sink', () => {
     await expect(sink.check(never)).rejects.toMatchObject(failed)
     await sink.close()
   })
-
-  it('delivers nothing after it is closed', async () => {
-    const cat = reader('cat')
-    const sink = open(cat.stdin)
-    const opened = await stream(sink)
-    await sink.check(never)
-    await opened.close()
-    await sink.close()
-    await expect(opened.deliver(buildEvents(1), never)).rejects.toMatchObject({ kind: 'cancelled' })
-    expect(cat.stdin.listenerCount('error')).toBe(0)
-  })
 })
 
 describe('stdout that is a file', () => {

@@ -40,7 +40,6 @@ it.each<[string, Reply, object]>([
     { status: 429, headers: { 'x-ratelimit-reset': '1763633500' } },
     { kind: 'retry', retryAtMs: 1_763_633_500_000 },
   ],
-  ['a token that is refused', { status: 403 }, { kind: 'stop', credentials: true }],
 ])('an answer of Axiom is read: %s', (_name, reply, verdict) => {
   expect(read(reply)).toMatchObject(verdict)
 })

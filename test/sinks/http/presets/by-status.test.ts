@@ -13,7 +13,6 @@ for (const preset of ['json', 'ndjson'] as const)
     idsOf: idsIn,
     secretOf: headerOf('authorization'),
     ...wholeBody({ status: 200 }, { status: 401 }),
-    readsStatusOnly: true,
   })
 
 // Statuses: Better Stack, "Ingesting logs via HTTP".
@@ -22,7 +21,6 @@ presetContract('betterstack', {
   idsOf: idsIn,
   secretOf: headerOf('authorization'),
   ...wholeBody({ status: 202 }, { status: 403, body: 'Unauthorized' }),
-  readsStatusOnly: true,
 })
 
 // Statuses: Datadog, API reference, Logs, "Send logs".
@@ -31,7 +29,6 @@ presetContract('datadog', {
   idsOf: idsIn,
   secretOf: headerOf('dd-api-key'),
   ...wholeBody({ status: 202, body: {} }, { status: 403, body: { errors: ['Forbidden'] } }),
-  readsStatusOnly: true,
 })
 
 // Statuses: New Relic, "Introduction to the Log API", HTTP responses.
@@ -40,7 +37,6 @@ presetContract('newrelic', {
   idsOf: idsIn,
   secretOf: headerOf('api-key'),
   ...wholeBody({ status: 202, body: { requestId: 'x' } }, { status: 403 }),
-  readsStatusOnly: true,
 })
 
 // Statuses: Sumo Logic, "HTTP Logs and Metrics Source", and "Troubleshooting HTTP Sources".
@@ -50,7 +46,6 @@ presetContract('sumologic', {
   // The address is the secret.
   secretOf: () => undefined,
   ...wholeBody({ status: 200 }, { status: 401 }),
-  readsStatusOnly: true,
 })
 
 const secret = new Secret('k')

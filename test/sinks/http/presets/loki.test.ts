@@ -22,7 +22,6 @@ presetContract('loki', {
     stored: ids.filter((id) => !bad.includes(id)),
   }),
   unauthorised: said(401, 'no credentials provided'),
-  readsStatusOnly: true,
 })
 
 const events = [0, 1, 2].map((second) => {
@@ -54,7 +53,6 @@ describe('an answer of Loki', () => {
   })
 
   it.each<[string, Reply, object]>([
-    ['success', { status: 204 }, { kind: 'delivered' }],
     [
       'an entry that is too old',
       said(
@@ -79,10 +77,7 @@ describe('an answer of Loki', () => {
     ['metadata without a name', said(500, 'label name is empty'), { kind: 'split', reason: 'refused' }],
     ['a rate that is exceeded', said(429, rate(10_000)), { kind: 'retry', code: 'throttled' }],
     ['a body over the rate itself', said(429, rate(36_151)), { kind: 'split', reason: 'too_large' }],
-    ['no tenant', said(401, 'no org id'), { kind: 'stop', credentials: true }],
     ['a tenant whose ingestion is blocked', said(260, 'blocked'), { kind: 'stop' }],
-    ['a wrong path', said(404, '404 page not found'), { kind: 'stop' }],
-    ['trouble', said(503, ''), { kind: 'retry' }],
     [
       'no structured metadata, as with a schema before v13',
       said(

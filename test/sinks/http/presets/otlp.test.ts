@@ -50,15 +50,7 @@ describe('an answer of a receiver of OTLP', () => {
       { status: 400, body: status(3, 'http: request body too large') },
       { kind: 'split', reason: 'too_large' },
     ],
-    [
-      'an overload',
-      { status: 503, body: status(14, 'data refused due to high memory usage') },
-      { kind: 'retry' },
-    ],
     ['a permanent error', { status: 501 }, { kind: 'split', reason: 'refused' }],
-    ['no token', { status: 401, body: status(16, 'missing') }, { kind: 'stop', credentials: true }],
-    ['a wrong content type', { status: 415, body: '415 unsupported media type' }, { kind: 'stop' }],
-    ['a wrong path', { status: 404, body: '404 page not found' }, { kind: 'stop' }],
   ])('is read: %s', (_name, reply, verdict) => {
     expect(read(reply)).toMatchObject(verdict)
   })

@@ -55,7 +55,6 @@ describe('an answer of Splunk', () => {
     ],
     ['a newer code', code(503, 26, 'new'), { kind: 'retry' }],
     ['another body', { status: 200, body: '<html>' }, { kind: 'retry', code: 'bad_body' }],
-    ['a body that is too large', { status: 413 }, { kind: 'split', reason: 'too_large' }],
   ])('is read: %s', (_name, reply, verdict) => {
     expect(read(reply)).toMatchObject(verdict)
   })
