@@ -56,16 +56,6 @@ test('dead letters outlive the checkpoint of their day, and are shipped into its
   ])
 })
 
-test('dead letters of a day without a checkpoint can be dropped', async () => {
-  const { place, poison } = await poisoned('sqlite', -5)
-  await prune(place.database)
-  const dropped = await executeWith(place.configFile, ['dead-letters', 'drop', '--yes', '--json'])
-  expect(JSON.parse(dropped.stdout)).toEqual({
-    dropped: [{ sink: 'siem', reason: 'refused', count: poison.length }],
-  })
-  expect((await executeWith(place.configFile, ['dead-letters', 'list'])).stdout).toBe('no dead letters\n')
-})
-
 test('dead letters, kept or dropped, do not count as missing lines', async () => {
   const stage = await poisoned('sqlite', -5)
   const more = await withParts(stage)
