@@ -1,5 +1,8 @@
 import type { Command } from 'commander'
 import { createProgram } from '../../src/commands/program.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectFolder } from '../setup/project-folder.ts'
 
 const nowhere = { write: () => undefined }
 
@@ -39,4 +42,79 @@ function helpOf(command: Command): string {
   let text = ''
   command.configureOutput({ writeOut: (part) => (text += part), getOutHelpWidth: () => 100 }).outputHelp()
   return text
+}
+
+const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>
+}
+
+/** How this program is called in a page, each with the arguments that it stands for. */
+const calls: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^(?:docker (?:exec \S+|compose (?:--\S+ \S+ )*exec \S+) )?node \/app\/src\/cli\.ts(?: |$)/, []],
+  [/^(?:docker (?:exec \S+|compose (?:--\S+ \S+ )*exec \S+) )?shieldlog(?: |$)/, []],
+  [/^npm run -s shieldlog --(?: |$)/, []],
+  [/^npm -s start(?: -- |$)/, ['run']],
+  [/^npm run demo(?: -- |$)/, ['demo']],
+]
+
+/** What is wrong with the commands of a shell block: comments, scripts, commands and options that do not exist. */
+export function problemsInShell(text: string, program: Command): string[] {
+  const problems: string[] = []
+  for (const line of text.replaceAll('\\\n', ' ').split('\n'))
+    if (/(?:^|\s)#/.test(line)) problems.push(`a comment, which zsh passes on: ${line}`)
+  for (const command of commandsIn(text)) {
+    const script = /^npm run (?:-s )?([\w:]+)/.exec(command)?.[1]
+    if (script !== undefined && !Object.hasOwn(scripts, script)) problems.push(`no npm script: ${script}`)
+    const args = argumentsOf(command)
+    if (args !== undefined) problems.push(...problemsInArguments(args, program))
+  }
+  return problems
+}
+
+/** Single commands: continued lines joined, pipes and lists split, assignments before them left out. */
+function commandsIn(text: string): string[] {
+  return text
+    .replaceAll('\\\n', ' ')
+    .split(/\n|&&|\|\||[|;]/)
+    .map((part) => part.trim().replace(/^(?:[A-Z_]+=(?:"[^"]*"|\S*) +)+/, ''))
+}
+
+function argumentsOf(command: string): string[] | undefined {
+  for (const [pattern, first] of calls) {
+    const call = pattern.exec(command)?.[0]
+    if (call === undefined) continue
+    const [rest = ''] = command.slice(call.length).split(/ (?:[<>&]|2>)/)
+    return [...first, ...(rest.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [])]
+  }
+  return undefined
+}
+
+function problemsInArguments(args: readonly string[], program: Command): string[] {
+  let command = program
+  const rest = [...args]
+  const problems: string[] = []
+  let positional = 0
+  while (rest.length > 0) {
+    const word = rest.shift()!
+    const child = positional === 0 ? command.commands.find((each) => each.name() === word) : undefined
+    if (child !== undefined) command = child
+    else if (word.startsWith('-')) {
+      const [name = ''] = word.split('=')
+      const option = optionOf(name, command, program)
+      if (option === undefined) problems.push(`${command.name()} has no option ${name}`)
+      else if (option.takesValue && !word.includes('=')) rest.shift()
+    } else positional++
+  }
+  if (command.commands.length > 0 && positional > 0) problems.push(`no such command: ${args.join(' ')}`)
+  else if (positional > command.registeredArguments.length)
+    problems.push(`${command.name()} takes fewer arguments: ${args.join(' ')}`)
+  return problems
+}
+
+function optionOf(name: string, command: Command, program: Command): { takesValue: boolean } | undefined {
+  if (['-h', '--help', '--version'].includes(name)) return { takesValue: false }
+  const option = [...command.options, ...program.options].find(
+    ({ short, long }) => short === name || long === name,
+  )
+  return option && { takesValue: option.required || option.optional }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { formatNames } from '../../src/config/fields/fields.ts'
-import { configEntries, configMarkdown, environmentNames } from './config.ts'
+import { configEntries } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
 import { load, printed } from '../config/loading.ts'
 
@@ -47,23 +47,6 @@ test('the reference has the defaults of the program', () => {
     const actual = inForce(path)
     expect(typeof actual === 'string' ? actual : JSON.stringify(actual), path).toBe(value)
   }
-})
-
-test('the Markdown has one heading per part, one row per setting and no broken cell', () => {
-  const lines = configMarkdown().split('\n')
-  const rows = lines.filter((line) => line.startsWith('| `'))
-  expect(rows).toHaveLength(configEntries().length)
-  expect(lines.filter((line) => line.startsWith('## ')).length).toBeGreaterThan(10)
-  for (const row of rows) expect(row.replaceAll('\\|', '').match(/\|/g), row).toHaveLength(6)
-})
-
-test('lists every environment name with its path', () => {
-  expect(environmentNames()).toEqual(
-    expect.arrayContaining([
-      { name: 'SHIELDLOG_API_MAX_PAGE_BYTES', path: 'api.maxPageBytes' },
-      { name: 'SHIELDLOG_STATE_REDIS_KEY_PREFIX', path: 'state.redis.keyPrefix' },
-    ]),
-  )
 })
 
 test('exactly the existing formats can be configured', () => {

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Path, pathText } from '../../src/config/errors.ts'
+import type { Path } from '../../src/config/errors.ts'
 import { ConfigFile } from '../../src/config/schema.ts'
 import {
   environmentName,
-  settingsOf,
   type Shape,
   forms,
+  isPlainObject,
   isScalar,
   shapeOf,
   typeText,
 } from '../../src/config/shape.ts'
-import { markdownTable } from './table.ts'
+import { markdownTable } from './tables.ts'
 
 /** One setting as the reference names it. */
 export interface Entry {
@@ -122,13 +122,6 @@ function code(text: string): string {
   return `\`${text}\``
 }
 
-/** Every environment name that gives a setting, with the setting's path. */
-export function environmentNames(): { readonly name: string; readonly path: string }[] {
-  return settingsOf(shape).map(({ environment, path }) => ({ name: environment, path: pathText(path) }))
-}
-
 function isEmptyObject(value: unknown): boolean {
-  return (
-    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
-  )
+  return isPlainObject(value) && Object.keys(value).length === 0
 }

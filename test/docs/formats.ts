@@ -2,7 +2,7 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { readExtension } from '../../src/formats/cef.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
 import { buildEvent, type EventParts } from '../formats/events.ts'
-import { markdownTable } from './table.ts'
+import { markdownTable } from './tables.ts'
 
 const base: EventParts = {
   rule: { id: '930130', group: 'group', message: 'message' },

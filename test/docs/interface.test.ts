@@ -1,46 +1,127 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { membersText, fieldsAt, variables } from '../../src/shield/rules/update.ts'
+import { expect, test } from 'vitest'
+import { fieldsAt, membersText, variables } from '../../src/shield/rules/update.ts'
 import { AcceptedResult, RateLimitRule } from '../../src/shield/rules/rule.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-import { interfaceRows } from './interface.ts'
-import { enumerations, fieldNames, interfaceItems, variableTypes } from './interface-items.ts'
+import { readPage } from './pages.ts'
 
-const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
+// What the description of the interface lists, written by hand from it and from nothing else: every field of every
+// resource, every member of every enumeration, every operation with its parameters, every error body and limit.
+
+const fieldsOf: Readonly<Record<string, string>> = {
+  RateLimitRule: 'id shieldZoneId userId ruleName ruleDescription ruleJson ruleConfiguration errorResponse',
+  UpdateWafRateLimitRequest: 'ruleName ruleDescription ruleConfiguration',
+  RuleConfiguration:
+    'actionType variableTypes operatorType severityType transformationTypes value isNegated isRegexVariable requestCount counterKeyType timeframe blockTime chainedRuleConditions',
+  ChainedCondition: 'variableTypes operatorType value isNegated isRegexVariable',
+  GenericRequestResponse: 'statusCode success message errorKey',
+  AcceptedResult: 'location value formatters contentTypes declaredType statusCode',
+  UnauthorizedResult: 'statusCode',
+  VolumeTemplate:
+    'name id size totalUsage totalInstancesCount attachedInstancesCount containersCount volumeInstances',
+  VolumeInstance: 'id attachedPods attachedContainers region size usage set',
+  VolumeList: 'items meta cursor summary',
+  'VolumeList.meta': 'totalItems',
+  'VolumeList.summary': 'totalPods totalContainers totalStorage',
+  UploadScanningMetrics: 'error data',
+  'UploadScanningMetrics.error': 'success message errorKey',
+  'UploadScanningMetrics.data':
+    'overviewPastTwentyEightDays totalLoggedRequests totalBlockedRequests totalFilesScanned',
+  EventLogPage: 'logs hasMoreData continuationToken startToken errorResponse',
+  'EventLogPage.errorResponse': 'success message errorKey',
+  EventLogEntry: 'logId timestamp log labels',
+  'EventLogEntry.labels': 'asn country ruleId severity method ruleGroup status serverZone',
+  ProblemDetails: 'type title status detail instance',
+  ValidationProblem: 'title status detail instance errors id',
+  'ValidationProblem.errors': 'message field',
+}
+
+const variableTypes =
+  'REQUEST_URI REQUEST_URI_RAW ARGS ARGS_COMBINED_SIZE ARGS_GET ARGS_GET_NAMES ARGS_POST ARGS_POST_NAMES FILES_NAMES GEO REMOTE_ADDR QUERY_STRING REQUEST_BASENAME REQUEST_BODY REQUEST_COOKIES_NAMES REQUEST_COOKIES REQUEST_FILENAME REQUEST_HEADERS_NAMES REQUEST_HEADERS REQUEST_LINE REQUEST_METHOD REQUEST_PROTOCOL RESPONSE_BODY RESPONSE_HEADERS RESPONSE_STATUS FINGERPRINT VERIFIED_BOT_CATEGORY'.split(
+    ' ',
+  )
+
+/** Number and name of each member. */
+const enumerations = {
+  ActionType: '1 RateLimit, 2 Log, 3 Challenge',
+  OperatorType:
+    '0 BEGINSWITH, 1 ENDSWITH, 2 CONTAINS, 3 CONTAINSWORD, 4 STRMATCH, 5 EQ, 6 GE, 7 GT, 8 LE, 9 LT, 12 WITHIN, 14 RX, 15 STREQ, 17 DETECTSQLI, 18 DETECTXSS',
+  SeverityType: '0 NOTICE, 1 WARNING, 2 CRITICAL',
+  TransformationType:
+    '1 CMDLINE, 2 COMPRESSWHITESPACE, 3 CSSDECODE, 4 HEXENCODE, 5 HTMLENTITYDECODE, 6 JSDECODE, 7 LENGTH, 8 LOWERCASE, 9 MD5, 10 NORMALIZEPATH, 11 NORMALISEPATH, 12 NORMALIZEPATHWIN, 13 NORMALISEPATHWIN, 14 REMOVECOMMENTS, 15 REMOVENULLS, 16 REMOVEWHITESPACE, 17 REPLACECOMMENTS, 18 SHA1, 19 URLDECODE, 20 URLDECODEUNI, 21 UTF8TOUNICODE',
+  CounterKeyType: '0 IP, 1 Host, 2 Country, 3 City, 4 ASN, 5 Organization, 6 JA4, 7 IP_JA4',
+  Timeframe:
+    '1 PerSecond, 10 PerTenSeconds, 60 PerOneMinute, 300 PerFiveMinutes, 900 PerFifteenMinutes, 3600 PerOneHour',
+  BlockTime:
+    '30 ForThirtySeconds, 60 ForOneMinute, 300 ForFiveMinutes, 900 ForFifteenMinutes, 1800 ForThirtyMinutes, 3600 ForOneHour',
+}
+
+const operations = [
+  'PATCH /shield/rate-limit/{id}',
+  'GET /mc/apps/{appId}/volumes',
+  'GET /shield/metrics/shield-zone/{shieldZoneId}/upload-scanning',
+  'GET /shield/event-logs/{shieldZoneId}/{date}/{continuationToken}',
+]
+const answers = [
+  'rate-limit update 200 RateLimitRule',
+  'rate-limit update 202 AcceptedResult',
+  'rate-limit update 401 UnauthorizedResult',
+  'rate-limit update 500 without a body',
+  'volume list error ProblemDetails',
+  'volume list error ValidationProblem',
+  'upload scanning error with statusCode',
+  'event logs error ProblemDetails',
+]
+const limits = ['requestCount int32', 'timeframe values', 'blockTime values', 'id of the path int32']
+
+/** Every item that the table of docs/reference/interface.md must have a row for. */
+const items: readonly string[] = [
+  ...operations,
+  ...Object.entries(fieldsOf).flatMap(([resource, fields]) =>
+    fields.split(' ').map((field) => `${resource}.${field}`),
+  ),
+  'variableTypes keys',
+  ...Object.keys(enumerations),
+  'HttpStatusCode',
+  ...answers,
+  ...limits,
+  'AccessKey header',
+]
+
+const row = /^\| `([^`]+)` \| (.+) \| `(src\/[^`]+)` \| `(test\/[^`]+)` \|$/gm
+const rows = [...readPage('docs/reference/interface.md').matchAll(row)].map(
+  ([, item = '', use = '', code = '', shownBy = '']) => ({ item, word: wordOf(item, use), code, shownBy }),
+)
+
+/** What code and test must contain: what the use ends with in brackets, else the path or the name of the field. */
+function wordOf(item: string, use: string): string {
+  const own = /\(`([^`]+)`\)$/.exec(use)?.[1]
+  return own ?? /(?<= )\/.*?(?=\{)/.exec(item)?.[0] ?? item.split('.').at(-1)!
+}
 
 test('the table of the interface has each item once, and nothing else', () => {
-  expect(interfaceRows.map(({ item }) => item).toSorted()).toEqual(interfaceItems.toSorted())
+  expect(rows.map(({ item }) => item).toSorted()).toEqual(items.toSorted())
 })
 
-test.each(interfaceRows)('$item is in the code and in the test that the table names', (row) => {
-  const word = row.word ?? row.item.split('.').at(-1)!
-  const found = (path: string) => new RegExp(`(?<!\\w)${word.replaceAll('/', '\\/')}`).test(read(path))
-  expect(found(row.code), `${row.code} has no ${word}`).toBe(true)
-  expect(found(row.test), `${row.test} has no ${word}`).toBe(true)
+test.each(rows)('$item is in the code and in the test that the table names', ({ word, code, shownBy }) => {
+  const pattern = new RegExp(`(?<!\\w)${word.replaceAll('/', '\\/')}`, 'i')
+  for (const path of [code, shownBy])
+    expect(pattern.test(readFileSync(join(projectFolder, path), 'utf8')), `${path} has no ${word}`).toBe(true)
 })
 
-describe('the code has everything that the interface lists', () => {
-  test.each([
-    'ActionType',
-    'OperatorType',
-    'SeverityType',
-    'TransformationType',
-    'CounterKeyType',
-    'Timeframe',
-    'BlockTime',
-  ] as const)('every member of %s, by number and name, and no other', (name) => {
-    expect(membersText(name)).toBe(enumerations[name])
-  })
+test('the code has each member of each enumeration, by number and name, and no other', () => {
+  const names = Object.keys(enumerations) as (keyof typeof enumerations)[]
+  expect(Object.fromEntries(names.map((name) => [name, membersText(name)]))).toEqual(enumerations)
+})
 
-  test('every variable, and every field of requests and rules', () => {
-    expect(variables).toEqual(variableTypes)
-    expect(fieldsAt([])).toEqual(fieldNames('UpdateWafRateLimitRequest'))
-    expect(fieldsAt(['ruleConfiguration']).toSorted()).toEqual(fieldNames('RuleConfiguration').toSorted())
-    expect(fieldsAt(['ruleConfiguration', 'chainedRuleConditions', 0])).toEqual(
-      fieldNames('ChainedCondition'),
-    )
-    expect(Object.keys(RateLimitRule.shape)).toEqual(fieldNames('RateLimitRule'))
-    expect(Object.keys(AcceptedResult.shape)).toEqual(fieldNames('AcceptedResult'))
-  })
+test('the code has every variable, and every field of requests and rules', () => {
+  const fieldNames = (resource: string) => fieldsOf[resource]!.split(' ').toSorted()
+  expect(variables).toEqual(variableTypes)
+  expect(fieldsAt([]).toSorted()).toEqual(fieldNames('UpdateWafRateLimitRequest'))
+  expect(fieldsAt(['ruleConfiguration']).toSorted()).toEqual(fieldNames('RuleConfiguration'))
+  const chained = ['ruleConfiguration', 'chainedRuleConditions', 0]
+  expect(fieldsAt(chained).toSorted()).toEqual(fieldNames('ChainedCondition'))
+  expect(Object.keys(RateLimitRule.shape).toSorted()).toEqual(fieldNames('RateLimitRule'))
+  expect(Object.keys(AcceptedResult.shape).toSorted()).toEqual(fieldNames('AcceptedResult'))
 })

@@ -6,10 +6,8 @@ import { loadConfig } from '../../src/config/load.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { blockNames, fillBlocks, generatedBlocks } from './blocks.ts'
-import { problemsInShell } from './command-lines.ts'
-import { plainProgram } from './commands.ts'
-import { anchorsOf, linksOf } from './fences.ts'
-import { allBlocks, pages, readPage, shellBlocks, type Page } from './pages.ts'
+import { problemsInShell, plainProgram } from './commands.ts'
+import { anchorsOf, linksOf, allBlocks, pages, readPage, shellBlocks, type Page } from './pages.ts'
 
 test('the README has at most 250 lines', () => {
   expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(250)

@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectFolder } from '../setup/project-folder.ts'
-import { fencesOf, type Fence } from './fences.ts'
 
 /** A page for users: README.md or a page of docs/. */
 export interface Page {
@@ -40,4 +39,47 @@ export const allBlocks: readonly Block[] = pages.flatMap(({ path, text }) =>
 export function shellBlocks(mark?: string): Block[] {
   const shell = allBlocks.filter(({ fence }) => fence.language === 'sh')
   return mark === undefined ? shell : shell.filter(({ fence }) => fence.marks.includes(mark))
+}
+
+/** A fenced block of a Markdown text. */
+export interface Fence {
+  readonly language: string
+  /** After the language: `run` (runs as it is), `tour` (runs in a prepared folder), `shieldlog` (a configuration). */
+  readonly marks: readonly string[]
+  readonly text: string
+  /** Of its first line, counted from 1. */
+  readonly line: number
+}
+
+export function fencesOf(markdown: string): Fence[] {
+  const fences: Fence[] = []
+  let open: { info: string; line: number; lines: string[] } | undefined
+  for (const [index, line] of markdown.split('\n').entries()) {
+    if (open === undefined) {
+      if (line.startsWith('```')) open = { info: line.slice(3).trim(), line: index + 2, lines: [] }
+    } else if (line === '```') {
+      const [language = '', ...marks] = open.info.split(' ')
+      fences.push({ language, marks, text: `${open.lines.join('\n')}\n`, line: open.line })
+      open = undefined
+    } else open.lines.push(line)
+  }
+  if (open !== undefined) throw new Error(`the block that begins before line ${open.line} has no end`)
+  return fences
+}
+
+/** Targets of all links of a Markdown text, code left out. */
+export function linksOf(markdown: string): string[] {
+  const text = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/`[^`\n]*`/g, '')
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+}
+
+/** What GitHub calls a heading in a link. */
+export function anchorsOf(markdown: string): string[] {
+  const text = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
+  return [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import { fencesOf } from '../docs/fences.ts'
+import { fencesOf } from '../docs/pages.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 
 /** What a file of notes gives to the user `shieldlog`, as arguments of ACL SETUSER; its password is `password`. */

@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { routesOf, parseDockerfile, type Stage } from '../image/instructions.ts'
-import { fencesOf } from '../docs/fences.ts'
+import { fencesOf } from '../docs/pages.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { temporaryFolder } from '../setup/temp.ts'

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { pages } from '../pages.ts'
-import { replaceOn, screenOf, type Cell } from './screen.ts'
+import { screenOf, type Cell } from './screen.ts'
 import { scenes } from './scenes.ts'
 import { svgOf } from './svg.ts'
 
@@ -54,11 +54,6 @@ describe('the drawing of pictures', () => {
     expect(textOf(lines)).toEqual(['red plain', 'new'])
     expect([lines[0]![0]!.style, lines[0]![4]!.style]).toEqual([{ colour: 'red' }, {}])
     expect(() => screenOf('\u001B[3A')).toThrow('does not know')
-  })
-
-  test('a replaced text leaves the columns after a gap where they are', () => {
-    const lines = screenOf('on a-long-host,  14:03\nplain')
-    expect(textOf(replaceOn(lines, /a-long-host/, () => 'siem'))).toEqual(['on siem,         14:03', 'plain'])
   })
 
   test('a picture has valid tags for any text, and bars as rectangles', () => {

@@ -15,7 +15,7 @@ import {
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
 import { Queues } from '../../../src/schedule/bullmq/queues.ts'
-import { fencesOf } from '../../docs/fences.ts'
+import { fencesOf } from '../../docs/pages.ts'
 import { own } from '../../setup/leftovers.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'

@@ -1,0 +1,152 @@
+import { parse } from 'yaml'
+import { exitCodes } from '../../src/commands/command.ts'
+import { presets } from '../../src/sinks/http/presets/registry.ts'
+import { metricDefinitions, metricPrefix } from '../../src/telemetry/metrics/metric-definitions.ts'
+import { internalEvents } from '../../src/telemetry/telemetry.ts'
+import { readCosts } from '../bench/cost/costs.ts'
+import { answerRows, type AnswerRow, outcomeFor, outcomes } from '../contract/answers.ts'
+import { readPage } from './pages.ts'
+
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  rule: readonly string[] = head.map(() => '---'),
+): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
+  const lines = [head, rule, ...rows.map((row) => row.map(cell))]
+  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n')
+}
+
+const code = (text: string) => `\`${text}\``
+const codes = (texts: readonly string[]) => texts.map(code).join(', ')
+
+interface Alert {
+  readonly alert: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels: { readonly severity: string }
+  readonly annotations: { readonly description: string; readonly runbook_url: string }
+}
+
+/** The alerts of `config/prometheus/alerts.yml`. */
+export function alertsTable(): string {
+  const { groups } = parse(readPage('config/prometheus/alerts.yml')) as { groups: { rules: Alert[] }[] }
+  const rows = groups
+    .flatMap(({ rules }) => rules)
+    .map(({ alert, labels, expr, for: during, annotations }) => [
+      `[${code(alert)}](${annotations.runbook_url.replace('docs/', '')})`,
+      labels.severity,
+      `${code(expr.trim())}${during === undefined ? '' : ` for ${during}`}`,
+      annotations.description.trim(),
+    ])
+  return markdownTable(['Alert', 'Severity', 'Condition', 'What it means'], rows)
+}
+
+/** What each preset makes of each kind of answer; the suite of presets tests every row with every preset. */
+export function answersTable(): string {
+  const rows = answerRows.map((row) => [row.answer, ...answerCells(row)])
+  const words = Object.entries(outcomes).map(([name, meaning]) => `- **${name}**: ${meaning}.`)
+  return [...words, '', markdownTable(['Answer', 'For these presets', 'For the others'], rows)].join('\n')
+}
+
+function answerCells(row: AnswerRow): [string, string] {
+  const { outcome, only } = row
+  if (only !== undefined) return [`${codes(only)}: **${outcome}**`, '–']
+  const names = presets.map(({ name }) => name)
+  const byOutcome = Map.groupBy(names, (name) => outcomeFor(row, name)!)
+  if (byOutcome.size === 1) return [`all: **${outcome}**`, '–']
+  const named = [...byOutcome].filter(([each]) => each !== outcome)
+  return [named.map(([each, some]) => `${codes(some)}: **${each}**`).join('; '), `**${outcome}**`]
+}
+
+/** The presets, each with a link to its page. */
+export function presetsTable(): string {
+  const rows = presets.map(({ name, description, formats, limits }) => [
+    `[${code(name)}](${name === 'json' || name === 'ndjson' ? 'http' : name}.md)`,
+    description,
+    codes(formats),
+    `${limits.maxEvents.default.toLocaleString('en')} events, ${limits.maxBytes.default / 1_000_000} MB`,
+    limits.maxAgeHours === undefined ? '' : `${limits.maxAgeHours.default} h`,
+  ])
+  const head = ['Preset', 'Ships', 'Formats, the first is the default', 'A body has up to', 'Oldest event']
+  return markdownTable(head, rows)
+}
+
+/** All metrics of this program's own; a label with its closed set, where it has one. */
+export function metricsTable(): string {
+  const labelText = ([name, set]: [string, string | readonly string[]]) =>
+    typeof set === 'string' ? code(name) : `${code(name)} (${set.join(', ')})`
+  const rows = metricDefinitions.map(({ name, type, labels, help }) => [
+    code(`${metricPrefix}${name}`),
+    type,
+    Object.entries(labels).map(labelText).join('; '),
+    help,
+  ])
+  return markdownTable(['Metric', 'Type', 'Labels', 'Meaning'], rows)
+}
+
+/** All events of the log. */
+export function eventsTable(): string {
+  const rows = Object.entries(internalEvents).map(([name, { level, meaning }]) => [
+    code(name),
+    level,
+    meaning,
+  ])
+  const own = 'A bug in the log or the metrics themselves; nothing else is affected.'
+  return markdownTable(['Event', 'Level', 'Meaning'], [...rows, [code('TelemetryFailed'), 'error', own]])
+}
+
+/** What each of them means to whoever started the command. */
+const exitCodeMeanings = {
+  done: 'done; also after SIGTERM or SIGINT, but not for an `audit` that was stopped: see 3',
+  failed:
+    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some, `status` shows a route that fails or that nothing ships',
+  usage: 'wrong usage: an unknown command, option or value',
+  blind: '`audit` could not compare something: the API or the store did not answer, or it was stopped',
+  configuration: 'the configuration has errors; all of them are named',
+} as const satisfies Record<keyof typeof exitCodes, string>
+
+export function exitCodesTable(): string {
+  const names = Object.keys(exitCodes) as (keyof typeof exitCodes)[]
+  const rows = names.map((name) => [String(exitCodes[name]), exitCodeMeanings[name]])
+  const second = ['130, 143', 'a second SIGINT or SIGTERM ended the process at once']
+  return markdownTable(['Code', 'Means'], [...rows, second])
+}
+
+/** What an event costs in bytes: a table of the formats, one of the presets, and a sentence for the page of each preset. */
+export function costBlocks(): Record<string, string> {
+  const costs = readCosts()
+  // Decimal, as destinations bill them.
+  const gigabytes = (bytesAnEvent: number) => `${(bytesAnEvent / 1000).toFixed(2)} GB`
+  const formatRows = Object.entries(costs.formats).map(([name, { plain, compressed }]) => [
+    code(name),
+    `${plain}`,
+    gigabytes(plain),
+    `${compressed}`,
+  ])
+  const ofPresets = presets.map(({ name, formats, compressions }) => {
+    const { plain, compressed } = costs.presets[name]
+    const [format, compression] = [formats[0], compressions[0]]
+    const over = `${compressed} over the network (\`compression: ${compression}\`)`
+    return {
+      row: [code(name), code(format), `${plain}`, gigabytes(plain), `${compressed} (${compression})`],
+      block: `cost-${name}`,
+      sentence: `With \`format: ${format}\`, the default, an event takes ${plain} bytes, and ${over}: a million events are ${gigabytes(plain)}. [How this was measured, and the other formats](../reference/cost.md).`,
+    }
+  })
+  const [ofFormat, ofPreset] = ['Bytes a line', 'Bytes an event'].map((bytes) => [bytes, 'A million events'])
+  return {
+    'cost-formats': markdownTable(['Format', ...ofFormat!, 'Bytes with gzip'], formatRows, [
+      '---',
+      '--:',
+      '--:',
+      '--:',
+    ]),
+    'cost-presets': markdownTable(
+      ['Preset', 'Format', ...ofPreset!, 'Bytes over the network'],
+      ofPresets.map(({ row }) => row),
+      ['---', '---', '--:', '--:', '--:'],
+    ),
+    ...Object.fromEntries(ofPresets.map(({ block, sentence }) => [block, sentence])),
+  }
+}
