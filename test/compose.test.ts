@@ -2,7 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config/load.ts'
-import { environmentNames } from './docs/config.ts'
+import { fileShape } from '../src/config/file-shape.ts'
+import { settingsOf } from '../src/config/shape.ts'
 import { composePath, networksOf, placesOf, readComposeFile, type Service } from './compose/compose-file.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
@@ -164,7 +165,7 @@ describe('the demo', () => {
 })
 
 test('every setting in it exists', () => {
-  const known = new Set(environmentNames().map(({ name }) => name))
+  const known = new Set(settingsOf(fileShape).map(({ environment }) => environment))
   const given = ours.flatMap(([, { environment = {} }]) => Object.keys(environment))
   expect(given.filter((name) => name.startsWith('SHIELDLOG_') && !known.has(name))).toEqual([])
 })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodes } from '../src/commands/command.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { environmentNames } from './docs/config.ts'
+import { fileShape } from '../src/config/file-shape.ts'
+import { settingsOf } from '../src/config/shape.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { startCli, startProcess } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
@@ -38,7 +39,7 @@ describe('the process that it starts', () => {
     const [credential = '', source = ''] = valuesOf('LoadCredential')[0]?.split(':') ?? []
     writeFileSync(join(credentials, credential), 'the-key\n')
     expect(source).toMatch(/^\/etc\/shieldlog\//)
-    const known = environmentNames().map(({ name }) => name)
+    const known = settingsOf(fileShape).map(({ environment }) => environment)
     const env = environmentIn(credentials)
     for (const name of Object.keys(env)) if (name.startsWith('SHIELDLOG_')) expect(known).toContain(name)
     // The example keeps its key in the environment; what the unit says comes before it.
