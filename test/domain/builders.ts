@@ -1,4 +1,4 @@
-import { newCheckpoint, type Checkpoint } from '../../src/domain/checkpoint.ts'
+import { newCheckpoint, type Checkpoint, type Trouble } from '../../src/domain/checkpoint.ts'
 import { parseDay, startOf, type Day } from '../../src/domain/day.ts'
 import type { Cursor, PageFacts } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
@@ -82,4 +82,8 @@ export function buildFacts(more: Partial<PageFacts> = {}): PageFacts {
     tookMs: 100,
     ...more,
   }
+}
+
+export function buildTrouble(more: Partial<Trouble> = {}): Trouble {
+  return { kind: 'retry', code: 'network', message: '', count: 2, sinceMs: 1, atMs: 1, retryAtMs: 2, ...more }
 }

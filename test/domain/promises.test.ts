@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { orAborted, withDeadline, within } from '../../src/domain/promises.ts'
+import { keepLatest, orAborted, withDeadline, within } from '../../src/domain/promises.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 const never = new AbortController().signal
@@ -79,4 +79,46 @@ describe('withDeadline', () => {
     expect(aborted).toBe(true)
     expect(clock.sleeping()).toBe(0)
   })
+})
+
+function slow() {
+  const clock = createFakeClock()
+  const answers: PromiseWithResolvers<number>[] = []
+  const latest = keepLatest(
+    () => {
+      const answer = Promise.withResolvers<number>()
+      answers.push(answer)
+      return answer.promise
+    },
+    2_000,
+    clock,
+  )
+  return { clock, latest, answers }
+}
+
+it('one reading serves all who ask while the store is slow, and for a while after', async () => {
+  const { clock, latest, answers } = slow()
+  const asked = [latest.read()]
+  await clock.advance(10_000)
+  asked.push(latest.read())
+  answers[0]!.resolve(1)
+  expect(await Promise.all(asked)).toEqual([1, 1])
+  await clock.advance(1_999)
+  latest.dropOld()
+  expect(await latest.read()).toBe(1)
+  await clock.advance(1)
+  void latest.read()
+  expect(answers).toHaveLength(2)
+})
+
+it('a reading that fails or hangs is repeated', async () => {
+  const { clock, latest, answers } = slow()
+  const failing = latest.read()
+  answers[0]!.reject(new Error('the store is away'))
+  await expect(failing).rejects.toThrow('the store is away')
+  await clock.advance(2_001)
+  void latest.read()
+  await clock.advance(15_001)
+  void latest.read()
+  expect(answers).toHaveLength(3)
 })

@@ -1,71 +1,69 @@
 import { describe, expect, test } from 'vitest'
-import { relist, isGone, isReadToItsEnd } from '../../src/domain/zone-list.ts'
+import { relist, isGone, isReadToItsEnd, type FoundZone } from '../../src/domain/zone-list.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import type { FailureCode } from '../../src/domain/failure.ts'
-import { at, buildCheckpoint, stream, today } from './builders.ts'
+import { at, buildCheckpoint, buildTrouble, stream, today } from './builders.ts'
 
-const listed = (...ids: number[]) => ids.map((id) => ({ id, name: '' }))
+const listed = (...ids: number[]): FoundZone[] => ids.map((id) => ({ id, name: '' }))
 const after = (nowMs: number, over: readonly number[] = [], elsewhere: readonly number[] = []) => ({
   nowMs,
   isOver: ({ id }: { id: number }) => over.includes(id),
   elsewhere: new Set(elsewhere),
 })
-const nothing = { added: [], left: [], retired: [] }
 
-describe('a listing', () => {
-  test('adds zones, in the order of their ids', () => {
-    expect(relist(listed(101), listed(103, 102, 101), after(1))).toEqual({
-      ...nothing,
-      zones: listed(101, 102, 103),
-      added: listed(103, 102),
-    })
-  })
+const left = [{ id: 102, name: '', leftAtMs: 1 }]
+const shop = [{ id: 101, name: 'shop' }]
 
-  test('keeps a zone that it leaves out, with the time of the first listing that did so', () => {
-    const first = relist(listed(101, 102), listed(101), after(1))
-    const zones = [...listed(101), { id: 102, name: '', leftAtMs: 1 }]
-    expect(first).toEqual({ ...nothing, zones, left: listed(102) })
-    expect(relist(first.zones, listed(101), after(2))).toEqual({ ...nothing, zones })
-  })
-
-  test('retires a zone that is over, but never the first time that the zone is left out', () => {
-    const first = relist(listed(101, 102), listed(101), after(1, [101, 102]))
-    expect(first.retired).toEqual([])
-    const second = relist(first.zones, listed(101), after(2, [101, 102]))
-    expect(second).toEqual({
-      ...nothing,
-      zones: listed(101),
-      retired: [{ id: 102, name: '', leftAtMs: 1 }],
-    })
-  })
-
-  test('adds a zone again that is listed again', () => {
-    const before = [{ id: 101, name: '', leftAtMs: 1 }]
-    expect(relist(before, listed(101), after(2))).toEqual({
-      ...nothing,
-      zones: listed(101),
-      added: listed(101),
-    })
-  })
-
-  test('moves a zone to another account that has it, and retires nothing', () => {
-    expect(relist(listed(101, 102), listed(101), after(1, [], [102]))).toEqual({
-      ...nothing,
-      zones: listed(101),
-    })
-  })
-
-  test('renames zones', () => {
-    const shop = [{ id: 101, name: 'shop' }]
-    expect(relist(listed(101), shop, after(1))).toEqual({ ...nothing, zones: shop })
-  })
+test.each<[string, before: FoundZone[], listing: FoundZone[], now: ReturnType<typeof after>, then: object]>([
+  [
+    'adds zones, in the order of their ids',
+    listed(101),
+    listed(103, 102, 101),
+    after(1),
+    { zones: listed(101, 102, 103), added: listed(103, 102) },
+  ],
+  [
+    'keeps a zone that it leaves out, with the time; it never retires it the first time',
+    listed(101, 102),
+    listed(101),
+    after(1, [101, 102]),
+    { zones: [...listed(101), ...left], left: listed(102) },
+  ],
+  [
+    'keeps it as long as it is not over, with the first time',
+    [...listed(101), ...left],
+    listed(101),
+    after(2),
+    { zones: [...listed(101), ...left] },
+  ],
+  [
+    'retires a zone that is over',
+    [...listed(101), ...left],
+    listed(101),
+    after(2, [101, 102]),
+    { zones: listed(101), retired: left },
+  ],
+  [
+    'adds a zone again that is listed again',
+    left,
+    listed(102),
+    after(2),
+    { zones: listed(102), added: listed(102) },
+  ],
+  [
+    'moves a zone to another account that has it, and retires nothing',
+    listed(101, 102),
+    listed(101),
+    after(1, [], [102]),
+    { zones: listed(101) },
+  ],
+  ['renames zones', listed(101), shop, after(1), { zones: shop }],
+])('a listing %s', (_, before, listing, now, then) => {
+  expect(relist(before, listing, now)).toEqual({ added: [], left: [], retired: [], ...then })
 })
 
-const troubled = (code: FailureCode, atMs: number, lastCommitAtMs = atMs) =>
-  buildCheckpoint({
-    trouble: { kind: 'refuse', code, message: '', count: 1, sinceMs: 1, atMs, retryAtMs: atMs + 1 },
-    lastCommitAtMs,
-  })
+const troubled = (code: FailureCode, atMs: number) =>
+  buildCheckpoint({ trouble: buildTrouble({ code, atMs }), lastCommitAtMs: atMs })
 
 describe('a zone is gone', () => {
   test('when the API answers so, and no stream of it was read later', () => {

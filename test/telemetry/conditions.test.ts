@@ -1,5 +1,5 @@
-import { assert, constantFrom, integer, array, oneof, property, record, constant } from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { assert, array, constant, constantFrom, integer, oneof, property, record } from 'fast-check'
+import { expect, it } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import { Failure, type FailureCode } from '../../src/domain/failure.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
@@ -7,249 +7,202 @@ import { Conditions } from '../../src/telemetry/conditions.ts'
 import { matching } from './log-lines.ts'
 import { day, failed, minute, recovered, setUp, streamOf } from './stage.ts'
 
-describe('a lasting failure', () => {
-  it('is logged when it begins, every ten minutes with counts, and when it ends, in words for an operator', async () => {
-    const { clock, log, emit } = setUp()
-    for (let elapsed = 0; elapsed < 25; elapsed++) {
-      for (let zone = 101; zone < 401; zone++) emit(failed(zone, { retryAtMs: clock.now() + minute }))
-      await clock.advance(minute)
-    }
-    for (let zone = 101; zone < 401; zone++) emit(recovered(zone))
-    const lines = log.lines()
-    expect(lines.map(({ level, phase, msg }) => `${String(level)} ${String(phase)} ${String(msg)}`)).toEqual([
-      'warn begins zone 101 (shop) → archive: no answer within 30 s; next try in 1 min',
-      'warn lasts still after 10 min (3001 times, 300 zones), last: zone 101 (shop) → archive: no answer within 30 s',
-      'warn lasts still after 20 min (6001 times, 300 zones), last: zone 101 (shop) → archive: no answer within 30 s',
-      'info ends ended after 25 min (7500 times, 300 zones), last: zone 400 → archive: no answer within 30 s',
-    ])
-    expect(lines[0]).toMatchObject({
-      zone: 101,
-      day,
-      sink: 'archive',
-      code: 'timeout',
-      retryAt: '2026-11-20T12:01:00.000Z',
-    })
-    expect(lines[1]).toMatchObject({ zones: 300, count: 3001 })
-  })
-
-  it('is one line for each reason and side, not for each zone', () => {
-    const { log, emit } = setUp()
-    for (let zone = 101; zone < 601; zone++) {
-      emit(failed(zone, { code: 'unauthorised', kind: 'stop', sink: 'archive' }))
-      emit(failed(zone, { code: 'unauthorised', kind: 'stop', sink: 'siem' }))
-    }
-    for (let zone = 101; zone < 601; zone++)
-      emit(failed(zone, { code: 'sink_refuses', kind: 'stop', sink: 'siem' }))
-    for (let zone = 101; zone < 601; zone++) emit(failed(zone, { code: 'store_unavailable' }))
-    const begun = log.lines().filter(({ phase }) => phase === 'begins')
-    expect(begun.map(({ level, code, account, sink }) => [level, code, account, sink])).toEqual([
-      ['error', 'unauthorised', 'default', 'archive'],
-      ['error', 'unauthorised', 'second', 'archive'],
-      ['error', 'sink_refuses', undefined, 'siem'],
-      ['warn', 'store_unavailable', undefined, 'archive'],
-    ])
-  })
-
-  it('is logged again although only other streams report', async () => {
-    const { clock, log, emit, tick } = setUp()
-    emit(failed(101, { retryAtMs: clock.now() + 60 * minute }))
-    for (let elapsed = 0; elapsed < 31; elapsed++) {
-      await clock.advance(minute)
-      tick()
-    }
-    expect(log.lines().map(({ phase, count }) => [phase, count])).toEqual([
-      ['begins', 1],
-      ['lasts', 1],
-      ['lasts', 1],
-      ['lasts', 1],
-    ])
-  })
-
-  it('expires when the stream is pumped by another process', async () => {
-    const { clock, log, emit, tick } = setUp()
-    emit(failed(101, { retryAtMs: clock.now() + minute }))
-    await clock.advance(17 * minute)
-    tick()
-    expect(log.lines().at(-1)).toMatchObject({
-      phase: 'ends',
-      msg: 'no longer reported after 17 min (1 time), last: zone 101 (shop) → archive: no answer within 30 s',
-    })
-    emit(recovered(101))
-    expect(log.lines()).toHaveLength(2)
-  })
-
-  it('is logged a few times when it repeats, then only counted', async () => {
-    const { clock, log, emit, tick } = setUp()
-    for (let round = 0; round < 60; round++) {
-      emit(failed(101, { retryAtMs: clock.now() + 1000 }))
-      await clock.advance(2000)
-      emit(recovered(101))
-      await clock.advance(2000)
-    }
-    expect(log.lines().map(({ phase }) => phase)).toEqual([1, 2, 3].flatMap(() => ['begins', 'ends']))
-    log.clear()
-    await clock.advance(10 * minute)
-    tick()
-    expect(log.lines()).toMatchObject([
-      { level: 'info', msg: matching(/^ended after .* \(58 times\), last: zone 101/) },
-    ])
-    await clock.advance(20 * minute)
-    tick()
-    emit(failed(101))
-    expect(log.lines()).toHaveLength(2)
-  })
-
-  it('does not log stops, and a throttled account only once', () => {
-    const { clock, log, emit } = setUp()
-    emit(failed(101, { code: 'cancelled', kind: 'cancelled' }))
-    expect(log.lines()).toEqual([])
-    emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
-    emit(failed(101, { code: 'throttled', kind: 'wait' }))
-    expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled'])
-    emit(failed(501, { code: 'throttled', kind: 'wait' }))
-    expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled', 'StreamFailed'])
-  })
-
-  it('is deleted for zones and sinks that are no longer configured', () => {
-    const { log, emit, metrics, known } = setUp()
-    emit(failed(101))
-    emit(failed(102, { sink: 'siem', code: 'sink_refuses', kind: 'stop' }))
-    metrics.prepare({ ...known, zones: known.zones.slice(1), sinks: ['archive'] })
-    log.clear()
-    emit({ name: 'ConfigReloaded', changed: ['zones', 'sinks'], needsRestart: ['server'] })
-    expect(log.lines().map(({ level, event, phase }) => [level, event, phase])).toEqual([
-      ['info', 'StreamFailed', 'ends'],
-      ['info', 'StreamFailed', 'ends'],
-      ['warn', 'ConfigReloaded', undefined],
-    ])
-  })
+it('a lasting failure is logged when it begins, every ten minutes with counts, and when it ends', async () => {
+  const { clock, log, emit } = setUp()
+  for (let elapsed = 0; elapsed < 25; elapsed++) {
+    for (let zone = 101; zone < 401; zone++) emit(failed(zone, { retryAtMs: clock.now() + minute }))
+    await clock.advance(minute)
+  }
+  for (let zone = 101; zone < 401; zone++) emit(recovered(zone))
+  const lines = log.lines()
+  expect(lines.map(({ level, phase, msg }) => `${String(level)} ${String(phase)} ${String(msg)}`)).toEqual([
+    'warn begins zone 101 (shop) → archive: no answer within 30 s; next try in 1 min',
+    'warn lasts still after 10 min (3001 times, 300 zones), last: zone 101 (shop) → archive: no answer within 30 s',
+    'warn lasts still after 20 min (6001 times, 300 zones), last: zone 101 (shop) → archive: no answer within 30 s',
+    'info ends ended after 25 min (7500 times, 300 zones), last: zone 400 → archive: no answer within 30 s',
+  ])
+  const stream = { zone: 101, day, sink: 'archive' }
+  expect(lines[0]).toMatchObject({ ...stream, code: 'timeout', retryAt: '2026-11-20T12:01:00.000Z' })
+  expect(lines[1]).toMatchObject({ zones: 300, count: 3001, account: 'default', sink: 'archive' })
 })
 
-describe('other conditions', () => {
-  it('throttled: over a minute after the last pause', async () => {
-    const { clock, log, emit, tick } = setUp()
-    for (let pauses = 0; pauses < 3; pauses++) {
-      emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
-      await clock.advance(minute)
-    }
-    expect(log.lines()).toMatchObject([
-      {
-        phase: 'begins',
-        msg: 'account default: the API asks for a pause of 5 s (429)',
-        until: '2026-11-20T12:00:05.000Z',
-      },
-    ])
-    await clock.advance(5000)
+it('a failure is one line for each reason and side, not for each zone', () => {
+  const { log, emit } = setUp()
+  for (let zone = 101; zone < 601; zone++) {
+    for (const sink of ['archive', 'siem']) emit(failed(zone, { code: 'unauthorised', kind: 'stop', sink }))
+    emit(failed(zone, { code: 'store_unavailable' }))
+  }
+  for (let zone = 101; zone < 601; zone++)
+    emit(failed(zone, { code: 'sink_refuses', kind: 'stop', sink: 'siem' }))
+  const begun = log.lines().filter(({ phase }) => phase === 'begins')
+  expect(begun.map(({ level, code, account, sink }) => [level, code, account, sink])).toEqual([
+    ['error', 'unauthorised', 'default', 'archive'],
+    ['warn', 'store_unavailable', undefined, 'archive'],
+    ['error', 'unauthorised', 'second', 'archive'],
+    ['error', 'sink_refuses', undefined, 'siem'],
+  ])
+})
+
+it('a failure is logged again although only other streams report, and expires without reports of its own', async () => {
+  const { clock, log, emit, tick } = setUp()
+  emit(failed(101, { retryAtMs: clock.now() + 16 * minute }))
+  for (let elapsed = 0; elapsed < 32; elapsed++) {
+    await clock.advance(minute)
     tick()
-    expect(log.lines()).toMatchObject([{ phase: 'begins' }, { phase: 'ends', count: 3 }])
-  })
+  }
+  // Another process pumps the stream now.
+  emit(recovered(101))
+  expect(log.lines().map(({ phase, msg }) => [phase, msg])).toEqual([
+    ['begins', matching(/^zone 101/)],
+    ['lasts', matching(/^still after 10 min \(1 time\)/)],
+    ['lasts', matching(/^still after 20 min/)],
+    ['lasts', matching(/^still after 30 min/)],
+    ['ends', matching(/^no longer reported after 31 min \(1 time\), last: zone 101/)],
+  ])
+})
 
-  it('guarded scan: lasts until the scan completes', () => {
-    const { log, emit } = setUp()
-    emit({ name: 'ScanGuarded', stream: streamOf(101), guard: 'cursor_cycle', pages: 12 })
-    emit(failed(101, { code: 'scan_guarded' }))
-    emit({ name: 'ScanGuarded', stream: streamOf(102), guard: 'cursor_cycle', pages: 12 })
-    emit({ name: 'ScanCompleted', stream: streamOf(101), kind: 'full', pages: 2, found: 1, seconds: 1 })
-    expect(log.lines()).toHaveLength(1)
-    emit({ name: 'ScanCompleted', stream: streamOf(102), kind: 'full', pages: 2, found: 1, seconds: 1 })
-    expect(log.lines().map(({ event, phase }) => [event, phase])).toEqual([
-      ['ScanGuarded', 'begins'],
-      ['ScanGuarded', 'ends'],
-    ])
-  })
+it('a failure that comes and goes is logged a few times, then only counted', async () => {
+  const { clock, log, emit, tick } = setUp()
+  for (let round = 0; round < 60; round++) {
+    emit(failed(101, { retryAtMs: clock.now() + 1000 }))
+    await clock.advance(2000)
+    emit(recovered(101))
+    await clock.advance(2000)
+  }
+  expect(log.lines().map(({ phase }) => phase)).toEqual([1, 2, 3].flatMap(() => ['begins', 'ends']))
+  log.clear()
+  await clock.advance(10 * minute)
+  tick()
+  expect(log.lines()).toMatchObject([{ level: 'info', msg: matching(/^ended after .* \(58 times\)/) }])
+  await clock.advance(20 * minute)
+  tick()
+  emit(failed(101))
+  expect(log.lines()).toHaveLength(2)
+})
 
-  it('trouble of the queue: begins once for each cause, and all of them end together', async () => {
-    const { clock, log, emit } = setUp()
-    const trouble = (code: FailureCode, text: string): InternalEvent => ({
-      name: 'QueueFailed',
-      error: new Failure('retry', code, `the store (redis://h:1/0) failed: ${text}; shieldlog tries again`),
-    })
-    for (let elapsed = 0; elapsed < 12; elapsed++) {
-      emit(trouble('store_unavailable', 'connect ECONNREFUSED'))
-      emit(trouble('store_refuses', 'LOADING'))
-      await clock.advance(5_000)
-    }
-    emit({ name: 'QueueRecovered' })
-    emit({ name: 'QueueRecovered' })
-    expect(log.lines().map(({ phase, msg }) => `${String(phase)} ${String(msg)}`)).toEqual([
-      'begins the queue stands still: the store (redis://h:1/0) failed: connect ECONNREFUSED; shieldlog tries again',
-      'begins the queue stands still: the store (redis://h:1/0) failed: LOADING; shieldlog tries again',
-      'ends ended after 1 min (12 times), last: the queue stands still: the store (redis://h:1/0) failed: connect ECONNREFUSED; shieldlog tries again',
-      'ends ended after 1 min (12 times), last: the queue stands still: the store (redis://h:1/0) failed: LOADING; shieldlog tries again',
-    ])
-  })
+it('stops are not logged, nor failures of a throttled account besides the pause', () => {
+  const { clock, log, emit } = setUp()
+  emit(failed(101, { code: 'cancelled', kind: 'cancelled' }))
+  emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
+  emit(failed(101, { code: 'throttled', kind: 'wait' }))
+  expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled'])
+  emit(failed(501, { code: 'throttled', kind: 'wait' }))
+  expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled', 'StreamFailed'])
+})
 
-  it('clock skew: one warning, one end', async () => {
-    const { clock, log, emit } = setUp()
-    for (let elapsed = 0; elapsed < 100; elapsed++) {
-      emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: 120_000 })
-      await clock.advance(minute)
-    }
-    emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -29_000 })
-    expect(log.lines()).toMatchObject([
-      {
-        level: 'warn',
-        phase: 'begins',
-        msg: matching(/this host is 2 min behind the API's; .*; correct the/),
-      },
-      { level: 'info', phase: 'ends', msg: matching(/^ended after /) },
-    ])
-  })
+it('conditions of zones and sinks that are no longer configured end', () => {
+  const { log, emit, metrics, known } = setUp()
+  emit(failed(101))
+  emit(failed(102, { sink: 'siem', code: 'sink_refuses', kind: 'stop' }))
+  metrics.prepare({ ...known, zones: known.zones.slice(1), sinks: ['archive'] })
+  log.clear()
+  emit({ name: 'ConfigReloaded', changed: ['zones', 'sinks'], needsRestart: ['server'] })
+  expect(log.lines().map(({ level, event, phase }) => [level, event, phase])).toEqual([
+    ['info', 'StreamFailed', 'ends'],
+    ['info', 'StreamFailed', 'ends'],
+    ['warn', 'ConfigReloaded', undefined],
+  ])
+})
 
-  it.each<InternalEvent>([
-    { name: 'TickFailed', error: new Error('boom') },
-    { name: 'FileShort', sink: 'archive', part: 'p', expected: 9, found: 3 },
-    { name: 'Warned', about: 'config', text: 'unknown SHIELDLOG_X' },
-    {
-      name: 'GapFound',
-      gap: { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'unreadable', recordedAt: 2 },
-    },
-  ])('$name repeated: logged at once, then every ten minutes with a count', async (internalEvent) => {
-    const { clock, log, emit, tick } = setUp()
-    for (let elapsed = 0; elapsed < 12; elapsed++) {
-      emit(internalEvent)
-      await clock.advance(minute)
-    }
-    expect(log.lines().map(({ count }) => count)).toEqual([1, 11])
-    for (let elapsed = 0; elapsed < 30; elapsed++) {
-      await clock.advance(minute)
-      tick()
-    }
-    expect(log.lines().map(({ count }) => count)).toEqual([1, 11, 12])
-    emit(internalEvent)
-    expect(log.lines()).toHaveLength(4)
-  })
+it('an account is throttled until a minute after the last pause', async () => {
+  const { clock, log, emit, tick } = setUp()
+  for (let pauses = 0; pauses < 3; pauses++) {
+    emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
+    await clock.advance(minute)
+  }
+  const msg = 'account default: the API asks for a pause of 5 s (429)'
+  expect(log.lines()).toMatchObject([{ phase: 'begins', msg, until: '2026-11-20T12:00:05.000Z' }])
+  await clock.advance(5000)
+  tick()
+  expect(log.lines()).toMatchObject([{ phase: 'begins' }, { phase: 'ends', count: 3 }])
+})
 
-  it('reports repeated ids once', async () => {
-    const { clock, log, emit } = setUp()
-    for (let zone = 101; zone < 600; zone++) {
-      emit({ name: 'IdSeenWithOtherTime', stream: streamOf(zone), id: `evil\n${zone}` })
-      await clock.advance(minute)
-    }
-    expect(log.lines()).toHaveLength(1)
-  })
+it('a guarded scan is told until the scans of all its streams are complete', () => {
+  const { log, emit } = setUp()
+  const phases = () => log.lines().map(({ event, phase }) => [event, phase])
+  for (const zone of [101, 102])
+    emit({ name: 'ScanGuarded', stream: streamOf(zone), guard: 'cursor_cycle', pages: 12 })
+  emit(failed(101, { code: 'scan_guarded' }))
+  emit({ name: 'ScanCompleted', stream: streamOf(101), kind: 'full', pages: 2, found: 1, seconds: 1 })
+  expect(phases()).toEqual([['ScanGuarded', 'begins']])
+  emit({ name: 'ScanCompleted', stream: streamOf(102), kind: 'full', pages: 2, found: 1, seconds: 1 })
+  expect(phases().slice(1)).toEqual([['ScanGuarded', 'ends']])
+})
 
-  it('reports log ids that events share once for a zone and day, for as many days as it runs', async () => {
-    const { clock, log, emit } = setUp()
-    for (let number = 0; number < 300; number++) {
-      const day = new Date(Date.UTC(2026, 10, 20 + number)).toISOString().slice(0, 10) as Day
-      for (const sink of ['archive', 'siem'])
-        emit({ name: 'IdSharedByEvents', stream: { ...streamOf(101), sink, day }, id: `e~${number}` })
-      await clock.advance(24 * 60 * minute)
-    }
-    expect(log.lines()).toHaveLength(300)
-    expect(log.lines()[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
+it('trouble of the queue begins once for each cause, and all of it ends together', async () => {
+  const { clock, log, emit } = setUp()
+  const trouble = (code: FailureCode): InternalEvent => ({
+    name: 'QueueFailed',
+    error: new Failure('retry', code, `${code}; shieldlog tries again`),
   })
+  for (let elapsed = 0; elapsed < 12; elapsed++) {
+    emit(trouble('store_unavailable'))
+    emit(trouble('store_refuses'))
+    await clock.advance(5_000)
+  }
+  emit({ name: 'QueueRecovered' })
+  emit({ name: 'QueueRecovered' })
+  expect(log.lines().map(({ phase, msg }) => `${String(phase)} ${String(msg)}`)).toEqual([
+    'begins the queue stands still: store_unavailable; shieldlog tries again',
+    'begins the queue stands still: store_refuses; shieldlog tries again',
+    matching(/^ends ended after 1 min \(12 times\), last: the queue stands still: store_unavailable/),
+    matching(/^ends ended after 1 min \(12 times\), last: the queue stands still: store_refuses/),
+  ])
+})
 
-  it('does not grow with received texts', () => {
-    const { log, emit } = setUp()
-    for (let index = 0; index < 5000; index++)
-      emit({ name: 'Warned', about: 'sink', text: `odd answer ${index}` })
-    expect(log.lines().length).toBeLessThanOrEqual(201)
-    log.clear()
-    emit(failed(101))
-    expect(log.lines()).toMatchObject([{ event: 'StreamFailed', phase: 'begins' }])
-  })
+it('a wrong clock is told once, and its end', async () => {
+  const { clock, log, emit } = setUp()
+  for (let elapsed = 0; elapsed < 100; elapsed++) {
+    emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: 120_000 })
+    await clock.advance(minute)
+  }
+  emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -29_000 })
+  const msg = matching(/this host is 2 min behind the API's; .*; correct the/)
+  expect(log.lines()).toMatchObject([{ level: 'warn', phase: 'begins', msg }, { phase: 'ends' }])
+})
+
+it.each<InternalEvent>([
+  { name: 'TickFailed', error: new Error('boom') },
+  { name: 'FileShort', sink: 'archive', part: 'p', expected: 9, found: 3 },
+  { name: 'Warned', about: 'config', text: 'unknown SHIELDLOG_X' },
+  {
+    name: 'GapFound',
+    gap: { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'unreadable', recordedAt: 2 },
+  },
+])('$name repeated is logged at once, then every ten minutes with a count', async (internalEvent) => {
+  const { clock, log, emit, tick } = setUp()
+  for (let elapsed = 0; elapsed < 42; elapsed++) {
+    if (elapsed < 12) emit(internalEvent)
+    await clock.advance(minute)
+    tick()
+  }
+  expect(log.lines().map(({ count }) => count)).toEqual([1, 10, 12])
+  emit(internalEvent)
+  expect(log.lines()).toHaveLength(4)
+})
+
+it('repeated ids are told once; log ids that events share once for a zone and day', async () => {
+  const { clock, log, emit } = setUp()
+  const lines = (name: string) => log.lines().filter(({ event }) => event === name)
+  for (let number = 0; number < 300; number++) {
+    const of = new Date(Date.UTC(2026, 10, 20 + number)).toISOString().slice(0, 10) as Day
+    emit({ name: 'IdSeenWithOtherTime', stream: streamOf(101 + number), id: `evil\n${number}` })
+    for (const sink of ['archive', 'siem'])
+      emit({ name: 'IdSharedByEvents', stream: { ...streamOf(101), sink, day: of }, id: `e~${number}` })
+    await clock.advance(24 * 60 * minute)
+  }
+  expect([lines('IdSeenWithOtherTime').length, lines('IdSharedByEvents').length]).toEqual([1, 300])
+  expect(lines('IdSharedByEvents')[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
+})
+
+it('received texts make no more conditions than a limit, and none of other events', () => {
+  const { log, emit } = setUp()
+  for (let index = 0; index < 5000; index++)
+    emit({ name: 'Warned', about: 'sink', text: `odd answer ${index}` })
+  expect(log.lines().length).toBeLessThanOrEqual(201)
+  log.clear()
+  emit(failed(101))
+  expect(log.lines()).toMatchObject([{ event: 'StreamFailed', phase: 'begins' }])
 })
 
 const tenMinutesMs = 600_000
@@ -275,62 +228,60 @@ interface Line {
   readonly phase: unknown
 }
 
-describe('conditions with random reports', () => {
-  it('begin before they last, end after they began, and never flood the log', () => {
-    assert(
-      property(array(step, { maxLength: 200, size: 'max' }), (steps) => {
-        let nowMs = 0
-        const told = new Map<string, Line[]>([
-          ['x', []],
-          ['y', []],
-        ])
-        const conditions = new Conditions({
-          nowMs: () => nowMs,
-          tell: (_level, _event, _message, fields) =>
-            told.get(String(fields?.['group']))!.push({ atMs: nowMs, phase: fields?.['phase'] }),
-        })
-        /** The model: which member has which condition. */
-        const place = new Map<string, string>()
-        for (const one of steps) {
-          if (one.does === 'wait') nowMs += one.ms
-          if (one.does === 'leave') {
-            conditions.leave('StreamFailed', one.member)
-            place.delete(one.member)
-          }
-          if (one.does === 'end') {
-            conditions.leave('StreamFailed')
-            place.clear()
-          }
-          if (one.does === 'report') {
-            const { group, member } = one
-            conditions.report('StreamFailed', {
-              level: 'warn',
-              group,
-              member,
-              message: 'fails',
-              fields: { group },
-              hasEnd: true,
-              lastsMs: Number.POSITIVE_INFINITY,
-            })
-            place.set(member, group)
-          }
-          conditions.tellDue()
-          for (const group of told.keys())
-            expect(conditions.stands('StreamFailed', group)).toBe([...place.values()].includes(group))
+it('conditions with random reports begin before they last, end after they began, and never flood the log', () => {
+  assert(
+    property(array(step, { maxLength: 200, size: 'max' }), (steps) => {
+      let nowMs = 0
+      const told = new Map<string, Line[]>([
+        ['x', []],
+        ['y', []],
+      ])
+      const conditions = new Conditions({
+        nowMs: () => nowMs,
+        tell: (_level, _event, _message, fields) =>
+          told.get(String(fields?.['group']))!.push({ atMs: nowMs, phase: fields?.['phase'] }),
+      })
+      /** The model: which member has which condition. */
+      const place = new Map<string, string>()
+      for (const one of steps) {
+        if (one.does === 'wait') nowMs += one.ms
+        if (one.does === 'leave') {
+          conditions.leave('StreamFailed', one.member)
+          place.delete(one.member)
         }
-        for (const lines of told.values()) {
-          for (const [index, { atMs, phase }] of lines.entries()) {
-            const before = lines[index - 1]
-            if (phase === 'begins') expect(before?.phase ?? 'ends').toBe('ends')
-            if (phase === 'ends') expect(before).toBeDefined()
-            if (phase === 'lasts') expect(atMs - before!.atMs).toBeGreaterThanOrEqual(tenMinutesMs)
-            const recent = lines.filter((line) => line.atMs > atMs - tenMinutesMs && line.atMs <= atMs)
-            expect(recent.filter((line) => line.phase === 'begins').length).toBeLessThanOrEqual(3)
-            expect(recent.length).toBeLessThanOrEqual(8)
-          }
+        if (one.does === 'end') {
+          conditions.leave('StreamFailed')
+          place.clear()
         }
-      }),
-      { numRuns: 150 },
-    )
-  })
+        if (one.does === 'report') {
+          const { group, member } = one
+          conditions.report('StreamFailed', {
+            level: 'warn',
+            group,
+            member,
+            message: 'fails',
+            fields: { group },
+            hasEnd: true,
+            lastsMs: Number.POSITIVE_INFINITY,
+          })
+          place.set(member, group)
+        }
+        conditions.tellDue()
+        for (const group of told.keys())
+          expect(conditions.stands('StreamFailed', group)).toBe([...place.values()].includes(group))
+      }
+      for (const lines of told.values()) {
+        for (const [index, { atMs, phase }] of lines.entries()) {
+          const before = lines[index - 1]
+          if (phase === 'begins') expect(before?.phase ?? 'ends').toBe('ends')
+          if (phase === 'ends') expect(before).toBeDefined()
+          if (phase === 'lasts') expect(atMs - before!.atMs).toBeGreaterThanOrEqual(tenMinutesMs)
+          const recent = lines.filter((line) => line.atMs > atMs - tenMinutesMs && line.atMs <= atMs)
+          expect(recent.filter((line) => line.phase === 'begins').length).toBeLessThanOrEqual(3)
+          expect(recent.length).toBeLessThanOrEqual(8)
+        }
+      }
+    }),
+    { numRuns: 150 },
+  )
 })

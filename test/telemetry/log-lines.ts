@@ -1,30 +1,22 @@
 import { expect } from 'vitest'
 
 /** A log stream that keeps whole lines. */
-export interface KeptLog {
-  write(text: string): void
-  readonly isTTY: boolean
-  /** Raw text so far. */
-  text(): string
-  /** JSON lines so far, parsed. */
-  lines(): Record<string, unknown>[]
-  /** Forgets what was written. */
-  clear(): void
-}
-
-export function keepLog(isTTY = false): KeptLog {
+export function keepLog(isTTY = false) {
   let kept = ''
   return {
     isTTY,
-    write(text) {
+    write(text: string) {
       kept += text
     },
+    /** Raw text so far. */
     text: () => kept,
+    /** JSON lines so far, parsed. */
     lines() {
       if (kept !== '' && !kept.endsWith('\n')) throw new Error(`unfinished line: ${kept}`)
       const lines = kept.split('\n').slice(0, -1)
       return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
     },
+    /** Forgets what was written. */
     clear() {
       kept = ''
     },

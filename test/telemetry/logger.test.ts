@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { openSync, closeSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { anything, assert, property, string } from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { createLogger, printableField, type Fields } from '../../src/telemetry/logger.ts'
 import { printable } from '../../src/domain/text/terminal-text.ts'
@@ -92,17 +92,20 @@ describe('the logger', () => {
     expect(stream.text().split('\n')).toHaveLength(2)
   })
 
-  it('uses colour on a terminal, unless turned off', () => {
-    const colours = (options: { color?: boolean }, isTTY: boolean) => {
-      const stream = keepLog(isTTY)
-      createLogger({ level: 'info', format: 'pretty', stream, ...options }).line('info', 'Started', 'hello')
-      return stream.text().includes('\u001b[')
-    }
-    expect([colours({}, true), colours({}, false), colours({ color: false }, true)]).toEqual([
-      true,
-      false,
-      false,
-    ])
+  it.each([
+    [undefined, true, true],
+    [undefined, false, false],
+    [false, true, false],
+  ])('with color %s on a terminal (%s) uses colours: %s', (color, isTTY, isPainted) => {
+    const stream = keepLog(isTTY)
+    const options = {
+      level: 'info',
+      format: 'pretty',
+      stream,
+      ...(color !== undefined && { color }),
+    } as const
+    createLogger(options).line('info', 'Started', 'hello')
+    expect(stream.text().includes('\u001b[')).toBe(isPainted)
   })
 
   it.each(['json', 'pretty'] as const)('escapes all text (%s)', (format) => {
@@ -150,25 +153,16 @@ describe('the logger', () => {
   })
 })
 
-describe('printable', () => {
-  it('keeps ordinary text in any language', () => {
-    for (const text of ['zone 101 (shop) → archive: ok', 'Größe', '日本語', '🙂', 'a\\nb', '"quoted"'])
-      expect(printable(text)).toBe(text)
-  })
-
-  it('escapes everything that a terminal interprets, for any input', () => {
-    assert(
-      property(string({ unit: 'binary' }), (text) => {
-        expect(printable(text)).not.toMatch(acting)
-      }),
-    )
-    assert(
-      property(anything({ withBigInt: true, withDate: true, withMap: true }), (value) => {
-        expect(JSON.stringify(printableField(value)) ?? '').not.toMatch(acting)
-      }),
-      { numRuns: 50 },
-    )
-  })
+it('printable text keeps what is ordinary in any language, and escapes what a terminal interprets', () => {
+  for (const text of ['zone 101 (shop) → archive: ok', 'Größe', '日本語', '🙂', 'a\\nb', '"quoted"'])
+    expect(printable(text)).toBe(text)
+  assert(property(string({ unit: 'binary' }), (text) => !acting.test(printable(text))))
+  assert(
+    property(anything({ withBigInt: true, withDate: true, withMap: true }), (value) => {
+      expect(JSON.stringify(printableField(value)) ?? '').not.toMatch(acting)
+    }),
+    { numRuns: 50 },
+  )
 })
 
 const script = (lines: number) => `
@@ -178,24 +172,19 @@ const script = (lines: number) => `
   process.stdout.write('alive')
   process.exit(7)`
 
-function run(source: string, stderr: 'pipe' | number) {
-  return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', stderr] })
-}
-
-function exitOf(child: ChildProcess): Promise<number | null> {
-  return new Promise((resolve) => child.once('exit', resolve))
-}
-
-async function textOf(stream: NodeJS.ReadableStream | null): Promise<string> {
-  let text = ''
-  for await (const chunk of stream ?? []) text += String(chunk)
-  return text
+/** Logs 500 lines to a target; what came over the pipes, and the exit code. */
+async function logTo(stderr: 'pipe' | 'closed' | number) {
+  const io = ['ignore', 'pipe', stderr === 'closed' ? 'pipe' : stderr] as const
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script(500)], { stdio: [...io] })
+  if (stderr === 'closed') child.stderr?.destroy()
+  const code = new Promise((resolve) => child.once('exit', resolve))
+  const log = stderr === 'pipe' ? await text(child.stderr!) : ''
+  return { out: await text(child.stdout!), log, code: await code }
 }
 
 describe('the log on stderr', () => {
   it('is complete and in order although the process exits at once', async () => {
-    const child = run(script(500), 'pipe')
-    const [out, log, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), exitOf(child)])
+    const { out, log, code } = await logTo('pipe')
     expect([out, code]).toEqual(['alive', 7])
     const messages = log
       .trimEnd()
@@ -204,17 +193,10 @@ describe('the log on stderr', () => {
     expect(messages).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}`))
   })
 
-  it.each([
-    ['its reader closes the pipe', 'pipe'],
-    ['the disk is full', '/dev/full'],
-  ])('does not end the process when %s', async (_, path) => {
-    const target = path === 'pipe' ? path : openSync(path, 'w')
-    try {
-      const child = run(script(500), target)
-      child.stderr?.destroy()
-      expect(await Promise.all([textOf(child.stdout), exitOf(child)])).toEqual(['alive', 7])
-    } finally {
-      if (target !== 'pipe') closeSync(target)
-    }
+  it('does not end the process when its reader closes the pipe, or the disk is full', async () => {
+    const full = openSync('/dev/full', 'w')
+    onTestFinished(() => closeSync(full))
+    const alive = { out: 'alive', log: '', code: 7 }
+    expect(await Promise.all([logTo('closed'), logTo(full)])).toEqual([alive, alive])
   })
 })

@@ -49,13 +49,7 @@ export function streamOf(zone: number, sink = 'archive') {
 
 export function failed(
   zone: number,
-  {
-    code = 'timeout',
-    kind = 'retry',
-    sink = 'archive',
-    message = 'no answer within 30 s',
-    retryAtMs = 0,
-  }: {
+  more: {
     code?: FailureCode
     kind?: FailureKind
     sink?: string
@@ -63,6 +57,7 @@ export function failed(
     retryAtMs?: number
   } = {},
 ): InternalEvent {
+  const { code = 'timeout', kind = 'retry', sink, message = 'no answer within 30 s', retryAtMs = 0 } = more
   const failure = new Failure(kind, code, message)
   return { name: 'StreamFailed', stream: streamOf(zone, sink), priority, failure, retryAtMs, failures: 1 }
 }

@@ -31,16 +31,9 @@ describe('a set of fingerprints', () => {
         expect(set.size).toBe(model.size)
         for (const each of [...asked, ...added]) expect(set.has(each)).toBe(model.has(each))
         expect(new Set(set)).toEqual(model)
-      }),
-    )
-  })
-
-  it('accepts packed fingerprints', () => {
-    fc.assert(
-      fc.property(fc.array(fingerprint), (added) => {
-        const set = new FingerprintSet()
-        set.addPacked(packFingerprints(added))
-        expect(set.size).toBe(new Set(added).size)
+        const packed = new FingerprintSet()
+        packed.addPacked(packFingerprints(added))
+        expect(packed.size).toBe(model.size)
       }),
     )
   })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../../src/domain/day.ts'
 import type { Route } from '../../../src/domain/stream.ts'
-import { at, buildCheckpoint, buildRecord, buildScan, today } from '../builders.ts'
+import { at, buildCheckpoint, buildRecord, buildScan, buildTrouble, today } from '../builders.ts'
 
 export const zones = [1, 2, 3].map((id) => ({ id, name: `zone${id}`, account: id === 3 ? 'b' : 'a' }))
 export const sinks = ['archive', 'siem']
@@ -32,17 +32,7 @@ export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
       ...(polled !== undefined && { lastIncremental: buildRecord({ beganAtMs: at(polled) }) }),
       ...(began !== undefined && { lastFull: buildRecord({ beganAtMs: at(began) }) }),
       ...(ended && { ended: { as: ended, atMs: 1 } }),
-      ...(retryHours !== undefined && {
-        trouble: {
-          kind: 'retry',
-          code: 'network',
-          message: '',
-          count: 1,
-          sinceMs: 1,
-          atMs: 1,
-          retryAtMs: at(retryHours),
-        },
-      }),
+      ...(retryHours !== undefined && { trouble: buildTrouble({ retryAtMs: at(retryHours) }) }),
     }),
   )
 export const anyRoute: fc.Arbitrary<Route> = fc.record({

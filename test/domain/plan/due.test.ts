@@ -1,9 +1,19 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { dueAt, nextDue } from '../../../src/domain/plan/due.ts'
 import type { Ordering } from '../../../src/domain/scan/ordering.ts'
-import { at, buildCheckpoint, buildRecord, buildScan, cursorAt, hourMs, policy, stream } from '../builders.ts'
+import {
+  at,
+  buildCheckpoint,
+  buildRecord,
+  buildScan,
+  buildTrouble,
+  cursorAt,
+  hourMs,
+  policy,
+  stream,
+} from '../builders.ts'
 import { runTimeline } from '../timeline.ts'
 
 const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
@@ -13,70 +23,63 @@ function read(more: Partial<Checkpoint> = {}): Checkpoint {
   return buildCheckpoint({ lastFull: buildRecord(), lastCommitAtMs: at(1) + 1_000, ...more })
 }
 
-describe('an open stream', () => {
-  it('gets a full scan at once if it was never read, or if a scan ended incomplete', () => {
-    expect(nextDue({ stream, checkpoint: undefined }, at(5), policy)).toEqual({ kind: 'full', atMs: at(0) })
-    const broken = read({ needsFull: true, ordering: newestFirst })
-    expect(nextDue({ stream, checkpoint: broken }, at(5), policy)).toEqual({
-      kind: 'full',
-      atMs: broken.lastCommitAtMs,
-    })
-  })
+const polled = read({
+  ordering: newestFirst,
+  pollPagesSinceFull: 40,
+  lastIncremental: buildRecord({ beganAtMs: at(1.5) }),
+})
+const withoutCursor = read({ ordering: oldestFirst, lastFull: buildRecord({ tookMs: 60_000 }) })
+const unproven = read({
+  ordering: { ...oldestFirst, cursorProven: false },
+  lastFull: buildRecord({ newestAtBeginMs: at(1) }),
+  storedCursors: [{ cursor: cursorAt('old'), newestMs: at(0.5) }],
+  lastIncremental: buildRecord({ beganAtMs: at(1.5) - 1, newestAtBeginMs: at(1) }),
+  lastPage: 'incremental',
+})
 
-  it.each([
-    ['not sooner than everySeconds', 1_000, policy.everyMs],
-    ['not sooner than five times what the last one took', 40_000, 200_000],
-  ])('without ordering gets full scans, %s', (_, tookMs, afterMs) => {
-    const checkpoint = read({ lastFull: buildRecord({ tookMs }) })
-    expect(nextDue({ stream, checkpoint }, at(5), policy)).toEqual({ kind: 'full', atMs: at(1) + afterMs })
-  })
-
-  it('with ordering is polled where new events are expected, and gets a full scan after an hour', () => {
-    const polled = read({
-      ordering: newestFirst,
-      pollPagesSinceFull: 40,
-      lastIncremental: buildRecord({ beganAtMs: at(1.5) }),
-    })
-    expect(nextDue({ stream, checkpoint: polled }, at(1.5), policy)).toEqual({
-      kind: 'incremental',
-      atMs: at(1.5) + policy.everyMs,
-    })
-    const lately = { ...polled, lastIncremental: buildRecord({ beganAtMs: at(2.1) - 1 }) }
-    expect(nextDue({ stream, checkpoint: lately }, at(2.1), policy)).toEqual({ kind: 'full', atMs: at(2) })
-  })
-
-  it('gets no further full scan before polls have made four times as many requests', () => {
-    const polled = read({
-      ordering: newestFirst,
-      pollPagesSinceFull: 39,
-      lastIncremental: buildRecord({ beganAtMs: at(9) }),
-    })
-    expect(nextDue({ stream, checkpoint: polled }, at(9), policy).kind).toBe('incremental')
-  })
-
-  it('without a usable cursor gets full scans, at the pace of a stream without ordering', () => {
-    const checkpoint = read({ ordering: oldestFirst, lastFull: buildRecord({ tookMs: 60_000 }) })
-    expect(nextDue({ stream, checkpoint }, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + 300_000 })
-    const short = { ...checkpoint, lastFull: buildRecord({ tookMs: 60_000, pages: 3 }) }
-    expect(nextDue({ stream, checkpoint: short }, at(9), policy)).toEqual({
-      kind: 'full',
-      atMs: at(1) + policy.everyMs,
-    })
-  })
-
-  it('keeps the pace of a stream without ordering until a stored cursor has worked', () => {
-    const unproven = read({
-      ordering: { ...oldestFirst, cursorProven: false },
-      lastFull: buildRecord({ newestAtBeginMs: at(1) }),
-      storedCursors: [{ cursor: cursorAt('old'), newestMs: at(0.5) }],
-      lastIncremental: buildRecord({ beganAtMs: at(1.5) - 1, newestAtBeginMs: at(1) }),
-      lastPage: 'incremental',
-    })
-    expect(nextDue({ stream, checkpoint: unproven }, at(1.5), policy)).toEqual({
-      kind: 'full',
-      atMs: at(1) + policy.everyMs,
-    })
-  })
+test.each<[string, Checkpoint | undefined, hours: number, kind: string, atMs: number]>([
+  ['was never read: at once', undefined, 5, 'full', at(0)],
+  [
+    'had a scan that ended incomplete',
+    read({ needsFull: true, ordering: newestFirst }),
+    5,
+    'full',
+    at(1) + 1_000,
+  ],
+  ['has no ordering: not sooner than everySeconds', read(), 5, 'full', at(1) + policy.everyMs],
+  [
+    'has no ordering: not sooner than five times what the last scan took',
+    read({ lastFull: buildRecord({ tookMs: 40_000 }) }),
+    5,
+    'full',
+    at(1) + 200_000,
+  ],
+  ['has one: polled where new events are expected', polled, 1.5, 'incremental', at(1.5) + policy.everyMs],
+  [
+    'has one, and an hour has passed',
+    { ...polled, lastIncremental: buildRecord({ beganAtMs: at(2.1) - 1 }) },
+    2.1,
+    'full',
+    at(2),
+  ],
+  [
+    'has one, and polls have not yet made four times as many requests',
+    { ...polled, pollPagesSinceFull: 39, lastIncremental: buildRecord({ beganAtMs: at(9) }) },
+    9,
+    'incremental',
+    at(9) + policy.everyMs,
+  ],
+  ['has no usable cursor: as without ordering', withoutCursor, 9, 'full', at(1) + 300_000],
+  [
+    'has no usable cursor, but is short',
+    { ...withoutCursor, lastFull: buildRecord({ tookMs: 60_000, pages: 3 }) },
+    9,
+    'full',
+    at(1) + policy.everyMs,
+  ],
+  ['has a stored cursor that has not worked yet: as without', unproven, 1.5, 'full', at(1) + policy.everyMs],
+])('the next scan of an open stream that %s', (_, checkpoint, hours, kind, atMs) => {
+  expect(nextDue({ stream, checkpoint }, at(hours), policy)).toEqual({ kind, atMs })
 })
 
 describe('polls and re-reads that compete', () => {
@@ -118,45 +121,31 @@ describe('polls and re-reads that compete', () => {
     )
   })
 
-  it('share the requests of a confirmed stream: re-reads use at most a fifth', () => {
+  it('share the requests or the time: re-reads use at most a fifth', () => {
     fc.assert(
-      fc.property(load, ({ fullPages, incrementalPages, pageMs, everyMs }) => {
+      fc.property(load, fc.boolean(), ({ fullPages, incrementalPages, pageMs, everyMs }, isConfirmed) => {
+        const tookMs = fullPages * pageMs
         const { pages } = runTimeline({
-          checkpoint: read({ ordering: newestFirst, lastFull: buildRecord({ pages: fullPages }) }),
+          checkpoint: read({
+            ...(isConfirmed && { ordering: newestFirst }),
+            lastFull: buildRecord({ pages: fullPages, tookMs }),
+          }),
           policy: { ...policy, everyMs },
-          fromMs: at(1) + 1_000,
+          fromMs: at(1) + tookMs,
           untilMs: at(9),
           pagesOf: (kind) => (kind === 'full' ? fullPages : incrementalPages),
           pageMs,
         })
         const full = pages.filter(({ kind }) => kind === 'full').length
-        expect(full).toBeLessThanOrEqual(pages.length / 5 + 1)
+        if (isConfirmed) expect(full).toBeLessThanOrEqual(pages.length / 5 + 1)
+        else expect(full * pageMs).toBeLessThanOrEqual((8 * hourMs) / 5 + tookMs)
       }),
-      { numRuns: 25 },
-    )
-  })
-
-  it('use at most a fifth of the time if every scan is full', () => {
-    fc.assert(
-      fc.property(load, ({ fullPages, pageMs, everyMs }) => {
-        const { pages } = runTimeline({
-          checkpoint: read({ lastFull: buildRecord({ tookMs: fullPages * pageMs }) }),
-          policy: { ...policy, everyMs },
-          fromMs: at(1) + fullPages * pageMs,
-          untilMs: at(9),
-          pagesOf: () => fullPages,
-          pageMs,
-        })
-        expect(pages.length * pageMs).toBeLessThanOrEqual((8 * hourMs) / 5 + fullPages * pageMs)
-      }),
-      { numRuns: 25 },
+      { numRuns: 50 },
     )
   })
 })
 
 describe('a stream whose day has ended', () => {
-  const points = [24.5, 30, 48, 68]
-
   it.each([
     [1, 24.5],
     [24.4, 24.5],
@@ -181,16 +170,18 @@ describe('a stream whose day has ended', () => {
     expect(due).toEqual({ kind: 'full', atMs: at(68.5) + last.dueInMs })
   })
 
-  it('is read once for several passed settle times', () => {
-    const { pages } = runTimeline({
+  const settled = (fromHours: number, untilHours: number, pages: number) =>
+    runTimeline({
       checkpoint: read(),
       policy,
-      fromMs: at(50),
-      untilMs: at(80),
-      pagesOf: () => 1,
+      fromMs: at(fromHours),
+      untilMs: at(untilHours),
+      pagesOf: () => pages,
       pageMs: 1_000,
-    })
-    expect(pages.map(({ atMs }) => Math.round((atMs - at(0)) / hourMs))).toEqual([50, 68])
+    }).pages
+
+  it('is read once for several passed settle times', () => {
+    expect(settled(50, 80, 1).map(({ atMs }) => Math.round((atMs - at(0)) / hourMs))).toEqual([50, 68])
   })
 
   it('is complete after at most three repeats, ten minutes apart, however many events appear', () => {
@@ -216,38 +207,25 @@ describe('a stream whose day has ended', () => {
   })
 
   it('serves every settle time with a scan that began after it', () => {
-    const { pages } = runTimeline({
-      checkpoint: read(),
-      policy,
-      fromMs: at(24),
-      untilMs: at(72),
-      pagesOf: () => 50,
-      pageMs: 2_000,
-    })
+    const pages = settled(24, 72, 100)
     const began = pages
       .filter((_, index) => index === 0 || pages[index - 1]!.last)
-      .map(({ atMs }) => atMs - 2_000)
-    for (const point of points)
+      .map(({ atMs }) => atMs - 1_000)
+    for (const point of [24.5, 30, 48, 68])
       expect(began.some((atMs) => atMs >= at(point) && atMs < at(point) + 120_000)).toBe(true)
   })
 })
 
-describe('a read request', () => {
+it('a read request is due at once, and is served by a full scan that began for it', () => {
   const readRequest = { id: 'w' }
-
-  it('is due at once, and is served by a full scan that began for it', () => {
-    const checkpoint = read({ ended: { as: 'complete', atMs: at(69) } })
-    expect(nextDue({ stream, checkpoint }, at(70), policy)).toMatchObject({ atMs: Infinity })
-    expect(nextDue({ stream, checkpoint, readRequest }, at(70), policy)).toEqual({
-      kind: 'full',
-      atMs: at(0),
-    })
-    const served = { ...checkpoint, lastRequest: { id: 'w', outcome: 'done' } } as const
-    expect(nextDue({ stream, checkpoint: served, readRequest }, at(70), policy).atMs).toBe(Infinity)
-    expect(nextDue({ stream, checkpoint: served, readRequest: { id: 'other' } }, at(70), policy).atMs).toBe(
-      at(0),
-    )
-  })
+  const checkpoint = read({ ended: { as: 'complete', atMs: at(69) } })
+  const served = { ...checkpoint, lastRequest: { id: 'w', outcome: 'done' } } as const
+  const dueAtMs = (facts: Partial<Parameters<typeof nextDue>[0]>) =>
+    nextDue({ stream, checkpoint, ...facts }, at(70), policy).atMs
+  expect(dueAtMs({})).toBe(Infinity)
+  expect(dueAtMs({ readRequest })).toBe(at(0))
+  expect(dueAtMs({ readRequest, checkpoint: served })).toBe(Infinity)
+  expect(dueAtMs({ readRequest: { id: 'other' }, checkpoint: served })).toBe(at(0))
 })
 
 describe('a checkpoint written with a clock that was ahead', () => {
@@ -266,14 +244,13 @@ describe('a checkpoint written with a clock that was ahead', () => {
   })
 
   it('does not keep a back-off alive', () => {
-    const trouble = { kind: 'retry', code: 'network', message: '', count: 3, sinceMs: at(1) } as const
     const failed = read({
-      trouble: { ...trouble, atMs: ahead, retryAtMs: ahead + 60_000 },
+      trouble: buildTrouble({ atMs: ahead, retryAtMs: ahead + 60_000 }),
       lastCommitAtMs: at(5),
     })
     const due = nextDue({ stream, checkpoint: failed }, at(5), policy)
     expect(dueAt(due, failed.trouble, at(5))).toBe(due.atMs)
-    const now = read({ trouble: { ...trouble, atMs: at(5), retryAtMs: at(6) }, lastCommitAtMs: at(5) })
+    const now = read({ trouble: buildTrouble({ atMs: at(5), retryAtMs: at(6) }), lastCommitAtMs: at(5) })
     expect(dueAt(nextDue({ stream, checkpoint: now }, at(5), policy), now.trouble, at(5))).toBe(at(6))
   })
 })

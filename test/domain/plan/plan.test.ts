@@ -6,7 +6,7 @@ import { streamKey, type Route, type Stream } from '../../../src/domain/stream.t
 import { firstPlannedDay, missedDays, plan, type PlanInput } from '../../../src/domain/plan/plan.ts'
 import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
 import { anyCheckpoint, anyRoute, sinks, zones } from './any-input.ts'
-import { at, buildCheckpoint, dayAt, policy, today } from '../builders.ts'
+import { at, buildCheckpoint, buildTrouble, dayAt, policy, today } from '../builders.ts'
 
 const anyInput: fc.Arbitrary<PlanInput> = fc
   .record({
@@ -43,12 +43,18 @@ describe('the plan', () => {
     )
   })
 
-  it('names each stream once: today, readable days since the first, and those since that have not ended', () => {
+  it('names each stream once, in order: today, readable days since the first, and those that have not ended', () => {
     fc.assert(
       fc.property(anyInput, (input) => {
         const planned = plan(input)
         const keys = planned.map(({ stream }) => streamKey(stream))
         expect(new Set(keys).size).toBe(keys.length)
+        // The longest time due first, then the earliest API deadline.
+        for (const [index, next] of planned.slice(1).entries()) {
+          const before = planned[index]!
+          const isLater = before.dueAtMs === next.dueAtMs && before.unreadableAtMs <= next.unreadableAtMs
+          expect(before.dueAtMs < next.dueAtMs || isLater).toBe(true)
+        }
         for (const zone of zones) {
           for (const sink of sinks) {
             const days = planned.filter(({ stream }) => stream.zone === zone.id && stream.sink === sink)
@@ -72,20 +78,6 @@ describe('the plan', () => {
     )
   })
 
-  it('orders by the longest time due, then by the earliest API deadline', () => {
-    fc.assert(
-      fc.property(anyInput, (input) => {
-        const planned = plan(input)
-        for (const [index, next] of planned.slice(1).entries()) {
-          const before = planned[index]!
-          expect(before.dueAtMs).toBeLessThanOrEqual(next.dueAtMs)
-          if (before.dueAtMs === next.dueAtMs)
-            expect(before.unreadableAtMs).toBeLessThanOrEqual(next.unreadableAtMs)
-        }
-      }),
-    )
-  })
-
   it('begins a first run with the oldest day of every zone', () => {
     const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [] })
     expect(planned.map(({ stream }) => stream.day)).toEqual(
@@ -101,15 +93,7 @@ describe('the plan', () => {
 
   it('waits with a day that is too old as long as its back-off', () => {
     const stream = { zone: 1, day: shiftDay(today, -9), sink: 'archive' }
-    const trouble = {
-      kind: 'retry',
-      code: 'network',
-      message: '',
-      count: 9,
-      sinceMs: 1,
-      atMs: 1,
-      retryAtMs: at(6),
-    } as const
+    const trouble = buildTrouble({ retryAtMs: at(6) })
     const checkpoints = [buildCheckpoint({ stream, trouble, lastCommitAtMs: at(5) })]
     const [first] = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints, routes: [] }).filter(
       (planned) => planned.stream.day === stream.day,
@@ -157,35 +141,31 @@ describe('missed days', () => {
   const held = (...days: string[]) =>
     days.map((day) => buildCheckpoint({ stream: { zone: 1, day: dayAt(day), sink: 'archive' } }))
 
-  it('do not exist while the route is planned every day', () => {
-    const now = Date.parse('2026-11-11T03:00:00Z')
-    expect(missedDays(route, held('2026-11-08', '2026-11-09', '2026-11-10'), now, policy)).toEqual([])
-  })
+  const readable = ['2026-11-09', '2026-11-10']
 
-  it('are the days that were never read, since the oldest readable one when the route was last planned', () => {
-    const now = Date.parse('2026-11-16T03:00:00Z')
-    expect(missedDays(route, held('2026-11-08', '2026-11-09'), now, policy)).toEqual([
-      '2026-11-10',
-      '2026-11-11',
-      '2026-11-12',
-      '2026-11-13',
-    ])
-    expect(
-      missedDays(route, held('2026-11-08', '2026-11-09', '2026-11-10', '2026-11-12'), now, policy),
-    ).toEqual(['2026-11-11', '2026-11-13'])
+  it.each<[string, string[], at: string, missed: string[]]>([
+    ['none while the route is planned every day', ['2026-11-08', ...readable], '11T03:00:00', []],
+    [
+      'those never read, since the oldest readable one when the route was last planned',
+      ['2026-11-08', '2026-11-09'],
+      '16T03:00:00',
+      ['2026-11-10', '2026-11-11', '2026-11-12', '2026-11-13'],
+    ],
+    [
+      'also those before a day that was read',
+      ['2026-11-08', ...readable, '2026-11-12'],
+      '16T03:00:00',
+      ['2026-11-11', '2026-11-13'],
+    ],
+    ['never a readable one', readable, '11T00:00:01.999', []],
+    ['a day as soon as it is no longer readable', readable, '11T00:00:02', ['2026-11-08']],
+  ])('are %s', (_, read, time, missed) => {
+    expect(missedDays(route, held(...read), Date.parse(`2026-11-${time}Z`), policy)).toEqual(missed)
   })
 
   it('do not exist before the first planned day', () => {
     const young = { ...route, firstDay: dayAt('2026-11-10') }
     expect(missedDays(young, [], Date.parse('2026-11-13T03:00:00Z'), policy)).toEqual(['2026-11-10'])
-  })
-
-  it('include a day as soon as it is no longer readable, and never a readable one', () => {
-    const midnight = Date.parse('2026-11-11T00:00:00Z')
-    expect(missedDays(route, held('2026-11-09', '2026-11-10'), midnight + 1_999, policy)).toEqual([])
-    expect(missedDays(route, held('2026-11-09', '2026-11-10'), midnight + 2_000, policy)).toEqual([
-      '2026-11-08',
-    ])
   })
 
   it('include each day once, however often the route is planned, and leave none out', () => {

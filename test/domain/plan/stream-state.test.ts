@@ -7,11 +7,16 @@ import {
   isBeyondAsking,
   isReadable,
 } from '../../../src/domain/plan/stream-state.ts'
-import type { FailureCode } from '../../../src/domain/failure.ts'
-import { at, buildCheckpoint, buildRecord, buildScan, policy, stream, today } from '../builders.ts'
-
-const troubleOf = (code: FailureCode) =>
-  ({ kind: 'refuse', code, message: '', count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }) as const
+import {
+  at,
+  buildCheckpoint,
+  buildRecord,
+  buildScan,
+  buildTrouble,
+  policy,
+  stream,
+  today,
+} from '../builders.ts'
 
 describe('a day that expires', () => {
   it('leaves a gap exactly if no complete full scan began after its end', () => {
@@ -25,12 +30,8 @@ describe('a day that expires', () => {
         })
         const { checkpoint, gap } = expire(before, at(72))
         expect(checkpoint.ended).toEqual({ as: 'expired', atMs: at(72) })
-        expect([checkpoint.full, checkpoint.incremental, checkpoint.trouble, checkpoint.needsFull]).toEqual([
-          undefined,
-          undefined,
-          undefined,
-          false,
-        ])
+        const { full, incremental, trouble, needsFull } = checkpoint
+        expect({ full, incremental, trouble, needsFull }).toEqual({ needsFull: false })
         if (beganAtMs !== undefined && beganAtMs >= at(24)) expect(gap).toBeUndefined()
         else
           expect(gap).toMatchObject({ ...stream, from: beganAtMs ?? at(0), to: at(24), recordedAt: at(72) })
@@ -43,7 +44,7 @@ describe('a day that expires', () => {
     ['page_too_large', 'too_large'],
     ['network', 'unreadable'],
   ] as const)('under %s leaves a gap that is %s', (code, reason) => {
-    expect(expire(buildCheckpoint({ trouble: troubleOf(code) }), at(72)).gap).toMatchObject({ reason })
+    expect(expire(buildCheckpoint({ trouble: buildTrouble({ code }) }), at(72)).gap).toMatchObject({ reason })
   })
 
   it('begins no gap before the day', () => {

@@ -12,6 +12,7 @@ import {
   buildFacts,
   buildRecord,
   buildScan,
+  buildTrouble,
   cursorAt,
   minuteMs,
   policy,
@@ -40,16 +41,13 @@ const read = (more: Partial<Checkpoint> = {}) => buildCheckpoint({ lastFull: bui
 describe('a stored cursor', () => {
   const incremental = buildScan({ kind: 'incremental', cursor: cursorAt('tail'), fromStoredCursor: true })
 
-  it('has worked when a scan that began there found events', () => {
+  it('has worked, and counts for lag, when a scan that began there found events', () => {
     const before = read({ ordering: oldestFirst })
-    expect(commit(before, incremental, last).ordering.cursorProven).toBe(false)
+    const { ordering, caughtUpAtMs } = commit(before, incremental, last)
+    expect([ordering.cursorProven, caughtUpAtMs]).toEqual([false, undefined])
     const after = commit(before, incremental, { ...last, unseen: 1 })
     expect(after.ordering.cursorProven).toBe(true)
     expect(after.caughtUpAtMs).toBe(incremental.beganAtMs)
-  })
-
-  it('does not count for lag before it has', () => {
-    expect(commit(read({ ordering: oldestFirst }), incremental, last).caughtUpAtMs).toBeUndefined()
   })
 
   it('has not worked while a full scan is unfinished, since it may belong to a frozen snapshot', () => {
@@ -66,19 +64,11 @@ describe('a stored cursor', () => {
       storedCursors,
       lastFull: buildRecord({ newestAtBeginMs: at(2) }),
     })
-    const due = { kind: 'incremental', atMs: 0 } as const
-    expect(scanFor({ checkpoint: before, kind: due.kind }, at(3), policy)).toMatchObject({
-      cursor: 'tail',
-      fromStoredCursor: true,
-    })
-    const other = { ...before, ordering: newestFirst }
-    expect(scanFor({ checkpoint: other, kind: due.kind }, at(3), policy)).toMatchObject({
-      cursor: null,
-      fromStoredCursor: false,
-    })
-    expect(scanFor({ checkpoint: before, kind: 'full' }, at(3), policy)).toMatchObject({
-      cursor: null,
-    })
+    const startOf = (checkpoint: Checkpoint, kind: 'full' | 'incremental') =>
+      scanFor({ checkpoint, kind }, at(3), policy).cursor
+    expect(startOf(before, 'incremental')).toBe('tail')
+    expect(startOf({ ...before, ordering: newestFirst }, 'incremental')).toBeNull()
+    expect(startOf(before, 'full')).toBeNull()
   })
 })
 
@@ -140,28 +130,17 @@ describe('a full scan', () => {
     expect(whole.needsFull).toBe(false)
   })
 
-  it('of a day makes it complete only if it began after the last settle time', () => {
-    const early = commit(read(), buildScan({ beganAtMs: at(68) - 1 }), last, at(69))
-    expect(early.ended).toBeUndefined()
-    expect(commit(read(), buildScan({ beganAtMs: at(68) }), last, at(69)).ended).toEqual({
-      as: 'complete',
-      atMs: at(69),
-    })
-  })
-
-  it('with a start in the future does not advance the caught-up time', () => {
-    const after = commit(read(), buildScan({ beganAtMs: at(200) }), last, at(69))
-    expect(after.lastFull?.beganAtMs).toBe(buildRecord().beganAtMs)
-    expect(after.ended).toBeUndefined()
-  })
-
-  it('makes no day complete by an unconfirmed time', () => {
+  it.each<[string, beganAt: number, sureMs: number | undefined, ended: boolean]>([
+    ['that began before the last settle time makes no day complete', at(68) - 1, Infinity, false],
+    ['that began after it does', at(68), Infinity, true],
+    ['does not by an unconfirmed time', at(68), undefined, false],
+    ['does not with a start in the future', at(200), Infinity, false],
+  ])('%s', (_, beganAtMs, sureMs, ended) => {
     const facts = buildFacts(last)
-    const step = stepOf(read(), buildScan({ beganAtMs: at(70) }), facts, policy)
-    const endedBy = (sureMs: number | undefined) =>
-      afterPage(read(), { step, facts, outcome: nothing, sureMs }, at(71), policy).ended
-    expect(endedBy(undefined)).toBeUndefined()
-    expect(endedBy(Infinity)).toMatchObject({ as: 'complete' })
+    const step = stepOf(read(), buildScan({ beganAtMs }), facts, policy)
+    const after = afterPage(read(), { step, facts, outcome: nothing, sureMs }, at(69), policy)
+    expect(after.ended).toEqual(ended ? { as: 'complete', atMs: at(69) } : undefined)
+    expect(after.lastFull?.beganAtMs).toBe(beganAtMs > at(69) ? at(1) : beganAtMs)
   })
 
   it('by a read request leaves a complete day complete', () => {
@@ -186,16 +165,8 @@ describe('an unfinished scan', () => {
   })
 
   it('ends a temporary failure with its next page, and a failure of the listing only when it is complete', () => {
-    const trouble = {
-      kind: 'retry',
-      code: 'network',
-      message: '',
-      count: 2,
-      sinceMs: 1,
-      atMs: 1,
-      retryAtMs: 2,
-    } as const
-    const guarded = { ...trouble, kind: 'refuse', code: 'scan_guarded' } as const
+    const trouble = buildTrouble()
+    const guarded = buildTrouble({ code: 'scan_guarded' })
     expect(commit(read({ trouble }), buildScan(), {}).trouble).toBeUndefined()
     expect(commit(read({ trouble: guarded }), buildScan(), {}).trouble).toEqual(guarded)
     expect(commit(read({ trouble: guarded }), buildScan(), last).trouble).toBeUndefined()
