@@ -1,24 +1,19 @@
 import { hash } from 'node:crypto'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { gunzipSync } from 'node:zlib'
+import { bodyOf, serveHttp } from '../setup/http-server.ts'
 
-/** How the destination behaves now. */
-export type Mood = 'well' | 'busy' | 'broken' | 'deaf' | 'forgetful' | 'slow' | 'gone'
-
-export const moods: readonly Mood[] = ['busy', 'broken', 'deaf', 'forgetful', 'slow', 'gone']
+export const moods = ['busy', 'broken', 'deaf', 'forgetful', 'slow', 'gone'] as const
 
 export interface SoakReceiver {
   readonly url: string
-  mood: Mood
+  /** How the destination behaves now. */
+  mood: 'well' | (typeof moods)[number]
   /** How often each event was taken, by `zone/id`. */
   readonly taken: ReadonlyMap<string, number>
   /** One event came as two different texts. */
   readonly changed: ReadonlySet<string>
   /** One idempotency key named two bodies. */
   readonly twoBodies: ReadonlySet<string>
-  close(): Promise<void>
 }
 
 const slowMs = 1_500
@@ -37,12 +32,10 @@ export async function startReceiver(isPoison: (id: string) => boolean): Promise<
     known.set(key, found)
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
+  const { url } = await serveHttp(async (request, response): Promise<unknown> => {
     const { mood } = self
     if (mood === 'gone') return request.socket.destroy()
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    const text = gunzipSync(Buffer.concat(chunks)).toString('utf8')
+    const text = await bodyOf(request)
     same(bodies, String(request.headers['idempotency-key']), text, twoBodies)
     const events = text.split('\n').flatMap((line) => {
       if (line === '') return []
@@ -59,23 +52,7 @@ export async function startReceiver(isPoison: (id: string) => boolean): Promise<
     for (const { key } of events) taken.set(key, (taken.get(key) ?? 0) + 1)
     // Taken, and the answer is lost on its way.
     return mood === 'forgetful' ? request.socket.destroy() : response.end()
-  }
-
-  const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const self: SoakReceiver = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`,
-    mood: 'well',
-    taken,
-    changed,
-    twoBodies,
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve))
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  const self: SoakReceiver = { url: `${url}/in`, mood: 'well', taken, changed, twoBodies }
   return self
 }

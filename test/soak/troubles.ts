@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FaultRule } from '../../src/simulator/simulator.ts'
 import { createRandom, type Random } from '../pump/model/random.ts'
 import * as faults from '../simulator/faults.ts'
@@ -105,17 +106,7 @@ export function createTroubles(world: World, seed: number, tell: (line: string) 
     counts,
     async bring(signal) {
       // Cut short by the end: each trouble then takes itself back at once.
-      const wait: Wait = (seconds) =>
-        new Promise((resolve) => {
-          const done = () => {
-            clearTimeout(timer)
-            signal.removeEventListener('abort', done)
-            resolve()
-          }
-          const timer = setTimeout(done, seconds * 1000)
-          if (signal.aborted) done()
-          else signal.addEventListener('abort', done)
-        })
+      const wait: Wait = (seconds) => sleep(seconds * 1000, undefined, { signal }).catch(() => undefined)
       while (!signal.aborted) {
         const trouble = random.pick(random.chance(0.6) ? often : seldom)
         const name = await trouble(world, random, wait)

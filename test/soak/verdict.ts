@@ -1,27 +1,10 @@
 import { compareFiles } from '../e2e/shipped.ts'
 import { readableDays } from '../e2e/workplace.ts'
 import type { SoakOptions } from './options.ts'
-import { usageOf, type Sample, type Usage } from './samples.ts'
+import { usageOf, type Sample } from './samples.ts'
 import { isPoison, type World } from './world.ts'
 
-export interface Verdict {
-  readonly events: number
-  readonly file: { readonly missing: number; readonly repeated: number; readonly strange: number }
-  readonly http: {
-    readonly missing: number
-    /** Allowed: at least once. */
-    readonly repeated: number
-    readonly changed: number
-    readonly keysWithTwoBodies: number
-    /** Poison that is no dead letter, and dead letters that are no poison. */
-    readonly deadLettersWrong: number
-    readonly deadLetters: number
-  }
-  readonly auditFailures: readonly string[]
-  readonly usage: Usage
-  readonly redisBytesAnEvent: number
-  readonly faults: readonly string[]
-}
+export type Verdict = Awaited<ReturnType<typeof judge>>
 
 /** Everything that was shipped against everything that the API has. To be asked when nothing runs any more. */
 export async function judge(
@@ -29,7 +12,7 @@ export async function judge(
   { zones }: SoakOptions,
   samples: readonly Sample[],
   redisBytes: number,
-): Promise<Verdict> {
+) {
   const { place, receiver } = world
   const days = readableDays()
   const all = zones.flatMap((zone) =>
@@ -40,35 +23,33 @@ export async function judge(
   const missing = all.filter(({ zone, id }) => !isPoison(id) && !receiver.taken.has(`${zone}/${id}`))
   const poison = new Set(all.filter(({ id }) => isPoison(id)).map(({ zone, id }) => `${zone}/${id}`))
   const deadLettersWrong = [...poison.symmetricDifference(deadLetters)]
-  const auditFailures: string[] = []
+  const faults: string[] = []
+  if (file.missing + file.repeated + file.strange > 0) faults.push(`files: ${file.examples.join(', ')}`)
+  if (missing.length > 0)
+    faults.push(`HTTP: ${missing.length} events never came, ${JSON.stringify(missing[0])}`)
+  if (receiver.changed.size > 0) faults.push(`HTTP: ${receiver.changed.size} events came as two texts`)
+  if (receiver.twoBodies.size > 0)
+    faults.push(`HTTP: ${receiver.twoBodies.size} idempotency keys named two bodies`)
+  // Poison that is no dead letter, and dead letters that are no poison.
+  if (deadLettersWrong.length > 0) faults.push(`dead letters: ${deadLettersWrong.slice(0, 3).join(', ')}`)
   for (const day of days) {
     const audit = await place.ended(['audit', '--zone', zones.join(','), '--day', day])
-    if (audit.code !== 0) auditFailures.push(`${day}: exit ${audit.code} ${audit.stdout.slice(-500)}`)
+    if (audit.code !== 0) faults.push(`audit of ${day}: exit ${audit.code} ${audit.stdout.slice(-500)}`)
   }
   const http = {
     missing: missing.length,
+    // Allowed: at least once.
     repeated: [...receiver.taken.values()].filter((times) => times > 1).length,
     changed: receiver.changed.size,
     keysWithTwoBodies: receiver.twoBodies.size,
     deadLettersWrong: deadLettersWrong.length,
     deadLetters: deadLetters.size,
   }
-  const faults = [
-    ...(file.missing + file.repeated + file.strange > 0 ? [`files: ${file.examples.join(', ')}`] : []),
-    ...(http.missing > 0 ? [`HTTP: ${missing.length} events never came, ${JSON.stringify(missing[0])}`] : []),
-    ...(http.changed > 0 ? [`HTTP: ${http.changed} events came as two texts`] : []),
-    ...(http.keysWithTwoBodies > 0
-      ? [`HTTP: ${http.keysWithTwoBodies} idempotency keys named two bodies`]
-      : []),
-    ...(deadLettersWrong.length > 0 ? [`dead letters: ${deadLettersWrong.slice(0, 3).join(', ')}`] : []),
-    ...auditFailures.map((text) => `audit of ${text}`),
-  ]
   const { missing: lost, repeated, strange } = file
   return {
     events: all.length,
     file: { missing: lost, repeated, strange },
     http,
-    auditFailures,
     usage: usageOf(samples),
     redisBytesAnEvent: redisBytes / (2 * all.length),
     faults,

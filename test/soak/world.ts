@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { Redis } from 'ioredis'
-import { own } from '../setup/leftovers.ts'
 import { startCli, type TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { simulated, workplaceAt, type Workplace } from '../e2e/workplace.ts'
@@ -30,7 +29,6 @@ const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 export async function createWorld({ zones, events, rate }: SoakOptions): Promise<World> {
   const redis = await startRedis({ args: durable })
   const receiver = await startReceiver(isPoison)
-  own({ what: 'receiver', isLeft: () => true, remove: () => receiver.close(), isFault: false })
   const simulator = await simulated({
     zones,
     accessKey: null,
