@@ -1,37 +1,23 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import type { Status } from '../../src/domain/status/status.ts'
-import { readableDays, workplace, type Settings, type Workplace } from '../e2e/workplace.ts'
+import { readableDays, workplace, type Settings } from '../e2e/workplace.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { otlpReceiver, type OtlpReceiver } from '../telemetry/otlp-receiver.ts'
+import { otlpReceiver } from '../telemetry/otlp-receiver.ts'
 import { tracedTo } from '../telemetry/real-sdk.ts'
 import { pem } from '../transport/listening.ts'
-import { createCanaries, type Canaries } from './canaries.ts'
+import { createCanaries, filesBelow } from './canaries.ts'
 import { echo, type Echo } from './echo.ts'
 import * as faults from '../simulator/faults.ts'
-
-/** A shipper whose every destination fails in another way and repeats all that it was sent. */
-export interface LeakWorld {
-  readonly canaries: Canaries
-  readonly place: Workplace
-  /** For every process: keys, a proxy with a password, traces. */
-  readonly env: Readonly<Record<string, string>>
-  readonly token: string
-  readonly collector: OtlpReceiver
-  /** Files that hold secrets by nature. */
-  readonly secretFiles: readonly string[]
-  /** Secrets that a destination must have got, with what it got. */
-  arrived(): readonly (readonly [secret: string, heard: string])[]
-  /** Writes the configuration, with more of it. */
-  configure(changes: Settings): void
-}
 
 const zone = 101
 const events = 15
 const failing = ['refusing', 'busy', 'away', 'secure', 'proxied']
 
-export async function leakWorld(): Promise<LeakWorld> {
+/** A shipper whose every destination fails in another way and repeats all that it was sent. */
+export async function leakWorld() {
   const canaries = createCanaries()
   const { make } = canaries
   const key = make('access key')
@@ -97,30 +83,58 @@ export async function leakWorld(): Promise<LeakWorld> {
     })
   configure({})
   const all = (far: Echo) => far.heard.join('\n')
+  /** Secrets that a destination must have got, with what it got. */
+  const arrived = () => [
+    [basic, all(taking)],
+    [header, all(taking)],
+    [query, all(taking)],
+    [bearer, all(refusing)],
+    [path, all(refusing)],
+    [bearer, all(busy)],
+    [Buffer.from(`shipper:${proxyPassword}`).toString('base64'), all(proxy)],
+    [forCollector, collector.texts.filter((_, index) => index % 2 === 0).join('\n')],
+  ]
+  /** For every process: keys, a proxy with a password, traces. */
+  const env: Readonly<Record<string, string>> = {
+    ...(await tracedTo(collector.url)),
+    RIGHT_KEY: key,
+    HTTP_PROXY: `http://shipper:${proxyPassword}@127.0.0.1:${proxy.port}`,
+    NO_PROXY: '127.0.0.1,localhost',
+    OTEL_EXPORTER_OTLP_HEADERS: `x-otlp=${forCollector}`,
+  }
+  /** All that was written, printed and answered, by where. */
+  const places = new Map<string, string | Buffer>()
   return {
     canaries,
     place,
     token,
-    collector,
-    secretFiles: ['access-key', 'shieldlog.yaml'],
+    env,
     configure,
-    env: {
-      ...(await tracedTo(collector.url)),
-      RIGHT_KEY: key,
-      HTTP_PROXY: `http://shipper:${proxyPassword}@127.0.0.1:${proxy.port}`,
-      NO_PROXY: '127.0.0.1,localhost',
-      OTEL_EXPORTER_OTLP_HEADERS: `x-otlp=${forCollector}`,
+    places,
+    async ask(from: string, paths: readonly string[], name = '') {
+      for (const path of paths) places.set(`${name}${path}`, await answerOf(from, path, token))
     },
-    arrived: () => [
-      [basic, all(taking)],
-      [header, all(taking)],
-      [query, all(taking)],
-      [bearer, all(refusing)],
-      [path, all(refusing)],
-      [bearer, all(busy)],
-      [Buffer.from(`shipper:${proxyPassword}`).toString('base64'), all(proxy)],
-      [forCollector, collector.texts.filter((_, index) => index % 2 === 0).join('\n')],
-    ],
+    /** Runs commands at the same time. */
+    async run(commands: readonly string[], more: Readonly<Record<string, string>> = {}, name = '') {
+      await Promise.all(
+        commands.map(async (command) => {
+          const { stdout, stderr } = await place.ended(command.split(' '), { env: { ...env, ...more } })
+          expect(`${stdout}${stderr}`, command).not.toBe('')
+          places.set(`${command}${name}`, `${stdout}\n${stderr}`)
+        }),
+      )
+    },
+    /** Nothing but the files that hold secrets by nature shows one, and the destinations have got theirs. */
+    expectNoLeak(folders: readonly string[], besides: readonly string[] = []) {
+      for (const [index, text] of collector.texts.entries())
+        if (index % 2 === 1) places.set(`spans ${index}`, text)
+      for (const folder of folders)
+        for (const [path, bytes] of filesBelow(folder, ['access-key', 'shieldlog.yaml', ...besides]))
+          places.set(path, bytes)
+      expect([...places.keys()].some((name) => name.startsWith('spans'))).toBe(true)
+      for (const [secret, heard] of arrived()) expect(heard?.includes(secret!), secret).toBe(true)
+      expect(canaries.leaks(places)).toEqual([])
+    },
   }
 }
 

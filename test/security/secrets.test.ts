@@ -1,42 +1,37 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { filesBelow } from './canaries.ts'
+import { Secret } from '../../src/domain/text/secret.ts'
+import { own } from '../setup/leftovers.ts'
+import { redisServerAvailable, startRedis } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { openAt, stateAt } from '../state/redis/opening.ts'
 import { answerOf, everythingFailed, leakWorld } from './leak-world.ts'
 
-test('no secret of the configuration appears anywhere, whatever fails', async () => {
-  const { canaries, place, env, token, collector, secretFiles, configure, arrived } = await leakWorld()
-  const junk = canaries.make('junk', true)
-  const places = new Map<string, string | Buffer>()
-  const child = place.start(['run'], { env })
-  const [, address = ''] = await child.waitForLine(/(http:\/\/127\.0\.0\.1:\d+)/)
-  await everythingFailed(address, token, child.stderr)
-  for (const path of ['/metrics', '/status', '/readyz', '/healthz', '/'])
-    places.set(path, await answerOf(address, path, token))
-  places.set('/status for nobody', await answerOf(address, '/status', canaries.make('wrong token', true)))
+const paths = ['/metrics', '/status', '/readyz', '/healthz']
+const addressLine = /(http:\/\/127\.0\.0\.1:\d+)/
 
-  const commands = [
-    ['status', '--json'],
-    ['status'],
-    ['dead-letters', 'list', '--json'],
-    ['config', 'print'],
-    ['check'],
-    ['fetch', '--zone', '101', '--day', 'today', '--limit', '1'],
-    ['fetch', '--zone', '102', '--day', 'today'],
-  ]
-  const run = async (
-    command: readonly string[],
-    name = command.join(' '),
-    more: Readonly<Record<string, string>> = {},
-  ) => {
-    const { stdout, stderr } = await place.ended(command, { env: { ...env, JUNK: junk, ...more } })
-    expect(`${stdout}${stderr}`, name).not.toBe('')
-    places.set(name, `${stdout}\n${stderr}`)
-  }
+test('no secret of the configuration appears anywhere, whatever fails', async () => {
+  const { canaries, place, env, token, configure, places, ask, run, expectNoLeak } = await leakWorld()
+  const junk = canaries.make('junk', true)
+  const child = place.start(['run'], { env })
+  const [, address = ''] = await child.waitForLine(addressLine)
+  await everythingFailed(address, token, child.stderr)
+  await ask(address, [...paths, '/'])
+  places.set('/status for nobody', await answerOf(address, '/status', canaries.make('wrong token', true)))
   const proxies = [`http://user:${junk}@[no-address`, `user:${junk}@proxy:3128`]
   await Promise.all([
-    ...commands.map((command) => run(command)),
-    ...proxies.map((proxy, index) => run(['check'], `junk proxy ${index}`, { HTTP_PROXY: proxy })),
+    run([
+      'status --json',
+      'status',
+      'dead-letters list --json',
+      'config print',
+      'check',
+      'fetch --zone 101 --day today --limit 1',
+      'fetch --zone 102 --day today',
+    ]),
+    ...proxies.map((proxy, index) => run(['check'], { HTTP_PROXY: proxy }, ` with junk proxy ${index}`)),
   ])
   expect((await child.kill('SIGTERM'))?.code).toBe(0)
   places.set('stdout', child.stdout()).set('stderr', child.stderr())
@@ -49,19 +44,85 @@ test('no secret of the configuration appears anywhere, whatever fails', async ()
     state: `redis://user:${junk}@h/x`,
     log: { level: '${JUNK}' },
   })
-  await run(['run'], 'junk')
+  await run(['run'], { JUNK: junk })
   writeFileSync(place.configFile, `api: { accessKey: "${junk}\n sinks: [`)
-  await run(['check'], 'junk that is no YAML')
-
-  collector.texts.forEach((text, index) => {
-    if (index % 2 === 1) places.set(`spans ${index}`, text)
-  })
-  for (const [path, bytes] of filesBelow(place.folder, secretFiles)) places.set(path, bytes)
+  await run(['check'], {}, ' of junk that is no YAML')
+  expectNoLeak([place.folder])
   const names = [...places.keys()]
-  expect(names.some((name) => name.endsWith('state.db'))).toBe(true)
-  expect(names.some((name) => name.endsWith('.ndjson'))).toBe(true)
-  expect(names.some((name) => name.startsWith('spans'))).toBe(true)
-  for (const [secret, heard] of arrived()) expect(heard.includes(secret), secret).toBe(true)
-  expect(canaries.leaks(places)).toEqual([])
+  for (const kind of ['state.db', '.ndjson']) expect(names.some((name) => name.endsWith(kind))).toBe(true)
   expect(canaries.leaks(new Map([['a proof', join('x', junk)]]))).toHaveLength(1)
+})
+
+test.skipIf(!redisServerAvailable())('nor over Redis', async () => {
+  const { canaries, place, env, token, configure, places, ask, run, expectNoLeak } = await leakWorld()
+  // Without compression, so that what is in a dump can be read.
+  const server = await startRedis({ appendOnly: true, args: ['--rdbcompression', 'no'] })
+  const admin = new Redis(server.url)
+  own({ what: 'a client', isLeft: () => true, remove: async () => admin.disconnect(), isFault: false })
+  const password = canaries.make('Redis password')
+  const user = (given: string) =>
+    admin.call('ACL', 'SETUSER', 'shipper', 'reset', 'on', `>${given}`, '~*', '&*', '+@all')
+  await user(password)
+  const urlWith = (given: string, port = server.port, scheme = 'redis') =>
+    `${scheme}://shipper:${encodeURIComponent(given)}@127.0.0.1:${port}/0`
+  configure({ state: urlWith(password) })
+
+  const processes = ['scheduler', 'worker'].map((role) => place.start(['run', '--role', role], { env }))
+  const output = () => processes.map((each) => each.stderr()).join('')
+  const addresses = await Promise.all(
+    processes.map(async (each) => (await each.waitForLine(addressLine))[1] ?? ''),
+  )
+  await everythingFailed(addresses[0]!, token, output)
+  const askAll = async (when: string) => {
+    for (const [index, from] of addresses.entries()) await ask(from, paths, `${when}: of ${index} `)
+  }
+  await askAll('while it runs')
+  for (const key of await admin.keys('*')) places.set(`key ${key}`, (await admin.dumpBuffer(key)) ?? '')
+  // Checkpoints are deflated.
+  const store = await openAt(
+    stateAt(server.url, { keyPrefix: 'shieldlog', username: 'shipper', password: new Secret(password) }),
+  )
+  const [checkpoints, deadLetters] = [await store.catalogue.checkpoints(), await store.deadLetters.list()]
+  expect([checkpoints.length > 0, deadLetters.length]).toEqual([true, 1])
+  const gaps = await store.catalogue.gaps()
+  places.set('what the store keeps', JSON.stringify({ checkpoints, deadLetters, gaps }))
+  await run(['status --json', 'dead-letters list', 'config print'])
+
+  // The password is changed under the feet of both: what they know is refused from now on.
+  await user('another')
+  await admin.call('CLIENT', 'KILL', 'USER', 'shipper')
+  const areRefused = () => processes.every((each) => each.stderr().includes('WRONGPASS'))
+  await waitFor(areRefused, { what: () => output().slice(-1500) })
+  await askAll('refused')
+  await Promise.all(processes.map((each) => each.kill('SIGTERM')))
+  for (const each of processes) places.set(`process ${each.pid}`, `${each.stdout()}\n${each.stderr()}`)
+
+  const elsewhere = canaries.make('password of another Redis')
+  writeFileSync(join(place.folder, 'redis-password'), `${elsewhere}\n`)
+  await Promise.all([
+    run(['check'], { SHIELDLOG_STATE: urlWith(elsewhere) }, ' refused'),
+    run(['status'], { SHIELDLOG_STATE: urlWith(elsewhere, 1) }, ' not there'),
+    run(['status'], { SHIELDLOG_STATE: urlWith(elsewhere, server.port, 'rediss') }, ' no TLS'),
+  ])
+  const node = [`127.0.0.1:${server.port}`]
+  const states = {
+    sentinel: { sentinels: node, name: 'x', username: 'shipper', passwordFile: './redis-password' },
+    cluster: { cluster: node, username: 'shipper', password: elsewhere },
+  }
+  for (const [kind, redis] of Object.entries(states)) {
+    configure({ state: { redis } })
+    await run(['status'], {}, ` no ${kind}`)
+  }
+  for (const name of [
+    'check refused',
+    'status not there',
+    'status no TLS',
+    'status no sentinel',
+    'status no cluster',
+  ])
+    expect(String(places.get(name)), name).toMatch(/127\.0\.0\.1:\d+.* failed: /)
+  expectNoLeak([place.folder, server.folder], ['redis-password'])
+  const names = [...places.keys()]
+  expect(names.filter((name) => name.startsWith('key ')).length).toBeGreaterThan(20)
+  expect(names.some((name) => name.includes('appendonly'))).toBe(true)
 })

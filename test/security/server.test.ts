@@ -23,43 +23,18 @@ function exchange(port: number, text: string): Promise<string> {
 const ask = (line: string, headers = '') => `${line}\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`
 /** Nothing of these is a probe, so that nothing of it may be answered. */
 const strangers = [
-  ...[
-    'GET',
-    'HEAD',
-    'POST',
-    'PUT',
-    'DELETE',
-    'OPTIONS',
-    'TRACE',
-    'PATCH',
-    'PROPFIND',
-    'QUERY',
-    'M-SEARCH',
-  ].flatMap((method) =>
-    ['/metrics', '/status', '/', '/nothing'].map((path) => ask(`${method} ${path} HTTP/1.1`)),
-  ),
-  ...[
-    '/metrics/',
-    '/metrics?x',
-    '/metrics#x',
-    '//metrics',
-    '/./metrics',
-    '/healthz/../metrics',
-    '/healthz/',
-    '/healthz%00',
-    '/HEALTHZ',
-  ].map((path) => ask(`GET ${path} HTTP/1.1`)),
-  ...[
-    '/%6detrics',
-    '/healthz;/../metrics',
-    '/healthz\\..\\metrics',
-    '/metrics%20',
-    'metrics',
-    '*',
-    'http://x/metrics',
-    'http://x/healthz',
-    '/healthz%3f/metrics',
-  ].map((path) => ask(`GET ${path} HTTP/1.1`)),
+  ...'GET HEAD POST PUT DELETE OPTIONS TRACE PATCH PROPFIND QUERY M-SEARCH'
+    .split(' ')
+    .flatMap((method) =>
+      ['/metrics', '/status', '/', '/nothing'].map((path) => ask(`${method} ${path} HTTP/1.1`)),
+    ),
+  ...String.raw`
+    /metrics/ /metrics?x /metrics#x //metrics /./metrics /healthz/../metrics /healthz/ /healthz%00 /HEALTHZ
+    /%6detrics /healthz;/../metrics /healthz\..\metrics /metrics%20 metrics * http://x/metrics http://x/healthz
+    /healthz%3f/metrics`
+    .trim()
+    .split(/\s+/)
+    .map((path) => ask(`GET ${path} HTTP/1.1`)),
   ask('GET /metrics HTTP/1.0'),
   ask('OPTIONS * HTTP/1.1'),
   ask('CONNECT x:443 HTTP/1.1'),

@@ -41,7 +41,6 @@ const slowest = [
   'e2e/crash-backfill',
   'state/redis/size',
   'e2e/hostile-files',
-  'security/secrets-redis',
   'e2e/lost-state',
   'schedule/bullmq/outage',
   'commands/backfill/backfill',

@@ -29,7 +29,12 @@ export function readOptions(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ minutes: text, rate: text, zones: text, events: text, seed: text, json: text },
+      minutes: text,
+      rate: text,
+      zones: text,
+      events: text,
+      seed: text,
+      json: text,
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
