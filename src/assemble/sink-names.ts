@@ -2,7 +2,6 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure } from '../domain/failure.ts'
 import { knownSinks, renameSink } from '../maintenance/housekeeping/rename-sink.ts'
 import { hasPlace, heldSinks, rememberSinks, type HeldSinks } from './held-sinks.ts'
-import { policyOf } from '../config/planned.ts'
 import { createHolder } from './quiet-runtime.ts'
 import { createRuntime } from './runtime.ts'
 import { openSink } from './shipping.ts'
@@ -38,8 +37,9 @@ export async function renameSinkInStore(
   const sinkConfig = fileSinkOf(config, from, to)
   const sink = sinkConfig && openSink({ ...sinkConfig, name: from }, runtime)
   parts.defer(() => sink?.close())
-  const deps = { store, clock, policy: policyOf(config), holder: createHolder(true), sink }
-  return { outcome: 'renamed', streams: await renameSink(from, to, deps, signal) }
+  // With the schedule lock no other process starts a pump meanwhile, and there is no wait for a dead one.
+  const { deps } = await work.shipping({ delivers: false, holder: createHolder(true) })
+  return { outcome: 'renamed', streams: await renameSink({ from, to, sink }, deps, signal) }
 }
 
 /**

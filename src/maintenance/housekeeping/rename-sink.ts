@@ -1,21 +1,10 @@
 import { Failure } from '../../domain/failure.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
-import type { Policy } from '../../domain/policy.ts'
-import type { Stream } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/process.ts'
-import type { Holder, Store } from '../../ports/store.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import { retryWhileHeld } from '../../domain/retry.ts'
-
-interface RenameDeps {
-  readonly store: Store
-  readonly clock: Clock
-  readonly policy: Pick<Policy, 'readableDays'>
-  /** With the schedule lock: no other process starts a pump meanwhile, and no wait for a dead one. */
-  readonly holder: Holder
-  /** The sink under its old name, where it keeps committed lengths. */
-  readonly sink: AnySink | undefined
-}
+import type { Store } from '../../ports/store.ts'
+import { openSink } from '../../pump/open-sink.ts'
+import type { PumpDeps, Session } from '../../pump/session.ts'
+import { holdStream } from '../hold-stream.ts'
 
 /** Names of sinks that the store has data of. */
 export async function knownSinks(store: Store): Promise<string[]> {
@@ -32,25 +21,32 @@ export async function knownSinks(store: Store): Promise<string[]> {
   return [...new Set(names)].sort()
 }
 
-const patienceMs = 30_000
-
 /**
- * Moves a sink's checkpoints, gaps and dead letters to another name. First reconciles the sink with its committed
- * lengths: under the new name no pump would know lines of a killed process as the sink's own, and their events would be
- * written twice. What was only planned under the new name is dropped. Returns how many streams were moved. Throws
- * Failure.
+ * Moves a sink's checkpoints, gaps and dead letters to another name. `sink` is a file sink under its old name: first it
+ * goes back to its committed lengths, since under the new name no pump would know lines of a killed process as the sink's
+ * own, and their events would be written twice. What was only planned under the new name is dropped. Returns how many
+ * streams were moved. Throws Failure.
  */
 export async function renameSink(
-  from: string,
-  to: string,
-  deps: RenameDeps,
+  { from, to, sink }: { readonly from: string; readonly to: string; readonly sink: AnySink | undefined },
+  deps: PumpDeps,
   signal: AbortSignal,
 ): Promise<number> {
-  await refuseDelivered(from, to, deps.store)
-  for (const { stream } of await deps.store.catalogue.checkpoints()) {
-    if (stream.sink === from) await reconcileStream(stream, deps, signal)
+  const { store } = deps
+  await refuseDelivered(from, to, store)
+  for (const { stream } of await store.catalogue.checkpoints()) {
+    if (stream.sink !== from) continue
+    const zone = { id: stream.zone, name: String(stream.zone), account: '' }
+    // Also where it has no files: this waits for a process that died and still holds the stream.
+    const reconcile = async (session: Session) => {
+      // A day that can no longer be read is not shipped again, so nothing can be written twice.
+      if (sink === undefined || !isReadable(stream.day, session.now(), deps.policy)) return
+      const target = await openSink(session, sink, signal)
+      await target[Symbol.asyncDispose]()
+    }
+    await holdStream({ stream, zone }, deps, reconcile, signal)
   }
-  return deps.store.upkeep.renameSink(from, to)
+  return store.upkeep.renameSink(from, to)
 }
 
 /** What the store has under the new name is dropped: throws where anything was delivered under it. */
@@ -65,34 +61,4 @@ async function refuseDelivered(from: string, to: string, store: Store): Promise<
   const back = `give the sink its old name ${from} again in the configuration, and it goes on where it stopped`
   const text = `the sink name ${to} is taken (${what}): ${back}; or choose a name that was never used`
   throw new Failure('refuse', 'store_refuses', text)
-}
-
-/** Reconciles one stream. Also releases it where a process that died still holds it. */
-async function reconcileStream(
-  stream: Stream,
-  { store, clock, policy, holder, sink }: RenameDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const { fence, checkpoint, storeId } = await retryWhileHeld(
-    () => store.ledger.take(stream, holder),
-    { clock, patienceMs },
-    signal,
-  )
-  try {
-    // A day that can no longer be read is not shipped again, so nothing can be written twice.
-    if (sink === undefined || !('reconcile' in sink)) return
-    if (!isReadable(stream.day, clock.now(), policy)) return
-    const known = {
-      storeId,
-      committed: checkpoint?.committed ?? [],
-      async confirm() {
-        if (await store.ledger.holds(stream, fence)) return
-        throw new Failure('cancelled', 'fence_lost', 'another process took over the stream')
-      },
-    }
-    const open = await sink.reconcile(stream, known, signal)
-    await open.close()
-  } finally {
-    await store.ledger.release(stream, fence).catch(() => undefined)
-  }
 }

@@ -80,70 +80,55 @@ export class Accounts {
 }
 
 /** Reads the first page of today of every zone. Throws only `cancelled`, and bugs. */
-export async function checkApi(deps: CheckDeps, signal: AbortSignal): Promise<ApiChecked> {
-  const passed = new Map([...(deps.filters ?? [])].map(([name]) => [name, 0]))
-  const found: Found = { clockOffsets: new Map(), read: [], passed }
-  const accounts = Map.groupBy(deps.zones, ({ account }) => account)
-  const problems = await Promise.all(
-    [...accounts.values()].map((zones) => checkAccount(zones, deps, found, signal)),
-  )
-  const place = new Map(deps.zones.map((zone, index) => [zone.id, index]))
-  const read = found.read.toSorted((a, b) => place.get(a.zone.id)! - place.get(b.zone.id)!)
-  return { problems: problems.flat(), read, clockOffsets: found.clockOffsets, passed }
-}
-
-interface Found {
-  readonly clockOffsets: Map<string, number>
-  readonly read: ZoneRead[]
-  readonly passed: Map<string, number>
-}
-
-async function checkAccount(
-  zones: readonly Zone[],
-  { source, today, clock, filters = new Map() }: CheckDeps,
-  { clockOffsets, read, passed }: Found,
+export async function checkApi(
+  { source, zones, today, clock, filters = new Map() }: CheckDeps,
   signal: AbortSignal,
-): Promise<ZoneProblem[]> {
-  const failures: { zone: Zone; failure: Failure }[] = []
+): Promise<ApiChecked> {
   const accounts = new Accounts()
-
-  async function readZone(zone: Zone): Promise<boolean> {
+  const passed = new Map([...filters].map(([name]) => [name, 0]))
+  const clockOffsets = new Map<string, number>()
+  const read = new Map<Zone, ZoneRead>()
+  const failures: { readonly zone: Zone; readonly failure: Failure }[] = []
+  const notAsked: Zone[] = []
+  await fewAtOnce(zones, askedAtOnce, async (zone) => {
+    const { account } = zone
+    if (accounts.failureOf(account) !== undefined) {
+      notAsked.push(zone)
+      return
+    }
     try {
       const beganMs = clock.monotonic()
       const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
       const tookMs = Math.round(clock.monotonic() - beganMs)
-      const { events, more } = page
+      const { events, more, clockOffsetMs } = page
       const isNewestHere = !more || orderOf(page) === 'newest-first'
       const newestMs = isNewestHere ? newestOf(events) : -Infinity
-      const newestSeconds = Math.max(0, (clock.steady() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
-      read.push({
-        zone,
-        tookMs,
-        events: events.length,
-        more,
-        ...(Number.isFinite(newestMs) && { newestSeconds }),
-      })
-      for (const [name, wants] of filters)
-        passed.set(name, passed.get(name)! + events.filter((event) => wants(event)).length)
+      const newestSeconds = Math.max(0, (clock.steady() + (clockOffsetMs ?? 0) - newestMs) / 1000)
+      const known = Number.isFinite(newestMs) && { newestSeconds }
+      read.set(zone, { zone, tookMs, events: events.length, more, ...known })
+      for (const [name, wants] of filters) passed.set(name, passed.get(name)! + events.filter(wants).length)
       page.release()
-      accounts.note(zone.account)
-      if (page.clockOffsetMs !== undefined) clockOffsets.set(zone.account, page.clockOffsetMs)
+      accounts.note(account)
+      if (clockOffsetMs !== undefined) clockOffsets.set(account, clockOffsetMs)
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
       failures.push({ zone, failure: error })
-      accounts.note(zone.account, error)
+      accounts.note(account, error)
     }
-    return accounts.failureOf(zone.account) === undefined
-  }
-
-  const notAsked = await fewAtOnce(zones, askedAtOnce, readZone)
-  const groups = [...Map.groupBy(failures, ({ failure }) => failure.code).values()]
-  return groups.map((group, index) => ({
-    account: group[0]!.zone.account,
-    failure: group[0]!.failure,
-    zones: group.map(({ zone }) => zone),
-    notAsked: index === 0 ? notAsked.length : 0,
-  }))
+  })
+  const told = new Set<string>()
+  const place = new Map(zones.map((zone, index) => [zone, index]))
+  failures.sort((one, other) => place.get(one.zone)! - place.get(other.zone)!)
+  const groups = Map.groupBy(failures, ({ zone, failure }) => `${zone.account} ${failure.code}`)
+  const problems = [...groups.values()].map((group) => {
+    const { zone, failure } = group[0]!
+    const { account } = zone
+    // With the first reason of the account.
+    const left = told.has(account) ? [] : notAsked.filter((each) => each.account === account)
+    told.add(account)
+    return { account, failure, zones: group.map((each) => each.zone), notAsked: left.length }
+  })
+  return { problems, read: zones.flatMap((zone) => read.get(zone) ?? []), clockOffsets, passed }
 }
 
 function newestOf(events: readonly Event[]): number {

@@ -9,14 +9,37 @@ import { FingerprintSet, minuteOf } from '../../domain/event/seen.ts'
 /** Events of a day may be listed after its end. */
 const lateMs = 10 * 60_000
 
-/** Reads what is new in a zone, across midnight. Touches no state. */
+/** Where a listing shows its new events, as its first page with several times suggests. */
+type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
+
+/** What is known of one day's listing. */
+interface Followed {
+  readonly shown: ShownEvents
+  order: Order
+  /** Opens the last page that was read. */
+  last: Cursor | null
+  begun: boolean
+}
+
+/** What a poll has found, by time. */
+export interface Found {
+  readonly events: readonly Event[]
+  /** How many older ones were found besides. */
+  readonly leftOut: number
+}
+
+/**
+ * Reads what is new in a zone, across midnight, for a reader without state. The order of a listing decides only how many
+ * pages it requests: oldest-first it continues at the last page, newest-first it ends at a page without a new event (of
+ * the first poll, after one page), else it reads all pages again.
+ */
 export class ZoneFollower {
   readonly #zone: Zone
   readonly #deps: ReadDeps
   readonly #wants: (event: Event) => boolean
-  readonly #days = new Map<Day, DayFollower>()
-  readonly #found = new NewestEvents()
-  #most = Infinity
+  readonly #days = new Map<Day, Followed>()
+  #found: readonly Event[] = []
+  #leftOut = 0
 
   constructor(zone: Zone, deps: ReadDeps, wants: (event: Event) => boolean = () => true) {
     this.#zone = zone
@@ -29,21 +52,47 @@ export class ZoneFollower {
    * reading; the next call returns what was found until then.
    */
   async poll(signal: AbortSignal, most = Infinity): Promise<Found> {
-    this.#most = most
     const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
     for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)
-    for (const day of days) await this.#followerOf(day).poll(signal)
-    return this.#found.take(most)
+    for (const day of days) {
+      const fresh: Followed = { shown: new ShownEvents(), order: 'unknown', last: null, begun: false }
+      const followed = this.#days.get(day) ?? fresh
+      this.#days.set(day, followed)
+      try {
+        await this.#read(day, followed, most, signal)
+      } catch (error) {
+        if (!isFailure(error, 'cursor_expired') || followed.last === null) throw error
+        followed.last = null
+        await this.#read(day, followed, most, signal)
+      }
+    }
+    const found = { events: this.#found, leftOut: this.#leftOut }
+    this.#found = []
+    this.#leftOut = 0
+    return found
   }
 
-  #followerOf(day: Day): DayFollower {
-    const known = this.#days.get(day)
-    if (known !== undefined) return known
-    const follower = new DayFollower({ zone: this.#zone, day }, this.#deps, (event) => {
-      if (this.#wants(event)) this.#found.add(event, this.#most)
-    })
-    this.#days.set(day, follower)
-    return follower
+  async #read(day: Day, followed: Followed, most: number, signal: AbortSignal): Promise<void> {
+    const { shown } = followed
+    const from = followed.order === 'oldest-first' ? followed.last : null
+    let opened = from
+    for await (const page of readDay({ zone: this.#zone, day, from }, this.#deps, signal)) {
+      const unseen = page.events.filter((event) => shown.add(event))
+      this.#keep(unseen.filter(this.#wants), most)
+      if (followed.order === 'unknown') followed.order = orderOf(page)
+      followed.last = opened
+      opened = page.next
+      if (followed.order === 'newest-first' && (!followed.begun || unseen.length === 0)) break
+    }
+    followed.begun = true
+  }
+
+  /** Of more than `most` the newest stay: a day may have millions. */
+  #keep(events: readonly Event[], most: number): void {
+    const sorted = [...this.#found, ...events].sort((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
+    const left = Math.max(0, sorted.length - most)
+    this.#found = sorted.slice(left)
+    this.#leftOut += left
   }
 }
 
@@ -53,61 +102,6 @@ function daysAt(nowMs: number): Day[] {
   return nowMs - startOf(today) < lateMs ? [shiftDay(today, -1), today] : [today]
 }
 
-/** Where a listing shows its new events, as its first page with several times suggests. */
-type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
-
-/**
- * Reads what is new in a zone's day, for a reader without state. The order of a listing decides only how many pages it
- * requests: oldest-first it continues at the last page, newest-first it ends at a page without a new event, else it
- * reads all pages again.
- */
-class DayFollower {
-  readonly #place: { readonly zone: Zone; readonly day: Day }
-  readonly #deps: ReadDeps
-  readonly #found: (event: Event) => void
-  readonly #shown = new ShownEvents()
-  #order: Order = 'unknown'
-  /** Opens the last page that was read. */
-  #last: Cursor | null = null
-  #begun = false
-
-  /** `found` gets each event once. */
-  constructor(
-    place: { readonly zone: Zone; readonly day: Day },
-    deps: ReadDeps,
-    found: (event: Event) => void,
-  ) {
-    this.#place = place
-    this.#deps = deps
-    this.#found = found
-  }
-
-  /** Reads what is new. The first call on a newest-first listing reads one page. Throws the Failures of a reading. */
-  async poll(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#read(signal)
-    } catch (error) {
-      if (!isFailure(error, 'cursor_expired') || this.#last === null) throw error
-      this.#last = null
-      await this.#read(signal)
-    }
-  }
-
-  async #read(signal: AbortSignal): Promise<void> {
-    const from = this.#order === 'oldest-first' ? this.#last : null
-    let opened = from
-    for await (const page of readDay({ ...this.#place, from }, this.#deps, signal)) {
-      const unseen = page.events.filter((event) => this.#shown.add(event))
-      for (const event of unseen) this.#found(event)
-      if (this.#order === 'unknown') this.#order = orderOf(page)
-      this.#last = opened
-      opened = page.next
-      if (this.#order === 'newest-first' && (!this.#begun || unseen.length === 0)) break
-    }
-    this.#begun = true
-  }
-}
-
 /** The order that the times of a page suggest. */
 export function orderOf({ events }: Pick<Page, 'events'>): Order {
   const times = events.flatMap(({ timeMs }) => timeMs ?? [])
@@ -115,40 +109,6 @@ export function orderOf({ events }: Pick<Page, 'events'>): Order {
   if (times.every((time, index) => index === 0 || time >= times[index - 1]!)) return 'oldest-first'
   if (times.every((time, index) => index === 0 || time <= times[index - 1]!)) return 'newest-first'
   return 'unordered'
-}
-
-/** What a poll has found, by time. */
-export interface Found {
-  readonly events: readonly Event[]
-  /** How many older ones were found besides. */
-  readonly leftOut: number
-}
-
-/** Collects events until they are taken. Of more than `most` the newest stay: a day may have millions. */
-class NewestEvents {
-  #events: Event[] = []
-  #leftOut = 0
-
-  add(event: Event, most: number): void {
-    this.#events.push(event)
-    // Twice as many, so that not every event costs a sort.
-    if (this.#events.length > most * 2) this.#cut(most)
-  }
-
-  take(most: number): Found {
-    this.#cut(most)
-    const found = { events: this.#events, leftOut: this.#leftOut }
-    this.#events = []
-    this.#leftOut = 0
-    return found
-  }
-
-  #cut(most: number): void {
-    const sorted = this.#events.toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
-    const left = Math.max(0, sorted.length - most)
-    this.#events = sorted.slice(left)
-    this.#leftOut += left
-  }
 }
 
 /** At most 32 bytes each. */
