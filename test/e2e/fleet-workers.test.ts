@@ -76,6 +76,8 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     await untilTaken(stopped)
     simulator.set({ latencyMs: 5 })
     await untilTaken(killed)
+    // What the product promises.
+    expect(Date.now() - fromMs).toBeLessThan(60_000)
     await untilTaken(frozen)
 
     // Once the others have read them to their ends, nobody but the old pumps would write to the past days.

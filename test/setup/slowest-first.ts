@@ -14,7 +14,6 @@ const slowest = [
   'dockerfile',
   'e2e/crash-compression',
   'e2e/resend',
-  'schedule/bullmq/takeover',
   'e2e/dead-letters-killed',
   'e2e/crash-midnight',
   'packaging',

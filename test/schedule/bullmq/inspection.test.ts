@@ -1,69 +1,45 @@
+import { Worker } from 'bullmq'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import { streamKey } from '../../../src/domain/stream.ts'
-import { Queues } from '../../../src/schedule/bullmq/queues.ts'
-import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
-import type { BullmqScheduleDeps, BullmqScheduleOptions } from '../../../src/schedule/bullmq/schedule.ts'
-import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
+import { streamKey, type Priority } from '../../../src/domain/stream.ts'
+import { queuePrefix, Queues } from '../../../src/schedule/bullmq/queues.ts'
+import { buildCheckpoint } from '../../contract/checkpoint-store/builders.ts'
+import { streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
-import { serversAt } from '../../redis/servers.ts'
 import { own } from '../../setup/leftovers.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { scheduleAt } from './started.ts'
 
-const noProblem = () => undefined
-
-/** Starts a schedule over streams that are due once. */
-async function started(
-  { url, keyPrefix }: TestRedis,
-  options: Partial<BullmqScheduleOptions>,
-  deps: Partial<BullmqScheduleDeps> = {},
-) {
-  const due = new Map([1, 2].map((zone) => [streamKey(streamOf(zone)), 0]))
-  const planned = (zone: number) =>
-    plannedStream(streamOf(zone), 'live', due.get(streamKey(streamOf(zone))) ?? Infinity)
-  const internalEvents: InternalEvent[] = []
-  const schedule = new BullmqSchedule(
-    {
-      connection: serversAt(url),
-      keyPrefix,
-      role: 'all',
-      sinks: ['archive'],
-      streams: 1,
-      backfillStreams: 1,
-      tickMs: 200,
-      ...options,
-    },
-    {
-      clock: systemClock,
-      telemetry: { emit: (internalEvent) => void internalEvents.push(internalEvent) },
-      fail: async () => undefined,
-      plan: async () => [1, 2].map(planned),
-      planned: async ({ zone }) => (due.has(streamKey(streamOf(zone))) ? planned(zone) : undefined),
-      async pump({ stream }) {
-        due.set(streamKey(stream), Infinity)
-        return undefined
-      },
-      now: () => Date.now(),
-      heartbeat: async () => undefined,
-      housekeep: async () => true,
-      removedSinks: async () => [],
-      reconcile: async () => undefined,
-      turned: noProblem,
-      ...deps,
-    },
-  )
-  own({ what: 'schedule', isLeft: () => true, remove: () => schedule.stop(), isFault: false })
-  await schedule.start()
-  return { schedule, internalEvents, due }
+function queuesAt({ url, keyPrefix }: TestRedis, sinks: readonly string[]): Queues {
+  const queues = new Queues({ client: connected(url), keyPrefix, sinks, reportError: () => undefined })
+  own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
+  return queues
 }
 
-describe.skipIf(!redisAvailable())('the inspection of a fleet', () => {
-  it('counts jobs by priority and state', async () => {
-    const redis = await useRedis()
+/** A worker that takes a job and then behaves like a dead one: nothing renews the lock. */
+async function takeAndDie({ url, keyPrefix }: TestRedis): Promise<void> {
+  const taken = Promise.withResolvers<undefined>()
+  const hang = () => {
+    taken.resolve(undefined)
+    return new Promise(() => undefined)
+  }
+  const worker = new Worker('live-archive', hang, {
+    connection: connected(url, 'patient'),
+    prefix: queuePrefix(keyPrefix),
+    lockDuration: 500,
+    stalledInterval: 500,
+    skipLockRenewal: true,
+    maxStalledCount: 10,
+  })
+  own({ what: 'worker', isLeft: () => true, remove: () => worker.close(true), isFault: false })
+  await taken.promise
+}
+
+describe.skipIf(!redisAvailable())('jobs in Redis', () => {
+  it('are counted by priority and state', async () => {
     const held = Promise.withResolvers<undefined>()
-    const { schedule } = await started(redis, {}, { pump: () => held.promise })
+    const { schedule } = scheduleAt(await useRedis(), {}, { pump: () => held.promise })
+    await schedule.start()
     const jobs = async (state: string) =>
       (await schedule.queues()).find((each) => each.priority === 'live' && each.state === state)?.jobs
     await waitFor(async () => (await jobs('active')) === 1 && (await jobs('waiting')) === 1, {
@@ -73,7 +49,7 @@ describe.skipIf(!redisAvailable())('the inspection of a fleet', () => {
     held.resolve(undefined)
   })
 
-  it('continues a trace from the tick to the pump in another process', async () => {
+  it('carry a trace from the tick to the pump in another process', async () => {
     const redis = await useRedis()
     const carried: unknown[] = []
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -84,70 +60,95 @@ describe.skipIf(!redisAvailable())('the inspection of a fleet', () => {
         return await work()
       },
     }
-    await started(redis, { role: 'worker' }, { tracing })
-    await started(redis, { role: 'scheduler' }, { tracing })
+    for (const role of ['worker', 'scheduler'] as const)
+      await scheduleAt(redis, { role }, { tracing }).schedule.start()
     await waitFor(() => carried.length >= 2, { what: 'both pumps' })
     expect(carried).toContainEqual({ traceparent })
   })
 
-  it('drops the jobs of sinks that are no longer configured', async () => {
+  it('of sinks that are no longer configured are dropped', async () => {
     const redis = await useRedis()
-    const { keyPrefix } = redis
-    const client = connected(redis.url)
-    const queues = new Queues({ client, keyPrefix, sinks: ['siem', 'old'], reportError: noProblem })
-    const stream = { ...streamOf(1), sink: 'old' }
-    await queues.add('live', 'siem', [{ stream: { ...stream, sink: 'siem' } }])
-    await queues.add('live', 'old', [{ stream }])
-    await queues.add('backfill', 'old', [{ stream }])
-    await started(redis, { role: 'scheduler' }, { removedSinks: async () => ['old'] })
-    const waiting = async (priority: 'live' | 'backfill') => (await queues.idsOf(priority, 'old')).size
-    await waitFor(async () => (await waiting('live')) + (await waiting('backfill')) === 0, {
+    const queues = queuesAt(redis, ['siem', 'old'])
+    const add = (priority: Priority, sink: string) =>
+      queues.add(priority, sink, [{ stream: streamOf(1, sink) }])
+    for (const [priority, sink] of [
+      ['live', 'siem'],
+      ['live', 'old'],
+      ['backfill', 'old'],
+    ] as const)
+      await add(priority, sink)
+    await scheduleAt(redis, { role: 'scheduler' }, { removedSinks: async () => ['old'] }).schedule.start()
+    const left = async (priority: Priority) => (await queues.idsOf(priority, 'old')).size
+    await waitFor(async () => (await left('live')) + (await left('backfill')) === 0, {
       what: 'the jobs to go',
     })
     expect(await queues.of('live', 'old').isPaused()).toBe(false)
     expect((await queues.idsOf('live', 'siem')).size).toBe(1)
-    await queues.close()
   })
 
-  it('drops invalid or unplanned jobs with a log line, and continues', async () => {
+  it('that are invalid or not planned are dropped with a log line, and nothing of finished ones is kept', async () => {
     const redis = await useRedis()
-    const { keyPrefix } = redis
-    const client = connected(redis.url)
-    const queues = new Queues({ client, keyPrefix, sinks: ['archive'], reportError: noProblem })
-    const live = queues.of('live', 'archive')
-    await live.add('live', { zone: 'x' })
-    await live.add('live', {})
+    const queues = queuesAt(redis, ['archive'])
+    await queues.of('live', 'archive').add('live', {})
     await queues.add('live', 'archive', [{ stream: streamOf(99) }])
-    const { due, internalEvents } = await started(redis, {})
-    await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
-    const lines = internalEvents.flatMap((each) => (each.name === 'Warned' ? [each.text] : []))
-    expect(lines).toEqual([
-      expect.stringContaining('whose id is no stream'),
-      expect.stringContaining('whose id is no stream'),
-      expect.stringContaining('that it does not plan'),
+    // An interval that is not a whole number of ms is accepted.
+    const { schedule, isPumped, internalEvents } = scheduleAt(redis, { tickMs: 1_000.000_1 })
+    await schedule.start()
+    await waitFor(isPumped, { what: 'both pumps' })
+    expect(internalEvents).toMatchObject([
+      { name: 'Warned', text: expect.stringContaining('whose id is no stream') },
+      { name: 'Warned', text: expect.stringContaining('that it does not plan') },
     ])
-    await waitFor(async () => Object.values(await live.getJobCounts()).every((count) => count === 0), {
-      what: 'an empty queue',
-    })
-    await queues.close()
-  })
-
-  it('accepts an interval that is not a whole number of ms', async () => {
-    const redis = await useRedis()
-    const { due, internalEvents } = await started(redis, { tickMs: 1_000.000_1 })
-    await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
-    expect(internalEvents).toEqual([])
-  })
-
-  it('keeps nothing of finished jobs', async () => {
-    const redis = await useRedis()
-    const { due } = await started(redis, {})
-    await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
     const client = connected(redis.url)
     const kept = async () =>
       (await client.keys(`{${redis.keyPrefix}}:queue:live-archive:*`)).filter(
         (key) => !/:(?:meta|events|id|marker|stalled-check)$/.test(key),
       )
     await waitFor(async () => (await kept()).length === 0, { what: 'an empty queue' })
+  })
+
+  it('of a process that stops are taken by another one at once, also if a pump hangs', async () => {
+    const redis = await useRedis()
+    const begun: string[] = []
+    const pumpAs = (name: string) => async () => {
+      begun.push(name)
+      return new Promise<undefined>(() => undefined)
+    }
+    // No lock runs out meanwhile.
+    const options = { zones: [1], lockMs: 3_600_000 }
+    const first = scheduleAt(redis, options, { pump: pumpAs('first') })
+    await first.schedule.start()
+    await waitFor(() => begun.length === 1, { what: 'the pump' })
+    await scheduleAt(redis, { ...options, role: 'worker' }, { pump: pumpAs('second') }).schedule.start()
+    await first.schedule.stop()
+    await waitFor(() => begun.length === 2, { what: 'the pump in the other process' })
+    expect(begun).toEqual(['first', 'second'])
+  })
+
+  it.each([
+    ['one worker that died is pumped', 1, 'network', 'pumped'],
+    ['a second one that died backs off', 2, 'network', 'crashed'],
+    ['one that died backs off if that has happened before', 1, 'crashed', 'crashed'],
+  ] as const)('of a stream after %s', async (_, deaths, code, expected) => {
+    const redis = await useRedis()
+    await queuesAt(redis, ['archive']).add('live', 'archive', [{ stream: streamOf(1) }])
+    for (let death = 0; death < deaths; death++) await takeAndDie(redis)
+    const outcomes: string[] = []
+    const end = (outcome: string) => {
+      outcomes.push(outcome)
+      due.set(streamKey(streamOf(1)), Infinity)
+      return undefined
+    }
+    const times = { count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }
+    const trouble = { kind: 'retry', code, message: '', ...times } as const
+    const checkpoint = buildCheckpoint(streamOf(1), 1, { trouble })
+    const { schedule, due } = scheduleAt(
+      redis,
+      { zones: [1], role: 'worker', lockMs: 1_000, checkpoint },
+      { pump: async () => end('pumped'), fail: async (_planned, failure) => end(failure.code) },
+    )
+    await schedule.start()
+    await waitFor(() => outcomes.length > 0, { what: 'the stream' })
+    expect(outcomes).toEqual([expected])
   })
 })

@@ -1,58 +1,35 @@
-import { describe, expect, it, type TestContext } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
-import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
-import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
+import { streamKey } from '../../../src/domain/stream.ts'
 import { connected } from '../../redis/connected.ts'
-import { serversAt } from '../../redis/servers.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { scheduleAt } from './started.ts'
 
 /** A stream is due again so long after its pump: each pump is one that a tick has queued. */
 const restMs = 100
 
 /** A schedule in this process over streams that are due again and again, beside a Redis that the test may hurt. */
-function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } = {}) {
-  const seen = { pumps: 0, turns: { tick: 0, worker: 0 }, internalEvents: [] as InternalEvent[] }
-  const zones = [1, 2, 3, 4, 5]
-  const dueAtMs = new Map<number, number>()
-  const plannedOf = (zone: number) => plannedStream(streamOf(zone), 'live', dueAtMs.get(zone) ?? 0)
-  const schedule = new BullmqSchedule(
+function pumpingAt(server: TestRedisServer, { pumpMs = 20 } = {}) {
+  const seen = { pumps: 0, turns: { tick: 0, worker: 0 } }
+  const { schedule, due, internalEvents } = scheduleAt(
+    server,
+    { zones: [1, 2, 3, 4, 5], streams: 3, tickMs: 300 },
     {
-      connection: serversAt(server.url),
-      keyPrefix: server.keyPrefix,
-      role: 'all',
-      sinks: ['archive'],
-      streams: 3,
-      backfillStreams: 1,
-      tickMs: 300,
-    },
-    {
-      clock: systemClock,
-      fail: async () => undefined,
-      telemetry: { emit: (internalEvent) => void seen.internalEvents.push(internalEvent) },
-      plan: async () => zones.map(plannedOf),
-      planned: async ({ zone }) => plannedOf(zone),
       async pump({ stream }, signal) {
         await systemClock.sleep(pumpMs, signal)
-        dueAtMs.set(stream.zone, Date.now() + restMs)
+        due.set(streamKey(stream), Date.now() + restMs)
         seen.pumps++
         return undefined
       },
-      now: () => Date.now(),
-      heartbeat: async () => undefined,
-      housekeep: async () => true,
-      removedSinks: async () => [],
-      reconcile: async () => undefined,
       turned: (loop) => void seen.turns[loop]++,
     },
   )
-  test.onTestFinished(() => schedule.stop())
-  return { schedule, seen }
+  return { schedule, seen: Object.assign(seen, { internalEvents }) }
 }
 
-type Seen = ReturnType<typeof scheduleAt>['seen']
+type Seen = ReturnType<typeof pumpingAt>['seen']
 
 async function untilMorePumps(seen: Seen): Promise<void> {
   const before = seen.pumps
@@ -71,9 +48,9 @@ const codesOf = ({ internalEvents }: Seen) =>
 
 // Each has a server of its own, and mostly waits.
 describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent: true }, () => {
-  it('was flushed works again by itself', async (test) => {
+  it('was flushed works again by itself', async () => {
     const server = await startRedis()
-    const { schedule, seen } = scheduleAt(server, test)
+    const { schedule, seen } = pumpingAt(server)
     await schedule.start()
     await untilMorePumps(seen)
     await connected(server.url).flushall()
@@ -82,9 +59,9 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
   })
 
-  it('was down for ten seconds continues by itself, and ticks meanwhile', async (test) => {
+  it('was down for ten seconds continues by itself, and ticks meanwhile', async () => {
     const server = await startRedis()
-    const { schedule, seen } = scheduleAt(server, test)
+    const { schedule, seen } = pumpingAt(server)
     await schedule.start()
     await untilMorePumps(seen)
     await server.kill()
@@ -100,19 +77,19 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await waitFor(() => ends() === 1, { what: 'the end of the outage' })
   })
 
-  it('is down at the start begins when it is up', async (test) => {
+  it('is down at the start begins when it is up', async () => {
     const server = await startRedis()
     await server.kill()
-    const { schedule, seen } = scheduleAt(server, test)
+    const { schedule, seen } = pumpingAt(server)
     await schedule.start()
     await waitFor(() => codesOf(seen).includes('store_unavailable'), { what: 'the line' })
     await server.restart()
     await untilMorePumps(seen)
   })
 
-  it('is down can be stopped', async (test) => {
+  it('is down can be stopped', async () => {
     const server = await startRedis()
-    const { schedule, seen } = scheduleAt(server, test, { pumpMs: 3_600_000 })
+    const { schedule, seen } = pumpingAt(server, { pumpMs: 3_600_000 })
     await schedule.start()
     await waitFor(
       async () => (await schedule.queues()).some(({ state, jobs }) => state === 'active' && jobs > 0),
@@ -127,9 +104,9 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await server.resume()
   })
 
-  it('is full gets few commands, and does the work when it has memory again', async (test) => {
+  it('is full gets few commands, and does the work when it has memory again', async () => {
     const server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] })
-    const { schedule, seen } = scheduleAt(server, test)
+    const { schedule, seen } = pumpingAt(server)
     await schedule.start()
     await untilMorePumps(seen)
     const client = connected(server.url)
@@ -146,9 +123,9 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
   })
 
-  it('became a replica gets few commands, and does the work when it accepts writes again', async (test) => {
+  it('became a replica gets few commands, and does the work when it accepts writes again', async () => {
     const server = await startRedis()
-    const { schedule, seen } = scheduleAt(server, test)
+    const { schedule, seen } = pumpingAt(server)
     await schedule.start()
     await untilMorePumps(seen)
     const client = connected(server.url)

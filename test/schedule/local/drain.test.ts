@@ -42,13 +42,6 @@ describe('a drain', () => {
     expect(workshop.clock.sleeping()).toBe(0)
   })
 
-  it('ends at once if nothing is planned', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1], Infinity)
-    expect(await passed(workshop, run(workshop))).toEqual([])
-    expect(workshop.begun).toEqual([])
-  })
-
   it('plans many streams a few times, not once for each', async () => {
     const workshop = createWorkshop()
     workshop.due(

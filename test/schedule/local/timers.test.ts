@@ -212,12 +212,7 @@ describe('the timers of the local schedule', () => {
   })
 
   it('use at most about a fifth of the time for planning', async () => {
-    const workshop = createWorkshop()
-    const { plan } = workshop
-    workshop.plan = async () => {
-      await workshop.clock.sleep(500, new AbortController().signal)
-      return plan()
-    }
+    const workshop = slowPlan(500)
     const { schedule } = createWatched(workshop)
     await schedule.start()
     await passTime(workshop, 30_000)
@@ -237,9 +232,10 @@ describe('the timers of the local schedule', () => {
       ended++
       throw new TypeError('whatever a pump that is cut short throws')
     }
-    const { schedule } = createWatched(workshop)
-    await schedule.start()
+    const { schedule, watched } = createWatched(workshop)
+    await Promise.all([schedule.start(), schedule.start()])
     await passTime(workshop, 1_000)
+    expect(watched.housekeeps).toBe(1)
     await Promise.all([schedule.stop(), schedule.stop()])
     expect([aborted, ended]).toEqual([3, 3])
     expect(workshop.internalEvents).toEqual([])
@@ -248,16 +244,5 @@ describe('the timers of the local schedule', () => {
     await other.schedule.stop()
     await other.schedule.start()
     expect(other.watched.turns).toBe(0)
-  })
-
-  it('start once', async () => {
-    const workshop = createWorkshop()
-    const { schedule, watched } = createWatched(workshop)
-    await schedule.start()
-    await schedule.start()
-    await passTime(workshop, 5_000)
-    expect(watched.turns).toBeLessThanOrEqual(6)
-    expect(watched.housekeeps).toBe(1)
-    await schedule.stop()
   })
 })

@@ -4,9 +4,7 @@ import { projectFolder } from '../project-folder.ts'
 export const programs = {
   cli: `${projectFolder}src/cli.ts`,
   command: `${projectFolder}test/entry/command.ts`,
-  commitsToRedis: `${projectFolder}test/state/redis/commit-loop.ts`,
-  commitsToSqlite: `${projectFolder}test/state/sqlite/commit-loop.ts`,
-  fleetProcess: `${projectFolder}test/schedule/bullmq/fleet-process.ts`,
+  commits: `${projectFolder}test/state/commit-loop.ts`,
   replay: `${projectFolder}test/entry/replay.ts`,
   ship: `${projectFolder}test/entry/ship.ts`,
   sinkChild: `${projectFolder}test/sinks/file/sink-child.ts`,

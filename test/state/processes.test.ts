@@ -1,16 +1,34 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
-import type { Store } from '../../../src/ports/store.ts'
-import { buildStream, nothingOld } from '../../contract/checkpoint-store/builders.ts'
-import { startProgram, type TestProcess } from '../../setup/processes.ts'
-import { temporaryFolder } from '../../setup/temp.ts'
-import { waitFor } from '../../setup/wait-for.ts'
+import { systemClock } from '../../src/clock.ts'
+import { unpackFingerprints } from '../../src/domain/event/seen.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { buildStream, nothingOld } from '../contract/checkpoint-store/builders.ts'
+import { startProgram, type TestProcess } from '../setup/processes.ts'
+import { redisAvailable, useRedis } from '../setup/redis.ts'
+import { openSqliteStore } from '../setup/stores.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { openAt, stateAt } from './redis/opening.ts'
 
-const openAt = (path: string) => openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
+interface Place {
+  /** What the processes are told of it. */
+  readonly text: string
+  readonly open: () => Promise<Store>
+}
+
+const places: Readonly<Record<string, () => Promise<Place>>> = {
+  async sqlite() {
+    const path = join(temporaryFolder(), 'var', 'store.db')
+    return { text: path, open: () => openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 }) }
+  },
+  async redis() {
+    const { url, keyPrefix } = await useRedis()
+    const state = stateAt(url, { keyPrefix })
+    return { text: JSON.stringify(state), open: () => openAt(state) }
+  },
+}
 
 /** Whole lines only: a killed process may leave half of one. */
 function acknowledged(child: TestProcess): number[] {
@@ -31,38 +49,43 @@ async function expectWhole(store: Store, zone: number, commits: number): Promise
   expect(deadLetters).toHaveLength(commits)
 }
 
-describe('processes on one store', () => {
+describe.each(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite'])('processes on one store in %s', (kind) => {
   it('lose no acknowledged commit and keep no partial one when they are killed at any time', async () => {
-    const path = join(temporaryFolder(), 'store.db')
+    const { text, open } = await places[kind]!()
+    // Commits of one turn are written together.
+    const zones = kind === 'sqlite' ? [1, 2, 3] : [1]
     let before = 0
-    for (let kill = 0; kill < 6; kill++) {
-      const child = startProgram('commitsToSqlite', [path, '1,2,3'])
+    for (let kill = 0; kill < 4; kill++) {
+      const child = startProgram('commits', [text, zones.join()])
       await waitFor(() => acknowledged(child).length > kill * 7, { what: 'commits', everyMs: 1 })
       await child.kill('SIGKILL')
       const said = acknowledged(child).at(-1) ?? 0
-      const store = await openAt(path)
-      const commits = (await store.ledger.read(buildStream({ zone: 1 })))?.commit ?? 0
-      // The answer of the last commit may have died with the process.
-      expect(commits - said).toBeOneOf([0, 1])
+      const store = await open()
+      for (const zone of zones) {
+        const commits = (await store.ledger.read(buildStream({ zone })))?.commit ?? 0
+        // The answer of the last commit may have died with the process.
+        expect(commits - said).toBeOneOf([0, 1])
+        await expectWhole(store, zone, commits)
+      }
       expect(said).toBeGreaterThan(before)
-      // Commits of one turn are written together.
-      for (const zone of [1, 2, 3]) await expectWhole(store, zone, commits)
       await store.close()
-      before = commits
+      before = said
+      if (kind === 'sqlite') {
+        using database = new DatabaseSync(text)
+        expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+      }
     }
-    using database = new DatabaseSync(path)
-    expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
   })
 
   it('commit in parallel, each to a different stream, while another one reads and writes too', async () => {
-    const path = join(temporaryFolder(), 'store.db')
-    const store = await openAt(path)
-    const children = [1, 2, 3].map((zone) => startProgram('commitsToSqlite', [path, String(zone), '150']))
+    const { text, open } = await places[kind]!()
+    // They start at once where there is nothing yet.
+    const children = [1, 2, 3].map((zone) => startProgram('commits', [text, String(zone), '150']))
+    const store = await open()
     let turns = 0
     while (children.some((child) => child.isRunning())) {
-      await store.catalogue.rememberRoutes([
-        { zone: turns++, sink: 'x', firstDay: buildStream().day, plannedAtMs: turns },
-      ])
+      const route = { zone: turns++, sink: 'x', firstDay: buildStream().day, plannedAtMs: turns }
+      await store.catalogue.rememberRoutes([route])
       await store.catalogue.checkpoints()
       await store.upkeep.prune([], nothingOld)
     }
@@ -75,27 +98,16 @@ describe('processes on one store', () => {
   })
 
   it('on one stream: the one that took it last continues, the others are refused', async () => {
-    const path = join(temporaryFolder(), 'store.db')
-    const first = startProgram('commitsToSqlite', [path, '1'])
+    const { text, open } = await places[kind]!()
+    const first = startProgram('commits', [text, '1'])
     await first.waitForLine(/^3 /)
-    const second = startProgram('commitsToSqlite', [path, '1', '50'])
+    const second = startProgram('commits', [text, '1', '50'])
     expect(await first.exited).toEqual({ code: 0, signal: null })
     expect(await second.exited).toEqual({ code: 0, signal: null })
     const [lastOfFirst, firstOfSecond] = [acknowledged(first).at(-1)!, acknowledged(second)[0]!]
     expect(firstOfSecond).toBe(lastOfFirst + 1)
-    const store = await openAt(path)
+    const store = await open()
     await expectWhole(store, 1, lastOfFirst + 50)
-    await store.close()
-  })
-
-  it('create one store when they start at once on an empty path', async () => {
-    const path = join(temporaryFolder(), 'var', 'store.db')
-    const children = [1, 2, 3, 4].map((zone) => startProgram('commitsToSqlite', [path, String(zone), '3']))
-    const exits = await Promise.all(children.map(({ exited }) => exited))
-    expect(children.map((child) => child.stderr())).toEqual(['', '', '', ''])
-    expect(exits.map(({ code }) => code)).toEqual([0, 0, 0, 0])
-    const store = await openAt(path)
-    expect(await store.catalogue.checkpoints()).toHaveLength(4)
     await store.close()
   })
 })
