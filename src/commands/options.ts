@@ -89,13 +89,18 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
 
 /** Finds sinks by name, without duplicates; all sinks where none is named. Throws UsageError. */
 export function chooseSinks({ sinks }: Config, names: readonly string[] = []): SinkConfig[] {
-  if (names.length === 0) return [...sinks]
-  const known = sinks.map(({ name }) => name)
-  return [...new Set(names)].map((name) => {
-    const sink = sinks.find((each) => each.name === name)
-    if (sink === undefined) throw unknownName({ option: '--sink', name, what: 'is not configured', known })
-    return sink
-  })
+  return names.length === 0 ? [...sinks] : [...new Set(names)].map((name) => named('--sink', name, sinks))
+}
+
+function named<Item extends { readonly name: string }>(
+  option: string,
+  name: string,
+  all: readonly Item[],
+  what = 'is not configured',
+): Item {
+  const found = all.find((each) => each.name === name)
+  if (found !== undefined) return found
+  throw unknownName({ option, name, what, known: all.map((each) => each.name) })
 }
 
 /** Options that select what the store keeps of days of routes. */
@@ -114,9 +119,8 @@ export function storedChoice<
 >(config: Config, all: readonly Kept[], { sink, zone, day }: StoredChoice): Kept[] {
   const zones = config.accounts.flatMap((account) => account.zones)
   const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
-  for (const name of sink ?? [])
-    if (!sinks.has(name))
-      throw unknownName({ option: '--sink', name, what: 'is not known', known: [...sinks] })
+  const known = Array.from(sinks, (name) => ({ name }))
+  for (const name of sink ?? []) named('--sink', name, known, 'is not known')
   const ids = zone?.flatMap((name) => {
     const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
     const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
@@ -135,15 +139,10 @@ export function storedChoice<
 
 /** Finds the account by name, or the only one. Throws UsageError. */
 export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
-  const known = accounts.map((account) => account.name)
-  if (name === undefined) {
-    if (accounts.length === 1) return accounts[0]!
-    throw new UsageError(`there are several accounts; choose one with --account: ${list(known)}`)
-  }
-  const account = accounts.find((each) => each.name === name)
-  if (account === undefined)
-    throw unknownName({ option: '--account', name, what: 'is not configured', known })
-  return account
+  if (name !== undefined) return named('--account', name, accounts)
+  if (accounts.length === 1) return accounts[0]!
+  const known = list(accounts.map((account) => account.name))
+  throw new UsageError(`there are several accounts; choose one with --account: ${known}`)
 }
 
 interface UnknownName {

@@ -1,50 +1,43 @@
-import { InvalidArgumentError, Option } from 'commander'
-import { systemClock } from '../clock.ts'
-import { messageOf } from '../domain/failure.ts'
-import { dayOf, daysFrom, firstReadable } from '../domain/day.ts'
-import { scenarios } from '../simulator/faults.ts'
-import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts'
-import type { Clock } from '../ports/process.ts'
-import { idList, nameList, wholeNumber } from './options.ts'
-import type { Registration } from './command.ts'
-import { commandLine, example, quoted } from './program-name.ts'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
+import { InvalidArgumentError, Option } from 'commander'
+import { systemClock } from '../clock.ts'
+import { Failure, messageOf } from '../domain/failure.ts'
+import { dayOf, daysFrom, firstReadable } from '../domain/day.ts'
 import { printable } from '../domain/text/terminal-text.ts'
+import { scenarios } from '../simulator/faults.ts'
+import { startSimulator, type SimulatorOptions } from '../simulator/simulator.ts'
+import type { Clock } from '../ports/process.ts'
+import { atLeastOne, idList, nameList, wholeNumber } from './options.ts'
+import { UsageError, type Io, type Registration } from './command.ts'
+import { commandLine, example } from './program-name.ts'
 
-export interface SimulateOptions {
-  /** Address to listen on. */
-  readonly host: string
-  /** 0 selects a free port. */
-  readonly port: number
-  readonly zones: readonly number[]
+type Passed =
+  'host' | 'port' | 'zones' | 'pageSize' | 'order' | 'firstPage' | 'lastToken' | 'seed' | 'latencyMs'
+
+export interface SimulateOptions extends Required<Pick<SimulatorOptions, Passed>> {
+  readonly accessKey: string
   /** How many days hold entries, today included. */
   readonly days: number
   /** Entries that each zone holds on each of these days from the start. */
   readonly entries: number
   /** New entries per second and zone. */
   readonly rate: number
-  readonly pageSize: number
-  readonly order: NonNullable<SimulatorOptions['order']>
-  readonly firstPage: string
-  readonly lastToken: NonNullable<SimulatorOptions['lastToken']>
-  readonly accessKey: string
-  readonly seed: number
-  /** Undefined: now. */
+  /** ms since the epoch. Undefined: now. */
   readonly startedAt?: number
-  readonly latencyMs: number
   /** Names of scenarios. */
   readonly faults: readonly string[]
   /** Where to write a configuration for it. */
   readonly writeConfig?: string
 }
 
-export function register({ command, io, exit }: Registration): void {
+export function register({ command, io }: Registration): void {
   command
     .option('--host <address>', 'address to listen on; 0.0.0.0: all of this host', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 0)
-    .option('--zones <ids>', 'zones, as a comma list', idList, [101, 102])
-    .option('--days <number>', 'number of readable days with entries', wholeNumber, 3)
+    .option('--zones <ids>', 'zones, as a comma list', zoneIds, [101, 102])
+    .option('--days <number>', 'number of readable days with entries', atLeastOne, 3)
     .option('--entries <number>', 'number of entries of each zone and day', wholeNumber, 1000)
     .option('--rate <number>', 'new entries per second and zone', Number, 1)
     .option('--page-size <number>', 'number of entries of a page', wholeNumber, 1000)
@@ -67,70 +60,48 @@ export function register({ command, io, exit }: Registration): void {
       instant,
     )
     .option('--latency-ms <number>', 'delay of each answer', wholeNumber, 0)
-    .option('--faults <names>', 'faults, as a comma list; an unknown name prints the list', nameList, [])
+    .option('--faults <names>', 'faults, as a comma list; an unknown name prints the list', faultNames, [])
     .option('--write-config <file>', 'write a configuration for it; does not overwrite a file')
     .addHelpText('after', example('simulate --port 8090 --zones 101 --order newest-first'))
-    .action(async (options: SimulateOptions) => {
-      const output = { write: (line: string) => void io.stdout.write(`${line}\n`) }
-      exit(await simulate(options, output, systemClock, io.signal))
-    })
+    .action((options: SimulateOptions) => simulate(options, systemClock, io))
 }
 
-/** Serves until the signal aborts. Resolves with the exit code: 0, 1 when it cannot listen, 2 for a wrong option. */
+/** Serves until the signal aborts. Throws UsageError for a value that is out of range, and Failure. */
 export async function simulate(
   options: SimulateOptions,
-  output: { write(line: string): void },
   clock: Clock,
-  signal: AbortSignal,
-): Promise<number> {
-  const fault = faultOf(options, clock)
-  if (fault !== undefined) {
-    output.write(fault)
-    return 2
-  }
-  let simulator: Simulator
+  { stdout, signal }: Pick<Io, 'stdout' | 'signal'>,
+): Promise<void> {
+  const simulator = await startSimulator(simulatorOptions(options, clock)).catch((error: unknown) => {
+    if (error instanceof RangeError) throw new UsageError(messageOf(error))
+    throw new Failure('stop', 'network', messageOf(error))
+  })
   try {
-    simulator = await startSimulator(simulatorOptions(options, clock))
-  } catch (error) {
-    output.write(messageOf(error))
-    return error instanceof RangeError ? 2 : 1
+    if (options.writeConfig !== undefined) writeConfigOf(options.writeConfig, simulator.url, options)
+    for (const rule of options.faults.flatMap((name) => scenarios[name] ?? [])) simulator.fail(rule)
+    for (const line of greeting(simulator.url, options)) stdout.write(`${line}\n`)
+    if (!signal.aborted) await once(signal, 'abort')
+  } finally {
+    await simulator.close()
   }
-  if (options.writeConfig !== undefined) {
-    const problem = writeSimulatedConfig(options.writeConfig, { ...options, url: simulator.url })
-    if (problem !== undefined) {
-      output.write(problem)
-      await simulator.close()
-      return 1
-    }
-  }
-  for (const name of options.faults) {
-    for (const rule of scenarios[name] ?? []) simulator.fail(rule)
-  }
-  for (const line of greeting(simulator.url, options)) output.write(line)
-  await aborted(signal)
-  await simulator.close()
-  return 0
+}
+
+function zoneIds(text: string): number[] {
+  const ids = idList(text)
+  if (ids.length > 0) return ids
+  throw new InvalidArgumentError('use at least one zone id.')
 }
 
 function instant(text: string): number {
   const atMs = Date.parse(text)
-  if (!/^\d{4}-\d{2}-\d{2}T.*Z$/.test(text) || Number.isNaN(atMs))
-    throw new InvalidArgumentError('it takes a time in UTC such as 2026-11-20T08:00:00Z')
-  return atMs
+  if (/^\d{4}-\d{2}-\d{2}T.*Z$/.test(text) && atMs <= systemClock.now()) return atMs
+  throw new InvalidArgumentError('it takes a past time in UTC such as 2026-11-20T08:00:00Z.')
 }
 
-function faultOf(options: SimulateOptions, clock: Clock): string | undefined {
-  const unknown = options.faults.find((name) => !Object.hasOwn(scenarios, name))
-  if (unknown !== undefined) {
-    return `--faults ${unknown} is unknown; use ${Object.keys(scenarios).join(', ')}`
-  }
-  if (options.zones.length === 0) return '--zones lists no zone; use at least one zone id'
-  if (!Number.isSafeInteger(options.days) || options.days < 1) {
-    return `--days ${options.days} is not a number of days; use a whole number of at least 1`
-  }
-  if (options.startedAt !== undefined && options.startedAt > clock.now())
-    return `--started-at ${new Date(options.startedAt).toISOString()} is in the future; use a past time`
-  return undefined
+function faultNames(text: string): string[] {
+  const names = nameList(text)
+  if (names.every((name) => Object.hasOwn(scenarios, name))) return names
+  throw new InvalidArgumentError(`use ${Object.keys(scenarios).join(', ')}.`)
 }
 
 function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOptions {
@@ -148,88 +119,53 @@ function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOpti
 }
 
 function greeting(url: string, options: SimulateOptions): readonly string[] {
-  const { zones, days, entries, rate, pageSize, order, faults, writeConfig } = options
+  const { zones, days, entries, rate, pageSize, order, faults, writeConfig, accessKey } = options
   return [
     `simulator listens at ${url}`,
     `zones ${zones.join(', ')}: ${entries} entries on each of ${days} days, ${rate} more a second each`,
     `pages of ${pageSize} entries, ${order}${faults.length > 0 ? `; faults: ${faults.join(', ')}` : ''}`,
-    'to ship its events, in another shell:',
-    ...(writeConfig === undefined ? exportsOf(url, options) : []),
-    `  ${commandLine('run', writeConfig)}`,
+    ...(writeConfig === undefined
+      ? [`key ${printable(accessKey)}; --write-config FILE writes a configuration for it`]
+      : ['to ship its events, in another shell:', `  ${commandLine('run', writeConfig)}`]),
     'Ctrl-C stops it',
   ]
-}
-
-function exportsOf(url: string, { zones, accessKey, firstPage, days }: SimulateOptions): string[] {
-  const settings: readonly (readonly [name: string, value: string, isDefault: boolean])[] = [
-    ['SHIELDLOG_API_BASE_URL', url, false],
-    ['SHIELDLOG_API_ACCESS_KEY', accessKey, false],
-    ['SHIELDLOG_ZONES', zones.join(','), false],
-    // Simulated events must not mix with those of a real account.
-    ['SHIELDLOG_STATE', 'sqlite:./var/simulated.db', false],
-    ['SHIELDLOG_API_FIRST_PAGE', firstPage, isDefaultFirstPage(firstPage)],
-    ['SHIELDLOG_POLL_READABLE_DAYS', String(days), days <= usualReadableDays],
-  ]
-  return settings
-    .filter(([, , isDefault]) => !isDefault)
-    .map(([name, value]) => `  export ${name}=${quoted(value)}`)
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
-
-interface Simulated {
-  readonly url: string
-  readonly accessKey: string
-  readonly zones: readonly number[]
-  readonly firstPage: string
-  readonly days: number
 }
 
 /** Days that the API keeps readable, and the default of `poll.readableDays`. */
 const usualReadableDays = 3
 
-/** The simulator answers the default form of the first page. */
-function isDefaultFirstPage(firstPage: string): boolean {
-  return firstPage === 'omit' || firstPage === 'any'
-}
-
-/** Writes a configuration for a running simulator, readable by its owner alone. Returns why it could not. */
-function writeSimulatedConfig(file: string, simulated: Simulated): string | undefined {
-  try {
-    writeFileSync(file, simulatedConfig(resolve(file), simulated), { mode: 0o600, flag: 'wx' })
-    return undefined
-  } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-    const name = printable(file, 1000)
-    return exists
-      ? `${name} exists already. Remove it, or use another file with --write-config.`
-      : `${name} cannot be written: ${messageOf(error)}`
-  }
-}
-
-/** YAML; texts are written as JSON, which YAML includes. State and events stand beside the file, in a folder of its name. */
-function simulatedConfig(file: string, { url, accessKey, zones, firstPage, days }: Simulated): string {
-  const folder = join(dirname(file), `${basename(file, extname(file))}-data`)
+/**
+ * Writes a configuration for a running simulator, readable by its owner alone: YAML, with texts as JSON, which YAML
+ * includes. State and events stand beside the file, in a folder of its name. Throws Failure.
+ */
+function writeConfigOf(
+  file: string,
+  url: string,
+  { accessKey, zones, firstPage, days }: SimulateOptions,
+): void {
+  const folder = join(dirname(resolve(file)), `${basename(file, extname(file))}-data`)
   const text = (value: string) => JSON.stringify(value.replaceAll('${', () => '$${'))
-  return [
+  const lines = [
     '# For a simulator that "shieldlog simulate" serves. Its next start may use another address; write a new file then.',
     'api:',
     `  baseUrl: ${text(url)}`,
     `  accessKey: ${text(accessKey)}`,
-    ...(isDefaultFirstPage(firstPage) ? [] : [`  firstPage: ${text(firstPage)}`]),
+    // The simulator answers the default form of the first page, too.
+    `  firstPage: ${text(firstPage === 'any' ? 'omit' : firstPage)}`,
     `zones: [${zones.join(', ')}]`,
-    'poll:',
-    '  everySeconds: 2',
-    ...(days <= usualReadableDays ? [] : [`  readableDays: ${days}`]),
+    `poll: { everySeconds: 2, readableDays: ${Math.max(usualReadableDays, days)} }`,
     '# Simulated events must not mix with those of a real account.',
     `state: ${text(`sqlite:${join(folder, 'shieldlog.db')}`)}`,
     'sinks:',
     `  - { name: archive, type: file, path: ${text(join(folder, 'events'))} }`,
-    '',
-  ].join('\n')
+  ]
+  try {
+    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    const why = exists
+      ? 'exists already. Remove it, or use another file with --write-config.'
+      : `cannot be written: ${messageOf(error)}`
+    throw new Failure('stop', 'rejected', `${printable(file, 1000)} ${why}`)
+  }
 }
