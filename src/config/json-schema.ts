@@ -22,33 +22,27 @@ const template = { $ref: '#/$defs/template' }
 
 /** Removes shieldlog's marks and empty defaults; allows a template where a value is not free text. */
 function clean(part: Shape): Record<string, unknown> {
-  const { 'x-marks': _marks, properties, items, additionalProperties, anyOf, oneOf, ...plain } = part
-  const {
-    $schema: _schema,
-    description,
-    default: value,
-    ...typed
-  }: Record<string, unknown> = {
-    ...plain,
-    ...(properties !== undefined && {
-      properties: Object.fromEntries(Object.entries(properties).map(([key, field]) => [key, clean(field)])),
-    }),
-    ...(items !== undefined && { items: clean(items) }),
-    ...(additionalProperties === false && { additionalProperties }),
-    ...(typeof additionalProperties === 'object' && { additionalProperties: clean(additionalProperties) }),
-    ...(anyOf !== undefined && { anyOf: anyOf.map(clean) }),
-    ...(oneOf !== undefined && { oneOf: oneOf.map(clean) }),
-  }
+  const { 'x-marks': _marks, description, default: value, ...plain } = part
+  const { $schema: _schema, ...typed } = Object.fromEntries(
+    Object.entries(plain).map(([key, held]: [string, unknown]) => [key, inside(key, held)]),
+  )
   const { type, pattern, enum: names } = part
   const isFreeText = type === 'string' && pattern === undefined && names === undefined
   const isPlain = !isScalar(part) || part.const !== undefined || type === 'null' || isFreeText
+  const isEmpty = isPlainObject(value) && Object.keys(value).length === 0
   return {
     ...(description !== undefined && { description }),
-    ...(value !== undefined && !isEmptyObject(value) && { default: value }),
+    ...(value !== undefined && !isEmpty && { default: value }),
     ...(isPlain ? typed : { anyOf: [typed, template] }),
   }
 }
 
-function isEmptyObject(value: unknown): boolean {
-  return isPlainObject(value) && Object.keys(value).length === 0
+/** What a key of a shape holds: shapes by name, a list of shapes, a shape, or plain data. */
+function inside(key: string, held: unknown): unknown {
+  if (key === 'properties')
+    return Object.fromEntries(
+      Object.entries(held as object).map(([name, field]) => [name, clean(field as Shape)]),
+    )
+  if (key === 'anyOf' || key === 'oneOf') return (held as Shape[]).map(clean)
+  return (key === 'items' || key === 'additionalProperties') && isPlainObject(held) ? clean(held) : held
 }

@@ -7,9 +7,26 @@ import { HttpSinkConfig } from '../sinks/http/config.ts'
 import { redactedHeaders, redactedQuery } from '../shield/redaction/defaults.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
-import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields/fields.ts'
+import {
+  bytes,
+  choice,
+  count,
+  duration,
+  headerSecret,
+  httpUrl,
+  marks,
+  name,
+  secretFile,
+  section,
+} from './fields/fields.ts'
 import { StateSetting, type StateConfig } from './state.ts'
 import { TlsConfig } from './fields/tls.ts'
+
+const printableName = (length: number) =>
+  z.string().regex(new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${length}}$`, 'u'), {
+    message: 'is empty, too long or not printable',
+    abort: true,
+  })
 
 const ZoneId = z.int().min(1).describe('Shield zone id')
 
@@ -18,14 +35,7 @@ const ZoneSetting = z
     ZoneId,
     z.strictObject({
       id: ZoneId,
-      name: z
-        .string()
-        .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u, {
-          message: 'is empty, too long or not printable',
-          abort: true,
-        })
-        .optional()
-        .describe('Name to show; default: the id'),
+      name: printableName(100).optional().describe('Name to show; default: the id'),
     }),
   ])
   .describe('A shield zone: its id, or { id, name }')
@@ -56,88 +66,68 @@ const AccountSetting = z
   })
   .describe('One account: its key, its zones and its own request budget')
 
-const ApiConfig = z
-  .strictObject({
-    baseUrl: httpUrl('Address of the API', 'set the key as api.accessKey')
-      .transform((text) => text.replace(/\/+$/, ''))
-      .prefault('https://api.bunny.net'),
-    accessKey: headerSecret('Access key, short form of one account').optional(),
-    accessKeyFile: secretFile('the access key'),
-    firstPage: z
-      .string()
-      .min(1)
-      .default('omit')
-      .describe('How the first page is requested: omit, empty, or any literal'),
-    requestTimeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(
-      30,
-    ),
-    maxPageBytes: bytes('Largest page that is accepted').default(33_554_432),
-    maxBytesInFlight: bytes(
-      'Memory for pages of the whole process, shared by its sinks; one page is always allowed',
-    ).default(67_108_864),
-    maxRequestsPerSecond: z
-      .number()
-      .gt(0)
-      .max(10_000)
-      .nullable()
-      .default(null)
-      .describe('Request budget of each account; null: no limit except the pauses that the API asks for'),
-    tls: TlsConfig.prefault({}).describe('Certificates for the API'),
-  })
-  .prefault({})
-  .describe('The API that event logs are read from')
+const ApiConfig = section('The API that event logs are read from', {
+  baseUrl: httpUrl('Address of the API', 'set the key as api.accessKey')
+    .transform((text) => text.replace(/\/+$/, ''))
+    .prefault('https://api.bunny.net'),
+  accessKey: headerSecret('Access key, short form of one account').optional(),
+  accessKeyFile: secretFile('the access key'),
+  firstPage: z
+    .string()
+    .min(1)
+    .default('omit')
+    .describe('How the first page is requested: omit, empty, or any literal'),
+  requestTimeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30),
+  maxPageBytes: bytes('Largest page that is accepted').default(33_554_432),
+  maxBytesInFlight: bytes(
+    'Memory for pages of the whole process, shared by its sinks; one page is always allowed',
+  ).default(67_108_864),
+  maxRequestsPerSecond: z
+    .number()
+    .gt(0)
+    .max(10_000)
+    .nullable()
+    .default(null)
+    .describe('Request budget of each account; null: no limit except the pauses that the API asks for'),
+  tls: TlsConfig.prefault({}).describe('Certificates for the API'),
+})
 
-export const PollConfig = z
-  .strictObject({
-    everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
-    readableDays: count('Days that the API answers for, today included', { min: 2, max: 366 }).default(3),
-    firstRunDays: count('Days to read for a new zone or sink, today included; default: readableDays', {
-      max: 366,
-    }).optional(),
-    overlapMinutes: duration('Minutes of event time that every poll reads again', { max: 1440 }).default(10),
-    fullScanMinutes: duration('Time between two full scans of an open day', { max: 10_080 }).default(60),
-    settleAfterHours: z
-      .array(duration('Hours after the end of a day', { max: 8760 }))
-      .min(1)
-      .optional()
-      .describe(
-        'Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]',
-      ),
-  })
-  .prefault({})
-  .describe('When streams are read')
+export const PollConfig = section('When streams are read', {
+  everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
+  readableDays: count('Days that the API answers for, today included', { min: 2, max: 366 }).default(3),
+  firstRunDays: count('Days to read for a new zone or sink, today included; default: readableDays', {
+    max: 366,
+  }).optional(),
+  overlapMinutes: duration('Minutes of event time that every poll reads again', { max: 1440 }).default(10),
+  fullScanMinutes: duration('Time between two full scans of an open day', { max: 10_080 }).default(60),
+  settleAfterHours: z
+    .array(duration('Hours after the end of a day', { max: 8760 }))
+    .min(1)
+    .optional()
+    .describe('Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]'),
+})
+
+const names = z.array(z.string().min(1))
 
 export const RedactConfig = z
   .union([
     z.literal('off'),
     z.strictObject({
-      headers: z
-        .array(z.string().min(1))
-        .default(redactedHeaders)
-        .describe('Request headers whose value is masked'),
-      query: z
-        .array(z.string().min(1))
-        .default(redactedQuery)
-        .describe('Query parameters whose value is masked'),
-      body: z.enum(['drop', 'keep']).default('drop').describe('Request bodies'),
-      addresses: z
-        .enum(['keep', 'mask', 'drop'])
-        .default('keep')
-        .describe('Client addresses; mask hides the last part'),
+      headers: names.default(redactedHeaders).describe('Request headers whose value is masked'),
+      query: names.default(redactedQuery).describe('Query parameters whose value is masked'),
+      body: choice(['drop', 'keep'], 'Request bodies'),
+      addresses: choice(['keep', 'mask', 'drop'], 'Client addresses; mask hides the last part'),
     }),
   ])
   .prefault({})
   .describe('What is masked before an event leaves the process; off: nothing')
 
-const WorkersConfig = z
-  .strictObject({
-    streams: count('Streams that one process reads at once', { max: 1024 }).default(8),
-    backfillStreams: count('Backfill streams that one process reads at once, in addition', {
-      max: 1024,
-    }).default(2),
-  })
-  .prefault({})
-  .describe('How many streams one process reads at once')
+const WorkersConfig = section('How many streams one process reads at once', {
+  streams: count('Streams that one process reads at once', { max: 1024 }).default(8),
+  backfillStreams: count('Backfill streams that one process reads at once, in addition', {
+    max: 1024,
+  }).default(2),
+})
 
 /** One line per kind of sink. */
 export const SinkConfig = z.discriminatedUnion('type', [
@@ -148,18 +138,23 @@ export const SinkConfig = z.discriminatedUnion('type', [
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 
-const DeadLettersConfig = z
-  .strictObject({
-    maxBytes: bytes(
-      'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
-    ).default(67_108_864),
-  })
-  .prefault({})
-  .describe('Events that a sink never accepts')
+const DeadLettersConfig = section('Events that a sink never accepts', {
+  maxBytes: bytes(
+    'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
+  ).default(67_108_864),
+})
 
-const ServerSettings = z.strictObject({
+const address = {
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),
+}
+
+/** Where the server listens. */
+export const ServerAddress = z.strictObject(address)
+export type ServerAddress = Readonly<z.output<typeof ServerAddress>>
+
+const ServerConfig = section('HTTP server for metrics, health and status', {
+  ...address,
   readyLagSeconds: duration('Lag above which /readyz answers 503', { above: 0, max: 31_536_000 }).default(
     900,
   ),
@@ -167,19 +162,9 @@ const ServerSettings = z.strictObject({
   tokenFile: secretFile('the bearer token'),
 })
 
-/** Where the server listens. */
-export const ServerAddress = ServerSettings.pick({ host: true, port: true })
-export type ServerAddress = Readonly<z.output<typeof ServerAddress>>
-
 const everyMinutes = duration('Time between two readings', { above: 0, max: 10_080 }).default(60)
 
-const AppId = z
-  .string()
-  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u, {
-    message: 'is empty, too long or not printable',
-    abort: true,
-  })
-  .describe('Id of a container application')
+const AppId = printableName(200).describe('Id of a container application')
 
 const AppSetting = z
   .union([
@@ -192,36 +177,27 @@ const AppSetting = z
   .describe('A container application: its id, or { id, account }')
   .register(marks, { short: 'id' })
 
-const MetricsSetting = z
-  .strictObject({
-    uploadScanning: z
-      .strictObject({ everyMinutes })
-      .optional()
-      .describe('What upload scanning did in each zone, as metrics; off unless given'),
-    volumes: z
-      .strictObject({
-        apps: z.array(AppSetting).default([]).describe('Applications whose volumes are read'),
-        everyMinutes,
-      })
-      .optional()
-      .describe('How full the volumes of container applications are, as metrics; off unless given'),
-  })
-  .prefault({})
-  .describe('What is read from the API for metrics, besides event logs')
+const MetricsSetting = section('What is read from the API for metrics, besides event logs', {
+  uploadScanning: z
+    .strictObject({ everyMinutes })
+    .optional()
+    .describe('What upload scanning did in each zone, as metrics; off unless given'),
+  volumes: z
+    .strictObject({
+      apps: z.array(AppSetting).default([]).describe('Applications whose volumes are read'),
+      everyMinutes,
+    })
+    .optional()
+    .describe('How full the volumes of container applications are, as metrics; off unless given'),
+})
 
-const LogConfig = z
-  .strictObject({
-    level: z
-      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-      .default('info')
-      .describe('Lowest level that is logged'),
-    format: z
-      .enum(['auto', 'pretty', 'json'])
-      .default('auto')
-      .describe('auto: pretty on a terminal, else json'),
-  })
-  .prefault({})
-  .describe('The log on stderr')
+const LogConfig = section('The log on stderr', {
+  level: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe('Lowest level that is logged'),
+  format: choice(['auto', 'pretty', 'json'], 'auto: pretty on a terminal, else json'),
+})
 
 /** The whole file. */
 export const ConfigFile = z.strictObject({
@@ -237,7 +213,7 @@ export const ConfigFile = z.strictObject({
     .prefault([])
     .describe('Where events go; default: one stdout sink in native format'),
   deadLetters: DeadLettersConfig,
-  server: ServerSettings.prefault({}).describe('HTTP server for metrics, health and status'),
+  server: ServerConfig,
   metrics: MetricsSetting,
   log: LogConfig,
 })

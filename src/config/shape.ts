@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Marks, marks } from './fields/fields.ts'
+import { type FieldKind, type Marks, marks } from './fields/fields.ts'
 import type { Path } from './errors.ts'
 
 /**
@@ -160,34 +160,21 @@ function formText(form: Shape): string {
   if (form.const !== undefined) return JSON.stringify(form.const).replaceAll('"', '')
   if (form.type === 'integer' || form.type === 'number') return numberText(form)
   if (form.type === 'boolean') return 'true | false'
-  return textText(form)
+  const kind = form['x-marks']?.kind
+  return kind === undefined ? 'text' : kindTexts[kind]
 }
 
-function numberText({ type, minimum, exclusiveMinimum, maximum }: Shape): string {
+function numberText({ type, minimum, exclusiveMinimum: above, maximum = Infinity }: Shape): string {
   const noun = type === 'integer' ? 'whole number' : 'number'
-  const least = exclusiveMinimum === undefined ? minimum : undefined
-  const most = maximum === undefined || maximum >= Number.MAX_SAFE_INTEGER ? undefined : maximum
-  if (exclusiveMinimum !== undefined)
-    return most === undefined
-      ? `${noun} above ${exclusiveMinimum}`
-      : `${noun} above ${exclusiveMinimum}, at most ${most}`
-  if (least === undefined) return most === undefined ? noun : `${noun}, at most ${most}`
-  return most === undefined ? `${noun} of at least ${least}` : `${noun} from ${least} to ${most}`
+  const isOpen = maximum >= Number.MAX_SAFE_INTEGER
+  if (above !== undefined) return `${noun} above ${above}${isOpen ? '' : `, at most ${maximum}`}`
+  return isOpen ? `${noun} of at least ${minimum}` : `${noun} from ${minimum} to ${maximum}`
 }
 
-function textText(form: Shape): string {
-  switch (form['x-marks']?.kind) {
-    case 'secret':
-      return 'secret text'
-    case 'path':
-      return 'path'
-    case 'url':
-      return 'URL'
-    case 'address':
-      return 'address'
-    case 'mode':
-      return 'octal text such as "0600"'
-    default:
-      return 'text'
-  }
+const kindTexts: Readonly<Record<FieldKind, string>> = {
+  secret: 'secret text',
+  path: 'path',
+  url: 'URL',
+  address: 'address',
+  mode: 'octal text such as "0600"',
 }

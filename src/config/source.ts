@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { ConfigErrors, type Path, pathText } from './errors.ts'
-import { systemCode, systemErrorText } from '../domain/text/system-error.ts'
+import { systemErrorText } from '../domain/text/system-error.ts'
 import {
   LineCounter,
   type YAMLError,
@@ -37,17 +37,9 @@ export function placesIn(cwd: string): string[] {
  */
 export function readSourceFile(named: string | undefined, cwd: string): SourceFile | undefined {
   if (named !== undefined) return readAt(resolve(cwd, named), cwd)
-  for (const path of placesIn(cwd)) if (exists(path)) return readAt(path, cwd)
-  return undefined
-}
-
-function exists(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch (error) {
-    // A file without read permission is an error; a folder without search permission counts as empty.
-    return systemCode(error) !== 'EACCES' && systemCode(error) !== 'ENOTDIR'
-  }
+  // A file without read permission is an error; one that is in a folder without search permission counts as none.
+  const found = placesIn(cwd).find((path) => existsSync(path))
+  return found === undefined ? undefined : readAt(found, cwd)
 }
 
 function readAt(path: string, cwd: string): SourceFile {
@@ -114,8 +106,10 @@ export function parseYaml(text: string, source: string): Parsed {
       uniqueKeys: true,
     })
     const found = [...document.errors, ...document.warnings]
-    if (found.length > 0)
-      return failed(worthTelling(found).map((one) => yamlError(one, text, source, counter)))
+    // Errors after the first syntax error are unreliable; duplicate keys are always reported.
+    const first = found.find(({ code }) => code !== 'DUPLICATE_KEY')
+    const told = found.filter((one) => one === first || one.code === 'DUPLICATE_KEY')
+    if (found.length > 0) return failed(told.map((one) => yamlError(one, text, source, counter)))
     const lines = new Map<string, number>()
     collectLines(document.contents, [], counter, lines)
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown, lines, errors: [] }
@@ -138,12 +132,6 @@ function failed(errors: readonly ConfigError[]): Parsed {
   return { value: undefined, lines: new Map(), errors }
 }
 
-/** Errors after the first syntax error are unreliable; duplicate keys are always reported. */
-function worthTelling(found: readonly YAMLError[]): YAMLError[] {
-  const first = found.find(({ code }) => code !== 'DUPLICATE_KEY')
-  return found.filter((one) => one === first || one.code === 'DUPLICATE_KEY')
-}
-
 function yamlError(
   { code, pos }: YAMLError,
   text: string,
@@ -151,18 +139,16 @@ function yamlError(
   counter: LineCounter,
 ): ConfigError {
   const { line } = counter.linePos(pos[0])
+  const isTemplate = /[{[,].*\$\{/.test(text.split('\n')[line - 1] ?? '')
+  const remedy = isTemplate
+    ? 'write values that contain ${…} in quotes inside { } and [ ]'
+    : 'correct that line or the one before it'
   return {
     path: '',
     problem: `is not valid YAML: ${problems[code] ?? `it cannot be parsed (${code})`}`,
-    remedy: code === 'DUPLICATE_KEY' ? 'remove one of the two' : remedyFor(text.split('\n')[line - 1] ?? ''),
+    remedy: code === 'DUPLICATE_KEY' ? 'remove one of the two' : remedy,
     where: `${source}:${line}`,
   }
-}
-
-function remedyFor(line: string): string {
-  return /[{[,].*\$\{/.test(line)
-    ? 'write values that contain ${…} in quotes inside { } and [ ]'
-    : 'correct that line or the one before it'
 }
 
 function collectLines(
