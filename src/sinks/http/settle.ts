@@ -16,13 +16,20 @@ export interface Settled {
   bytes: number
 }
 
-interface SettleDeps {
+/** The stream of a delivery, and what is known of its sink. */
+export interface Evidence {
+  readonly stream: string
+  readonly tally: Tally
+  /** Whether the sink has ever accepted an event, by this process or by the store. */
+  readonly hasTaken: () => Promise<boolean>
+  /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
+  readonly refusalsStand: boolean
+}
+
+interface SettleDeps extends Evidence {
   /** How failures name the sink. */
   readonly what: string
   readonly send: Send
-  readonly tally: DeliveryTally
-  /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
-  readonly refusalsStand: boolean
   readonly clock: Clock
   /** Waits before events that the destination returned are sent again. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
@@ -67,12 +74,12 @@ class UnsettledBatch {
   readonly #settled: Settled
   readonly #open: Open
   /** Events that got no clear answer when sent alone; tried once more after all others. */
-  #suspects: Piece[] = []
+  readonly #suspects: Piece[] = []
   /** Single events without a clear answer in a row, with no event accepted since. */
   #silent = 0
   #hasTaken = false
   /** Refused so far, while it is not decided whether the events or the sink are the cause. */
-  #undecided: (Refusal | Skip)[] = []
+  readonly #undecided: (Refusal | Skip)[] = []
   /** The sink is in doubt; the events set aside are sent once it is not any more. */
   #isDoubted = false
   /** The events are the cause, as earlier tries of the batch have shown. */
@@ -85,21 +92,17 @@ class UnsettledBatch {
   }
 
   async settle(signal: AbortSignal): Promise<void> {
-    const { tally, refusalsStand } = this.#deps
-    if (tally.timesRefused > 0 && !refusalsStand) this.#doubt(samplesLater)
+    const { tally, stream, refusalsStand } = this.#deps
+    if (tally.timesRefused(stream) > 0 && !refusalsStand) this.#doubt(samplesLater)
     await this.#sendAll(signal)
     // Samples that are too old say nothing of the sink.
-    if (this.#isDoubted && this.#undecided.length === 0) {
-      this.#trust()
-      await this.#sendAll(signal)
-    }
-    if (this.#isDoubted && tally.refusedWhole()) {
+    if (this.#isDoubted && this.#undecided.length === 0) await this.#sendRest(signal)
+    if (this.#isDoubted && tally.refusedWhole(stream)) {
       this.#isProven = true
-      this.#trust()
-      await this.#sendAll(signal)
+      await this.#sendRest(signal)
     }
     if (this.#isDoubted) throw await this.#refusesAll()
-    this.#decide()
+    this.#settled.refusals.push(...this.#undecided)
   }
 
   async #sendAll(signal: AbortSignal): Promise<void> {
@@ -107,10 +110,16 @@ class UnsettledBatch {
       await this.#apply(part, await this.#deps.send(part.pieces, signal, part.tries), signal)
   }
 
+  async #sendRest(signal: AbortSignal): Promise<void> {
+    this.#trust()
+    await this.#sendAll(signal)
+  }
+
   #doubt(samples: number): void {
+    const { tally, stream } = this.#deps
     this.#isDoubted = true
     // Others each time, so that any event of the batch is tried at some time.
-    this.#open.sample(samples, this.#deps.tally.timesRefused)
+    this.#open.sample(samples, tally.timesRefused(stream))
   }
 
   #trust(): void {
@@ -119,53 +128,38 @@ class UnsettledBatch {
   }
 
   async #refusesAll(): Promise<Failure> {
-    const { what, tally } = this.#deps
+    const { what, hasTaken } = this.#deps
     const said = excerptOf(this.#undecided[0]?.answer ?? '')
-    if (await tally.hasTaken())
-      return new Failure(
-        'retry',
-        'rejected',
-        `${what} accepts no event any more${said}: check what has changed there; the events are kept and tried again`,
-      )
-    const remedy = 'check preset, format and url'
-    return new Failure(
-      'stop',
-      'sink_refuses',
-      `${what} refuses every event and has accepted none yet${said}: ${remedy}`,
-    )
-  }
-
-  /** From now on refusals are the fault of the events. */
-  #decide(): void {
-    this.#settled.refusals.push(...this.#undecided.splice(0))
+    const [lost, never] = ['accepts no event any more', 'refuses every event and has accepted none yet']
+    if (!(await hasTaken()))
+      return new Failure('stop', 'sink_refuses', `${what} ${never}${said}: check preset, format and url`)
+    const remedy = 'check what has changed there; the events are kept and tried again'
+    return new Failure('retry', 'rejected', `${what} ${lost}${said}: ${remedy}`)
   }
 
   #next(): Part | undefined {
     const next = this.#open.next()
-    if (next !== undefined || this.#suspects.length === 0) return next
-    const [suspect, ...rest] = this.#suspects
-    this.#suspects = rest
-    return { pieces: [suspect!], again: 0, isLastTry: true }
+    const suspect = next === undefined ? this.#suspects.shift() : undefined
+    return suspect === undefined ? next : { pieces: [suspect], again: 0, isLastTry: true }
   }
 
   async #apply(part: Part, sent: Sent, signal: AbortSignal): Promise<void> {
-    if (sent.kind === 'delivered') this.#takeAll(part, sent)
-    else if (sent.kind === 'each') await this.#sortOut(part, sent, signal)
+    const { pieces } = part
+    if (sent.kind === 'delivered') {
+      this.#take(pieces)
+      if (sent.lost !== undefined) this.#deps.lost(sent.lost.count, sent.lost.answer)
+    } else if (sent.kind === 'each') await this.#sortOut(part, sent, signal)
     else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
-    else if (part.pieces.length === 1) this.#refuse(part.pieces[0]!, sent.reason, sent.text)
+    else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.text)
     else this.#open.halve(part)
-  }
-
-  #takeAll({ pieces }: Part, { lost }: Sent & { kind: 'delivered' }): void {
-    this.#take(pieces)
-    if (lost !== undefined) this.#deps.lost(lost.count, lost.answer)
   }
 
   #take(pieces: readonly Piece[]): void {
     if (pieces.length === 0) return
-    this.#deps.tally.tookOne()
+    this.#deps.tally.tookOne(this.#deps.stream)
     this.#hasTaken = true
-    this.#decide()
+    // From now on refusals are the fault of the events.
+    this.#settled.refusals.push(...this.#undecided.splice(0))
     if (this.#isDoubted) this.#trust()
     this.#silent = 0
     for (const { event, bytes } of pieces) {
@@ -196,12 +190,8 @@ class UnsettledBatch {
       this.#open.tryOneAlone()
       return
     }
-    if (part.isLastTry === true)
-      return this.#refuse(
-        piece!,
-        'refused',
-        `the destination accepted other events of the same body, but not this one: ${failure.message}`,
-      )
+    const why = `the destination accepted other events of the same body, but not this one: ${failure.message}`
+    if (part.isLastTry === true) return this.#refuse(piece!, 'refused', why)
     this.#suspects.push(piece!)
     this.#silent++
     const isTrouble = this.#silent > 1 || this.#suspects.length > maxSuspects
@@ -209,40 +199,41 @@ class UnsettledBatch {
   }
 
   async #sortOut(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
-    const outcomeOf = ({ event }: Piece) => sent.outcomes.get(event)
-    this.#take(part.pieces.filter((piece) => isTaken(outcomeOf(piece))))
-    const back = part.pieces.filter((piece) => isReturned(outcomeOf(piece)))
-    const unsent = part.pieces.filter((piece) => outcomeOf(piece) === 'unsent')
+    const { pieces, again } = part
+    const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
+    this.#take(pieces.filter((_, index) => isTaken(outcomes[index])))
     // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
-    this.#open.add({ pieces: unsent, again: part.again })
-    for (const piece of part.pieces) {
-      const outcome = outcomeOf(piece)
+    this.#open.add({ pieces: pieces.filter((_, index) => outcomes[index] === 'unsent'), again })
+    for (const [index, piece] of pieces.entries()) {
+      const outcome = outcomes[index]
       if (typeof outcome === 'object' && 'refused' in outcome)
         this.#refuse(piece, outcome.refused, outcome.answer)
     }
     if (sent.stop !== undefined) throw sent.stop
+    const back = pieces.filter((_, index) => isReturned(outcomes[index]))
     if (back.length > 0) await this.#sendAgain({ ...part, pieces: back }, sent, signal)
   }
 
-  async #sendAgain(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
+  async #sendAgain(
+    { pieces, again }: Part,
+    sent: Sent & { kind: 'each' },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { what, pause, clock } = this.#deps
-    const outcomes = part.pieces.map(({ event }) => sent.outcomes.get(event))
+    const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
     const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
-    const said = retries[0]?.retry ?? sent.text
-    const message = `${what} did not accept ${part.pieces.length} events${excerptOf(said)}`
+    const message = `${what} did not accept ${pieces.length} events${excerptOf(retries[0]?.retry ?? sent.text)}`
     const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
     const waitMs = retryAtMs - clock.now()
     if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)
-    if (part.again + 1 < maxAgain) {
-      if (waitMs > 0) await clock.sleep(waitMs, signal)
-      else await pause(part.again, signal)
-      this.#open.add({ pieces: part.pieces, again: part.again + 1 })
+    if (again + 1 < maxAgain) {
+      await (waitMs > 0 ? clock.sleep(waitMs, signal) : pause(again, signal))
+      this.#open.add({ pieces, again: again + 1 })
       return
     }
-    const mayRefuse = this.#hasTaken && retries.length === part.pieces.length
-    if (!mayRefuse || retries.some(({ refuseAfter }) => refuseAfter !== true))
-      throw new Failure('retry', 'server_error', message)
-    for (const [index, piece] of part.pieces.entries()) this.#refuse(piece, 'refused', retries[index]!.retry)
+    const mayRefuse = retries.length === pieces.length && retries.every(({ refuseAfter }) => refuseAfter)
+    if (!mayRefuse || !this.#hasTaken) throw new Failure('retry', 'server_error', message)
+    for (const [index, piece] of pieces.entries()) this.#refuse(piece, 'refused', retries[index]!.retry)
   }
 }
 
@@ -251,7 +242,7 @@ function isReturned(outcome: EventOutcome | undefined): boolean {
 }
 
 /** A part of a batch still to be sent. */
-export interface Part {
+interface Part {
   readonly pieces: readonly Piece[]
   /** How often the destination returned these events. */
   readonly again: number
@@ -262,7 +253,7 @@ export interface Part {
 }
 
 /** The parts of a batch that are still to be sent, as a stack. */
-export class Open {
+class Open {
   readonly #parts: Part[]
   #setAside: readonly Piece[] = []
 
@@ -311,27 +302,6 @@ export class Open {
   }
 }
 
-/** What the streams of a sink know of it together, in this process. */
-export interface Tally {
-  /** The delivery of one stream. `hasTaken` returns whether the sink ever accepted an event; called at most once. */
-  deliveryOf(stream: string, hasTaken: () => Promise<boolean>): DeliveryTally
-}
-
-export interface DeliveryTally {
-  /** Whether the sink has ever accepted an event, by this process or by the store. */
-  hasTaken(): Promise<boolean>
-  /** How often in a row a batch of the stream was refused as a whole. */
-  readonly timesRefused: number
-  tookOne(): void
-  /** Counts an event refused alone. Returns true when the sink has refused enough in a row, of any streams. */
-  refusedOne(event: Event): boolean
-  /**
-   * Counts a batch of which no event was accepted. Returns true when the events must be the cause: they were refused
-   * several times, and the sink accepted events of others between each two of these times.
-   */
-  refusedWhole(): boolean
-}
-
 /** This many refusals in a row, of a batch or of the sink, put the sink in doubt. */
 const doubtAfter = 8
 /** A batch is tried so often, with events of others accepted in between, before its events count as the cause. */
@@ -348,41 +318,45 @@ interface Refused {
   readonly taken: number
 }
 
-export function createTally(): Tally {
-  let taken = 0
+/** What the streams of a sink know of it together, in this process. */
+export class Tally {
+  #taken = 0
   /** By id: repeated refusals of the same event count once. */
-  const inARow = new Set<string>()
-  const whole = new Map<string, Refused>()
+  readonly #inARow = new Set<string>()
+  readonly #whole = new Map<string, Refused>()
 
-  function refusedWhole(stream: string): boolean {
-    const { times, tries, taken: then } = whole.get(stream) ?? { times: 0, tries: 0, taken: -1 }
-    const now = { times: times + 1, tries: taken > then ? tries + 1 : tries, taken }
-    whole.delete(stream)
-    if (now.tries > triesOfWhole) return true
-    whole.set(stream, now)
-    if (whole.size > mostStreams) whole.delete(whole.keys().next().value!)
-    return false
+  hasTaken(): boolean {
+    return this.#taken > 0
   }
 
-  return {
-    deliveryOf(stream, hasTaken) {
-      let known: Promise<boolean> | undefined
-      return {
-        hasTaken: async () => taken > 0 || (await (known ??= hasTaken())),
-        get timesRefused() {
-          return whole.get(stream)?.times ?? 0
-        },
-        tookOne() {
-          taken++
-          inARow.clear()
-          whole.delete(stream)
-        },
-        refusedOne({ zone, id, time = '' }) {
-          if (inARow.size < doubtAfter) inARow.add(`${zone.id}/${id}/${time}`)
-          return inARow.size >= doubtAfter
-        },
-        refusedWhole: () => refusedWhole(stream),
-      }
-    },
+  tookOne(stream: string): void {
+    this.#taken++
+    this.#inARow.clear()
+    this.#whole.delete(stream)
+  }
+
+  /** How often in a row a batch of the stream was refused as a whole. */
+  timesRefused(stream: string): number {
+    return this.#whole.get(stream)?.times ?? 0
+  }
+
+  /** Counts an event refused alone. Returns true when the sink has refused enough in a row, of any streams. */
+  refusedOne({ zone, id, time = '' }: Event): boolean {
+    if (this.#inARow.size < doubtAfter) this.#inARow.add(`${zone.id}/${id}/${time}`)
+    return this.#inARow.size >= doubtAfter
+  }
+
+  /**
+   * Counts a batch of which no event was accepted. Returns true when the events must be the cause: they were refused
+   * several times, and the sink accepted events of others between each two of these times.
+   */
+  refusedWhole(stream: string): boolean {
+    const { times, tries, taken } = this.#whole.get(stream) ?? { times: 0, tries: 0, taken: -1 }
+    const now = { times: times + 1, tries: this.#taken > taken ? tries + 1 : tries, taken: this.#taken }
+    this.#whole.delete(stream)
+    if (now.tries > triesOfWhole) return true
+    this.#whole.set(stream, now)
+    if (this.#whole.size > mostStreams) this.#whole.delete(this.#whole.keys().next().value!)
+    return false
   }
 }

@@ -15,7 +15,7 @@ import { createPreset } from './presets/registry.ts'
 import type { RequestDeps } from './request.ts'
 import { createSinkSecrets } from './secrets.ts'
 import { createSend } from './send.ts'
-import { createTally, type DeliveryTally, settleBatch, type Settled } from './settle.ts'
+import { type Evidence, settleBatch, type Settled, Tally } from './settle.ts'
 
 export interface HttpSinkDeps {
   readonly format: Format
@@ -55,15 +55,14 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     telemetry,
   }
   const send = createSend({ ...requests, compression: settings.compression, random })
-  const tally = createTally()
+  const tally = new Tally()
   const pause = (again: number, signal: AbortSignal) =>
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
   let closing: Promise<void> | undefined
 
   async function deliver(
     events: readonly Event[],
-    delivering: DeliveryTally,
-    refusalsStand: boolean,
+    evidence: Evidence,
     signal: AbortSignal,
   ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
@@ -74,37 +73,40 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
       dropped += count
       telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
     }
-    const delivery = () => ({
+    let failure: Failure | undefined
+    try {
+      const cutting = { format, preset, limits: batch, nowMs: clock.now() }
+      const settling = { ...evidence, what, send, clock, pause, lost }
+      for (const pieces of cutBatches(events, cutting, unsendable))
+        await settleBatch(pieces, settling, settled, signal)
+    } catch (error) {
+      if (!isFailure(error) || settled.taken.length + settled.refusals.length === 0) throw error
+      failure = error
+    }
+    // Before this sink has accepted any event, a refusal may be an error of the sink.
+    const open = evidence.refusalsStand ? undefined : settled.refusals.find(needsProof)
+    if (open !== undefined && !(await evidence.hasTaken()))
+      throw failure ?? undecided(what, open, settled.refusals.length)
+    return {
       ...sorted([...unsendable, ...settled.refusals]),
       committed: [],
       bytes: settled.bytes,
       ...(dropped > 0 && { lost: dropped }),
-    })
-    // Before this sink has accepted any event, a refusal may be an error of the sink.
-    const areDecided = async () =>
-      refusalsStand || !settled.refusals.some(needsProof) || (await delivering.hasTaken())
-    try {
-      const cutting = { format, preset, limits: batch, nowMs: clock.now() }
-      const settling = { what, send, tally: delivering, refusalsStand, clock, pause, lost }
-      for (const pieces of cutBatches(events, cutting, unsendable))
-        await settleBatch(pieces, settling, settled, signal)
-    } catch (failure) {
-      if (!isFailure(failure)) throw failure
-      if (settled.taken.length + settled.refusals.length === 0) throw failure
-      if (!(await areDecided())) throw failure
-      return { ...delivery(), partial: { taken: settled.taken, failure } }
+      ...(failure !== undefined && { partial: { taken: settled.taken, failure } }),
     }
-    if (!(await areDecided())) throw undecided(what, settled.refusals)
-    return delivery()
   }
 
   return {
     name,
     address: origin,
     async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
+      const own = { stream: streamKey(stream), tally, refusalsStand }
       return {
-        deliver: (events, signal) =>
-          deliver(events, tally.deliveryOf(streamKey(stream), hasTaken), refusalsStand, signal),
+        deliver(events, signal) {
+          let known: Promise<boolean> | undefined
+          const asked = async () => tally.hasTaken() || (await (known ??= hasTaken()))
+          return deliver(events, { ...own, hasTaken: asked }, signal)
+        },
         close: () => Promise.resolve(),
       }
     },
@@ -131,12 +133,8 @@ function needsProof({ reason }: Refusal | Skip): boolean {
  * and nothing shows an error of the events, so nothing becomes a dead letter. The next accepted event, of any stream,
  * decides.
  */
-function undecided(what: string, refusals: readonly (Refusal | Skip)[]): Failure {
-  const open = refusals.find(needsProof)
-  const count = refusals.length === 1 ? 'the only event' : `all ${refusals.length} events`
-  return new Failure(
-    'retry',
-    'rejected',
-    `${what} refused ${count} and has accepted none yet${excerptOf(open?.answer ?? '')}`,
-  )
+function undecided(what: string, { answer }: Refusal | Skip, refused: number): Failure {
+  const count = refused === 1 ? 'the only event' : `all ${refused} events`
+  const message = `${what} refused ${count} and has accepted none yet${excerptOf(answer)}`
+  return new Failure('retry', 'rejected', message)
 }

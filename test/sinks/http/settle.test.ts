@@ -7,7 +7,7 @@ import type { Piece } from '../../../src/sinks/http/bodies.ts'
 import { isTaken } from '../../../src/sinks/http/request.ts'
 import type { EventOutcome } from '../../../src/sinks/http/protocol/preset.ts'
 import type { Send } from '../../../src/sinks/http/send.ts'
-import { settleBatch, type Settled, createTally, type DeliveryTally } from '../../../src/sinks/http/settle.ts'
+import { type Evidence, settleBatch, type Settled, Tally } from '../../../src/sinks/http/settle.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { never } from './destination-server.ts'
 
@@ -15,7 +15,11 @@ const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text:
 
 const base = { what: 'sink x', clock: systemClock, lost: () => undefined, refusalsStand: false }
 
-const newTally = (hasTaken = false) => createTally().deliveryOf('s', () => Promise.resolve(hasTaken))
+const newTally = (hasTaken = false) => ({
+  stream: 's',
+  tally: new Tally(),
+  hasTaken: () => Promise.resolve(hasTaken),
+})
 
 const eventOf = new Map(pieces.map(({ event }) => [event.id, event]))
 
@@ -35,7 +39,7 @@ interface Result {
 async function settle(
   batch: readonly Piece[],
   answer: (ids: string[], request: number) => Awaited<ReturnType<Send>>,
-  more: { readonly tally?: DeliveryTally; readonly refusalsStand?: boolean } = {},
+  more: Partial<Evidence> = {},
 ) {
   const taken: string[] = []
   const settled: Settled = { taken: [], refusals: [], bytes: 0 }
@@ -48,7 +52,7 @@ async function settle(
     if (sent.kind === 'each') taken.push(...ids.filter((id) => isTaken(sent.outcomes.get(eventOf.get(id)!))))
     return Promise.resolve(sent)
   }
-  const deps = { ...base, send, tally: newTally(), pause: () => Promise.resolve(void pauses++), ...more }
+  const deps = { ...base, ...newTally(), send, pause: () => Promise.resolve(void pauses++), ...more }
   const failure = await settleBatch(batch, deps, settled, never).then(
     () => undefined,
     (error: unknown) => error,
@@ -100,13 +104,13 @@ describe('a batch', () => {
 
     it('is the fault of the sink: it backs off, and the next tries are of a few events, others each time', async () => {
       const tally = newTally(true)
-      const first = await settle(pieces, refuseAll, { tally })
+      const first = await settle(pieces, refuseAll, tally)
       expect(first.failure).toMatchObject({ kind: 'retry', code: 'rejected' })
       expect(first.refusals).toEqual([])
       expect(first.requests).toBeLessThanOrEqual(64)
       const tried = new Set<string>()
       for (let round = 0; round < pieces.length / 4; round++) {
-        const again = await settle(pieces, (ids) => (tried.add(ids.join()), refuse), { tally })
+        const again = await settle(pieces, (ids) => (tried.add(ids.join()), refuse), tally)
         expect(again).toMatchObject({ failure: { code: 'rejected' }, refusals: [], requests: 4 })
       }
       expect(tried.size).toBe(pieces.length)
@@ -114,60 +118,59 @@ describe('a batch', () => {
 
     it('is delivered whole once the destination accepts events again', async () => {
       const tally = newTally(true)
-      await settle(pieces, refuseAll, { tally })
-      const result = await settle(pieces, () => ({ kind: 'delivered' }), { tally })
+      await settle(pieces, refuseAll, tally)
+      const result = await settle(pieces, () => ({ kind: 'delivered' }), tally)
       expect(result).toMatchObject({ failure: undefined, refusals: [], requests: 5 })
       expect(result.kept.toSorted()).toEqual(pieces.map(({ event }) => event.id).toSorted())
     })
 
     it('is no fault of the sink as soon as one event of it is accepted: the others are refused', async () => {
       const tally = newTally(true)
-      await settle(pieces, refuseAll, { tally })
+      await settle(pieces, refuseAll, tally)
       const result = await settle(
         pieces,
         (ids) => (ids.join() === 'event-1' ? { kind: 'delivered' } : refuse),
-        {
-          tally,
-        },
+        tally,
       )
       expect(result).toMatchObject({ failure: undefined, kept: ['event-1'] })
       expect(result.refusals).toHaveLength(pieces.length - 1)
     })
 
     it('is the fault of its events where events of others are accepted between several tries', async () => {
-      const sink = createTally()
-      const tally = sink.deliveryOf('bad', () => Promise.resolve(true))
+      const tally = newTally(true)
       const codes: unknown[] = []
       let last: Result | undefined
       for (let round = 0; round < 4; round++) {
-        last = await settle(pieces, refuseAll, { tally })
+        last = await settle(pieces, refuseAll, tally)
         codes.push((last.failure as Failure | undefined)?.code)
-        sink.deliveryOf('good', () => Promise.resolve(true)).tookOne()
+        tally.tally.tookOne('good')
       }
       expect(codes).toEqual(['rejected', 'rejected', 'rejected', undefined])
       expect(last?.refusals).toHaveLength(pieces.length)
       // The next batch of the stream is looked at anew.
-      expect(await settle(pieces, refuseAll, { tally })).toMatchObject({ failure: { code: 'rejected' } })
+      expect(await settle(pieces, refuseAll, tally)).toMatchObject({ failure: { code: 'rejected' } })
     })
 
     it('is refused at once where a refusal needs no evidence, as in a replay', async () => {
-      const result = await settle(pieces, refuseAll, { tally: newTally(true), refusalsStand: true })
+      const result = await settle(pieces, refuseAll, { ...newTally(true), refusalsStand: true })
       expect(result.failure).toBeUndefined()
       expect(result.refusals).toHaveLength(pieces.length)
     })
 
     it('is refused at once where the events are too old', async () => {
-      const result = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', text: 'old' }), {
-        tally: newTally(true),
-      })
+      const result = await settle(
+        pieces,
+        () => ({ kind: 'split', reason: 'too_old', text: 'old' }),
+        newTally(true),
+      )
       expect(result.failure).toBeUndefined()
       expect(result.refusals).toHaveLength(pieces.length)
     })
 
     it('is settled in one try where its events are too old by the time the destination reads them again', async () => {
       const tally = newTally(true)
-      await settle(pieces, refuseAll, { tally })
-      const old = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', text: 'old' }), { tally })
+      await settle(pieces, refuseAll, tally)
+      const old = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', text: 'old' }), tally)
       expect(old.failure).toBeUndefined()
       expect(old.refusals).toHaveLength(pieces.length)
     })
@@ -182,14 +185,14 @@ describe('a batch', () => {
             id === ids[0] ? { refused: 'refused', answer: 'no' } : 'unsent',
           ),
         }),
-        { tally: newTally(true) },
+        newTally(true),
       )
       expect(result).toMatchObject({ failure: { code: 'rejected' }, refusals: [] })
       expect(result.requests).toBeLessThanOrEqual(40)
     })
 
     it('that are fewer than eight is refused at once', async () => {
-      const result = await settle(pieces.slice(0, 7), refuseAll, { tally: newTally(true) })
+      const result = await settle(pieces.slice(0, 7), refuseAll, newTally(true))
       expect(result.failure).toBeUndefined()
       expect(result.refusals).toHaveLength(7)
     })
