@@ -62,7 +62,6 @@ export function createStdoutSink({ name }: { readonly name: string }, deps: Stdo
 
   async function close(): Promise<void> {
     await within(closeWaitMs, writing, clock)
-    output.close()
   }
 
   const stream: OpenStream = {
@@ -120,8 +119,6 @@ export interface Output {
   write(bytes: Buffer): Promise<void>
   /** Why nothing can be written any more; undefined while writing works. */
   gone(): Error | undefined
-  /** Stops listening for errors. Does not wait for a write in progress. */
-  close(): void
 }
 
 const writeAt = promisify(write)
@@ -149,42 +146,29 @@ function openFile(fd: number): Output {
       }
     },
     gone: () => undefined,
-    close: () => {},
   }
 }
 
-/** A pipe, a terminal or a socket. An `error` event without a listener would end the process. */
+/** The first error of each stream that was written to. An `error` event without a listener would end the process. */
+const failures = new WeakMap<Writable, { error?: Error }>()
+
+/** A pipe, a terminal or a socket. */
 function openStream(stream: Writable): Output {
-  let failed: Error | undefined
-  let closed = false
-  let pending = 0
-  const onError = (error: Error) => {
-    failed ??= error
-  }
-  const settle = () => {
-    // The stream reports a failed write a second time, as an event: then its listener stays.
-    if (closed && pending === 0 && failed === undefined) stream.off('error', onError)
-  }
-  stream.on('error', onError)
+  const failed = failures.get(stream) ?? {}
+  if (!failures.has(stream)) stream.on('error', (error) => (failed.error ??= error))
+  failures.set(stream, failed)
   return {
     write: (bytes) =>
       new Promise((resolve, reject) => {
-        pending++
         stream.write(bytes, (error) => {
-          pending--
-          failed ??= error ?? undefined
-          settle()
+          if (error) failed.error ??= error
           if (error) reject(error)
           else resolve()
         })
       }),
     gone() {
-      if (failed !== undefined) return failed
+      if (failed.error !== undefined) return failed.error
       return stream.destroyed || stream.writableEnded ? new Error('the stream was closed') : undefined
-    },
-    close() {
-      closed = true
-      settle()
     },
   }
 }

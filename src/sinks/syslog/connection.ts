@@ -33,7 +33,10 @@ const keepAliveMs = 30_000
  */
 const acceptedWithinMs = 500
 
-/** Connects. Throws Failure: `network`, `timeout` or `tls` (retry), `cancelled`. `what` names the sink. */
+/**
+ * Connects. Throws Failure: `network`, `timeout` (retry), `tls` (stop: an untrusted certificate, or a port without TLS, is
+ * a lasting error), `cancelled`. `what` names the sink.
+ */
 export async function connect(
   receiver: Receiver,
   what: string,
@@ -45,14 +48,17 @@ export async function connect(
   const socket = open(receiver)
   const connection = watched(socket, { what, timeoutMs, clock })
   try {
-    await connection.inTime(opened(socket), 'did not accept the connection', signal)
+    const connected = happened(socket, socket instanceof TLSSocket ? 'secureConnect' : 'connect')
+    await connection.inTime(connected, 'did not accept the connection', signal)
     if (socket instanceof TLSSocket) await within(acceptedWithinMs, happened(socket, 'session'), clock)
     const broken = connection.broken()
     if (broken === undefined) return connection
     throw socket instanceof TLSSocket ? afterHandshake(broken, receiver) : broken
   } catch (error) {
     socket.destroy()
-    throw networkFailure(error, what, signal)
+    const failure = networkFailure(error, what, signal)
+    if (failure.code !== 'tls') throw failure
+    throw new Failure('stop', 'tls', failure.message, { cause: failure })
   }
 }
 
@@ -83,16 +89,10 @@ function open({ host, port, protocol, tls = {} }: Receiver): Socket {
   return socket.setKeepAlive(true, keepAliveMs)
 }
 
-interface Watch {
-  readonly what: string
-  readonly timeoutMs: number
-  readonly clock: Clock
-}
-
 /** Receivers send nothing, so only a reset or an end of the stream (half-close) can arrive. */
 function watched(
   socket: Socket,
-  { what, timeoutMs, clock }: Watch,
+  { what, timeoutMs, clock }: { what: string; timeoutMs: number; clock: Clock },
 ): Connection & { inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> } {
   let failed: unknown
   let isOver = false
@@ -152,10 +152,6 @@ function foundOf(socket: Socket): string {
   return `connected over ${version}, certificate valid until ${until.toISOString().slice(0, 10)}`
 }
 
-function opened(socket: Socket): Promise<void> {
-  return happened(socket, socket instanceof TLSSocket ? 'secureConnect' : 'connect')
-}
-
 function turned(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
@@ -176,13 +172,6 @@ function happened(socket: Socket, event: 'connect' | 'secureConnect' | 'session'
 
 const limits = { baseMs: 1_000, maxMs: 60_000 }
 
-interface Refused {
-  readonly failures: number
-  /** By the monotonic clock, since the host's may be set back. */
-  readonly untilMs: number
-  readonly failure: Failure
-}
-
 interface ReconnectionDeps {
   readonly clock: Clock
   /** Returns [0, 1), for the jitter of waits. */
@@ -190,68 +179,53 @@ interface ReconnectionDeps {
 }
 
 /** One connection, which is made again after it broke. After a failure there is no new try before a back-off has passed. */
-export class Reconnection {
-  readonly #connect: (signal: AbortSignal) => Promise<Connection>
-  readonly #deps: ReconnectionDeps
-  #connection: Connection | undefined
-  #refused: Refused | undefined
-  #isClosed = false
-
-  constructor(connect: (signal: AbortSignal) => Promise<Connection>, deps: ReconnectionDeps) {
-    this.#connect = connect
-    this.#deps = deps
-  }
-
+export interface Reconnection {
   /** The open connection, or a new one. Throws Failure. */
-  async open(signal: AbortSignal): Promise<Connection> {
-    if (this.#connection !== undefined && this.#connection.broken() === undefined) return this.#connection
-    this.#connection?.close()
-    this.#connection = undefined
-    this.#throwWhileRefused()
-    try {
-      const made = await this.#connect(signal)
-      this.#refused = undefined
-      if (this.#isClosed) {
-        made.close()
-        throw cancelled()
-      }
-      this.#connection = made
-      return made
-    } catch (error) {
-      throw this.#refusedBy(error)
-    }
-  }
-
+  open(signal: AbortSignal): Promise<Connection>
   /** For good: a connection that is being made is closed, too. */
-  close(): void {
-    this.#isClosed = true
-    this.#connection?.close()
-  }
+  close(): void
+}
 
-  #throwWhileRefused(): void {
-    if (this.#refused === undefined) return
-    const { clock } = this.#deps
-    const { failure, untilMs } = this.#refused
-    const leftMs = untilMs - clock.monotonic()
-    if (leftMs <= 0) return
+export function createReconnection(
+  connect: (signal: AbortSignal) => Promise<Connection>,
+  { clock, random }: ReconnectionDeps,
+): Reconnection {
+  let connection: Connection | undefined
+  let isClosed = false
+  let failures = 0
+  /** The last failure, and when its back-off ends: by the monotonic clock, since the host's may be set back. */
+  let refused: { readonly untilMs: number; readonly failure: Failure } | undefined
+
+  function throwWhileRefused(): void {
+    const leftMs = refused === undefined ? 0 : refused.untilMs - clock.monotonic()
+    if (refused === undefined || leftMs <= 0) return
+    const { failure } = refused
     if (failure.kind === 'stop') throw failure
     const retryAt = Math.ceil(clock.now() + leftMs)
     throw new Failure('wait', failure.code, failure.message, { retryAt })
   }
 
-  #refusedBy(error: unknown): unknown {
-    if (!isFailure(error) || error.kind === 'cancelled') return error
-    const { clock, random } = this.#deps
-    const failure = asPersonMust(error)
-    const failures = (this.#refused?.failures ?? 0) + 1
-    const untilMs = clock.monotonic() + backoffMs(failures - 1, limits, random)
-    this.#refused = { failures, untilMs, failure }
-    return failure
+  return {
+    async open(signal) {
+      if (connection !== undefined && connection.broken() === undefined) return connection
+      connection?.close()
+      connection = undefined
+      throwWhileRefused()
+      try {
+        connection = await connect(signal)
+      } catch (error) {
+        if (isFailure(error) && error.kind !== 'cancelled')
+          refused = { untilMs: clock.monotonic() + backoffMs(failures++, limits, random), failure: error }
+        throw error
+      }
+      failures = 0
+      if (!isClosed) return connection
+      connection.close()
+      throw cancelled()
+    },
+    close() {
+      isClosed = true
+      connection?.close()
+    },
   }
-}
-
-/** An untrusted certificate, or a port without TLS, is a lasting error. */
-export function asPersonMust<Thrown>(thrown: Thrown): Thrown | Failure {
-  if (!isFailure(thrown, 'tls')) return thrown
-  return new Failure('stop', 'tls', thrown.message, { cause: thrown })
 }

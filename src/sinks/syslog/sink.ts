@@ -5,7 +5,7 @@ import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { mapEvent } from '../lines.ts'
 import { createSlots } from '../slots.ts'
-import { asPersonMust, connect, type Connection, type Receiver, Reconnection } from './connection.ts'
+import { connect, type Connection, createReconnection, type Receiver } from './connection.ts'
 
 export interface SyslogSinkOptions extends Receiver {
   readonly name: string
@@ -35,44 +35,40 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   const address = `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const what = `sink ${name} (${address})`
   const turns = createSlots(1)
-  const connection = new Reconnection((signal) => connect(options, what, clock, signal), { clock, random })
+  const connection = createReconnection((signal) => connect(options, what, clock, signal), { clock, random })
   let isClosed = false
 
   async function send(events: readonly Event[], refusals: Refusal[], signal: AbortSignal): Promise<number> {
-    let [sent, waiting]: [number, Buffer[]] = [0, []]
+    let [sent, held, waiting]: [number, number, Buffer[]] = [0, 0, []]
     let to: Connection | undefined
     const flush = async () => {
       if (waiting.length === 0) return
       to ??= await connection.open(signal)
       const bytes = Buffer.concat(waiting)
+      held = 0
       waiting = []
       await to.write(bytes, signal)
       sent += bytes.length
     }
-    let held = 0
     for (const event of events) {
-      const frame = frameOf(event, refusals)
-      for (const piece of frame) held += piece.length
-      waiting.push(...frame)
-      if (held < chunkBytes) continue
-      await flush()
-      held = 0
+      const message = messageIn(event, refusals)
+      if (message === undefined) continue
+      // Octet counting (RFC 6587, section 3.4.1): a line break in a message cannot begin another one.
+      waiting.push(Buffer.from(`${message.length} `), message)
+      held += message.length
+      if (held >= chunkBytes) await flush()
     }
     await flush()
     return sent
   }
 
-  function frameOf(event: Event, refusals: Refusal[]): Buffer[] {
+  function messageIn(event: Event, refusals: Refusal[]): Buffer | undefined {
     const mapped = mapEvent(event, format)
-    if ('refusal' in mapped) {
-      refusals.push(mapped.refusal)
-      return []
-    }
+    if ('refusal' in mapped) return void refusals.push(mapped.refusal)
     const message = Buffer.from(messageOf(event, mapped.line, options.hostname))
-    if (message.length <= options.maxMessageBytes) return framed(message)
+    if (message.length <= options.maxMessageBytes) return message
     const answer = `the message has ${message.length} bytes, and maxMessageBytes is ${options.maxMessageBytes}`
-    refusals.push({ event, reason: 'too_large', answer })
-    return []
+    return void refusals.push({ event, reason: 'too_large', answer })
   }
 
   async function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
@@ -94,9 +90,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
     address,
     open: () => Promise.resolve(stream),
     async check(signal) {
-      const tried = await connect(options, what, clock, signal).catch((error: unknown) => {
-        throw asPersonMust(error)
-      })
+      const tried = await connect(options, what, clock, signal)
       const { found } = tried
       tried.close()
       return { found, untested: 'delivery not tested' }
@@ -121,7 +115,7 @@ const header = `${app} - - -`
  * A syslog message of RFC 5424. It depends on the event and the configuration only: the time is that of the event, and
  * there is no byte order mark, which many readers of CEF treat as text.
  */
-export function messageOf(event: Event, line: string, hostname: string): string {
+function messageOf(event: Event, line: string, hostname: string): string {
   const { severity, time } = event
   const priority = facility * 8 + (severities[severity ?? ''] ?? informational)
   return `<${priority}>1 ${timestampOf(time)} ${hostname} ${header} ${line}`
@@ -130,9 +124,4 @@ export function messageOf(event: Event, line: string, hostname: string): string 
 /** At most six digits of a second are allowed. */
 function timestampOf(time: string | undefined): string {
   return time?.replace(/(\.\d{6})\d+Z$/, '$1Z') ?? '-'
-}
-
-/** Octet counting (RFC 6587, section 3.4.1): a line break in a message cannot begin another one. */
-function framed(message: Buffer): Buffer[] {
-  return [Buffer.from(`${message.length} `), message]
 }
