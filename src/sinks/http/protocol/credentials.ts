@@ -105,57 +105,46 @@ interface Token {
 /** A new token is requested this long before the old one expires. */
 const earlyMs = 120_000
 
-interface Asking {
+/** A token, or the request for it, which all share. */
+interface Held {
   readonly secret: string
   readonly token: Promise<Token>
-}
-
-/** No token is requested until then, unless the secret has changed. */
-interface Pause {
-  readonly secret: string
-  readonly failure: Failure
-  readonly untilMs: number
+  /** Until the token is old; after a failure, until the address of tokens may be asked again. */
+  untilMs: number
 }
 
 /**
- * An access token by the client credentials grant (RFC 6749, section 4.4). Kept until shortly before it expires or the
- * destination refuses it; requests that need one at the same time share one request for it, and a pause that the address
- * of tokens asks for holds for all of them.
+ * An access token by the client credentials grant (RFC 6749, section 4.4). Kept until shortly before it expires, the
+ * destination refuses it or the secret changes; requests that need one at the same time share one request for it, and a
+ * pause that the address of tokens asks for holds for all of them.
  */
 export function createClientCredentials(client: ClientCredentials): NonNullable<Preset['authorise']> {
-  let token: Token | undefined
-  let asking: Asking | undefined
-  let pause: Pause | undefined
+  let held: Held | undefined
 
-  /** A caller that was stopped takes its request for a token with it: the others ask again. */
-  async function asked(request: Authorisation): Promise<Token> {
-    for (;;) {
-      const secret = client.clientSecret.reveal()
-      if (pause?.secret === secret && request.nowMs < pause.untilMs) throw pause.failure
-      const shared = asking?.secret === secret ? asking : undefined
-      // Callers that share the request share its failure; the next try requests again.
-      const own: Asking = shared ?? { secret, token: askForToken(client, secret, request) }
-      asking = own
-      try {
-        return await own.token
-      } catch (error) {
-        const untilMs = isFailure(error) && error.kind === 'wait' ? error.details.retryAt : undefined
-        if (untilMs !== undefined) pause = { secret, failure: error as Failure, untilMs }
-        if (shared === undefined || !isFailure(error, 'cancelled')) throw error
-      } finally {
-        if (asking === own) asking = undefined
-      }
-    }
+  function begin(secret: string, request: Authorisation): Held {
+    const begun: Held = { secret, token: askForToken(client, secret, request), untilMs: Infinity }
+    begun.token.then(
+      ({ oldMs }) => (begun.untilMs = oldMs),
+      (error: unknown) => (begun.untilMs = isFailure(error) ? (error.details.retryAt ?? 0) : 0),
+    )
+    return begun
   }
 
   return async (request) => {
-    if (
-      token !== undefined &&
-      (token.header === request.refused?.['authorization'] || token.oldMs <= request.nowMs)
-    )
-      token = undefined
-    token ??= await asked(request)
-    return { authorization: token.header }
+    for (;;) {
+      const secret = client.clientSecret.reveal()
+      const isShared = held?.secret === secret && request.nowMs < held.untilMs
+      const current: Held = isShared ? held! : begin(secret, request)
+      held = current
+      try {
+        const { header } = await current.token
+        if (!isShared || header !== request.refused?.['authorization']) return { authorization: header }
+        current.untilMs = 0
+      } catch (error) {
+        // A caller that was stopped takes its request for a token with it: the others ask again.
+        if (!isShared || !isFailure(error, 'cancelled')) throw error
+      }
+    }
   }
 }
 
