@@ -13,63 +13,37 @@ const withCursor = { ...context, token: 'token' }
 const page = { logs: [], hasMoreData: false, continuationToken: '' }
 const error = (errorKey: string | null, message: string | null = '', success = false) => ({
   logs: null,
-  hasMoreData: false,
-  continuationToken: null,
   errorResponse: { success, message, errorKey },
 })
+const zoneKey = 'not_found_or_unauthorised_access.shieldzone'
 
 describe('the body decides before the status', () => {
   it.each([200, 202, 400, 401, 500])('a window error with status %d is recognised', (status) => {
-    for (const cursor of [context, withCursor]) {
-      expect(
-        failureOf(status, error('invalid_datetime_window.event_logs', 'past 3 days'), cursor),
-      ).toMatchObject({
+    const errorKey = 'invalid_datetime_window.event_logs'
+    for (const cursor of [context, withCursor])
+      expect(failureOf(status, error(errorKey, 'past 3 days'), cursor)).toMatchObject({
         kind: 'refuse',
         code: 'window_closed',
-        details: { serverDate: 5, requestId: 'r1', errorKey: 'invalid_datetime_window.event_logs' },
+        details: { serverDate: 5, requestId: 'r1', errorKey },
       })
-    }
   })
 
-  it.each([200, 202, 401, 404])('an unknown zone with status %d is recognised', (status) => {
-    expect(failureOf(status, error('not_found_or_unauthorised_access.shieldzone'), context)?.code).toBe(
-      'zone_gone',
-    )
-    expect(
-      failureOf(status, { error: { errorKey: 'not_found_or_unauthorised_access.shieldzone' } }, context)
-        ?.code,
-    ).toBe('zone_gone')
-  })
-
-  it.each([
-    [null, null],
-    ['', ''],
-    ['  ', null],
-  ])('success false with key %j and message %j is no error', (key, message) => {
-    expect(failureOf(200, error(key, message), context)).toBeUndefined()
-    expect(failureOf(202, error(key, message), context)).toBeUndefined()
-    expect(failureOf(500, error(key, message), context)?.code).toBe('server_error')
-  })
-
-  it('success true is no error, whatever else the body has', () => {
-    expect(failureOf(200, error('key', 'all good', true), context)).toBeUndefined()
-  })
-
-  it('a message without a key is an error, and a key without a message', () => {
-    expect(failureOf(200, error('', 'broken'), context)?.code).toBe('rejected')
-    expect(failureOf(200, { errorKey: 'some_key' }, context)?.details.errorKey).toBe('some_key')
-    expect(failureOf(200, { success: false, message: 'no', errorKey: null }, context)?.code).toBe('rejected')
-  })
-
-  it('an error in the body is recognised with a status of success', () => {
-    expect(failureOf(200, { title: 'Not Found', status: 404 }, context)?.code).toBe('rejected')
-    expect(failureOf(202, { statusCode: 401 }, context)?.code).toBe('unauthorised')
-    expect(failureOf(202, { error: { success: false, message: 'm', statusCode: 503 } }, context)?.code).toBe(
-      'server_error',
-    )
-    expect(
-      failureOf(200, { ...page, errorResponse: { statusCode: 0, success: false } }, context),
-    ).toBeUndefined()
+  it.each<[what: string, body: object, code: string | undefined, statuses?: readonly number[]]>([
+    ['an unknown zone', error(zoneKey), 'zone_gone', [200, 202, 401, 404]],
+    ['an unknown zone in an envelope `error`', { error: { errorKey: zoneKey } }, 'zone_gone', [200, 404]],
+    ['an error without key and message', error(null, null), undefined],
+    ['an error with empty texts', error('  ', ''), undefined],
+    ['an error without key and message', error(null, null), 'server_error', [500]],
+    ['success', error('key', 'all good', true), undefined],
+    ['a message without a key', error('', 'broken'), 'rejected'],
+    ['a key without a message', { errorKey: 'some_key' }, 'rejected'],
+    ['an error without an envelope', { success: false, message: 'no', errorKey: null }, 'rejected'],
+    ['a problem', { title: 'Not Found', status: 404 }, 'rejected'],
+    ['a status alone', { statusCode: 401 }, 'unauthorised'],
+    ['a status in an envelope', { error: { success: false, message: 'm', statusCode: 503 } }, 'server_error'],
+    ['no status in an envelope', { ...page, errorResponse: { statusCode: 0, success: false } }, undefined],
+  ])('%s: %j is %s', (_, body, code, statuses = [200, 202]) => {
+    for (const status of statuses) expect(failureOf(status, body, context)?.code).toBe(code)
   })
 })
 
@@ -116,31 +90,28 @@ describe('then the status', () => {
 })
 
 describe('messages', () => {
-  it('contain the message of the API, in each of its forms', () => {
-    const told = (body: unknown) => failureOf(400, body, context)?.message
-    expect(told(error('some_key', 'Some text'))).toContain('some_key: Some text')
-    expect(told({ Message: 'Core style' })).toContain('Core style')
-    expect(
-      told({ title: 'Bad', detail: 'Because', errors: [{ field: 'date', message: 'wrong' }] }),
-    ).toContain('Bad; Because; date wrong')
-    expect(told({ title: 'Bad', errors: { zone: ['a', 'b'] } })).toContain('Bad; zone a, b')
-    expect(told({ title: 'Bad', errorKey: 'k' })).toContain('k: Bad')
+  it.each([
+    [error('some_key', 'Some text'), 'some_key: Some text'],
+    [{ Message: 'Core style' }, 'Core style'],
+    [
+      { title: 'Bad', detail: 'Because', errors: [{ field: 'date', message: 'wrong' }] },
+      'Bad; Because; date wrong',
+    ],
+    [{ title: 'Bad', errors: { zone: ['a', 'b'] } }, 'Bad; zone a, b'],
+    [{ title: 'Bad', errorKey: 'k' }, 'k: Bad'],
+  ])('contain the message of the API: %j', (body, text) => {
+    expect(failureOf(400, body, context)?.message).toContain(text)
   })
 
-  it('contain neither key nor control characters, and are cut', () => {
-    const message =
-      failureOf(400, { Message: `key hunter2key\n\u001b[31m${'x'.repeat(5000)}` }, context)?.message ?? ''
-    expect(message).not.toContain('hunter2key')
-    expect(message).not.toMatch(/\p{C}/u)
-    expect(message.length).toBeLessThan(500)
-  })
-
-  it('come with details that do not contain the key', () => {
+  it('and details contain neither key nor control characters, and are cut', () => {
     const key = 'hunter2/key+'
     const said = 'k.hunter2/key+.hunter2%2Fkey%2B'
-    const failure = failureOf(400, error(said, said), { ...context, key, details: { requestId: said } })
-    expect(failure?.details).toMatchObject({ errorKey: 'k.***.***', requestId: 'k.***.***' })
-    expect(failure?.message).not.toContain('hunter2')
+    const body = error(said, `${said}\n\u001b[31m${'x'.repeat(5000)}`)
+    const { message = '', details } =
+      failureOf(400, body, { ...context, key, details: { requestId: said } }) ?? {}
+    expect(details).toMatchObject({ errorKey: 'k.***.***', requestId: 'k.***.***' })
+    expect(message).not.toMatch(/hunter2|\p{C}/u)
+    expect(message.length).toBeLessThan(500)
   })
 
   it('are bounded text for any answer', () => {
@@ -148,17 +119,16 @@ describe('messages', () => {
       fc.jsonValue(),
       fc.constantFrom('invalid_datetime_window', 'm', true, false, 404, null),
     )
+    const any = { requiredKeys: [] }
     const envelope = fc.oneof(
       fc.jsonValue(),
-      fc.record({ success: part, message: part, errorKey: part, statusCode: part }, { requiredKeys: [] }),
+      fc.record({ success: part, message: part, errorKey: part, statusCode: part }, any),
     )
+    const problem = { title: part, status: part, errors: part, Message: part }
     const body = fc.oneof(
       fc.jsonValue(),
       envelope,
-      fc.record(
-        { errorResponse: envelope, error: envelope, title: part, status: part, errors: part, Message: part },
-        { requiredKeys: [] },
-      ),
+      fc.record({ errorResponse: envelope, error: envelope, ...problem }, any),
     )
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), body, fc.boolean(), (status, value, hasCursor) => {
@@ -175,10 +145,8 @@ describe('messages', () => {
   })
 })
 
-describe('bodies', () => {
-  it('are JSON in UTF-8, with or without a byte order mark, and one bad byte does not lose a page', () => {
-    expect(parseBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 })
-    expect(parseBody(Buffer.from([0x22, 0xff, 0x22]))).toBe('\ufffd')
-    for (const text of ['', '<html>', '{"a":', 'NaN']) expect(parseBody(Buffer.from(text))).toBeUndefined()
-  })
+it('bodies are JSON in UTF-8, with or without a byte order mark, and one bad byte does not lose a page', () => {
+  expect(parseBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 })
+  expect(parseBody(Buffer.from([0x22, 0xff, 0x22]))).toBe('\ufffd')
+  for (const text of ['', '<html>', '{"a":', 'NaN']) expect(parseBody(Buffer.from(text))).toBeUndefined()
 })

@@ -26,24 +26,12 @@ describe('time', () => {
     })
   })
 
-  it.each([
-    0,
-    -1,
-    1e7,
-    1e20,
-    1e300,
-    NaN,
-    Infinity,
-    '',
-    'soon',
-    '12',
-    '-5',
-    '100000000000000000000',
-    null,
-    true,
-    {},
-    [],
-  ])('%j is none', (timestamp) => expect(entryTimeOf(timestamp)).toBeUndefined())
+  it('is none of anything else', () => {
+    const numbers = [0, -1, 1e7, 1e20, 1e300, NaN, Infinity]
+    const texts = ['', 'soon', '12', '-5', '100000000000000000000']
+    for (const timestamp of [...numbers, ...texts, null, true, {}, []])
+      expect(entryTimeOf(timestamp)).toBeUndefined()
+  })
 
   it('is the same instant in any unit', () => {
     const seconds = fc.integer({ min: 1e8, max: 99_999_999_999 })

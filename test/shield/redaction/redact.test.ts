@@ -58,19 +58,16 @@ describe('headers', () => {
 
   it('masks them outside the log, too', () => {
     const headers = [{ Name: 'Cookie', Value: 'hunter2' }]
-    expect(
-      shown('{}', defaults, { headers, authorization: 'hunter3', labels: { cookie: 'hunter4' } }),
-    ).not.toMatch(/hunter\d/)
+    const changes = { headers, authorization: 'hunter3', labels: { cookie: 'hunter4' } }
+    expect(shown('{}', defaults, changes)).not.toMatch(/hunter\d/)
   })
 
   it('keeps empty values, and other headers', () => {
-    const received = {
-      Headers: [
-        { Name: 'Cookie', Value: '' },
-        { Name: 'Host', Value: 'h' },
-      ],
-      Cookie: null,
-    }
+    const Headers = [['Cookie', ''] as const, ['Host', 'h'] as const].map(([Name, Value]) => ({
+      Name,
+      Value,
+    }))
+    const received = { Headers, Cookie: null }
     expect(eventOf(received).log).toBe(received)
   })
 })
@@ -102,18 +99,13 @@ describe('a value that was masked in one place', () => {
 
   it('hides neither the action nor the rule nor the origin, with any cookie', () => {
     const Value = 'a=Blocked; b=930130; c=203.0.113.9; d=User-Agent; e=curl/8.0; f=redacted'
-    const event = eventOf(
-      {
-        ...log,
-        RemoteIp: '203.0.113.9',
-        Headers: [{ Name: 'Cookie', Value }, ...(log['Headers'] as Json[])],
-      },
-      defaults,
-    )
-    expect(event.action).toBe('Blocked')
-    expect(event.rule?.id).toBe('930130')
-    expect(event.client?.ip).toBe('203.0.113.9')
-    expect(event.request?.userAgent).toBe('[redacted]')
+    const Headers = [{ Name: 'Cookie', Value }, ...(log['Headers'] as Json[])]
+    expect(eventOf({ ...log, RemoteIp: '203.0.113.9', Headers })).toMatchObject({
+      action: 'Blocked',
+      rule: { id: '930130' },
+      client: { ip: '203.0.113.9' },
+      request: { userAgent: '[redacted]' },
+    })
   })
 
   it('is kept elsewhere if it is too short for a secret', () => {
@@ -128,13 +120,11 @@ describe('a value that was masked in one place', () => {
   })
 })
 
-describe('bodies', () => {
-  it('are dropped unless configured otherwise', () => {
-    const received = { UrlEncodedBody: 'user=hunter2' }
-    expect(eventOf(received).log).toEqual({ UrlEncodedBody: '[redacted]' })
-    expect(eventOf(received, settings({ body: 'keep' })).log).toBe(received)
-    expect(eventOf({ UrlEncodedBody: null }).log).toEqual({ UrlEncodedBody: null })
-  })
+it('bodies are dropped unless configured otherwise', () => {
+  const received = { UrlEncodedBody: 'user=hunter2' }
+  expect(eventOf(received).log).toEqual({ UrlEncodedBody: '[redacted]' })
+  expect(eventOf(received, settings({ body: 'keep' })).log).toBe(received)
+  expect(eventOf({ UrlEncodedBody: null }).log).toEqual({ UrlEncodedBody: null })
 })
 
 describe('query parameters', () => {
@@ -154,20 +144,11 @@ describe('query parameters', () => {
     const received = {
       Url: `https://h/?a=1&${name}=hunter2&b=2`,
       Headers: [{ Name: 'Referer', Value: `https://h/?${name}=hunter2` }],
+      Message: 'hunter2',
     }
     expect(eventOf(received).request?.url).toBe(`https://h/?a=1&${name}=[redacted]&b=2`)
     for (const form of [received, JSON.stringify(received), `GET /?${name}=hunter2 HTTP/1.1`])
       expect(shown(form)).not.toContain('hunter2')
-  })
-
-  it('are masked in every text, and their values everywhere', () => {
-    const received = {
-      UrlEncodedBody: 'token=hunter2&b=1',
-      Headers: [{ Name: 'Referer', Value: 'https://h/?api_key=hunter3' }],
-      Message: 'hunter2 and hunter3',
-    }
-    expect(shown(received, query)).not.toMatch(/hunter\d/)
-    expect(shown('GET /?token=hunter2 HTTP/1.1', query)).not.toContain('hunter2')
   })
 })
 
@@ -197,10 +178,8 @@ describe('plain text', () => {
   })
 
   it('treats deeply nested values as text', () => {
-    const deep = `${'['.repeat(5000)}{"Cookie":"hunter2"}${']'.repeat(5000)}`
-    expect(
-      written(toEvent({ logId: 'a', log: JSON.parse(deep) as Json }, zone, createRedactor(defaults))),
-    ).not.toContain('hunter2')
+    const log = JSON.parse(`${'['.repeat(5000)}{"Cookie":"hunter2"}${']'.repeat(5000)}`) as Json
+    expect(written(toEvent({ logId: 'a', log }, zone, createRedactor(defaults)))).not.toContain('hunter2')
   })
 })
 
@@ -239,23 +218,21 @@ describe('addresses', () => {
   }
 
   it('can be masked', () => {
-    const event = eventOf(received, settings({ addresses: 'mask' }))
-    expect(event.client?.address).toBe('203.0.113.*')
+    const mask = settings({ addresses: 'mask' })
+    const event = eventOf(received, mask)
+    expect(event.client).toMatchObject({ address: '203.0.113.*' })
     expect(event.client?.ip).toBeUndefined()
     expect(event.rule?.message).toBe('client 203.0.113.* seen')
-    expect(shown(received, settings({ addresses: 'mask' }))).not.toMatch(/203\.0\.113\.9|:3::4/)
-    expect(eventOf({ RemoteIp: '1.2.3.*' }, settings({ addresses: 'mask' })).client?.address).toBe('1.2.3.*')
-    expect(shown('from 1.2.3.4', settings({ addresses: 'mask' }))).toContain('from 1.2.3.*')
+    expect(shown(received, mask)).not.toMatch(/203\.0\.113\.9|:3::4/)
+    expect(eventOf({ RemoteIp: '1.2.3.*' }, mask).client?.address).toBe('1.2.3.*')
+    expect(shown('from 1.2.3.4', mask)).toContain('from 1.2.3.*')
   })
 
-  it('can be dropped', () => {
+  it('can be dropped, and are kept by default', () => {
     const drop = settings({ addresses: 'drop' })
-    expect(eventOf(received, drop).client?.address).toBe('[redacted]')
+    for (const one of [received, { RemoteIp: '1.2.3.*' }])
+      expect(eventOf(one, drop).client?.address).toBe('[redacted]')
     expect(shown(received, drop)).not.toMatch(/203\.0\.113|2001:db8/)
-    expect(eventOf({ RemoteIp: '1.2.3.*' }, drop).client?.address).toBe('[redacted]')
-  })
-
-  it('are kept by default', () => {
     expect(eventOf(received).client).toMatchObject({ address: '203.0.113.9', ip: '203.0.113.9' })
   })
 
@@ -271,39 +248,28 @@ describe('addresses', () => {
   })
 })
 
-describe('no redaction', () => {
-  it('changes nothing', () => {
-    const received = { Cookie: 'a', UrlEncodedBody: 'b', RemoteIp: '1.2.3.4' }
-    expect(eventOf(received, 'off').log).toBe(received)
-  })
+it('without redaction nothing changes', () => {
+  const received = { Cookie: 'a', UrlEncodedBody: 'b', RemoteIp: '1.2.3.4' }
+  expect(eventOf(received, 'off').log).toBe(received)
 })
 
-describe('any secret in any place', () => {
-  it('is never shipped', () => {
-    const secret = 'Zq7-hunter2-Zq7'
-    const nested = fc.letrec((tie) => ({
-      node: fc.oneof(
-        { depthSize: 'small' },
-        fc.constantFrom(secret, `a ${secret} b`, `x=${secret}`, 'plain', 7, null),
-        fc.array(tie('node'), { maxLength: 3 }),
-        fc.dictionary(
-          fc.constantFrom('Url', 'Message', 'cookie', 'Name', 'Value', '__proto__', 'a'),
-          tie('node'),
-          { maxKeys: 4 },
-        ),
-      ),
-    })).node
-    fc.assert(
-      fc.property(nested, (node) => {
-        const received = {
-          Headers: [{ Name: 'Cookie', Value: `sid=${secret}` }],
-          Url: `https://h/${secret}`,
-          Any: node,
-        }
-        const text = shown(JSON.stringify(received))
-        const names = /"Name":"[^"]*Zq7-hunter2/.test(text)
-        expect(names || !text.includes(secret)).toBe(true)
-      }),
-    )
-  })
+it('any secret in any place is never shipped', () => {
+  const secret = 'Zq7-hunter2-Zq7'
+  const keys = fc.constantFrom('Url', 'Message', 'cookie', 'Name', 'Value', '__proto__', 'a')
+  const nested = fc.letrec((tie) => ({
+    node: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom(secret, `a ${secret} b`, `x=${secret}`, 'plain', 7, null),
+      fc.array(tie('node'), { maxLength: 3 }),
+      fc.dictionary(keys, tie('node'), { maxKeys: 4 }),
+    ),
+  })).node
+  fc.assert(
+    fc.property(nested, (node) => {
+      const Headers = [{ Name: 'Cookie', Value: `sid=${secret}` }]
+      const text = shown(JSON.stringify({ Headers, Url: `https://h/${secret}`, Any: node }))
+      const names = /"Name":"[^"]*Zq7-hunter2/.test(text)
+      expect(names || !text.includes(secret)).toBe(true)
+    }),
+  )
 })
