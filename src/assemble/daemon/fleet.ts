@@ -3,7 +3,6 @@ import type { RedisStateConfig } from '../../config/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { ReconcileTurns } from '../../maintenance/housekeeping/reconcile-sinks.ts'
-import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
 import { createAccountLimits } from '../../redis/account-limits.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
@@ -83,7 +82,6 @@ export async function openFleet(
           telemetry,
           plan: () => ticks.tick(plan),
           heartbeat: () => beat(accounts),
-          removedSinks: async () => (await knownSinks(store)).filter((name) => !sinks.includes(name)),
           reconcile: reconcile.turn,
           tracing: ticks,
         },

@@ -8,15 +8,12 @@ import { redisFailureIn } from '../../redis/redis-failure.ts'
 /** The result of a job. `more`: the stream is to be queued again, behind those that wait. */
 export type JobOutcome = 'done' | 'more'
 
-interface QueueWorkerOptions {
+export interface QueueWorkerOptions {
   readonly queue: Queue
   /** Jobs worked on at once. */
   readonly places: number
   /** How long a lock lasts, and how often a worker looks for jobs whose worker died. */
   readonly lockMs: number
-}
-
-export interface QueueWorkerDeps {
   readonly clock: Clock
   readonly reportError: ReportError
   /** Waits without limit while Redis is away. The worker does not close it. */
@@ -39,21 +36,19 @@ const mostStalls = 10
 /** BullMQ's own worker, which pauses after errors, aborts jobs whose lock was lost, and stops in bounded time. */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions
-  readonly #deps: QueueWorkerDeps
   readonly #worker: Worker
   readonly #stopping = new AbortController()
   #taken = 0
   #takenBefore = 0
   #running = 0
 
-  constructor(options: QueueWorkerOptions, deps: QueueWorkerDeps) {
+  constructor(options: QueueWorkerOptions) {
     this.#options = options
-    this.#deps = deps
     // BullMQ passes a signal only to a function with three parameters.
     const process = (job: Job, token: string | undefined, signal: AbortSignal | undefined) =>
       this.#process(job, token, signal)
     this.#worker = new Worker(options.queue.name, process, {
-      connection: deps.client,
+      connection: options.client,
       prefix: options.queue.opts.prefix!,
       concurrency: options.places,
       lockDuration: options.lockMs,
@@ -72,12 +67,12 @@ export class QueueWorker {
       for (const id of ids) this.#worker.cancelJob(id, 'the lock was lost')
     })
     this.#worker.on('completed', (job, outcome: JobOutcome) => {
-      if (!this.#stopping.signal.aborted) void deps.ended?.(job, outcome).catch(deps.reportError)
+      if (!this.#stopping.signal.aborted) void options.ended?.(job, outcome).catch(options.reportError)
     })
   }
 
   start(): void {
-    this.#worker.run().catch(this.#deps.reportError)
+    this.#worker.run().catch(this.#options.reportError)
   }
 
   /** False when jobs wait, places are free, and none was taken since the last call. Rejects while Redis is away. */
@@ -93,7 +88,7 @@ export class QueueWorker {
     this.#stopping.abort(cancelled())
     const closed = this.#worker.close()
     this.#worker.cancelAllJobs('the worker stops')
-    await within(graceMs + closeMs, closed, this.#deps.clock).catch(() => undefined)
+    await within(graceMs + closeMs, closed, this.#options.clock).catch(() => undefined)
   }
 
   async #process(job: Job, token: string | undefined, given: AbortSignal | undefined): Promise<JobOutcome> {
@@ -101,8 +96,8 @@ export class QueueWorker {
     this.#taken++
     this.#running++
     try {
-      const work = this.#deps.work(job, signal)
-      const outcome = await orAborted(work, signal, { ms: graceMs, clock: this.#deps.clock })
+      const work = this.#options.work(job, signal)
+      const outcome = await orAborted(work, signal, { ms: graceMs, clock: this.#options.clock })
       if (!signal.aborted) return outcome
     } catch (error) {
       if (!signal.aborted) throw error
@@ -116,13 +111,13 @@ export class QueueWorker {
   #failed(thrown: Error): void {
     // Another worker has the job by now; the signal of this one was aborted.
     if (this.#stopping.signal.aborted || isLostLock(thrown)) return
-    this.#deps.reportError(thrown)
+    this.#options.reportError(thrown)
     if (!this.#worker.isPaused()) void this.#rest()
   }
 
   async #rest(): Promise<void> {
     await this.#worker.pause(true)
-    await this.#deps.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
+    await this.#options.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
     if (!this.#stopping.signal.aborted) await this.#worker.resume()
   }
 }

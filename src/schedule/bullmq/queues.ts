@@ -48,10 +48,9 @@ export class Queues {
   readonly tick: Queue
   readonly #queues = new Map<string, Queue>()
   readonly #sinks: readonly string[]
-  readonly #open: (name: string) => Queue
 
   constructor({ client, keyPrefix, sinks, reportError }: QueuesOptions) {
-    this.#open = (name) => {
+    const open = (name: string) => {
       const queue = new Queue(name, {
         connection: client,
         prefix: queuePrefix(keyPrefix),
@@ -62,8 +61,9 @@ export class Queues {
       return queue
     }
     this.#sinks = sinks
-    this.tick = this.#open(tickQueue)
-    for (const name of namesOf(sinks)) this.#queues.set(name, this.#open(name))
+    this.tick = open(tickQueue)
+    for (const priority of priorities)
+      for (const sink of sinks) this.#queues.set(queueOf(priority, sink), open(queueOf(priority, sink)))
   }
 
   of(priority: Priority, sink: string): Queue {
@@ -101,21 +101,6 @@ export class Queues {
     await this.of(priority, sink).addBulk(jobs)
   }
 
-  /**
-   * Drops waiting jobs of sinks that the configuration no longer names. A process whose configuration still names such
-   * a sink queues its streams again with its next tick. Not `obliterate`, which pauses the queue of that process.
-   */
-  async empty(sinks: readonly string[]): Promise<void> {
-    for (const name of namesOf(sinks)) {
-      const queue = this.#open(name)
-      try {
-        await queue.drain()
-      } finally {
-        await queue.close()
-      }
-    }
-  }
-
   /** The streams (`streamKey`) that wait or are worked on. */
   async idsOf(priority: Priority, sink: string): Promise<ReadonlySet<string>> {
     return new Set(await this.of(priority, sink).getRanges(['wait', 'active']))
@@ -138,10 +123,6 @@ export class Queues {
   async close(): Promise<void> {
     await Promise.all([this.tick, ...this.#queues.values()].map((queue) => queue.close()))
   }
-}
-
-function namesOf(sinks: readonly string[]): string[] {
-  return priorities.flatMap((priority) => sinks.map((sink) => queueOf(priority, sink)))
 }
 
 /** A job's id is its stream. Progress is in the stream's checkpoint only. */

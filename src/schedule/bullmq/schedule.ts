@@ -1,4 +1,3 @@
-import type { Queue } from 'bullmq'
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { within } from '../../domain/promises.ts'
@@ -8,7 +7,7 @@ import { promptly } from '../../redis/script.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { housekeepMs, oftenMs, priorities, repeat, sharesOf, type ScheduleDeps } from '../pumping.ts'
 import { PumpJobs, type PumpJobsDeps } from './pump-jobs.ts'
-import { createErrorReport, QueueWorker, type QueueWorkerDeps, type ReportError } from './queue-worker.ts'
+import { createErrorReport, QueueWorker, type QueueWorkerOptions, type ReportError } from './queue-worker.ts'
 import { Queues, readJob } from './queues.ts'
 import { createTick } from './ticks.ts'
 
@@ -28,8 +27,6 @@ export interface BullmqScheduleOptions {
 
 /** The roles `scheduler` and `all` call `plan` and `housekeep`, the roles `worker` and `all` call `pump`. */
 export interface BullmqScheduleDeps extends ScheduleDeps, PumpJobsDeps {
-  /** Sinks that the store knows and the configuration does not name: no worker takes their jobs any more. */
-  readonly removedSinks: () => Promise<readonly string[]>
   /** Removes what sinks hold beyond the last commit; called every few seconds in the roles that pump. */
   readonly reconcile: (signal: AbortSignal) => Promise<void>
   /** Called while ticks and streams are taken from their queues, and while Redis is away. For `/healthz`. */
@@ -116,19 +113,18 @@ class Running {
   }
 
   #tick(): void {
-    const { housekeep, removedSinks, telemetry } = this.#deps
+    const { housekeep, telemetry } = this.#deps
     const tick = createTick(this.queues, this.#options.sinks, this.#deps)
-    this.#addWorker('tick', this.queues.tick, 1, {
+    this.#addWorker('tick', {
+      queue: this.queues.tick,
+      places: 1,
       async work() {
         await tick().catch((error: unknown) => telemetry.emit({ name: 'TickFailed', error }))
         return 'done'
       },
     })
     this.#repeat(oftenMs, () => this.queues.scheduleTicks(this.#options.tickMs))
-    this.#repeat(housekeepMs, async () => {
-      await this.queues.empty(await removedSinks())
-      return housekeep(this.#signal)
-    })
+    this.#repeat(housekeepMs, () => housekeep(this.#signal))
   }
 
   #pump(): void {
@@ -137,7 +133,9 @@ class Running {
     const places = { live: streams, backfill: backfillStreams }
     for (const priority of priorities)
       for (const [sink, share] of sharesOf(places[priority], sinks))
-        this.#addWorker('worker', this.queues.of(priority, sink), share, {
+        this.#addWorker('worker', {
+          queue: this.queues.of(priority, sink),
+          places: share,
           work: (job, signal) => jobs.work(priority, job, signal),
           // Behind the streams that already wait, but at once, not with the next tick.
           ended: async ({ id, data }, outcome) => {
@@ -151,13 +149,12 @@ class Running {
 
   #addWorker(
     loop: 'tick' | 'worker',
-    queue: Queue,
-    places: number,
-    work: Pick<QueueWorkerDeps, 'work' | 'ended'>,
+    work: Pick<QueueWorkerOptions, 'queue' | 'places' | 'work' | 'ended'>,
   ): void {
     const { lockMs = defaultLockMs } = this.#options
-    const deps = { clock: this.#deps.clock, reportError: this.#reportError, client: this.#patient, ...work }
-    this.#workers.push({ loop, worker: new QueueWorker({ queue, places, lockMs }, deps) })
+    const { clock } = this.#deps
+    const shared = { lockMs, clock, reportError: this.#reportError, client: this.#patient }
+    this.#workers.push({ loop, worker: new QueueWorker({ ...shared, ...work }) })
   }
 
   /** A queue whose jobs no worker takes although Redis answers needs a restart; a Redis that is away does not. */

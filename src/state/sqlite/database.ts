@@ -25,7 +25,7 @@ export interface Database {
   /**
    * Durable when it resolves, unless `loosely`: such work does not wait for the disk, and a later write makes it
    * durable too. What comes here in one turn of the event loop shares a transaction, and one wait for the disk if any
-   * of it needs one. Each work is written whole or not at all, and has its own result.
+   * of it needs one. Each work has its own result; an error fails all of them, and nothing is written.
    */
   write<T>(work: () => T, loosely?: boolean): Promise<T>
   /** May be called twice. */
@@ -50,7 +50,7 @@ export async function openDatabase(path: string, tries = busyTries): Promise<Dat
     write: createGroups((group) =>
       attempt(path, tries, () => {
         refuseMoved()
-        const works = () => group.map(({ work }) => savepoint(handle, path, work))
+        const works = () => group.map(({ work }) => work())
         const write = () => transaction(handle, 'BEGIN IMMEDIATE', works)
         return group.every(({ loosely }) => loosely) ? unsynced(handle, write) : write()
       }),
@@ -75,46 +75,32 @@ function configure(handle: DatabaseSync, path: string): void {
 interface Grouped {
   readonly work: () => unknown
   readonly loosely: boolean
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
 }
-
-type Result = { readonly value: unknown } | { readonly error: unknown }
 
 /** Hands over together what comes in one turn of the event loop, in its order. */
 function createGroups(
-  writeGroup: (group: readonly Grouped[]) => Promise<readonly Result[]>,
+  writeGroup: (group: readonly Grouped[]) => Promise<readonly unknown[]>,
 ): Database['write'] {
-  let waiting: (Grouped & { readonly settle: (result: Result) => void })[] = []
+  let waiting: Grouped[] = []
 
   async function flush(): Promise<void> {
     const group = waiting
     waiting = []
-    const results = await writeGroup(group).catch((error: unknown) => group.map(() => ({ error })))
-    for (const [index, { settle }] of group.entries()) settle(results[index]!)
+    try {
+      const results = await writeGroup(group)
+      for (const [index, { resolve }] of group.entries()) resolve(results[index])
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
   }
 
-  return async <T>(work: () => T, loosely = false): Promise<T> => {
-    const result = await new Promise<Result>((settle) => {
-      waiting.push({ work, loosely, settle })
+  return <T>(work: () => T, loosely = false): Promise<T> =>
+    new Promise<unknown>((resolve, reject) => {
+      waiting.push({ work, loosely, resolve, reject })
       if (waiting.length === 1) afterThisTurn(() => void flush())
-    })
-    if ('error' in result) throw result.error
-    return result.value as T
-  }
-}
-
-/** One work of several in a transaction. Throws an error that ends the whole transaction. */
-function savepoint(handle: DatabaseSync, path: string, work: () => unknown): Result {
-  handle.exec('SAVEPOINT work')
-  try {
-    const value = work()
-    handle.exec('RELEASE work')
-    return { value }
-  } catch (error) {
-    // SQLite has rolled back everything by itself after some errors (full disk, I/O).
-    if (isBusy(error) || !handle.isTransaction) throw error
-    handle.exec('ROLLBACK TO work; RELEASE work')
-    return { error: storeFailure(error, path) }
-  }
+    }) as Promise<T>
 }
 
 function unsynced<T>(handle: DatabaseSync, write: () => T): T {

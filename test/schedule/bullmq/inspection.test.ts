@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq'
 import { describe, expect, it } from 'vitest'
-import { streamKey, type Priority } from '../../../src/domain/stream.ts'
+import { streamKey } from '../../../src/domain/stream.ts'
 import { queuePrefix, Queues } from '../../../src/schedule/bullmq/queues.ts'
 import { buildCheckpoint } from '../../contract/checkpoint-store/builders.ts'
 import { streamOf } from '../../contract/schedule/planned.ts'
@@ -64,26 +64,6 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
       await scheduleAt(redis, { role }, { tracing }).schedule.start()
     await waitFor(() => carried.length >= 2, { what: 'both pumps' })
     expect(carried).toContainEqual({ traceparent })
-  })
-
-  it('of sinks that are no longer configured are dropped', async () => {
-    const redis = await useRedis()
-    const queues = queuesAt(redis, ['siem', 'old'])
-    const add = (priority: Priority, sink: string) =>
-      queues.add(priority, sink, [{ stream: streamOf(1, sink) }])
-    for (const [priority, sink] of [
-      ['live', 'siem'],
-      ['live', 'old'],
-      ['backfill', 'old'],
-    ] as const)
-      await add(priority, sink)
-    await scheduleAt(redis, { role: 'scheduler' }, { removedSinks: async () => ['old'] }).schedule.start()
-    const left = async (priority: Priority) => (await queues.idsOf(priority, 'old')).size
-    await waitFor(async () => (await left('live')) + (await left('backfill')) === 0, {
-      what: 'the jobs to go',
-    })
-    expect(await queues.of('live', 'old').isPaused()).toBe(false)
-    expect((await queues.idsOf('live', 'siem')).size).toBe(1)
   })
 
   it('that are invalid or not planned are dropped with a log line, and nothing of finished ones is kept', async () => {

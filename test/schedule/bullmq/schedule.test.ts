@@ -17,7 +17,6 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
       { connection: serversAt(url), keyPrefix, role: 'all', sinks, streams, backfillStreams, tickMs: 250 },
       {
         ...parts,
-        removedSinks: async () => [],
         reconcile: async () => undefined,
         fail: async () => undefined,
       },

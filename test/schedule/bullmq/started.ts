@@ -50,7 +50,6 @@ export function scheduleAt(
       now: () => Date.now(),
       heartbeat: async () => undefined,
       housekeep: async () => true,
-      removedSinks: async () => [],
       reconcile: async () => undefined,
       turned: () => undefined,
       ...deps,
