@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { execute } from '../../src/commands/main.ts'
 import type { BackfillStatus } from '../../src/domain/status/status.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { openSqliteStore } from '../setup/stores.ts'
 import type { Ended, Workplace } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { executeWith } from './workshop.ts'
 
 /** What stderr says to people: the text of JSON lines that are no log. */
 export function saidIn(stderr: string): string {
@@ -16,18 +16,9 @@ export function saidIn(stderr: string): string {
 }
 
 /** Runs a command within this process, for what needs no process of its own. */
-export async function told(place: Workplace, ...args: readonly string[]): Promise<Ended> {
-  let [stdout, stderr] = ['', '']
-  const code = await execute([...args, '-c', place.configFile], {
-    stdout: { write: (text) => void (stdout += text) },
-    stderr: { write: (text) => void (stderr += text) },
-    signal: new AbortController().signal,
-    exit: (exitCode) => {
-      throw new Error(`ended at once with ${exitCode}`)
-    },
-    onHangup: () => () => undefined,
-  })
-  return { code, signal: null, stdout, stderr: saidIn(stderr) }
+export async function told({ configFile }: Workplace, ...args: readonly string[]): Promise<Ended> {
+  const ended = await executeWith(configFile, args)
+  return { ...ended, signal: null, stderr: saidIn(ended.stderr) }
 }
 
 /** What `backfill list --json` tells. */

@@ -21,7 +21,6 @@ const slowest = [
   'commands/audit/deep',
   'e2e/restore-killed',
   'e2e/daemon',
-  'commands/backfill-daemon',
   'e2e/hostile-api',
   'server/page/access',
   'sinks/file/crash',

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { FileAudit, StreamAudit } from '../../../src/domain/audit-report.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Commit, Store } from '../../../src/ports/store.ts'
 import { editCheckpoints, openSqliteStore } from '../../setup/stores.ts'
@@ -368,17 +368,6 @@ test('a minute that the ledger has lost is restored from the lines of the files,
   await expectWhole(shop)
 })
 
-test('exactly the events that were never shipped are shipped', async () => {
-  const shop = await shipped()
-  const noon = startOf(yesterday) + 12 * 3_600_000
-  shop.simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index })
-  const found = await deep(shop)
-  expect([found.code, found.report.missing, found.file.isEqual]).toEqual([1, 3, true])
-  const repaired = await deep(shop, '--repair')
-  expect([repaired.code, repaired.report.streams[0]!.repaired]).toEqual([0, 3])
-  await expectWhole(shop)
-})
-
 test('a changed count is reported, and nothing is shipped for it', async () => {
   const shop = await shipped()
   await commit(shop, (minute) => ({ seen: new Map([[minute, new Uint8Array(8).fill(7)]]) }))
@@ -408,15 +397,4 @@ test('without fingerprints counts and hashes are compared, also for a day that t
   expect(unrepaired.stderr).toMatch(/was not repaired: .*does not answer for this day/)
   const text = await shop.execute(...ofDay)
   expect(text.stdout).toMatch(/^101 {2}files differ$.*Fingerprints are gone.*part .* is short/ms)
-})
-
-test('parallel repairs of one day write each missing line once', async () => {
-  const shop = await shipped()
-  const lost = 10
-  edit(pathOf(shop), (lines) => lines.map((line, index) => (index < lost ? altered(line) : line)))
-  const both = await Promise.all([deep(shop, '--repair'), deep(shop, '--repair')])
-  expect(both.map(({ code }) => code)).toEqual([1, 1])
-  // However they met: what one of them did not do is done by the next.
-  const last = await deep(shop, '--repair')
-  expect(last.file).toMatchObject({ missing: 0, problems: { ...none, unknown: lost }, lines: events + lost })
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { dayOf, shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
-import { compareFiles, exactly, linesBelow } from '../../e2e/shipped.ts'
+import { caughtUp } from '../../e2e/caught-up.ts'
+import { compareFiles, exactly, keysOf, linesBelow } from '../../e2e/shipped.ts'
 import { endOf as outcomeOf, readableDays, workplace, zones, type Workplace } from '../../e2e/workplace.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { openWorkshopWithApi } from '../workshop.ts'
 import { allDone, backfillsOf, inStore, told } from '../backfilling.ts'
 import * as faults from '../../simulator/faults.ts'
 
@@ -146,6 +146,9 @@ test('is paused, resumed and cancelled from another terminal, and ends with the 
 
   const done = await told(place, 'backfill', 'cancel', id)
   expect([done.code, done.stdout, done.stderr]).toEqual([1, '', `backfill ${id} is already done\n`])
+  const list = await told(place, 'backfill', 'list')
+  expect(list.stdout).toMatch(/^id +from +to +state +read +done +queued +left out +created at\n/)
+  expect(list.stdout).toMatch(new RegExp(`^${id}  ${yesterday}  ${yesterday}  done  +100 % +2 +0 +0 `, 'm'))
   for (const command of ['pause', 'resume', 'cancel']) {
     const unknown = await told(place, 'backfill', command, 'nope')
     expect([unknown.code, unknown.stderr]).toEqual([
@@ -155,27 +158,28 @@ test('is paused, resumed and cancelled from another terminal, and ends with the 
   }
 })
 
-test('a cancelled backfill ships nothing more, and is still listed', async () => {
-  const place = await workplace({ days: { [yesterday]: 3000 }, pageSize: 10, latencyMs: 20 })
-  await using first = place.start(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '102'])
-  const [id] = await first.waitForLine(/^[0-9a-f]{10}$/)
-  expect((await told(place, 'backfill', 'cancel', id)).code).toBe(0)
-  expect((await outcomeOf(first)).code).toBe(1)
-  const asked = place.simulator.requests.length
-  const resumed = await told(place, 'backfill', 'resume', id)
-  expect([resumed.code, resumed.stderr]).toEqual([1, `backfill ${id} is already cancelled\n`])
-  expect(place.simulator.requests).toHaveLength(asked)
-  const list = await told(place, 'backfill', 'list')
-  expect(list.stdout).toMatch(/^id +from +to +state +read +done +queued +left out +created at\n/)
-  expect(list.stdout).toMatch(
-    new RegExp(`^${id}  ${yesterday}  ${yesterday}  cancelled  \\d+ % +0 +1 +0 `, 'm'),
-  )
-})
-
-test('without --to it ends with today', async () => {
-  const place = await openWorkshopWithApi({ days: 2 })
-  const { stderr } = await place.execute('backfill', '--from', 'yesterday', '--dry-run')
-  expect(stderr).toContain(`backfill from ${yesterday} to ${today}: 2 days × `)
+test('is taken over by a running process, which ships the missing events alongside live traffic', async () => {
+  const place = await workplace({ days: 200, pageSize: 50, live: { ratePerSecond: 10 } }, { server })
+  const { simulator, events } = place
+  await using running = place.start(['run'])
+  await running.waitForLine(/"event":"Started"/)
+  await caughtUp(place, running, { days: readableDays().slice(0, 2) })
+  // Two days ago: the run has read this day whole. It polls yesterday until an hour after its end.
+  const past = shiftDay(today, -2)
+  for (const zone of zones)
+    simulator.append(zone, past, 30, { timestampMs: (index) => startOf(past) + index * 1000 })
+  const handed = await told(place, 'backfill', '--from', past, '--to', past, '--zone', '101')
+  expect([handed.code, handed.stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f]{10}\n$/)])
+  expect(handed.stderr).toContain(`process ${running.pid} on host `)
+  const watched = await told(place, 'backfill', '--from', past, '--to', past, '--watch')
+  expect(watched.code, watched.stderr).toBe(0)
+  expect(watched.stderr).toMatch(/ done: 2 streams read, 10 pages, 30 events that were missing, in /)
+  await allDone(place, running.stderr)
+  simulator.set({ live: { ratePerSecond: 0 } })
+  await caughtUp(place, running)
+  await running.kill('SIGTERM')
+  const whole = keysOf(simulator, zones, readableDays()).length
+  expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(whole))
 })
 
 test('a backfill that a signal stopped stays in the store, and the next run continues it', async () => {
@@ -249,5 +253,7 @@ test('reports wrong usage, and creates nothing', async () => {
   const list = await told(place, 'backfill', 'list')
   expect([list.code, list.stdout]).toEqual([0, 'no backfills\n'])
   expect(place.simulator.requests).toEqual([])
+  const { stderr } = await told(place, 'backfill', '--from', 'yesterday', '--dry-run')
+  expect(stderr).toContain(`backfill from ${yesterday} to ${today}: 2 days × `)
   expect(await backfillsOf(place)).toEqual([])
 })

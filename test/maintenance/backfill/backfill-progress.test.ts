@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Backfilled } from '../../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import {
@@ -7,7 +7,12 @@ import {
   createProgressReading,
   summed,
 } from '../../../src/maintenance/backfill/backfill-progress.ts'
-import { checkpointOf, recordOf, streamOf, scanOf } from './backfill-checkpoints.ts'
+import { whileRequested } from '../../../src/maintenance/backfill/while-requested.ts'
+import { buildTrouble } from '../../domain/builders.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { openMemoryStore } from '../../setup/stores.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { checkpointOf, nowMs, recordOf, streamOf, scanOf } from './backfill-checkpoints.ts'
 
 const own = streamOf(1, '2026-11-18')
 
@@ -74,20 +79,29 @@ test('sums by day, the oldest first; a value unknown for one stream is unknown f
 })
 
 test('reports why a queued stream does not progress', () => {
-  const trouble = {
-    kind: 'retry' as const,
-    code: 'network' as const,
-    message: 'no route',
-    count: 2,
-    sinceMs: 1,
-    atMs: 1,
-    retryAtMs: 2,
-  }
+  const requestTrouble = { ...buildTrouble(), request: 'mine' }
   const of = (state: Backfilled['state']) =>
-    createProgressReading([checkpointOf(own, { requestTrouble: { ...trouble, request: 'mine' } })])({
+    createProgressReading([checkpointOf(own, { requestTrouble })])({
       id: 'mine',
       streams: [{ stream: own, state }],
     })
-  expect(of('queued')[0]?.trouble).toMatchObject(trouble)
+  expect(of('queued')[0]?.trouble).toMatchObject(requestTrouble)
   expect(of('done')[0]?.trouble).toBeUndefined()
+})
+
+test.for(['paused', 'cancelled'] as const)('work on a stream ends once its backfill is %s', async (state) => {
+  const clock = createFakeClock(nowMs)
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
+  onTestFinished(() => store.close())
+  const { day } = own
+  const streams = [{ stream: own, state: 'queued' }] as const
+  await store.backfills.add({ id: 'a', createdAtMs: 1, from: day, to: day, state: 'running', streams })
+  const planned = { stream: own, priority: 'backfill', readRequest: { id: 'a' } } as const
+  await whileRequested(planned, { store, clock }, async (isRequested) => {
+    await clock.advance(2_000)
+    expect(isRequested()).toBe(true)
+    await store.backfills.setState('a', state)
+    await clock.advance(2_000)
+    await waitFor(() => !isRequested(), { what: () => 'the end of the work', everyMs: 1 })
+  })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../../src/domain/day.ts'
 import { packFingerprints } from '../../../src/domain/event/seen.ts'
@@ -62,177 +62,170 @@ async function createHouse(
   }
 }
 
-describe('housekeeping', () => {
-  it('deletes the fingerprints of a stream that a pump holds once the pump has ended', async () => {
-    const house = await createHouse(['a'])
-    const stream = await house.add(6)
-    house.apiClock.learn('a', 0, {})
-    const { fence } = await house.store.ledger.take(stream, holder)
-    await house.keep(never)
-    expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
-    await house.store.ledger.release(stream, fence)
-    await house.keep(never)
-    expect(await house.store.ledger.isIndexDropped(stream)).toBe(true)
-  })
+type House = Awaited<ReturnType<typeof createHouse>>
 
-  it('deletes fingerprints of ended days once, a day after they became unreadable, and keeps their counts', async () => {
-    const house = await createHouse(['a'])
-    const [readable, late, gone, open, copied] = [
-      await house.add(2),
-      await house.add(3),
-      await house.add(4),
-      await house.add(5, false),
-      // Events are being shipped there from files.
-      await house.add(6, true, { archives: {} }),
-    ]
-    house.apiClock.learn('a', 0, {})
-    await house.keep(never)
-    await house.keep(never)
-    const hasSeen = async (stream: typeof gone) => (await house.store.ledger.loadSeen(stream, [7])).size === 1
-    const kept = [readable, late, gone, open, copied].map(hasSeen)
-    expect(await Promise.all(kept)).toEqual([true, true, false, true, true])
-    expect(await house.store.ledger.minutes(gone)).toMatchObject([{ minute: 7, count: 2 }])
-    expect(house.forgets()).toBe(1)
-  })
+/** `seen`: all of it is kept; `counts`: its checkpoint, and no fingerprints. */
+async function fateOf({ store }: House, stream: Stream): Promise<'seen' | 'counts' | 'gone'> {
+  if ((await store.ledger.read(stream)) === undefined) return 'gone'
+  const isSeen = (await store.ledger.loadSeen(stream, [7])).size === 1
+  expect(await store.ledger.isIndexDropped(stream)).toBe(!isSeen)
+  expect(await store.ledger.minutes(stream)).toMatchObject([{ minute: 7, count: 2 }])
+  return isSeen ? 'seen' : 'counts'
+}
 
-  it('deletes nothing before the API of every account has answered with its time', async () => {
-    const house = await createHouse(['a', 'b'])
-    await house.add(20)
-    await house.keep(never)
-    house.apiClock.learn('a', 0, {})
-    await house.keep(never)
-    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
-    house.apiClock.learn('b', 0, {})
-    await house.keep(never)
-    expect(await house.store.catalogue.checkpoints()).toEqual([])
-  })
+type Place = Parameters<House['add']>[2]
+type Row = readonly [daysAgo: number, isEnded: boolean, fate: 'seen' | 'counts' | 'gone', place?: Place]
 
-  it('keeps what ended less than keepDays ago, and what has not ended', async () => {
-    const house = await createHouse(['a'])
-    const kept = [await house.add(13), await house.add(40, false)]
-    await house.add(15)
-    house.apiClock.learn('a', 0, {})
-    await house.keep(never)
-    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
-    expect(left.sort()).toEqual(kept.map(({ day }) => day).sort())
-  })
+interface Case {
+  readonly what: string
+  readonly rows: readonly Row[]
+  readonly limits?: Parameters<typeof createHouse>[1]
+  /** State of a backfill that waits for all of them. */
+  readonly backfill?: 'running' | 'paused'
+}
 
-  it('deletes streams that are no longer configured, keepDays after their day ended', async () => {
-    const house = await createHouse(['a'])
-    await house.add(18, false, { zone: 9 })
-    await house.add(18, false, { sink: 'siem' })
-    const forgotten = await house.add(8, true, { zone: 9 })
-    // Its day could be read until fourteen days ago at least.
-    await house.add(16, false, { zone: 9 })
-    house.apiClock.learn('a', 0, {})
-    expect(await house.keep(never)).toBe(true)
-    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
-    expect(left.sort()).toEqual([shiftDay(today, -16), shiftDay(today, -8)])
-    expect((await house.store.ledger.loadSeen(forgotten, [7])).size).toBe(0)
-  })
+const listed = [
+  { keepDays: 14, readableDays: 30 },
+  { keepDays: 0.001, readableDays: 3 },
+  { keepDays: 3, readableDays: 3 },
+].map((limits): Case => ({
+  what: `a complete day that the API lists, and a day longer (keepDays ${limits.keepDays}, readableDays ${limits.readableDays})`,
+  limits,
+  rows: [
+    [1, true, 'seen'],
+    [limits.readableDays - 1, true, 'seen'],
+    [limits.readableDays, true, 'seen'],
+    [limits.readableDays + 20, true, 'gone'],
+  ],
+}))
 
-  it('keeps a stream of a removed sink that a backfill is about to read', async () => {
-    const house = await createHouse(['a'])
-    const stream = await house.add(18, false, { sink: 'siem' })
-    const backfill = {
+const cases: readonly Case[] = [
+  {
+    what: 'fingerprints until a day after the day became unreadable, and longer where it has not ended or files are half shipped',
+    rows: [
+      [2, true, 'seen'],
+      [3, true, 'seen'],
+      [4, true, 'counts'],
+      [5, false, 'seen'],
+      [6, true, 'seen', { archives: {} }],
+      [40, true, 'seen', { archives: {} }],
+    ],
+  },
+  {
+    what: 'what ended less than keepDays ago, and what has not ended',
+    rows: [
+      [13, true, 'counts'],
+      [40, false, 'seen'],
+      [15, true, 'gone'],
+    ],
+  },
+  {
+    what: 'streams that are no longer configured for keepDays after their day could be read',
+    rows: [
+      [18, false, 'gone', { zone: 9 }],
+      [18, false, 'gone', { sink: 'siem' }],
+      [8, true, 'counts', { zone: 9 }],
+      // Its day could be read until fourteen days ago at least.
+      [16, false, 'seen', { zone: 9 }],
+    ],
+  },
+  { what: 'a complete day that a backfill reads', rows: [[40, true, 'seen']], backfill: 'running' },
+  {
+    what: 'what a paused backfill waits for, of a removed sink too',
+    rows: [
+      [40, true, 'seen'],
+      [18, false, 'seen', { sink: 'siem' }],
+    ],
+    backfill: 'paused',
+  },
+  ...listed,
+]
+
+test.each(cases)('keeps $what', async ({ rows, limits = {}, backfill }) => {
+  const house = await createHouse(['a'], limits)
+  const streams: Stream[] = []
+  for (const [daysAgo, isEnded, , place] of rows) streams.push(await house.add(daysAgo, isEnded, place))
+  const days = streams.map(({ day }) => day).sort()
+  if (backfill !== undefined)
+    await house.store.backfills.add({
       id: 'x',
       createdAtMs: at(2),
-      from: stream.day,
-      to: stream.day,
-      state: 'paused',
-    } as const
-    await house.store.backfills.add({ ...backfill, streams: [{ stream, state: 'queued' }] })
-    house.apiClock.learn('a', 0, {})
-    await house.keep(never)
-    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
-  })
+      from: days[0]!,
+      to: days.at(-1)!,
+      state: backfill,
+      streams: streams.map((stream) => ({ stream, state: 'queued' })),
+    })
+  house.apiClock.learn('a', 0, {})
+  expect(await house.keep(never)).toBe(true)
+  const fates = await Promise.all(streams.map((stream) => fateOf(house, stream)))
+  expect(fates).toEqual(rows.map(([, , fate]) => fate))
+  if (backfill === undefined) return
+  await house.store.backfills.setState('x', 'cancelled')
+  await house.keep(never)
+  expect(await house.store.catalogue.checkpoints()).toEqual([])
+})
 
-  it('waits until missed days were recorded, which needs the checkpoints', async () => {
-    const house = await createHouse(['a'])
-    await house.add(20)
-    const route = { zone: 1, sink: 'archive', firstDay: shiftDay(today, -30) }
-    await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) - 20 * 24 * hourMs }])
-    expect(await house.keep(never)).toBe(false)
-    house.apiClock.learn('a', 0, {})
-    expect(await house.keep(never)).toBe(false)
-    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
-    await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) }])
-    expect(await house.keep(never)).toBe(true)
-    expect(await house.store.catalogue.checkpoints()).toEqual([])
-  })
+test('deletes the fingerprints of a stream that a pump holds once the pump has ended, and then no more', async () => {
+  const house = await createHouse(['a'])
+  const stream = await house.add(6)
+  house.apiClock.learn('a', 0, {})
+  const { fence } = await house.store.ledger.take(stream, holder)
+  await house.keep(never)
+  expect(await fateOf(house, stream)).toBe('seen')
+  await house.store.ledger.release(stream, fence)
+  for (let round = 0; round < 2; round++) await house.keep(never)
+  expect([await fateOf(house, stream), house.forgets()]).toEqual(['counts', 2])
+})
 
-  it('keeps what a held sink has, whose missed days nobody records meanwhile, and deletes the rest', async () => {
-    const house = await createHouse(['a'], { held: ['siem'] })
-    await house.add(20)
-    const kept = [await house.add(20, true, { sink: 'siem' }), await house.add(19, false, { sink: 'siem' })]
-    const plannedAtMs = at(2) - 20 * 24 * hourMs
-    await house.store.catalogue.rememberRoutes([
-      { zone: 1, sink: 'siem', firstDay: shiftDay(today, -30), plannedAtMs },
-    ])
-    house.apiClock.learn('a', 0, {})
-    expect(await house.keep(never)).toBe(true)
-    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream)
-    expect(left).toEqual(expect.arrayContaining(kept))
-    expect(left).toHaveLength(2)
-  })
+test('deletes nothing before the API of every account has answered with its time', async () => {
+  const house = await createHouse(['a', 'b'])
+  const stream = await house.add(20)
+  await house.keep(never)
+  house.apiClock.learn('a', 0, {})
+  await house.keep(never)
+  expect(await fateOf(house, stream)).not.toBe('gone')
+  house.apiClock.learn('b', 0, {})
+  await house.keep(never)
+  expect(await fateOf(house, stream)).toBe('gone')
+})
 
-  it.each([
-    { keepDays: 14, readableDays: 30 },
-    { keepDays: 0.001, readableDays: 3 },
-    { keepDays: 3, readableDays: 3 },
-  ])(
-    'keeps a complete day that the API lists, and a day longer: keepDays $keepDays, readableDays $readableDays',
-    async (limits) => {
-      const house = await createHouse(['a'], limits)
-      const { readableDays } = limits
-      const kept = [await house.add(1), await house.add(readableDays - 1), await house.add(readableDays)]
-      await house.add(readableDays + 20)
-      house.apiClock.learn('a', 0, {})
-      expect(await house.keep(never)).toBe(true)
-      const left = await house.store.catalogue.checkpoints()
-      expect(left.map(({ stream }) => stream.day).sort()).toEqual(kept.map(({ day }) => day).sort())
-      for (const stream of kept) expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
-    },
-  )
+const route = { zone: 1, sink: 'archive', firstDay: shiftDay(today, -30) }
+const plannedAtMs = at(2) - 20 * 24 * hourMs
 
-  it.each(['running', 'paused'] as const)(
-    'keeps a complete day that a %s backfill waits for',
-    async (state) => {
-      const house = await createHouse(['a'])
-      const stream = await house.add(40)
-      const backfill = { id: 'x', createdAtMs: at(2), from: stream.day, to: stream.day, state }
-      await house.store.backfills.add({ ...backfill, streams: [{ stream, state: 'queued' }] })
-      house.apiClock.learn('a', 0, {})
-      await house.keep(never)
-      expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
-      expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
-      await house.store.backfills.setState('x', 'cancelled')
-      await house.keep(never)
-      expect(await house.store.catalogue.checkpoints()).toEqual([])
-    },
-  )
+test('waits until missed days were recorded, which needs the checkpoints', async () => {
+  const house = await createHouse(['a'])
+  const stream = await house.add(20)
+  await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs }])
+  expect(await house.keep(never)).toBe(false)
+  house.apiClock.learn('a', 0, {})
+  expect(await house.keep(never)).toBe(false)
+  expect(await fateOf(house, stream)).not.toBe('gone')
+  await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) }])
+  expect(await house.keep(never)).toBe(true)
+  expect(await fateOf(house, stream)).toBe('gone')
+})
 
-  it('keeps a complete day into which half an archive was shipped', async () => {
-    const house = await createHouse(['a'])
-    await house.add(40, true, { archives: {} })
-    house.apiClock.learn('a', 0, {})
-    await house.keep(never)
-    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
-  })
+test('keeps what a held sink has, whose missed days nobody records meanwhile, and deletes the rest', async () => {
+  const house = await createHouse(['a'], { held: ['siem'] })
+  await house.add(20)
+  const kept = [await house.add(20, true, { sink: 'siem' }), await house.add(19, false, { sink: 'siem' })]
+  await house.store.catalogue.rememberRoutes([{ ...route, sink: 'siem', plannedAtMs }])
+  house.apiClock.learn('a', 0, {})
+  expect(await house.keep(never)).toBe(true)
+  const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream)
+  expect(left).toHaveLength(2)
+  expect(left).toEqual(expect.arrayContaining(kept))
+})
 
-  it.each([
-    { what: 'the wall clock has stepped ahead', jumpDays: 40, offsetDays: 0 },
-    { what: 'answers with a wrong Date are confirmed', jumpDays: 0, offsetDays: 40 },
-    { what: 'the wall clock has stepped back', jumpDays: -40, offsetDays: 0 },
-  ])('drops nothing that can be read while $what', async ({ jumpDays, offsetDays }) => {
-    const house = await createHouse(['a'])
-    await house.add(1)
-    await house.add(2, false)
-    house.clock.jump(jumpDays * 24 * hourMs)
-    for (let answer = 0; answer < 2; answer++) house.apiClock.learn('a', offsetDays * 24 * hourMs, {})
-    await house.keep(never)
-    const left = await house.store.catalogue.checkpoints()
-    expect(left).toHaveLength(2)
-    for (const { stream } of left) expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
-  })
+test.each([
+  { what: 'the wall clock has stepped ahead', jumpDays: 40, offsetDays: 0 },
+  { what: 'answers with a wrong Date are confirmed', jumpDays: 0, offsetDays: 40 },
+  { what: 'the wall clock has stepped back', jumpDays: -40, offsetDays: 0 },
+])('drops nothing that can be read while $what', async ({ jumpDays, offsetDays }) => {
+  const house = await createHouse(['a'])
+  const streams = [await house.add(1), await house.add(2, false)]
+  house.clock.jump(jumpDays * 24 * hourMs)
+  for (let answer = 0; answer < 2; answer++) house.apiClock.learn('a', offsetDays * 24 * hourMs, {})
+  await house.keep(never)
+  for (const stream of streams) expect(await fateOf(house, stream)).toBe('seen')
 })

@@ -82,12 +82,15 @@ async function setUp(day: Day) {
   return { store, stream, path, openSink, shipAndDie, deps, ids }
 }
 
+const today = dayOf(Date.now())
+
 it.each([
-  ['can be read', dayOf(Date.now())],
-  ['can no longer be read', '2026-01-05' as Day],
-])('of a complete day that %s, lines of a killed process are cut, and a copy is kept', async (...[, day]) => {
+  ['a complete day that can be read', today, true],
+  ['a complete day that can no longer be read', '2026-01-05' as Day, true],
+  ['a stream that others have finished', today, false],
+])('of %s, lines of a killed process are cut, and a copy is kept', async (_, day, isEnded) => {
   const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(day)
-  await shipAndDie(openSink())
+  await shipAndDie(openSink(), isEnded)
   const sink = openSink()
   await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
   expect(await ids()).toEqual(['kept'])
@@ -103,8 +106,6 @@ it.each([
 })
 
 describe('a stream that others have finished', () => {
-  const today = dayOf(Date.now())
-
   async function setUpLeft() {
     const world = await setUp(today)
     await world.shipAndDie(world.openSink(), false)
@@ -116,13 +117,6 @@ describe('a stream that others have finished', () => {
     }
     return { ...world, reconciler, end }
   }
-
-  it('has uncommitted lines removed by the reconciliation of all streams', async () => {
-    const { reconciler, ids, end } = await setUpLeft()
-    await reconciler.reconcileAll(never)
-    expect(await ids()).toEqual(['kept'])
-    await end()
-  })
 
   it('is reconciled soon after a pump that ended in an error', async () => {
     const { reconciler, stream, ids, end } = await setUpLeft()
