@@ -58,11 +58,6 @@ export function sinkContract(
       await harness.dispose()
     })
 
-    it('has its configured name', () => {
-      expect(harness.sink.name).not.toBe('')
-      expect(harness.sink.address).not.toBe('')
-    })
-
     it('has stored every event of a delivery, in order, when the delivery resolves', async () => {
       const events = buildEvents(250)
       const opened = await ledger.open(harness.sink)
@@ -96,6 +91,7 @@ export function sinkContract(
     })
 
     it('accepts a delivery without events', async () => {
+      expect(harness.sink.address).not.toBe('')
       const opened = await ledger.open(harness.sink)
       expect(await opened.deliver([], never())).toMatchObject({ refusals: [], bytes: 0 })
       await opened.close()

@@ -84,19 +84,6 @@ it('keeps committed lines when a frozen writer resumes after its stream was take
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
 })
 
-it('cuts the part of a frozen writer as soon as it has ended', async () => {
-  const sink = bench.sink()
-  const ledger = new StreamLedger(streamOf(sink, 101))
-  const frozen = await start([bench.path, 'obey'])
-  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 2 } })).committed!)
-  await frozen.ask({ deliver: { prefix: 'b', count: 2 } })
-  frozen.process.kill('SIGSTOP')
-  await ledger.ship(sink, buildEvents(2, 'b'))
-  await frozen.kill('SIGKILL')
-  await (await ledger.open(sink)).close()
-  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0', 'b-1'])
-})
-
 it('gives live processes different identities, and a later process a free one', async () => {
   const [first, second] = [await start([bench.path, 'obey']), await start([bench.path, 'obey'])]
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))

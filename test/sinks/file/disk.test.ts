@@ -123,30 +123,6 @@ it('continues after a short write', async () => {
   expect(problems.size).toBe(0)
 })
 
-it('writes a large page in several writes and one sync', async () => {
-  const bench = await workbench()
-  let writes = 0
-  let syncs = 0
-  const counting = (handle: FileHandle): FileHandle => {
-    const [write, datasync] = [handle.write.bind(handle), handle.datasync.bind(handle)]
-    return Object.assign(handle, {
-      write: (buffer: Buffer, offset: number, length: number) => (writes++, write(buffer, offset, length)),
-      datasync: () => (syncs++, datasync()),
-    })
-  }
-  const sink = bench.sink({}, { openFile: async (...args) => counting(await open(...args)) })
-  const ledger = new StreamLedger(streamOf(sink, 101))
-  await ledger.ship(sink, buildEvents(1000))
-  expect([writes, syncs]).toEqual([1, 1])
-  const text = 'x'.repeat(8000)
-  await ledger.ship(
-    sink,
-    buildEvents(1000, 'large').map((event) => ({ ...event, log: { text } })),
-  )
-  expect(writes).toBeGreaterThan(5)
-  expect(syncs).toBe(2)
-})
-
 /** Modes bind nobody who is root, so the check runs as somebody else, in a process of its own. */
 it.runIf(process.getuid?.() === 0)(
   'reports path, owner, mode, uid and remedy of an unwritable path',

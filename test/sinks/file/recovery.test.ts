@@ -60,14 +60,6 @@ async function reopen(readable = true): Promise<void> {
   await (await ledger.open(sink, readable)).close()
 }
 
-it('cuts an incomplete last line and the rest of its delivery', async () => {
-  await ledger.ship(sink, buildEvents(2, 'a'))
-  const committed = await readFile(part())
-  await appendFile(part(), '{"id":"torn')
-  await reopen()
-  expect(await readFile(part())).toEqual(committed)
-})
-
 it('keeps a copy of what an older copy of the store does not know', async () => {
   await ledger.ship(sink, buildEvents(50, 'large'))
   const restore = backup()

@@ -157,16 +157,6 @@ describe('a batch', () => {
       expect(result.refusals).toHaveLength(pieces.length)
     })
 
-    it('is refused at once where the events are too old', async () => {
-      const result = await settle(
-        pieces,
-        () => ({ kind: 'split', reason: 'too_old', text: 'old' }),
-        newTally(true),
-      )
-      expect(result.failure).toBeUndefined()
-      expect(result.refusals).toHaveLength(pieces.length)
-    })
-
     it('is settled in one try where its events are too old by the time the destination reads them again', async () => {
       const tally = newTally(true)
       await settle(pieces, refuseAll, tally)
@@ -189,12 +179,6 @@ describe('a batch', () => {
       )
       expect(result).toMatchObject({ failure: { code: 'rejected' }, refusals: [] })
       expect(result.requests).toBeLessThanOrEqual(40)
-    })
-
-    it('that are fewer than eight is refused at once', async () => {
-      const result = await settle(pieces.slice(0, 7), refuseAll, newTally(true))
-      expect(result.failure).toBeUndefined()
-      expect(result.refusals).toHaveLength(7)
     })
   })
 
@@ -222,15 +206,6 @@ describe('a batch', () => {
     expect(result).toMatchObject({ requests: 3, failure: { kind: 'retry', code: 'server_error' } })
     expect(result.taken).toEqual(['event-0'])
     expect(result.kept).toEqual(['event-0'])
-  })
-
-  it('of which every event is refused by name is an error of the sink', async () => {
-    const result = await settle(pieces.slice(0, 50), (ids) => ({
-      kind: 'each',
-      text: '',
-      outcomes: outcomesOf(ids, () => ({ refused: 'refused', answer: 'index_not_found' })),
-    }))
-    expect(result).toMatchObject({ requests: 1, failure: { kind: 'stop', code: 'sink_refuses' } })
   })
 
   it('is sent again at once from the event at which the destination stopped reading', async () => {

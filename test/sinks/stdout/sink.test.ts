@@ -59,27 +59,6 @@ describe('the stdout sink', () => {
     expect(JSON.parse(line)).toMatchObject({ pop })
   })
 
-  it('writes every event and never interleaves lines of several streams', async () => {
-    const cat = reader('cat')
-    const text = read(cat.stdout)
-    const sink = open(cat.stdin)
-    const big = 'x'.repeat(200_000)
-    const sets = Array.from({ length: 8 }, (_, zone) =>
-      buildEvents(20, `zone-${zone}`).map((event) => ({ ...event, pop: big })),
-    )
-    const deliveries = await Promise.all(
-      sets.map(async (events, zone) => (await stream(sink, zone)).deliver(events, never)),
-    )
-    await sink.close()
-    cat.stdin.end()
-    const lines = (await text).split('\n').slice(0, -1)
-    const expected = sets.flat().map((event) => format.encode(event))
-    expect(lines.toSorted()).toEqual(expected.toSorted())
-    expect(deliveries.map(({ bytes }) => bytes).reduce((sum, bytes) => sum + bytes)).toBe(
-      expected.reduce((sum, line) => sum + line.length + 1, 0),
-    )
-  })
-
   it('acknowledges only what the operating system has accepted', async () => {
     const stalled = reader('sleep', '60')
     const sink = open(stalled.stdin)
