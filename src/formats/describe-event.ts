@@ -76,7 +76,7 @@ export function partsOf(url: string | undefined): RequestUrl | undefined {
 }
 
 /** A severity as the number or word of each schema. */
-export interface Severity {
+interface Severity {
   /** ECS `event.severity`: the number that the API documents for the name; absent where it has none. */
   readonly ecs?: number
   /** OCSF `severity_id`. */
@@ -87,27 +87,19 @@ export interface Severity {
   readonly cef: number | 'Unknown'
 }
 
-const notice: Severity = { ecs: 0, ocsf: 2, otlp: 10, cef: 3 }
-const warning: Severity = { ecs: 1, ocsf: 3, otlp: 13, cef: 6 }
-const error: Severity = { ocsf: 4, otlp: 17, cef: 8 }
-const critical: Severity = { ecs: 2, ocsf: 5, otlp: 18, cef: 10 }
-
 /** By name, or by the digit of that name in the API's documentation. */
-const byName = new Map<string, Severity>([
-  ['notice', notice],
-  ['0', notice],
-  ['warning', warning],
-  ['1', warning],
-  ['error', error],
-  ['critical', critical],
-  ['2', critical],
+const severities = byWord<Severity>([
+  ['notice 0', { ecs: 0, ocsf: 2, otlp: 10, cef: 3 }],
+  ['warning 1', { ecs: 1, ocsf: 3, otlp: 13, cef: 6 }],
+  ['error', { ocsf: 4, otlp: 17, cef: 8 }],
+  ['critical 2', { ecs: 2, ocsf: 5, otlp: 18, cef: 10 }],
 ])
 
 /** Most entries have no severity; OpenTelemetry's number then depends on whether the request was denied. */
 export function severityOf({ severity, action }: Pick<Event, 'severity' | 'action'>): Severity {
-  const named = severity === undefined ? undefined : byName.get(severity.trim())
+  const named = severity === undefined ? undefined : severities.get(severity.trim())
   if (named !== undefined) return named
-  const otlp = dispositionOf(action).isDenied ? 13 : 9
+  const otlp = dispositionOf(action).isDenied === true ? 13 : 9
   return { ocsf: severity === undefined ? 0 : 99, otlp, cef: 'Unknown' }
 }
 
@@ -117,43 +109,32 @@ interface Disposition {
   readonly ecs: readonly string[]
   /** OCSF `action_id` and `disposition_id`. */
   readonly ocsf: { readonly action: number; readonly disposition: number }
-  readonly isDenied: boolean
+  readonly isDenied?: true
 }
 
-const denied: Disposition = {
-  ecs: ['access', 'denied'],
-  ocsf: { action: 2, disposition: 2 },
-  isDenied: true,
-}
-const allowed: Disposition = {
-  ecs: ['access', 'allowed'],
-  ocsf: { action: 1, disposition: 1 },
-  isDenied: false,
-}
-const challenged: Disposition = {
-  ecs: ['access', 'info'],
-  ocsf: { action: 0, disposition: 23 },
-  isDenied: false,
-}
-const unknown: Disposition = { ecs: ['info'], ocsf: { action: 99, disposition: 99 }, isDenied: false }
-const absent: Disposition = { ecs: ['info'], ocsf: { action: 0, disposition: 0 }, isDenied: false }
-
+const allowed = ['access', 'allowed']
+const challenged = ['access', 'info']
 /** By the action in lower case, letters only. Only `Blocked` has been seen; the others are documented actions. */
-const known = new Map<string, Disposition>([
-  ...each(['blocked', 'block', 'ratelimited', 'ratelimit'], denied),
-  ...each(['logged', 'log'], { ...allowed, ocsf: { action: 3, disposition: 17 } }),
-  ...each(['detected', 'detect'], { ...allowed, ocsf: { action: 3, disposition: 15 } }),
-  ...each(['challenged', 'challenge'], challenged),
-  ...each(['captcha'], { ...challenged, ocsf: { action: 0, disposition: 22 } }),
-  ...each(['allowed', 'allow'], allowed),
-  ...each(['bypassed', 'bypass'], { ...allowed, ocsf: { action: 1, disposition: 16 } }),
+const dispositions = byWord<Disposition>([
+  [
+    'blocked block ratelimited ratelimit',
+    { ecs: ['access', 'denied'], ocsf: { action: 2, disposition: 2 }, isDenied: true },
+  ],
+  ['logged log', { ecs: allowed, ocsf: { action: 3, disposition: 17 } }],
+  ['detected detect', { ecs: allowed, ocsf: { action: 3, disposition: 15 } }],
+  ['allowed allow', { ecs: allowed, ocsf: { action: 1, disposition: 1 } }],
+  ['bypassed bypass', { ecs: allowed, ocsf: { action: 1, disposition: 16 } }],
+  ['challenged challenge', { ecs: challenged, ocsf: { action: 0, disposition: 23 } }],
+  ['captcha', { ecs: challenged, ocsf: { action: 0, disposition: 22 } }],
 ])
+const unknown: Disposition = { ecs: ['info'], ocsf: { action: 99, disposition: 99 } }
+const absent: Disposition = { ecs: ['info'], ocsf: { action: 0, disposition: 0 } }
 
 export function dispositionOf(action: string | undefined): Disposition {
   if (action === undefined) return absent
-  return known.get(action.toLowerCase().replaceAll(/[^a-z]/g, '')) ?? unknown
+  return dispositions.get(action.toLowerCase().replaceAll(/[^a-z]/g, '')) ?? unknown
 }
 
-function each(names: readonly string[], disposition: Disposition): [string, Disposition][] {
-  return names.map((name) => [name, disposition])
+function byWord<Value>(rows: readonly (readonly [words: string, value: Value])[]): Map<string, Value> {
+  return new Map(rows.flatMap(([words, value]) => words.split(' ').map((word) => [word, value] as const)))
 }

@@ -1,4 +1,6 @@
 const text = { type: 'string', minLength: 1 }
+/** An object with at least one of these members. */
+const some = (properties: object) => ({ type: 'object', minProperties: 1, properties })
 
 /**
  * JSON Schema of one native line. Additional names are allowed: within a major version names are only added, and a
@@ -32,37 +34,21 @@ export const nativeSchema = {
       description: 'What Bunny Shield did with the request, as received: Blocked, Logged …',
     },
     severity: { ...text, pattern: String.raw`^[^A-Z]+$`, description: 'In lower case.' },
-    rule: {
-      type: 'object',
-      minProperties: 1,
-      properties: { id: text, group: text, message: text },
-    },
-    request: {
-      type: 'object',
-      minProperties: 1,
-      properties: { id: text, method: text, url: text, userAgent: text },
-    },
+    rule: some({ id: text, group: text, message: text }),
+    request: some({ id: text, method: text, url: text, userAgent: text }),
     response: {
       type: 'object',
       required: ['status'],
       properties: { status: { type: 'integer', minimum: 100, maximum: 599 } },
     },
-    client: {
-      type: 'object',
-      minProperties: 1,
-      properties: {
-        address: { ...text, description: 'As received; may be masked, such as 192.0.2.*' },
-        ip: { ...text, description: 'Only if the address is a whole IP address, not a masked one.' },
-        asn: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
-        country: text,
-      },
-    },
+    client: some({
+      address: { ...text, description: 'As received; may be masked, such as 192.0.2.*' },
+      ip: { ...text, description: 'Only if the address is a whole IP address, not a masked one.' },
+      asn: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
+      country: text,
+    }),
     pop: { ...text, description: 'The point of presence that answered.' },
-    match: {
-      type: 'object',
-      minProperties: 1,
-      properties: { operator: text, value: text },
-    },
+    match: some({ operator: text, value: text }),
     labels: {
       type: 'object',
       description: 'As received, including empty ones. Left out if the sink does not include them.',

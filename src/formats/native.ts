@@ -1,6 +1,7 @@
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { JsonObject } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
+import { filled } from './describe-event.ts'
 import { type Include, included, jsonLine, labelsAndLog, lineFormat, readObject } from './line.ts'
 
 /** The native format, described by `native-schema.ts`. The order of keys is fixed. */
@@ -14,52 +15,26 @@ export const createNativeFormat = lineFormat({
 
 /** One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. */
 function encode(event: Event, include: Include): string {
+  const { zone, rule, request, client, match } = event
   return jsonLine({
     v: 1,
     id: event.id,
     time: event.time,
-    zone: { id: event.zone.id, name: event.zone.name === '' ? undefined : event.zone.name },
+    zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
     action: event.action,
     severity: event.severity,
-    rule: ruleOf(event),
-    request: requestOf(event),
+    rule: rule && filled({ id: rule.id, group: rule.group, message: rule.message }),
+    request:
+      request &&
+      filled({ id: request.id, method: request.method, url: request.url, userAgent: request.userAgent }),
     response: event.response && { status: event.response.status },
-    client: clientOf(event),
+    client:
+      client && filled({ address: client.address, ip: client.ip, asn: client.asn, country: client.country }),
     pop: event.pop,
-    match: matchOf(event),
+    match: match && filled({ operator: match.operator, value: match.value }),
     ...included(event, include),
     raw: include.raw ? event.raw() : undefined,
   })
-}
-
-function ruleOf({ rule }: Event): object | undefined {
-  if (rule === undefined) return undefined
-  const { id, group, message } = rule
-  if (id === undefined && group === undefined && message === undefined) return undefined
-  return { id, group, message }
-}
-
-function requestOf({ request }: Event): object | undefined {
-  if (request === undefined) return undefined
-  const { id, method, url, userAgent } = request
-  if (id === undefined && method === undefined && url === undefined && userAgent === undefined)
-    return undefined
-  return { id, method, url, userAgent }
-}
-
-function clientOf({ client }: Event): object | undefined {
-  if (client === undefined) return undefined
-  const { address, ip, asn, country } = client
-  if (address === undefined && ip === undefined && asn === undefined && country === undefined)
-    return undefined
-  return { address, ip, asn, country }
-}
-
-function matchOf({ match }: Event): object | undefined {
-  if (match === undefined) return undefined
-  const { operator, value } = match
-  if (operator === undefined && value === undefined) return undefined
-  return { operator, value }
 }
 
 function identify(line: string): Identity | undefined {

@@ -40,11 +40,13 @@ export const createOcsfFormat = lineFormat({
 
 function encode(event: Event, include: Include): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
-  const { action, client, request, response, severity } = event
+  const { action, client, match, request, response, rule, severity, zone } = event
   const method = request?.method?.toUpperCase()
   const activity = method === undefined ? 0 : (activities.get(method) ?? other)
   const { ocsf } = dispositionOf(action)
   const severityId = severityOf(event).ocsf
+  const url = partsOf(request?.url)
+  const country = isoCountryOf(event)
   return jsonLine({
     class_uid: classUid,
     category_uid: 4,
@@ -61,20 +63,48 @@ function encode(event: Event, include: Include): string {
       profiles: ['security_control'],
       uid: event.id,
       original_time: event.time,
-      tenant_uid: String(event.zone.id),
-      event_code: event.rule?.id,
+      tenant_uid: String(zone.id),
+      event_code: rule?.id,
     },
     action_id: ocsf.action,
     action: textOf(ocsf.action, actions[ocsf.action], action),
     disposition_id: ocsf.disposition,
     disposition: textOf(ocsf.disposition, dispositions.get(ocsf.disposition), action),
-    firewall_rule: ruleOf(event),
+    firewall_rule: hasRule(event)
+      ? {
+          uid: rule?.id,
+          name: rule?.message,
+          category: rule?.group,
+          match_location: match?.operator,
+          match_details: match?.value === undefined ? undefined : [match.value],
+        }
+      : undefined,
     // The class requires a request or a response.
-    http_request: requestOf(event, activity === other ? undefined : method),
+    http_request: {
+      uid: request?.id,
+      http_method: activity === other ? undefined : method,
+      url: urlOf(request?.url, url),
+      user_agent: request?.userAgent,
+    },
     http_response: response && { code: response.status },
-    src_endpoint: sourceOf(event),
-    dst_endpoint: destinationOf(event),
-    observables: observablesOf(client?.ip),
+    // A masked address is the name.
+    src_endpoint: hasSource(event)
+      ? {
+          ip: client?.ip,
+          name: client?.address,
+          autonomous_system: client?.asn === undefined ? undefined : { number: client.asn },
+          location: country === undefined ? undefined : { country },
+        }
+      : undefined,
+    dst_endpoint: {
+      uid: String(zone.id),
+      hostname: url?.host,
+      svc_name: zone.name === '' ? undefined : zone.name,
+    },
+    observables:
+      client?.ip === undefined
+        ? undefined
+        : [{ name: 'src_endpoint.ip', type_id: ipObservable, value: client.ip }],
     raw_data: rawText(event, include),
     unmapped: unmappedOf(event, include),
   })
@@ -85,72 +115,35 @@ function textOf(id: number, caption: string | undefined, word: string | undefine
   return id === other ? word : caption
 }
 
-function observablesOf(ip: string | undefined): object[] | undefined {
-  return ip === undefined ? undefined : [{ name: 'src_endpoint.ip', type_id: ipObservable, value: ip }]
-}
-
 /** A rule needs an id or a name. */
-function ruleOf({ rule, match }: Event): object | undefined {
-  if (rule?.id === undefined && rule?.message === undefined) return undefined
-  return {
-    uid: rule.id,
-    name: rule.message,
-    category: rule.group,
-    match_location: match?.operator,
-    match_details: match?.value === undefined ? undefined : [match.value],
-  }
+function hasRule({ rule }: Event): boolean {
+  return rule?.id !== undefined || rule?.message !== undefined
 }
 
-function requestOf({ request }: Event, method: string | undefined): object {
-  return {
-    uid: request?.id,
-    http_method: method,
-    url: request?.url === undefined ? undefined : urlOf(request.url),
-    user_agent: request?.userAgent,
-  }
+/** OCSF requires more of an endpoint than a country. */
+function hasSource({ client }: Event): boolean {
+  return client?.address !== undefined || client?.ip !== undefined
 }
 
-function urlOf(text: string): object {
-  const url = partsOf(text)
-  if (url === undefined) return { url_string: text }
+function urlOf(text: string | undefined, url: ReturnType<typeof partsOf>): object | undefined {
+  if (text === undefined || url === undefined) return text === undefined ? undefined : { url_string: text }
   const { scheme, host, port, path, query } = url
   return { url_string: text, scheme, hostname: host, port, path, query_string: query }
 }
 
-/** OCSF requires more of an endpoint than a country, so a masked address becomes its name. */
-function sourceOf(event: Event): object | undefined {
-  const { address, ip, asn } = event.client ?? {}
-  if (address === undefined && ip === undefined) return undefined
-  return { ip, name: address, ...placeOf(event, asn) }
-}
-
-function placeOf(event: Event, asn: number | undefined): object {
-  const country = isoCountryOf(event)
-  return {
-    autonomous_system: asn === undefined ? undefined : { number: asn },
-    location: country === undefined ? undefined : { country },
-  }
-}
-
-function destinationOf({ request, zone }: Event): object {
-  const uid = String(zone.id)
-  const hostname = partsOf(request?.url)?.host
-  return { uid, hostname, svc_name: zone.name === '' ? undefined : zone.name }
-}
-
 function unmappedOf(event: Event, include: Include): object | undefined {
   const { action, client, match, pop, rule, severity } = event
-  const hasSource = client?.address !== undefined || client?.ip !== undefined
-  const hasRule = rule?.id !== undefined || rule?.message !== undefined
+  const isSource = hasSource(event)
+  const isRule = hasRule(event)
   return filled({
     // The words of the service, whatever the captions make of them.
     action,
     severity,
     pop,
-    asn: hasSource ? undefined : client?.asn,
-    country: hasSource && isoCountryOf(event) !== undefined ? undefined : client?.country,
-    rule_group: hasRule ? undefined : rule?.group,
-    match: hasRule ? undefined : match && filled({ operator: match.operator, value: match.value }),
+    asn: isSource ? undefined : client?.asn,
+    country: isSource && isoCountryOf(event) !== undefined ? undefined : client?.country,
+    rule_group: isRule ? undefined : rule?.group,
+    match: isRule ? undefined : match && filled({ operator: match.operator, value: match.value }),
     ...included(event, include),
   })
 }
