@@ -1,15 +1,12 @@
 import { expect, it } from 'vitest'
 import { createEcsFormat } from '../../src/formats/ecs.ts'
 import { json, table } from './authorities.ts'
-import { eventOf, long, shapes } from './shapes.ts'
-import { entry } from '../shield/samples.ts'
+import { long, shapes } from './shapes.ts'
 
 const ecs = createEcsFormat()
 const fields = table('ecs-fields.tsv')
 const allowed = json('ecs-allowed.json') as Record<string, Record<string, string[]>>
 const timed = shapes.filter(([, { time }]) => time !== undefined)
-
-type Document = Record<string, unknown>
 
 /** Every leaf of a document by its dotted name. */
 function leaves(value: unknown, path = ''): [string, unknown][] {
@@ -43,29 +40,4 @@ it.each(timed)('uses allowed categories, and types that a category allows: %s', 
     expect(Object.keys(allowed['event.type']!)).toContain(type)
     expect(expected).toContain(type)
   }
-})
-
-it('does not put a masked address into a field of type ip', () => {
-  const masked = leaves(JSON.parse(ecs.encode(eventOf(entry()))))
-  const ips = masked.filter(([name]) => fields.get(name)?.[0] === 'ip')
-  expect(ips).toEqual([])
-  expect(Object.fromEntries(masked)).toMatchObject({ 'source.address': '1.2.3.*' })
-})
-
-it('refuses an event without a time, which ECS requires', () => {
-  expect(() => ecs.encode(eventOf(entry({ timestamp: null })))).toThrow('no time')
-})
-
-it('leaves out the entry if configured', () => {
-  const document = JSON.parse(
-    createEcsFormat({ raw: false, labels: true }).encode(eventOf(entry())),
-  ) as Document
-  expect(document['event']).not.toHaveProperty('original')
-  expect(document).toHaveProperty('bunny.shield.labels.status', 'Blocked')
-})
-
-it('refuses lines of other programs', () => {
-  const line = ecs.encode(eventOf(entry()))
-  for (const other of ['', '{}', line.slice(1), line.replace('bunny_shield.event', 'other')])
-    expect(ecs.identify(other)).toBeUndefined()
 })

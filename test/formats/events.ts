@@ -53,11 +53,25 @@ export function buildEvents(count: number, prefix = 'event'): Event[] {
 }
 
 /** Any text at all: broken surrogates, line separators, quotes and controls among it. */
-const text = fc.oneof(
-  fc.string({ minLength: 1 }),
-  fc.string({ minLength: 1, unit: 'binary' }),
-  fc.constantFrom('\ud800', 'a\udfffb', '\\\ud800', '\\ud800', '\u2028', 'line\nbreak\r', '"', '\0', '😀'),
+export const anyText = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 30 }),
+  fc.string({ minLength: 1, maxLength: 30, unit: 'binary' }),
+  fc.constantFrom(
+    '\ud800',
+    'a\udfffb',
+    '\\\ud800',
+    '\\ud800',
+    '\u2028',
+    '\u0085',
+    '\u202e',
+    'line\nbreak\r',
+    '"',
+    '\0',
+    '😀',
+  ),
+  fc.constantFrom('a|b', 'c=d', ' e=f ', '\\', '\\n', '\n', '\r\n', 'Blocked', '{"a":1}'),
 )
+const text = anyText
 const object = fc
   .dictionary(fc.oneof(text, fc.constantFrom('__proto__', 'toJSON', 'constructor')), fc.jsonValue())
   .map((value) => value as JsonObject)

@@ -6,6 +6,7 @@ import type { Json } from '../../src/domain/text/json.ts'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { readExtension } from '../../src/formats/cef.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
+import { anyText as text } from './events.ts'
 import { eventOf } from './shapes.ts'
 
 /** What a reader finds of an event in a line. */
@@ -97,24 +98,6 @@ function parsed(text: unknown): unknown {
   return typeof text === 'string' ? JSON.parse(text) : text
 }
 
-const text = fc.oneof(
-  fc.string({ minLength: 1, maxLength: 30 }),
-  fc.string({ minLength: 1, maxLength: 30, unit: 'binary' }),
-  fc.constantFrom(
-    '\ud800',
-    'a|b',
-    'c=d',
-    ' e=f ',
-    '\\',
-    '\\n',
-    '\n',
-    '\r\n',
-    '\u2028',
-    '\u202e',
-    'Blocked',
-    '{"a":1}',
-  ),
-)
 const address = fc.oneof(
   fc.ipV4(),
   fc.ipV6(),
