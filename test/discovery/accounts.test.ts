@@ -22,24 +22,15 @@ describe('several accounts', () => {
   test('a zone that another account lists moves there, with no gap', async () => {
     const { store, list, directory, config, runtime, told } = await world({ accounts })
     const accountOf = (which: ZoneDirectory) =>
-      zonesOf(which.fill(config)).map(({ id, account }) => [id, account])
+      zonesOf(which.fill(config)).map(({ id, account }) => `${id} ${account}`)
     const at = { listedAtMs: runtime.clock.now(), zones: found(102, 104) }
     await store.catalogue.storeZoneList({ account: 'two', ...at })
     const directoryNow = directory()
     await directoryNow.read()
-    expect(accountOf(directoryNow)).toEqual([
-      [102, 'two'],
-      [104, 'two'],
-      [103, 'three'],
-    ])
+    expect(accountOf(directoryNow)).toEqual(['102 two', '104 two', '103 three'])
     await list(directoryNow)
     // Account `one` lists 101 and 102 first; 104 is listed by nobody, and read on.
-    expect(accountOf(directoryNow)).toEqual([
-      [101, 'one'],
-      [102, 'one'],
-      [104, 'two'],
-      [103, 'three'],
-    ])
+    expect(accountOf(directoryNow)).toEqual(['101 one', '102 one', '104 two', '103 three'])
     expect(told()).toContainEqual(['ZonesLeft', found(104)])
     expect(await store.catalogue.gaps()).toEqual([])
   })

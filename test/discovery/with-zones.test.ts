@@ -10,45 +10,15 @@ test('a discovered zone belongs to one account, is not excluded, and has a uniqu
   - { name: three, accessKey: k, zones: [{ id: 104, name: shop }] }`,
   })
   const longName = 'a'.repeat(101)
+  const listed = (...zones: [number, string][]) => ({ zones: zones.map(([id, name]) => ({ id, name })) })
   const found = new Map([
-    [
-      'one',
-      {
-        zones: [
-          { id: 101, name: 'shop' },
-          { id: 102, name: '101' },
-          { id: 103, name: '' },
-        ],
-      },
-    ],
-    [
-      'two',
-      {
-        zones: [
-          { id: 101, name: 'x' },
-          { id: 104, name: 'y' },
-          { id: 105, name: 'blog' },
-          { id: 106, name: 'blog' },
-          { id: 107, name: longName },
-        ],
-      },
-    ],
+    ['one', listed([101, 'shop'], [102, '101'], [103, ''])],
+    ['two', listed([101, 'x'], [104, 'y'], [105, 'blog'], [106, 'blog'], [107, longName])],
   ])
   const zones = withZones(config, found).accounts.map((account) =>
-    account.zones.map(({ id, name }) => [id, name]),
+    account.zones.map(({ id, name }) => `${id} ${name}`),
   )
-  expect(zones).toEqual([
-    [
-      [101, '101'],
-      [102, '102'],
-    ],
-    [
-      [105, 'blog'],
-      [106, '106'],
-      [107, '107'],
-    ],
-    [[104, 'shop']],
-  ])
+  expect(zones).toEqual([['101 101', '102 102'], ['105 blog', '106 106', '107 107'], ['104 shop']])
 })
 
 test('a zone that is not shipped is retired where the API decides which are, unless it is excluded', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { scenarios, type Fault } from '../../src/simulator/faults.ts'
-import { pathOf, startAsking, today, type Asking, type Reply } from './asking.ts'
+import { pathOf, startAsking, today, type AskOptions, type EventLogPage } from './asking.ts'
 import * as faults from './faults.ts'
 import * as schemas from './schemas.ts'
 
@@ -8,7 +8,7 @@ const { expectReply } = schemas
 
 const path = pathOf(null)
 
-async function askUnder(fault: Fault, options: Parameters<Asking['ask']>[1] = {}) {
+async function askUnder(fault: Fault, options: AskOptions = {}) {
   const asking = await startAsking({ days: 20, pageSize: 10 })
   asking.simulator.fail({ fault })
   return { ...asking, reply: await asking.ask(path, options) }
@@ -44,11 +44,8 @@ test('an error key in the envelope of each operation', async () => {
   }
   for (const status of [200, 202, 401])
     expectReply(await at(path, status), status, schemas.failedEventLogPage)
-  expectReply(
-    await at('/shield/metrics/shield-zone/101/upload-scanning', 202),
-    202,
-    schemas.failedUploadScanning,
-  )
+  const upload = '/shield/metrics/shield-zone/101/upload-scanning'
+  expectReply(await at(upload, 202), 202, schemas.failedUploadScanning)
   expectReply(await at('/shield/rate-limit/1', 202), 202, schemas.failedRateLimitRule)
   expectReply(await at('/shield/shield-zones', 202), 202, schemas.failedZoneList)
   expectReply(await at('/mc/apps/shop/volumes', 500), 500, schemas.problemDetails)
@@ -154,24 +151,12 @@ test.each(ofEventLogs)('under %s every entry can still be read', async (name) =>
   let token: string | null = null
   // A reader that asks for a page again until it makes sense.
   for (let turn = 0; turn < 200 && wanted.size > 0; turn++) {
-    const page: ReadPage | undefined = await ask(pathOf(token), { signal: AbortSignal.timeout(500) }).then(
-      pageOf,
-      () => undefined,
-    )
-    if (page === undefined) continue
-    for (const { logId } of page.logs) wanted.delete(logId)
+    const reply = await ask(pathOf(token), { signal: AbortSignal.timeout(500) }).catch(() => undefined)
+    if (reply?.status !== 200 || !reply.text.startsWith('{')) continue
+    const page = reply.json() as EventLogPage
+    for (const { logId } of page.logs ?? []) wanted.delete(logId)
     token = page.hasMoreData ? page.continuationToken : null
   }
   expect(wanted.size).toBe(0)
   expect(simulator.requests.filter((request) => request.fault !== undefined)).not.toEqual([])
 })
-
-interface ReadPage {
-  readonly logs: readonly { readonly logId: string }[]
-  readonly hasMoreData: boolean
-  readonly continuationToken: string | null
-}
-
-function pageOf(reply: Reply): ReadPage | undefined {
-  return reply.status === 200 && reply.text.startsWith('{') ? (reply.json() as ReadPage) : undefined
-}

@@ -5,20 +5,16 @@ import { backoffMs, httpDateOf, retryAfterMsOf } from '../../src/transport/retry
 const hour = 3_600_000
 const instant = Date.parse('1994-11-06T08:49:37Z')
 
-describe('dates in headers', () => {
-  it.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
-    'reads %s',
-    (text) => expect(httpDateOf(text)).toBe(instant),
-  )
-
-  it.each(['', 'now', '0', '1994-11-06', 'Sun, 99 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:37 CET'])(
-    'ignores %j',
-    (text) => expect(httpDateOf(text)).toBeUndefined(),
-  )
-
-  it('never throws, and returns only numbers', () => {
-    fc.assert(fc.property(fc.string(), (text) => !Number.isNaN(httpDateOf(text) ?? 0)))
-  })
+it('dates in headers are read in their three forms, and nothing else is', () => {
+  const forms = [
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+    'Sunday, 06-Nov-94 08:49:37 GMT',
+    'Sun Nov  6 08:49:37 1994',
+  ]
+  expect(forms.map(httpDateOf)).toEqual([instant, instant, instant])
+  const others = ['Sun, 99 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:37 CET']
+  for (const text of ['', 'now', '0', '1994-11-06', ...others]) expect(httpDateOf(text)).toBeUndefined()
+  fc.assert(fc.property(fc.string(), (text) => !Number.isNaN(httpDateOf(text) ?? 0)))
 })
 
 describe('Retry-After', () => {
