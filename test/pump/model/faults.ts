@@ -133,33 +133,29 @@ export class Faults {
     }
   }
 
-  /** The store as one process sees it. `now` gives the store of this moment. */
-  store(now: () => Store, life: Life): Store {
-    const real = (): Store => {
+  /** The store as one process sees it. */
+  store(store: Store, life: Life): Store {
+    const { ledger } = store
+    const alive = (): typeof ledger => {
       if (life.isDead()) throw new Crash()
-      return now()
+      return ledger
     }
     return {
-      ...now(),
+      ...store,
       ledger: {
-        ...now().ledger,
+        ...ledger,
         take: async (stream, holder) => {
           await life.step('before take')
-          return real().ledger.take(stream, holder)
+          return alive().take(stream, holder)
         },
-        loadSeen: (stream, minutes) => real().ledger.loadSeen(stream, minutes),
-        holds: (stream, fence) => real().ledger.holds(stream, fence),
-        noteAudit: (stream, record) => real().ledger.noteAudit(stream, record),
-        auditOf: (stream) => real().ledger.auditOf(stream),
-        release: (stream, fence) => real().ledger.release(stream, fence),
+        loadSeen: (stream, minutes) => alive().loadSeen(stream, minutes),
+        holds: (stream, fence) => alive().holds(stream, fence),
+        release: (stream, fence) => alive().release(stream, fence),
         commit: async (commit) => {
           await life.step('before commit')
           if (this.#random.chance(this.#shares.lostCommit)) throw lost()
-          const answer = await real().ledger.commit(commit)
-          if (
-            this.#random.chance(this.#shares.doubledCommit) &&
-            (await real().ledger.commit(commit)) !== answer
-          ) {
+          const answer = await alive().commit(commit)
+          if (this.#random.chance(this.#shares.doubledCommit) && (await alive().commit(commit)) !== answer) {
             throw new Error('the same commit was answered in two ways')
           }
           await life.step('after commit')

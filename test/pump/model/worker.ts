@@ -3,7 +3,6 @@ import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
-import type { Store } from '../../../src/ports/store.ts'
 import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
 import { Planner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
@@ -35,8 +34,7 @@ export function createWorker(run: Run): Worker {
   const apiClock = createApiClock(clock)
   const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvent }
   const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
-  const real = () => run.keeper.store
-  const store = faults.store(real, life)
+  const { store } = run.keeper
   let isFrozen = false
   const deps = {
     source: {
@@ -47,7 +45,7 @@ export function createWorker(run: Run): Worker {
         return page
       },
     },
-    store,
+    store: faults.store(store, life),
     clock,
     apiClock,
     telemetry,
@@ -61,18 +59,12 @@ export function createWorker(run: Run): Worker {
     [receiverName, run.receiver.sink(receiverName, life)],
   ])
   return {
-    planner: new Planner({
-      store: planStore(real),
-      clock,
-      turn: setImmediate,
-      apiClock,
-      telemetry,
-      settings: () => settings,
-    }),
+    // The planner and the housekeeping see the store without faults.
+    planner: new Planner({ store, clock, turn: setImmediate, apiClock, telemetry, settings: () => settings }),
     apiClock,
     async keepHouse() {
       const { keepDays } = options
-      const deps = { store: planStore(real), apiClock, settings: () => settings, keepDays }
+      const deps = { store, apiClock, settings: () => settings, keepDays }
       await createHousekeeping(deps)(life.signal)
     },
     async pump({ stream, zone, ordering }, readRequest) {
@@ -91,25 +83,5 @@ export function createWorker(run: Run): Worker {
     },
     end: life.die,
     isEnded: () => life.isDead() || isFrozen,
-  }
-}
-
-/** The store as the planner sees it: the one of this moment, without faults. */
-function planStore(real: () => Store): Store {
-  return {
-    ...real(),
-    catalogue: {
-      checkpoints: () => real().catalogue.checkpoints(),
-      routes: () => real().catalogue.routes(),
-      rememberRoutes: (routes) => real().catalogue.rememberRoutes(routes),
-      gaps: () => real().catalogue.gaps(),
-      addGaps: (gaps) => real().catalogue.addGaps(gaps),
-      acknowledgeGaps: (gaps, atMs) => real().catalogue.acknowledgeGaps(gaps, atMs),
-      sinks: () => real().catalogue.sinks(),
-      rememberSinks: (sinks) => real().catalogue.rememberSinks(sinks),
-      zoneLists: () => real().catalogue.zoneLists(),
-      storeZoneList: (list) => real().catalogue.storeZoneList(list),
-    },
-    backfills: { ...real().backfills, list: () => real().backfills.list() },
   }
 }
