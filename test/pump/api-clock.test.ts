@@ -7,24 +7,27 @@ const dayMs = 86_400_000
 
 function created() {
   const clock = createFakeClock()
-  return { clock, apiClock: createApiClock(clock) }
+  const apiClock = createApiClock(clock)
+  /** How far it is from this host's clock, and whether that is confirmed. */
+  const known = (account = 'a') => [apiClock.now(account) - clock.now(), apiClock.isConfirmed(account)]
+  return { clock, apiClock, known }
 }
 
 describe('the clock of the API', () => {
   it('is the clock of this host until the first answer, and then has its offset', () => {
-    const { clock, apiClock } = created()
-    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now(), false])
+    const { apiClock, known } = created()
+    expect(known()).toEqual([0, false])
     apiClock.learn('a', -20_000, {})
-    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - 20_000, true])
-    expect([apiClock.now('b'), apiClock.isConfirmed('b')]).toEqual([clock.now(), false])
+    expect(known()).toEqual([-20_000, true])
+    expect(known('b')).toEqual([0, false])
   })
 
   it('is used at once if it differs much from this host, and confirmed by a second answer', () => {
-    const { clock, apiClock } = created()
+    const { apiClock, known } = created()
     apiClock.learn('a', -dayMs, {})
-    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - dayMs, false])
+    expect(known()).toEqual([-dayMs, false])
     apiClock.learn('a', -dayMs + 1_000, {})
-    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - dayMs + 1_000, true])
+    expect(known()).toEqual([-dayMs + 1_000, true])
   })
 
   it.each([{ connection: {} }, { connection: undefined }])(
@@ -44,7 +47,7 @@ describe('the clock of the API', () => {
   it.each([1, 2])(
     'is forgotten after hours without an answer, if %d answers put it far from this host',
     async (answers) => {
-      const { clock, apiClock } = created()
+      const { clock, apiClock, known } = created()
       for (let answer = 0; answer < answers; answer++) apiClock.learn('a', -10 * dayMs, {})
       for (let hour = 0; hour < 5; hour++) {
         await clock.advance(3_600_000)
@@ -53,11 +56,7 @@ describe('the clock of the API', () => {
       await clock.advance(7_199_000)
       expect([apiClock.offsetOf('a'), apiClock.isConfirmed('a')]).toEqual([-10 * dayMs, true])
       await clock.advance(1_000)
-      expect([apiClock.isConfirmed('a'), apiClock.sureNow('a'), apiClock.now('a')]).toEqual([
-        false,
-        undefined,
-        clock.now(),
-      ])
+      expect([...known(), apiClock.sureNow('a')]).toEqual([0, false, undefined])
       apiClock.learn('b', 20_000, {})
       await clock.advance(10 * dayMs)
       expect(apiClock.isConfirmed('b')).toBe(true)
@@ -122,18 +121,18 @@ describe('the clock of the API', () => {
   })
 
   it('is the clock of this host once two answers without a Date have listed the day of today', () => {
-    const { clock, apiClock } = created()
+    const { apiClock, known } = created()
     apiClock.listedToday('a')
     expect(apiClock.isConfirmed('a')).toBe(false)
     apiClock.listedToday('a')
-    expect([apiClock.isConfirmed('a'), apiClock.now('a')]).toEqual([true, clock.now()])
+    expect(known()).toEqual([0, true])
   })
 
   it('stays that of a Date, confirmed or not, whatever answers have none', () => {
-    const { clock, apiClock } = created()
+    const { clock, apiClock, known } = created()
     apiClock.learn('a', dayMs, {})
     for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
-    expect([apiClock.isConfirmed('a'), apiClock.now('a')]).toEqual([false, clock.now() + dayMs])
+    expect(known()).toEqual([dayMs, false])
     apiClock.learn('a', dayMs, {})
     for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
     expect(apiClock.now('a')).toBe(clock.now() + dayMs)

@@ -4,15 +4,7 @@ import { shiftDay } from '../../src/domain/day.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { failStream } from '../../src/pump/write-failure.ts'
 import { at, stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, zone, type Stage } from './stage.ts'
-
-const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
-
-async function staged(): Promise<Stage> {
-  const stage = await createStage()
-  stage.script.answer = listingOf(events, 2)
-  return stage
-}
+import { createStage, eventAt, events, listingOf, staged, zone } from './stage.ts'
 
 describe('an answer that the day is outside the window', () => {
   const outside = (serverDate?: number) =>
@@ -222,12 +214,12 @@ describe('events that a sink will never accept', () => {
     }
     const stopped = await stage.read()
     expect(stopped).toMatchObject({ counters: { pages: 0, delivered: 1, deadLetters: 0 } })
-    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1', 'e1', 'e1'])
+    expect(stage.ids()).toEqual(['e0', 'e1', 'e1', 'e1'])
     isRoom = true
     await stage.pump()
     expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1' }])
-    const sent = stage.delivered.map(({ id }) => id).filter((id) => id !== 'e1')
+    const sent = stage.ids().filter((id) => id !== 'e1')
     expect(sent).toEqual(['e0', 'e2', 'e3', 'e4', 'e5'])
   })
 })
@@ -263,5 +255,5 @@ it('an entry that is listed under two days is shipped once for each', async () =
     await stage.clock.advance(3_600_000)
   }
   expect(stage.requests()).toBeGreaterThan(2)
-  expect(stage.delivered.map(({ id }) => id)).toEqual(['e1', 'e2', 'e1', 'e2'])
+  expect(stage.ids()).toEqual(['e1', 'e2', 'e1', 'e2'])
 })

@@ -4,15 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import type { Commit } from '../../src/ports/store.ts'
 import { at, stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
-
-const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
-
-async function staged(): Promise<Stage> {
-  const stage = await createStage()
-  stage.script.answer = listingOf(events, 2)
-  return stage
-}
+import { createStage, eventAt, events, listingOf, staged } from './stage.ts'
 
 describe('a pump', () => {
   it('delivers each page before it commits it, and fetches one page ahead once the sink has accepted one', async () => {
@@ -66,7 +58,7 @@ describe('a pump', () => {
     await stage.pump()
     await stage.clock.advance(200_000)
     await stage.pump()
-    expect(stage.delivered.map(({ id }) => id)).toEqual([...events.map(({ id }) => id), 'e9'])
+    expect(stage.ids()).toEqual([...events.map(({ id }) => id), 'e9'])
     const ledger = await stage.store.ledger.minutes(stream)
     expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(7)
   })
@@ -98,14 +90,21 @@ describe('a pump', () => {
     )
   })
 
-  it('discards the page ahead when a delivery fails, and fetches it again', async () => {
+  it('discards the page ahead when a delivery fails, without waiting for its answer, and fetches it again', async () => {
     const stage = await staged()
+    const listing = listingOf(events, 2)
+    stage.script.answer = (request, number) => {
+      // The third request gets no answer.
+      stage.clock.autoAdvance(number !== 2)
+      return listing(request, number)
+    }
     let deliveries = 0
     stage.script.deliver = async (some) => {
       if (++deliveries === 2) throw new Failure('retry', 'network', 'no route')
       return { refusals: [], committed: [], bytes: some.length }
     }
     expect(await stage.pump()).toMatchObject({ code: 'network' })
+    stage.clock.autoAdvance(true)
     expect(await stage.read()).toMatchObject({
       commit: 2,
       trouble: { code: 'network', count: 1 },
@@ -113,7 +112,7 @@ describe('a pump', () => {
     })
     await stage.clock.advance(60_000)
     await stage.pump()
-    expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
+    expect(stage.ids()).toEqual(events.map(({ id }) => id))
     expect(stage.internalEvents.filter(({ name }) => name === 'StreamRecovered')).toHaveLength(1)
   })
 
@@ -154,7 +153,7 @@ describe('a pump keeps nothing of a checkpoint in memory', () => {
     await stage.pump({ mayGoOn: () => false }, undefined, { holder: other })
     await stage.pump()
     expect(stage.opened.at(-1)!.committed).toEqual(committed)
-    expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
+    expect(stage.ids()).toEqual(events.map(({ id }) => id))
   })
 
   it('ships a page again if the store has lost its commit', async () => {
@@ -165,7 +164,7 @@ describe('a pump keeps nothing of a checkpoint in memory', () => {
     expect(await stage.read()).toBeUndefined()
     await stage.pump()
     expect(stage.opened.at(-1)!.committed).toEqual([])
-    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1', ...events.map(({ id }) => id)])
+    expect(stage.ids()).toEqual(['e0', 'e1', ...events.map(({ id }) => id)])
     expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
   })
 
@@ -200,9 +199,7 @@ describe('a pump keeps nothing of a checkpoint in memory', () => {
       const store = { ...stage.store, ledger }
       await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'store_unavailable' })
       await stage.pump()
-      expect(stage.delivered.map(({ id }) => id).slice(2)).toEqual(
-        (isWritten ? events.slice(2) : events).map(({ id }) => id),
-      )
+      expect(stage.ids().slice(2)).toEqual((isWritten ? events.slice(2) : events).map(({ id }) => id))
       expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
     }
   })

@@ -53,6 +53,15 @@ export function listingOf(events: readonly Event[], size: number): Answer {
   }
 }
 
+/** Six events, and a stage whose day lists them in pages of two. */
+export const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
+
+export async function staged(): Promise<Stage> {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  return stage
+}
+
 /** One stream with a real store, a source and a sink that do as they are told, and a clock of its own. */
 export async function createStage(overrides: Partial<Policy> = {}) {
   const clock = createFakeClock(at(2), true)
@@ -179,6 +188,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     opened,
     options,
     internalEvents,
+    ids: () => delivered.map(({ id }) => id),
     requests: () => requests,
     /** Pages whose bytes were not given back. */
     held: () => held,
