@@ -20,7 +20,7 @@ function fleet(count: number) {
     name: `zone-${index}`,
     account: 'default',
   }))
-  return emptyWorld({ zones, sinks: ['siem'] })
+  return emptyWorld(zones, ['siem'])
 }
 
 describe('the map', () => {

@@ -3,8 +3,7 @@ import { Secret } from '../../../src/domain/text/secret.ts'
 import { at, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { accessibilityFaults } from './browser.ts'
-import { cell, texts, usePages } from './pages.ts'
+import { accessibilityFaults, cell, texts, usePages } from './pages.ts'
 import { change, story, trouble } from './story.ts'
 
 const shop = { zone: 101, sink: 'siem', day: today }
@@ -59,10 +58,7 @@ describe.skipIf(!browserAvailable())('access to the page', { timeout: 120_000 },
     const long = 'x'.repeat(300)
     const names = ['<img src=x onerror=alert(1)>', '\u202egnp.exe\u0007', long]
     world.zones = names.map((name, index) => ({ id: 101 + index, name, account: 'default' }))
-    change(world, shop, (each) => ({
-      ...each,
-      trouble: trouble(`<script>alert(2)</script>\u202e ${long}`, at(13)),
-    }))
+    change(world, shop, { trouble: trouble(`<script>alert(2)</script>\u202e ${long}`, at(13)) })
     const { page } = await show(world, {
       viewport: { width: 390, height: 800 },
       fragment: '#zone=101&to=siem&day=2026-11-20',

@@ -5,7 +5,6 @@ import { minuteMs, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { eventAt } from '../../pump/stage.ts'
-import { serveWorld } from './browser.ts'
 import { cell, texts, usePages } from './pages.ts'
 import { change, readDay, story, storyZones } from './story.ts'
 import { emptyWorld, viewsOf } from './world.ts'
@@ -14,7 +13,7 @@ const shop = { zone: 101, sink: 'siem', day: today }
 const yesterday = shiftDay(today, -1)
 
 describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
-  const { show, servers } = usePages()
+  const { show, serveWorld } = usePages()
 
   it('shows each day of a route in its state, with its events', async () => {
     const world = story()
@@ -35,7 +34,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
   })
 
   it('shows first whether anything is missing, and what to do', async () => {
-    const world = emptyWorld({ zones: [storyZones[0]!], sinks: ['siem'] })
+    const world = emptyWorld([storyZones[0]!], ['siem'])
     for (const day of [shiftDay(today, -2), yesterday, today])
       world.checkpoints.push(readDay({ ...shop, day }, 10))
     const { page, again } = await show(world)
@@ -61,10 +60,8 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     const { page, again } = await show(world)
     const button = cell(page, { ...shop, sink: 'archive' })
     await button.focus()
-    change(world, { ...shop, sink: 'archive' }, (each) => ({
-      ...each,
-      counters: { ...each.counters, delivered: 999_000 },
-    }))
+    const { counters } = readDay(shop, 0)
+    change(world, { ...shop, sink: 'archive' }, { counters: { ...counters, delivered: 999_000 } })
     await again()
     await waitFor(async () => (await button.innerText()) === '999K', { what: 'the new figure' })
     expect(await page.evaluate('document.activeElement?.dataset.day')).toBe(today)
@@ -77,7 +74,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
       name: `zone-${index}`,
       account: 'default',
     }))
-    const world = emptyWorld({ zones, sinks: ['siem'] })
+    const world = emptyWorld(zones, ['siem'])
     for (const { id } of zones) world.checkpoints.push(readDay({ zone: id, sink: 'siem', day: today }, id))
     const { page } = await show(world)
     const chosen = page.locator('#chosen')
@@ -173,7 +170,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await page.getByText('No answer from the server. Trying again every 5 s.').waitFor()
     expect(await page.locator('#headline').isVisible()).toBe(true)
     world.nowMs += 2 * minuteMs
-    servers.push((await serveWorld(world, { port: Number(new URL(url).port) })).server)
+    await serveWorld(world, { port: Number(new URL(url).port) })
     await again()
     await page.locator('#away').waitFor({ state: 'hidden' })
     expect(await page.locator('#updated').innerText()).toBe('updated 14:05:12')

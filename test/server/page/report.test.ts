@@ -2,15 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../../src/domain/day.ts'
-import type { ReportView } from '../../../src/domain/status/status-views.ts'
+import type { ReportDay, ReportView } from '../../../src/domain/status/status-views.ts'
 import { writeReport } from '../../../src/commands/audit/report.ts'
 import { today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { accessibilityFaults } from './browser.ts'
-import { usePages } from './pages.ts'
-import { reportView } from './reports.ts'
+import { accessibilityFaults, usePages } from './pages.ts'
 import { story } from './story.ts'
+import { viewsOf, type World } from './world.ts'
 
 const routes = [
   { zone: 101, sink: 'siem', day: shiftDay(today, -6) },
@@ -22,7 +21,7 @@ describe.skipIf(!browserAvailable())('the report of an audit', { timeout: 120_00
   const { openFile } = usePages()
 
   it('is read without a script, passes an accessibility check, and prints a day a page', async () => {
-    const { page } = await openFile(reportFile(await reportView(story(), routes)))
+    const { page } = await openFile(reportFile(await reportView(story())))
     expect(await page.locator('h2').allInnerTexts()).toEqual([
       'What this report shows',
       'What it does not show',
@@ -45,7 +44,7 @@ describe.skipIf(!browserAvailable())('the report of an audit', { timeout: 120_00
   it.each([390, 1280, 2560])('fits %d px, also with names of 300 characters', async (width) => {
     const world = story()
     world.zones[0] = { ...world.zones[0]!, name: `<img src=x onerror=alert(1)>\u202e${'x'.repeat(300)}` }
-    const view = await reportView(world, routes)
+    const view = await reportView(world)
     const { page } = await openFile(reportFile(view), { viewport: { width, height: 900 } })
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
     expect(await page.locator('img, script').count()).toBe(0)
@@ -58,4 +57,58 @@ function reportFile(view: ReportView): string {
   const path = join(temporaryFolder(), 'audit.html')
   writeFileSync(path, writeReport(view))
   return `file://${path}`
+}
+
+/** A report of these days of a world; in the first of them events are missing and extra. */
+async function reportView(world: World): Promise<ReportView> {
+  const { views } = viewsOf(world)
+  const days: ReportDay[] = []
+  for (const route of routes) {
+    const view = (await views.day(route))!
+    const isEqual = days.length > 0
+    const { zone, name, sink, ledger } = view
+    const none = { deadLetters: 0, dropped: 0, filtered: 0, lost: 0, skipped: 0, notYetDue: 0 }
+    const listed = ledger.events + (isEqual ? 0 : 1)
+    const minute = (at: string, missing: number, extra: number) => {
+      return { minute: `${view.day}T${at}:00.000Z`, found: 12, ledger: 10, missing, extra, notYetDue: 0 }
+    }
+    days.push({
+      view,
+      result: isEqual ? { text: 'ok', tone: 'good' } : { text: '2 missing, 1 extra', tone: 'bad' },
+      listed: { ...ledger, events: listed, at: view.at },
+      stream: {
+        ...none,
+        zone,
+        name,
+        sink,
+        day: route.day,
+        isEqual,
+        listed,
+        ledger: ledger.events,
+        missing: isEqual ? 0 : 2,
+        extra: isEqual ? 0 : 1,
+        isByCounts: false,
+        minutes: isEqual ? [] : [minute('13:02', 2, 0), minute('17:40', 0, 1)],
+        missingEvents: isEqual ? [] : [{ id: 'e1f0<b>', time: `${view.day}T13:02:11.000Z` }, { id: 'e1f1' }],
+        parts: [],
+      },
+    })
+  }
+  return {
+    beganAt: '2026-11-20T14:01:00.000Z',
+    endedAt: '2026-11-20T14:03:12.000Z',
+    api: 'https://api.bunny.net',
+    version: '1.0.0',
+    host: 'siem-1',
+    configuration: '/etc/shieldlog/shieldlog.yaml',
+    level: 'bad',
+    headline: '2 events missing, 1 event extra, on 1 of 3 days of a zone and sink that were compared.',
+    scope: '2026-11-18 to 2026-11-20: 4 zones, 2 sinks; the API lists 502,113 events.',
+    isDeep: false,
+    failures: [],
+    rows: days.map(({ view: { zone, name, sink, day }, stream, result }) => {
+      return { zone, name, sink, day, result, counts: stream! }
+    }),
+    days,
+  }
 }

@@ -1,5 +1,5 @@
 import type { Checkpoint, Trouble } from '../../../src/domain/checkpoint.ts'
-import { endOf, shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
+import { endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import type { MinuteCount } from '../../../src/domain/event/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { LagHistory } from '../../../src/status/lag-history.ts'
@@ -100,47 +100,47 @@ export const storyZones = [
 /** A fleet of four zones and two sinks with one of everything: what the pictures in the documentation show. */
 export function story(): World {
   const days = Array.from({ length: 17 }, (_, back) => shiftDay(today, back - 16))
-  const world = emptyWorld({ zones: [...storyZones], sinks: ['archive', 'siem'], firstDay: days[0]! })
-  for (const zone of world.zones)
+  const world = emptyWorld([...storyZones], ['archive', 'siem'], days[0])
+  const usual: Readonly<Record<number, number>> = { 101: 182_440, 107: 61_020, 102: 8_204, 110: 930 }
+  for (const { id: zone } of world.zones)
     for (const sink of world.sinks)
       for (const [index, day] of days.entries()) {
-        const stream = { zone: zone.id, day, sink }
-        const base = zone.id === 101 ? 182_440 : zone.id === 107 ? 61_020 : zone.id === 102 ? 8_204 : 930
-        const events = Math.round(
-          base * (day === today ? 0.62 : 0.9 + 0.2 * Math.abs(Math.sin(index * 1.7 + zone.id))),
-        )
+        // Docs → siem is new.
+        if (zone === 110 && sink === 'siem' && index < 12) continue
+        const stream = { zone, day, sink }
+        const isToday = day === today
+        const share = isToday ? 0.62 : 0.9 + 0.2 * Math.abs(Math.sin(index * 1.7 + zone))
+        const events = Math.round(usual[zone]! * share)
         world.checkpoints.push(readDay(stream, events))
         if (index > 9)
-          world.minutes.set(streamKey(stream), minutesOf(stream, events, day === today ? at(14) : Infinity))
+          world.minutes.set(streamKey(stream), minutesOf(stream, events, isToday ? at(14) : Infinity))
       }
-  change(world, { zone: 101, sink: 'siem', day: today }, (checkpoint) => ({
-    ...checkpoint,
-    caughtUpAtMs: at(13) + 51 * minuteMs,
-    newestMs: at(13) + 51 * minuteMs,
-    trouble: trouble('https://splunk.example:8088 answered 503', at(13) + 51 * minuteMs),
-  }))
-  const gapDay = shiftDay(today, -6)
-  world.gaps.push({
-    zone: 101,
-    sink: 'siem',
-    day: gapDay,
-    from: startOf(gapDay) + 20 * hourMs,
-    to: endOf(gapDay),
-    reason: 'unreadable',
-    recordedAt: endOf(gapDay) + 48 * hourMs,
+  const stream = (zone: number, sink: string, back = 0) => ({ zone, sink, day: shiftDay(today, -back) })
+  const downSince = at(13) + 51 * minuteMs
+  change(world, stream(101, 'siem'), {
+    caughtUpAtMs: downSince,
+    newestMs: downSince,
+    trouble: trouble('https://splunk.example:8088 answered 503', downSince),
   })
-  change(world, { zone: 101, sink: 'siem', day: gapDay }, (checkpoint) => ({
-    ...checkpoint,
-    ended: { as: 'expired', atMs: endOf(gapDay) + 48 * hourMs },
-  }))
+  const gone = stream(101, 'siem', 6)
+  const goneAtMs = endOf(gone.day) + 48 * hourMs
+  world.gaps.push({
+    ...gone,
+    from: startOf(gone.day) + 20 * hourMs,
+    to: endOf(gone.day),
+    reason: 'unreadable',
+    recordedAt: goneAtMs,
+  })
+  change(world, gone, { ended: { as: 'expired', atMs: goneAtMs } })
+  const late = stream(110, 'archive', 9)
+  change(world, late, { ended: { as: 'expired', atMs: endOf(late.day) + 48 * hourMs } })
+  const refusing = stream(107, 'siem', 3)
   world.deadLetters.push(
-    { zone: 107, sink: 'siem', day: shiftDay(today, -3), reason: 'refused', count: 9, bytes: 11_204 },
-    { zone: 107, sink: 'siem', day: shiftDay(today, -3), reason: 'too_large', count: 3, bytes: 3_400_112 },
+    { ...refusing, reason: 'refused', count: 9, bytes: 11_204 },
+    { ...refusing, reason: 'too_large', count: 3, bytes: 3_400_112 },
   )
   world.refused.push({
-    zone: 107,
-    sink: 'siem',
-    day: shiftDay(today, -3),
+    ...refusing,
     id: 'e1f0',
     time: '2026-11-17T09:12:44.010Z',
     reason: 'refused',
@@ -149,58 +149,41 @@ export function story(): World {
     event:
       '{"v":1,"id":"e1f0","action":"Blocked","request":{"method":"GET","url":"https://api.example.com/<b>"}}',
   })
-  const late = shiftDay(today, -9)
-  change(world, { zone: 110, sink: 'archive', day: late }, (checkpoint) => ({
-    ...checkpoint,
-    ended: { as: 'expired', atMs: endOf(late) + 48 * hourMs },
-  }))
-  change(world, { zone: 101, sink: 'archive', day: today }, (checkpoint) => ({
-    ...checkpoint,
+  const audited = stream(101, 'archive')
+  change(world, audited, {
     committed: [
       { writer: 'k3v9', part: '0001-k3v9.ndjson', lines: 90_112, bytes: 61_276_160 },
       { writer: 'k3v9', part: '0002-k3v9.ndjson', lines: 23_001, bytes: 15_640_680 },
     ],
-  }))
-  world.audits.set(streamKey({ zone: 101, sink: 'archive', day: today }), {
-    atMs: at(13),
-    version: '1.0.0',
-    isEqual: true,
-    listed: 102_400,
-    ledger: 102_400,
-    missing: 0,
-    extra: 0,
-    notYetDue: 0,
-    isByCounts: false,
   })
-  world.checkpoints = world.checkpoints.filter(
-    ({ stream }) => !(stream.zone === 110 && stream.sink === 'siem' && stream.day < shiftDay(today, -4)),
-  )
-  change(world, { zone: 110, sink: 'siem', day: shiftDay(today, -1) }, (checkpoint) => {
-    const { lastFull: _, ...rest } = checkpoint
-    return { ...rest, caughtUpAtMs: at(-7) }
-  })
-  const backfilled = (zone: number, day: Day, state: 'done' | 'queued') => ({
-    stream: { zone, sink: 'siem', day },
-    state,
-  })
+  const same = { isEqual: true, listed: 102_400, ledger: 102_400, missing: 0, extra: 0 }
+  const record = { ...same, atMs: at(13), version: '1.0.0', notYetDue: 0, isByCounts: false }
+  world.audits.set(streamKey(audited), record)
+  change(world, stream(110, 'siem', 1), { lastFull: undefined, caughtUpAtMs: at(-7) })
   world.backfills.push({
     id: '5f0c1d2e3a',
     createdAtMs: world.nowMs - 130_000,
     from: shiftDay(today, -2),
     to: today,
     state: 'running',
-    streams: [
-      backfilled(102, shiftDay(today, -2), 'done'),
-      backfilled(102, shiftDay(today, -1), 'queued'),
-      backfilled(102, today, 'queued'),
-    ],
+    streams: [2, 1, 0].map((back) => ({
+      stream: stream(102, 'siem', back),
+      state: back === 2 ? 'done' : 'queued',
+    })),
   })
   return world
 }
 
-export function change(world: World, stream: Stream, by: (checkpoint: Checkpoint) => Checkpoint): void {
+/** Changes the checkpoint of a stream. */
+export function change(
+  world: World,
+  stream: Stream,
+  by: { readonly [Key in keyof Checkpoint]?: Checkpoint[Key] | undefined },
+): void {
   const key = streamKey(stream)
-  world.checkpoints = world.checkpoints.map((each) => (streamKey(each.stream) === key ? by(each) : each))
+  world.checkpoints = world.checkpoints.map((each) =>
+    streamKey(each.stream) === key ? ({ ...each, ...by } as Checkpoint) : each,
+  )
 }
 
 /** The last hour of these routes, as samples would have made it. */
@@ -208,20 +191,17 @@ export function fillHistory(history: LagHistory, world: World): void {
   const failsSinceMs = at(13) + 51 * minuteMs
   for (let minute = 60; minute >= 0; minute--) {
     const atMs = world.nowMs - minute * minuteMs
-    history.add(
-      atMs,
-      world.zones.flatMap(({ id }) =>
-        world.sinks.map((sink) => {
-          const isDown = id === 101 && sink === 'siem' && atMs > failsSinceMs
-          const isBehind = id === 110 && sink === 'siem'
-          const usualLag = isBehind ? (atMs - at(-7)) / 1000 : 6 + 5 * Math.abs(Math.sin(minute + id))
-          const lagSeconds = isDown ? (atMs - failsSinceMs) / 1000 : usualLag
-          const perMinute = id === 101 ? 3_060 : id === 107 ? 900 : 70
-          const minutes = ((isDown ? failsSinceMs : atMs) - world.nowMs) / minuteMs + 120
-          const delivered = Math.round(perMinute * (minutes + 0.7 * Math.sin(minutes / 3 + id)))
-          return { zone: id, sink, lagSeconds, delivered }
-        }),
-      ),
+    const routes = world.zones.flatMap(({ id: zone }) =>
+      world.sinks.map((sink) => {
+        const isDown = zone === 101 && sink === 'siem' && atMs > failsSinceMs
+        const isBehind = zone === 110 && sink === 'siem'
+        const usualLag = isBehind ? (atMs - at(-7)) / 1000 : 6 + 5 * Math.abs(Math.sin(minute + zone))
+        const perMinute = zone === 101 ? 3_060 : zone === 107 ? 900 : 70
+        const minutes = ((isDown ? failsSinceMs : atMs) - world.nowMs) / minuteMs + 120
+        const delivered = Math.round(perMinute * (minutes + 0.7 * Math.sin(minutes / 3 + zone)))
+        return { zone, sink, lagSeconds: isDown ? (atMs - failsSinceMs) / 1000 : usualLag, delivered }
+      }),
     )
+    history.add(atMs, routes)
   }
 }

@@ -23,55 +23,33 @@ import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { StreamTally } from '../../../src/status/observe.ts'
 
 /** What a store holds, as a test writes it down. Tests change it while a page shows it. */
-export interface World {
-  /** ms since the epoch. */
-  nowMs: number
-  zones: Zone[]
-  sinks: string[]
-  firstDay: Day
-  checkpoints: Checkpoint[]
-  gaps: Gap[]
-  deadLetters: DeadLetterCount[]
-  /** The dead letters themselves. */
-  refused: DeadLetter[]
-  backfills: Backfill[]
-  workers: WorkerStatus[]
-  pauses: MapView['pauses']
-  /** By stream. */
-  minutes: Map<string, MinuteCount[]>
-  audits: Map<string, AuditRecord>
-  /** Events that the API lists from now on. */
-  live: Event[]
-  /** Throws where the store does not answer. */
-  trouble: () => void
-}
+export type World = ReturnType<typeof emptyWorld>
 
-export function emptyWorld(more: Partial<World> = {}): World {
+const startedAt = new Date(at(10) - 3 * 86_400_000).toISOString()
+
+export function emptyWorld(zones: Zone[] = [], sinks: string[] = [], firstDay: Day = today) {
+  const workers: WorkerStatus[] = [{ role: 'all', name: '812@siem-1', pid: 812, host: 'siem-1', startedAt }]
   return {
+    /** ms since the epoch. */
     nowMs: at(14) + 192_000,
-    zones: [],
-    sinks: [],
-    firstDay: today,
-    checkpoints: [],
-    gaps: [],
-    deadLetters: [],
-    refused: [],
-    backfills: [],
-    workers: [
-      {
-        role: 'all',
-        name: '812@siem-1',
-        pid: 812,
-        host: 'siem-1',
-        startedAt: new Date(at(10) - 3 * 86_400_000).toISOString(),
-      },
-    ],
-    pauses: [],
-    minutes: new Map(),
-    audits: new Map(),
-    live: [],
-    trouble: () => undefined,
-    ...more,
+    zones,
+    sinks,
+    firstDay,
+    checkpoints: [] as Checkpoint[],
+    gaps: [] as Gap[],
+    deadLetters: [] as DeadLetterCount[],
+    /** The dead letters themselves. */
+    refused: [] as DeadLetter[],
+    backfills: [] as Backfill[],
+    workers,
+    pauses: [] as MapView['pauses'],
+    /** By stream. */
+    minutes: new Map<string, MinuteCount[]>(),
+    audits: new Map<string, AuditRecord>(),
+    /** Events that the API lists from now on. */
+    live: [] as Event[],
+    /** Throws where the store does not answer. */
+    trouble: (): void => undefined,
   }
 }
 
