@@ -208,29 +208,24 @@ function listJson(deadLetters: readonly DeadLetter[]): string {
   })
 }
 
-/** On a narrower terminal, event and answer have a line below their row. */
-const besideFrom = 130
 const mostAnswer = 300
 
+/** Event and answer have a line below their row. */
 function listText(deadLetters: readonly DeadLetter[], width: number): string {
   if (deadLetters.length === 0) return 'no dead letters\n'
-  const isBeside = width >= besideFrom
-  const rows = deadLetters.map(({ at, zone, day, sink, reason, id, answer }) => [
+  const rows = deadLetters.map(({ at, zone, day, sink, reason }) => [
     secondText(iso(at)),
     String(zone),
     printable(day),
     printable(sink),
     reason,
-    ...(isBeside ? [printable(id, 40), printable(answer, mostAnswer)] : []),
   ])
-  const header = ['refused at', 'zone', 'day', 'sink', 'reason', ...(isBeside ? ['event', 'answer'] : [])]
   const counts = countLines(countsOf(deadLetters)).map((line) => printable(line))
-  const [first = '', ...lines] = tableLines(header, rows, { width })
+  const titles = ['refused at', 'zone', 'day', 'sink', 'reason']
+  const [first = '', ...lines] = tableLines(titles, rows, { width })
   const table = lines.flatMap((line, index) => {
     const { id, answer } = deadLetters[index]!
-    return isBeside
-      ? [line]
-      : [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, width)]
+    return [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, width)]
   })
   return `${[first, ...table, '', ...counts].join('\n')}\n`
 }

@@ -88,7 +88,7 @@ function isAgreed(gaps: readonly Gap[], options: Options, io: Io): Promise<boole
 function gapsJson(gaps: readonly Gap[], config: Config): string {
   const nameOf = namesOf(config)
   return jsonResult({
-    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt, files }) => ({
+    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt: at, files }) => ({
       zone,
       name: nameOf(zone),
       sink,
@@ -97,28 +97,24 @@ function gapsJson(gaps: readonly Gap[], config: Config): string {
       to: iso(to),
       reason,
       recordedAt: iso(recordedAt),
-      ...(acknowledgedAt !== undefined && { acknowledgedAt: iso(acknowledgedAt) }),
+      ...(at !== undefined && { acknowledgedAt: iso(at) }),
       ...(files !== undefined && { files }),
     })),
   })
 }
 
-/** On a narrower terminal the names of zones and the times of day are left out. */
-const wideFrom = 110
-
 function listText(gaps: readonly Gap[], config: Config, width: number): string {
   if (gaps.length === 0) return 'no gaps: no events were lost\n'
   const nameOf = namesOf(config)
-  const isWide = width >= wideFrom
-  const atText = (atMs: number) => (isWide ? minuteOf(atMs) : iso(atMs).slice(0, 10))
+  const dayAt = (atMs: number) => iso(atMs).slice(0, 10)
   const rows = gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt }) => [
-    isWide ? zoneLabel({ zone, name: nameOf(zone) }) : String(zone),
+    zoneLabel({ zone, name: nameOf(zone) }),
     printable(sink),
     day,
     `${timeOn(day, from)}-${timeOn(day, to)}`,
     reason,
-    atText(recordedAt),
-    acknowledgedAt === undefined ? 'no' : atText(acknowledgedAt),
+    dayAt(recordedAt),
+    acknowledgedAt === undefined ? 'no' : dayAt(acknowledgedAt),
   ])
   const header = ['zone', 'sink', 'day', 'lost, UTC', 'reason', 'recorded', 'acknowledged']
   const reasons = [...new Set(gaps.map(({ reason }) => reason))].map(
@@ -154,10 +150,6 @@ function fromFiles(gaps: readonly Gap[], { sinks }: Config): string {
 function timeOn(day: string, atMs: number): string {
   const text = iso(atMs)
   return text.slice(0, 10) === day ? text.slice(11, 16) : '24:00'
-}
-
-function minuteOf(atMs: number): string {
-  return iso(atMs).slice(0, 16).replace('T', ' ')
 }
 
 function namesOf({ accounts }: Config): (zone: number) => string {

@@ -42,8 +42,8 @@ test('lists gaps with zone, sink, day, span, reason, when recorded, and whether 
   const { code, stdout } = await execute('gaps', 'list')
   expect(code).toBe(0)
   expect(stdout).toMatch(/^zone +sink +day +lost, UTC +reason +recorded +acknowledged$/m)
-  expect(stdout).toMatch(/^101 shop +archive +2026-11-17 +13:02-24:00 +unreadable +2026-11-20 00:01 +no$/m)
-  expect(stdout).toMatch(/^999 +old +2026-11-17 +00:00-24:00 +zone_gone +2026-11-20 00:01 +no$/m)
+  expect(stdout).toMatch(/^101 shop +archive +2026-11-17 +13:02-24:00 +unreadable +2026-11-20 +no$/m)
+  expect(stdout).toMatch(/^999 +old +2026-11-17 +00:00-24:00 +zone_gone +2026-11-20 +no$/m)
   expect(stdout).toContain('zone_gone: the API no longer knows the zone.')
   expect(stdout).toContain('backfill --source archive --sink old --from 2026-11-17 --to 2026-11-18\n')
   expect(stdout).toContain('To end the alarm about 3 gaps: shieldlog gaps acknowledge')
@@ -70,7 +70,7 @@ test('fits the list into 80 columns', async () => {
   await executeWith(configFile, ['gaps', 'list'], {
     stdout: { write: (part) => void (text += part), isTTY: true, columns: 80 },
   })
-  expect(text).toMatch(/^101 +archive +2026-11-17 +13:02-24:00 +unreadable +2026-11-20 +no/m)
+  expect(text).toMatch(/^101 shop +archive +2026-11-17 +13:02-24:00 +unreadable +2026-11-20 +no/m)
   expect(text.split('\n').filter((line) => line.length > 80 || line.includes('…'))).toEqual([])
 })
 

@@ -1,14 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  openSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
@@ -105,8 +96,6 @@ function whatIsWrong(bad: readonly ReportRow[]): string {
   ).join(', ')
 }
 
-const mode = 0o600
-
 /** Throws UsageError where a report could not be written: an audit may take long before it is. */
 export function checkReportFile(path: string): void {
   const named = `--report ${printable(path)}`
@@ -120,16 +109,10 @@ export function checkReportFile(path: string): void {
   }
 }
 
-/** Readable by its owner only, whatever the umask. Throws Failure, also where the file was made meanwhile. */
+/** Readable by its owner only. Throws Failure, also where the file was made meanwhile. */
 export function writeReportFile(path: string, html: string): void {
   try {
-    const file = openSync(path, 'wx', mode)
-    try {
-      fchmodSync(file, mode)
-      writeFileSync(file, html)
-    } finally {
-      closeSync(file)
-    }
+    writeFileSync(path, html, { flag: 'wx', mode: 0o600 })
   } catch (cause) {
     const why = `the report cannot be written to ${printable(path)}: ${systemErrorText(cause)}. Audit again with another --report.`
     throw new Failure('stop', 'unwritable', why, { cause })
@@ -175,27 +158,24 @@ ${String(drawReport(report))}
 /** An element of names that the program gives; attributes and children are escaped. */
 class Markup {
   readonly #name: string
-  readonly #attributes = new Map<string, string>()
-  readonly #children: (Markup | string)[] = []
+  #attributes = ''
+  #children = ''
 
   constructor(name: string) {
     this.#name = name
   }
 
   setAttribute(name: string, value: string): void {
-    this.#attributes.set(name, value)
+    this.#attributes += ` ${name}="${escaped(value)}"`
   }
 
+  /** Children are whole: what is changed of them later is not seen. */
   append(...children: (Markup | string)[]): void {
-    this.#children.push(...children)
+    for (const child of children) this.#children += typeof child === 'string' ? escaped(child) : String(child)
   }
 
   toString(): string {
-    const attributes = [...this.#attributes].map(([name, value]) => ` ${name}="${escaped(value)}"`).join('')
-    const children = this.#children.map((child) =>
-      typeof child === 'string' ? escaped(child) : String(child),
-    )
-    return `<${this.#name}${attributes}>${children.join('')}</${this.#name}>`
+    return `<${this.#name}${this.#attributes}>${this.#children}</${this.#name}>`
   }
 }
 

@@ -63,13 +63,16 @@ export async function planBackfill(
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const streams: Backfilled[] = []
   await fewAtOnce(request.zones, askedAtOnce, async (zone) => {
-    streams.push(...(await planZone(zone, { ...request, checkpoints: byKey }, deps, signal)))
+    streams.push(...(await planZone(zone, request, byKey, deps, signal)))
   })
+  const delivered = streams.flatMap(({ stream, state }) =>
+    state === 'queued' ? (byKey.get(streamKey(stream))?.counters.delivered ?? []) : [],
+  )
   return {
     ...request,
     streams: streams.sort(byDayAndZone),
     estimate: createPageEstimate(checkpoints),
-    delivered: deliveredBy(streams, byKey),
+    delivered: delivered.length === 0 ? undefined : delivered.reduce((sum, count) => sum + count, 0),
     partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
   }
 }
@@ -87,24 +90,10 @@ export function setClocks(
   }
 }
 
-function deliveredBy(
-  streams: readonly Backfilled[],
-  checkpoints: ReadonlyMap<string, Checkpoint>,
-): number | undefined {
-  const known = streams.flatMap(({ stream, state }) =>
-    state === 'queued' ? (checkpoints.get(streamKey(stream))?.counters.delivered ?? []) : [],
-  )
-  return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0)
-}
-
 async function planZone(
   zone: Zone,
-  {
-    from,
-    to,
-    sinks,
-    checkpoints,
-  }: BackfillRequest & { readonly checkpoints: ReadonlyMap<string, Checkpoint> },
+  { from, to, sinks }: BackfillRequest,
+  checkpoints: ReadonlyMap<string, Checkpoint>,
   deps: BackfillPlanDeps,
   signal: AbortSignal,
 ): Promise<Backfilled[]> {
@@ -113,26 +102,24 @@ async function planZone(
   // From the newest day on: what an answer shows of the API's clock and of the days it keeps also holds for older days.
   for (const day of daysFrom(from, to).reverse()) {
     const nowMs = deps.apiClock.now(zone.account)
-    if (day > todayOf(nowMs)) {
-      planned.push(...leftOut(zone, day, sinks, notBegun))
-      continue
-    }
-    if (refusal === undefined && !isReadable(day, nowMs, deps.policy))
+    const hasBegun = day <= todayOf(nowMs)
+    if (hasBegun && refusal === undefined && !isReadable(day, nowMs, deps.policy))
       refusal = await refusalOf(zone, day, deps, signal)
-    if (refusal !== undefined) planned.push(...leftOut(zone, day, sinks, refusal))
-    else
-      for (const sink of sinks) {
-        const stream: Stream = { zone: zone.id, day, sink }
-        const tooOld = tooOldFor(stream, nowMs, deps)
-        if (tooOld !== undefined) planned.push({ stream, state: 'left_out', reason: tooOld })
-        else planned.push(await queue(stream, checkpoints, deps))
-      }
+    for (const sink of sinks) {
+      const stream: Stream = { zone: zone.id, day, sink }
+      const ofDay = hasBegun ? refusal : notBegun
+      const isKnown = checkpoints.has(streamKey(stream))
+      const reason =
+        ofDay ??
+        tooOldFor(stream, nowMs, deps) ??
+        (isKnown && (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined)
+      planned.push({
+        stream,
+        ...(reason === undefined ? { state: 'queued' } : { state: 'left_out', reason }),
+      })
+    }
   }
   return planned
-}
-
-function leftOut(zone: Zone, day: Day, sinks: readonly string[], reason: string): Backfilled[] {
-  return sinks.map((sink) => ({ stream: { zone: zone.id, day, sink }, state: 'left_out', reason }))
 }
 
 /** Requests the first page of a day. Undefined when the API answers for it. */
@@ -155,17 +142,6 @@ async function refusalOf(
   } finally {
     await pages.return(undefined)
   }
-}
-
-async function queue(
-  stream: Stream,
-  checkpoints: ReadonlyMap<string, Checkpoint>,
-  { store }: BackfillPlanDeps,
-): Promise<Backfilled> {
-  const isKnown = checkpoints.has(streamKey(stream))
-  return isKnown && (await store?.ledger.isIndexDropped(stream)) === true
-    ? { stream, state: 'left_out', reason: shippedUnknown }
-    : { stream, state: 'queued' }
 }
 
 function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfilled): number {

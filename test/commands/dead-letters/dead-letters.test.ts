@@ -22,9 +22,9 @@ test('lists refused events with control characters escaped', async () => {
   const { code, stdout } = await execute('dead-letters', 'list')
   expect(code).toBe(0)
   expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
-  expect(stdout.split('\n')).toHaveLength(8)
+  expect(stdout.split('\n')).toHaveLength(11)
   expect(stdout).toMatch(
-    /^2026-11-19T10:00:00Z {2}101 {3}2026-11-19 {2}siem {2}refused {2}a +400\\n\\u001b\[2Jgone/m,
+    /^2026-11-19T10:00:00Z {2}101 {3}2026-11-19 {2}siem {2}refused\n {4}a {2}400\\n\\u001b\[2Jgone/m,
   )
   expect(stdout).toMatch(/\nsiem: 2 refused\nold: 1 refused\n$/)
 

@@ -78,5 +78,5 @@ test('a dead letter that cannot be parsed stays in a replay, with the reason', a
   ])
   expect(await ids()).toEqual(['a', 'b', 'c', 'd'])
   const listed = await execute('dead-letters', 'list', '--sink', 'archive')
-  expect(listed.stdout).toMatch(/unmappable +d +a stored event is damaged/)
+  expect(listed.stdout).toMatch(/unmappable\n +d +a stored event is damaged/)
 })
