@@ -3,7 +3,7 @@ import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
 import type { FiguresOf, UploadFigures, VolumeFigures } from './figures.ts'
 import type { Gap } from './gap.ts'
-import type { Guard } from './scan/guards.ts'
+import type { Guard } from './scan/scan.ts'
 import type { Priority, Stream } from './stream.ts'
 import type { FoundZone } from './zone-list.ts'
 

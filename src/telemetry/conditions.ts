@@ -9,21 +9,21 @@ export interface Report {
   readonly level: LineLevel
   /** Who has the condition. A member has one condition of an event at a time. */
   readonly member: string
-  readonly zone?: number | undefined
-  readonly sink?: string | undefined
+  readonly zone: number | undefined
+  readonly sink: string | undefined
   readonly message: string
   /** What the first line says besides the message. */
-  readonly outlook?: string
+  readonly outlook: string
   /** Fields of the condition. */
   readonly fields: Fields
   /** Fields of this report, on the first line only. */
-  readonly details?: Fields
+  readonly details: Fields
   /** Somebody will report its end. */
-  readonly hasEnd?: boolean
-  /** A member that sends no report for this time leaves the condition; default: ten minutes. */
-  readonly lastsMs?: number | undefined
+  readonly hasEnd: boolean
+  /** A member that sends no report for this time leaves the condition. */
+  readonly lastsMs: number
   /** Logs the beginning and the end only. */
-  readonly once?: boolean | undefined
+  readonly once: boolean
 }
 
 export interface ConditionsDeps {
@@ -34,7 +34,7 @@ export interface ConditionsDeps {
 
 type EventName = InternalEvent['name']
 
-const tenMinutesMs = 600_000
+export const tenMinutesMs = 600_000
 const tellEveryMs = 1000
 /** A further beginning within ten minutes is counted, not logged. */
 const mostBeginnings = 3
@@ -132,26 +132,26 @@ class Condition {
   report(report: Report): void {
     const nowMs = this.#deps.nowMs()
     const begins = !this.stands && this.#begin(nowMs)
-    const { zone, sink, member, lastsMs = tenMinutesMs } = report
+    const { zone, sink, member, lastsMs } = report
     this.#latest = report
     this.#count++
     this.#untold++
     if (zone !== undefined) this.#zones.add(zone)
     this.#members.set(member, { zone, sink, untilMs: nowMs + lastsMs })
-    if (begins) this.#say('begins', `${report.message}${report.outlook ?? ''}`)
+    if (begins) this.#say('begins', report.message + report.outlook)
   }
 
   leaveIf(isGone: (member: Member, name: string) => boolean, how = 'ended'): void {
     if (!this.stands) return
     for (const [name, member] of this.#members) if (isGone(member, name)) this.#members.delete(name)
     // If the latest line already reports the end, no further line is needed.
-    const isTold = this.#latest?.hasEnd !== true || this.#phase === 'ends'
+    const isTold = !this.#latest!.hasEnd || this.#phase === 'ends'
     if (!this.stands && !isTold) this.#say('ends', this.#summary(how))
   }
 
   /** Logs the line that is due. */
   tellDue(): void {
-    const { hasEnd = false, once = false } = this.#latest ?? {}
+    const { hasEnd, once } = this.#latest!
     const isDue = this.#untold > 0 || (this.stands && hasEnd)
     if (once || !isDue || !this.#isLongAgo(this.#toldAtMs)) return
     const how = !hasEnd ? undefined : this.stands ? 'still' : 'ended'
@@ -159,7 +159,7 @@ class Condition {
   }
 
   isForgotten(): boolean {
-    const hasNothingToTell = this.#untold === 0 || this.#latest?.once === true
+    const hasNothingToTell = this.#untold === 0 || this.#latest!.once
     return !this.stands && hasNothingToTell && this.#isLongAgo(this.#toldAtMs)
   }
 
@@ -174,7 +174,7 @@ class Condition {
   }
 
   #say(phase: Phase, message: string): void {
-    const { hasEnd = false, fields, details, level } = this.#latest!
+    const { hasEnd, fields, details, level } = this.#latest!
     this.#toldAtMs = this.#deps.nowMs()
     this.#untold = 0
     this.#phase = phase

@@ -3,6 +3,7 @@ import { isatty } from 'node:tty'
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import { messageOf } from '../domain/failure.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 import { printable, wrap } from '../domain/text/terminal-text.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
@@ -35,29 +36,22 @@ export interface Logger {
 }
 
 /** Throws nothing itself; an error of `stream.write` passes through. */
-export function createLogger(options: LoggerOptions): Logger {
-  const terminal = options.stream === undefined ? isatty(stderr) : options.stream.isTTY === true
-  const target = options.stream ?? createLineWriter(stderr)
-  const isPretty = options.format === 'pretty' || (options.format === 'auto' && terminal)
-  const form = {
-    color: options.color ?? terminal,
-    columns: () => (terminal ? columnsOf(options.stream) : undefined),
-  }
-  const shape = isPretty ? (line: string) => terminalLine(line, form) : (line: string) => line
+export function createLogger({ level, format, stream, color }: LoggerOptions): Logger {
+  const terminal = stream === undefined ? isatty(stderr) : stream.isTTY === true
+  const target = stream ?? createLineWriter(stderr)
+  // A terminal may be resized while the process runs.
+  const columns = () => (stream === undefined ? process.stderr.columns : stream.columns)
+  const form = { color: color ?? terminal, columns: () => (terminal ? columns() : undefined) }
+  const isPretty = format === 'pretty' || (format === 'auto' && terminal)
   const log = pino(
     {
-      level: options.level,
+      level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    {
-      write(line: string) {
-        target.write(shape(line))
-      },
-    },
+    { write: (line: string) => void target.write(isPretty ? terminalLine(line, form) : line) },
   )
-
   return {
     line(level, event, message, fields = {}) {
       if (!log.isLevelEnabled(level)) return
@@ -68,11 +62,6 @@ export function createLogger(options: LoggerOptions): Logger {
       log.level = level
     },
   }
-}
-
-/** A terminal may be resized while the process runs. */
-function columnsOf(stream: LogStream | undefined): number | undefined {
-  return stream === undefined ? process.stderr.columns : stream.columns
 }
 
 const stderr = 2
@@ -96,19 +85,17 @@ function createLineWriter(descriptor: number): LogStream {
   /** Returns false when the rest could not be written. */
   function writeAll(bytes: Uint8Array): boolean {
     let written = 0
-    let patience = stalled ? 0 : patienceMs / pauseMs
-    while (written < bytes.length) {
+    for (let patience = stalled ? 0 : patienceMs / pauseMs; written < bytes.length;) {
       try {
         written += writeSync(descriptor, bytes, written)
         stalled = false
       } catch (error) {
-        const again = codeOf(error) === 'EAGAIN' && patience > 0
-        if (!again) {
-          stalled = codeOf(error) === 'EAGAIN'
+        const isFull = systemCode(error) === 'EAGAIN'
+        if (!isFull || patience-- <= 0) {
+          stalled = isFull
           torn ||= written > 0
           return false
         }
-        patience--
         Atomics.wait(sleeper, 0, 0, pauseMs)
       }
     }
@@ -121,10 +108,6 @@ function createLineWriter(descriptor: number): LogStream {
       if (whole) torn = false
     },
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
 interface TerminalForm {

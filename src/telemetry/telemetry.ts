@@ -4,7 +4,7 @@ import { streamKey, type Stream } from '../domain/stream.ts'
 import { systemCode } from '../domain/text/system-error.ts'
 import { durationText } from '../domain/text/time.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
-import { Conditions, type Report } from './conditions.ts'
+import { Conditions, tenMinutesMs, type Report } from './conditions.ts'
 import type { Condition, Definition, Definitions, Now } from './internal-events/definition.ts'
 import type { Fields, Logger } from './logger.ts'
 import type { Labels } from './metrics/exposition.ts'
@@ -73,7 +73,7 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
   }
 
   function reportOf(
-    { by, hasEnd = false, lastsMs, once }: Condition<InternalEvent>,
+    { by, hasEnd = false, lastsMs = tenMinutesMs, once = false }: Condition<InternalEvent>,
     event: InternalEvent,
     facts: Facts,
   ): Omit<Report, 'level' | 'message' | 'details'> {

@@ -147,23 +147,15 @@ function hasMethod<Name extends string>(value: unknown, name: Name): value is Re
   return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
 }
 
-/** All that an attribute may hold, under shieldlog's prefix. */
-const names: Readonly<Record<Exclude<keyof SpanFacts, 'server'>, string>> = {
-  zone: 'shieldlog.zone',
-  day: 'shieldlog.day',
-  sink: 'shieldlog.sink',
-  priority: 'shieldlog.priority',
-  events: 'shieldlog.events',
-  unwantedMs: 'shieldlog.unwanted_ms',
-  outcome: 'shieldlog.outcome',
-}
+/** All that an attribute may hold besides a server. */
+const told = ['zone', 'day', 'sink', 'priority', 'events', 'unwantedMs', 'outcome'] as const
 
 /** Names of OpenTelemetry's conventions where they exist, otherwise names with shieldlog's prefix. */
-function attributesOf({ server, ...facts }: SpanFacts): Attributes {
-  const attributes = server === undefined ? {} : serverAttributes(server)
-  for (const [fact, name] of Object.entries(names)) {
-    const value = facts[fact as keyof typeof names]
-    if (value !== undefined) attributes[name] = value
+function attributesOf(facts: SpanFacts): Attributes {
+  const attributes = facts.server === undefined ? {} : serverAttributes(facts.server)
+  for (const fact of told) {
+    const name = fact === 'unwantedMs' ? 'unwanted_ms' : fact
+    if (facts[fact] !== undefined) attributes[`shieldlog.${name}`] = facts[fact]
   }
   return attributes
 }

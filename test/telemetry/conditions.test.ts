@@ -223,6 +223,8 @@ const step = oneof(
   }),
 )
 
+const nothingElse = { zone: undefined, sink: undefined, outlook: '', details: {}, once: false }
+
 interface Line {
   readonly atMs: number
   readonly phase: unknown
@@ -263,6 +265,7 @@ it('conditions with random reports begin before they last, end after they began,
             fields: { group },
             hasEnd: true,
             lastsMs: Number.POSITIVE_INFINITY,
+            ...nothingElse,
           })
           place.set(member, group)
         }

@@ -60,15 +60,12 @@ export function expire(
   checkpoint: Checkpoint,
   nowMs: number,
 ): { checkpoint: Checkpoint; gap: Gap | undefined } {
-  const { full: _full, incremental: _incremental, trouble, ...rest } = checkpoint
-  const ended: Checkpoint = {
-    ...rest,
-    storedCursors: [],
-    mark: [],
-    needsFull: false,
-    ended: { as: 'expired', atMs: nowMs },
+  const unfinished = { full: undefined, incremental: undefined, trouble: undefined, needsFull: false }
+  const ended = { as: 'expired', atMs: nowMs } as const
+  return {
+    checkpoint: { ...checkpoint, ...unfinished, storedCursors: [], mark: [], ended },
+    gap: unreadOf(checkpoint, reasonOf(checkpoint.trouble), nowMs),
   }
-  return { checkpoint: ended, gap: unreadOf(checkpoint, reasonOf(trouble), nowMs) }
 }
 
 /** The rest of a day that will not be read: from the start of its last full scan to the day's end. */

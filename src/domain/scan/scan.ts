@@ -1,5 +1,5 @@
-import { guardOf, rememberedAt, type Guard } from './guards.ts'
 import { liesBefore, type Cursor, type PageFacts } from './page.ts'
+import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 
 /**
  * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files
@@ -135,8 +135,7 @@ export function advanceScan(
   if (scan.kind === 'incremental' && test.order === 'newest-first' && next.pastHead) {
     return { end: 'complete', scan: next }
   }
-  const end = guardOf(facts, { ...next, remembered: scan.remembered })
-  return { end: end ?? 'none', scan: next }
+  return { end: guardOf(facts, scan, next) ?? 'none', scan: next }
 }
 
 function timesRead(
@@ -170,4 +169,33 @@ export function findPart(
 function countWithin(timesMs: readonly number[], span: PolledSpan | null): number {
   if (span === null) return 0
   return timesMs.filter((timeMs) => span.fromMs <= timeMs && timeMs < span.beforeMs).length
+}
+
+/** Why a scan ended without reaching its end. */
+export const guards = [
+  'cursor_repeated',
+  'cursor_cycle',
+  'empty_pages',
+  'cursor_missing',
+  'too_many_pages',
+  'page_too_large',
+] as const
+export type Guard = (typeof guards)[number]
+
+/** The guard that ends a scan after a page, if one does: the listing cannot be read on, or would never end. */
+function guardOf({ cursor, next }: PageFacts, before: Scan, { emptyPages, pages }: Scan): Guard | undefined {
+  if (next === null) return 'cursor_missing'
+  if (next === cursor) return 'cursor_repeated'
+  if (next === before.remembered) return 'cursor_cycle'
+  if (emptyPages > maxEmptyPages) return 'empty_pages'
+  return pages >= maxPagesPerScan ? 'too_many_pages' : undefined
+}
+
+/**
+ * The one cursor by which a cycle is noticed, whatever its length: that of the latest page whose number is a power of
+ * two. A scan outlives its pump, so it is in the checkpoint.
+ */
+function rememberedAt(pages: number, cursor: Cursor | null, before: Cursor | null): Cursor | null {
+  const isPowerOfTwo = (pages & (pages - 1)) === 0
+  return isPowerOfTwo ? cursor : before
 }

@@ -2,7 +2,7 @@ import { refusalReasons, skipReasons } from '../../domain/event/delivery.ts'
 import { failureCodes } from '../../domain/failure.ts'
 import { gapReasons } from '../../domain/gap.ts'
 import { operations, requestOutcomes } from '../../domain/internal-event.ts'
-import { guards } from '../../domain/scan/guards.ts'
+import { guards } from '../../domain/scan/scan.ts'
 import { queueStates } from '../../domain/plan/snapshot.ts'
 import { streamStates } from '../../domain/plan/stream-state.ts'
 

@@ -130,7 +130,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   async function expose(): Promise<readonly string[]> {
     const letTurn = createTurns({ clock, turn: setImmediate })
     const isConfigured = (zone: string, sink: string) => names.zones.has(zone) && names.sinks.has(sink)
-    const ofState: Partial<StateSeries> = (await readStateSeries?.(isConfigured)) ?? {}
+    const ofState: StateSeries = (await readStateSeries?.(isConfigured)) ?? {}
     const parts: string[] = []
     for (const { name, type, help } of metricDefinitions) {
       const write = (series: Iterable<Series>) =>

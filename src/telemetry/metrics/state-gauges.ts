@@ -4,7 +4,8 @@ import type { Clock } from '../../ports/process.ts'
 import { labelText, type Series } from './exposition.ts'
 import type { StateMetric } from './metric-definitions.ts'
 
-export type StateSeries = Readonly<Record<StateMetric, Iterable<Series>>>
+/** A metric that is absent has no series now. */
+export type StateSeries = Readonly<Partial<Record<StateMetric, Iterable<Series>>>>
 
 const freshMs = 3000
 /** Below the usual scrape timeout of 10 s. */
@@ -29,56 +30,48 @@ export function createStateGauges(
   const reading = keepLatest(readNow, freshMs, clock)
   return async (isConfigured) => {
     const isUp = (await within(patienceMs, reading.read(), clock).catch(() => 'late')) !== 'late'
-    const ageSeconds = (clock.monotonic() - (latest?.endedMs ?? 0)) / 1000
-    return seriesOf(latest?.snapshot ?? nothing, { isUp, ageSeconds, isConfigured })
+    const up = { state_up: [['', Number(isUp)]] } as const
+    if (latest === undefined) return up
+    const { snapshot, endedMs } = latest
+    const routes = snapshot.routes
+      .filter(({ zone, sink }) => isConfigured(String(zone), sink))
+      .map((route) => ({ ...route, labels: labelText({ zone: route.zone, sink: route.sink }) }))
+    const age = (clock.monotonic() - endedMs) / 1000
+    return { ...up, ...lastingSeries(routes, age), ...(isUp && presentSeries(snapshot, routes)) }
   }
 }
 
-const nothing: StateSnapshot = {
-  routes: [],
-  leftGaps: [],
-  streams: { open: 0, settling: 0, complete: 0, expired: 0 },
-  refusedAccounts: [],
-  deadLetters: [],
-  queues: [],
-}
-
-interface Standing {
-  readonly isUp: boolean
-  readonly ageSeconds: number
-  readonly isConfigured: (zone: string, sink: string) => boolean
-}
+type LabelledRoute = StateSnapshot['routes'][number] & { readonly labels: string }
 
 /**
  * Lag is always present once it was known: while the store does not answer, nothing is committed, so lag grows in real
  * time and an alert on it continues. Everything else is absent then.
  */
-function seriesOf(
-  { routes, leftGaps, streams, deadLetters, queues }: StateSnapshot,
-  { isUp, ageSeconds, isConfigured }: Standing,
-): StateSeries {
-  const known = routes
-    .filter(({ zone, sink }) => isConfigured(String(zone), sink))
-    .map((route) => ({ route, labels: labelText({ zone: String(route.zone), sink: route.sink }) }))
-  const present = isUp ? known : []
-  const ifUp = <Row>(rows: readonly Row[]) => (isUp ? rows : [])
+function lastingSeries(routes: readonly LabelledRoute[], ageSeconds: number): StateSeries {
   return {
-    state_up: [['', Number(isUp)]],
-    zone_lag_seconds: known.map(({ labels, route }) => [labels, route.lagSeconds + ageSeconds]),
-    time_to_loss_seconds: known.map(({ labels, route }) => [labels, route.timeToLossSeconds - ageSeconds]),
-    zone_caught_up_timestamp_seconds: present.map(({ labels, route }) => [labels, route.caughtUpAtMs / 1000]),
-    zone_newest_event_timestamp_seconds: present
-      .filter(({ route }) => route.newestMs !== undefined)
-      .map(({ labels, route }) => [labels, route.newestMs! / 1000]),
+    zone_lag_seconds: routes.map(({ labels, lagSeconds }) => [labels, lagSeconds + ageSeconds]),
+    time_to_loss_seconds: routes.map(({ labels, timeToLossSeconds }) => [
+      labels,
+      timeToLossSeconds - ageSeconds,
+    ]),
+  }
+}
+
+function presentSeries(
+  { leftGaps, streams, deadLetters, queues }: StateSnapshot,
+  routes: readonly LabelledRoute[],
+): StateSeries {
+  return {
+    zone_caught_up_timestamp_seconds: routes.map(({ labels, caughtUpAtMs }) => [labels, caughtUpAtMs / 1000]),
+    zone_newest_event_timestamp_seconds: routes.flatMap(({ labels, newestMs }): Series[] =>
+      newestMs === undefined ? [] : [[labels, newestMs / 1000]],
+    ),
     gaps: [
-      ...present.map(({ labels, route }): Series => [labels, route.gaps]),
-      ...ifUp(leftGaps).map(({ zone, sink, gaps }): Series => [
-        labelText({ zone: String(zone), sink }),
-        gaps,
-      ]),
+      ...routes.map(({ labels, gaps }): Series => [labels, gaps]),
+      ...leftGaps.map(({ gaps, ...labels }): Series => [labelText(labels), gaps]),
     ],
-    streams: ifUp(Object.entries(streams)).map(([state, count]) => [labelText({ state }), count]),
-    dead_letters: ifUp(deadLetters).map(({ sink, count }) => [labelText({ sink }), count]),
-    queue_jobs: ifUp(queues).map(({ jobs, ...labels }) => [labelText(labels), jobs]),
+    streams: Object.entries(streams).map(([state, count]) => [labelText({ state }), count]),
+    dead_letters: deadLetters.map(({ sink, count }) => [labelText({ sink }), count]),
+    queue_jobs: queues.map(({ jobs, ...labels }) => [labelText(labels), jobs]),
   }
 }
