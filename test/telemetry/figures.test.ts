@@ -88,13 +88,12 @@ test('series are removed when another process takes over, and for zones and appl
       emit({ name: 'UploadScanningRead', zone, figures: { filesScanned: 9 }, atMs: 1_000 })
     readVolumes([{ volume: 'data', region: 'DE', sizeBytes: 4 }])
   }
-  const left = async () =>
-    Promise.all([
-      value('upload_scanning_files_scanned', { zone: '101' }),
-      value('upload_scanning_files_scanned', { zone: '102' }),
-      value('volume_size_bytes', { app: 'shop', volume: 'data', region: 'DE' }),
-      value('volumes_read_timestamp_seconds', { app: 'shop' }),
-    ])
+  const left = async () => [
+    await value('upload_scanning_files_scanned', { zone: '101' }),
+    await value('upload_scanning_files_scanned', { zone: '102' }),
+    await value('volume_size_bytes', { app: 'shop', volume: 'data', region: 'DE' }),
+    await value('volumes_read_timestamp_seconds', { app: 'shop' }),
+  ]
   fill()
   expect(await left()).toEqual([9, 9, 4, 5])
   metrics.prepare({ ...known, scannedZones: [102], apps: [] })
@@ -102,5 +101,5 @@ test('series are removed when another process takes over, and for zones and appl
   metrics.prepare({ ...known, ...figuresKnown })
   fill()
   emit({ name: 'FiguresHandedOver' })
-  expect(await left()).toEqual([undefined, undefined, undefined, undefined])
+  expect(await left()).toEqual(Array(4).fill(undefined))
 })

@@ -158,10 +158,13 @@ it('printable text keeps what is ordinary in any language, and escapes what a te
     expect(printable(text)).toBe(text)
   assert(property(string({ unit: 'binary' }), (text) => !acting.test(printable(text))))
   assert(
-    property(anything({ withBigInt: true, withDate: true, withMap: true }), (value) => {
-      expect(JSON.stringify(printableField(value)) ?? '').not.toMatch(acting)
-    }),
-    { numRuns: 50 },
+    property(
+      anything({ withBigInt: true, withDate: true, withMap: true, maxDepth: 3, maxKeys: 3 }),
+      (value) => {
+        expect(JSON.stringify(printableField(value)) ?? '').not.toMatch(acting)
+      },
+    ),
+    { numRuns: 30 },
   )
 })
 

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
-import { createFakeClock } from '../fakes/fake-clock.ts'
 import { parseExposition, valueOf } from './metrics/exposition.ts'
 import { failed, priority, setUp, streamOf } from './stage.ts'
 
@@ -33,33 +31,21 @@ describe('emit', () => {
   })
 
   it('never throws, and continues to count', async () => {
-    const clock = createFakeClock()
-    const metrics = createMetrics({ version: '1', clock })
-    metrics.prepare({
-      zones: [{ id: 101, name: 'shop', account: 'default' }],
-      sinks: ['archive'],
-      accounts: ['default'],
-    })
+    const { clock, metrics } = setUp('trace', 3)
     const stream = {
       write() {
         throw new Error('closed')
       },
     }
-    const telemetry = createTelemetry({
-      logger: createLogger({ level: 'trace', format: 'json', stream }),
-      metrics,
-      clock,
-    })
-    const bad: unknown[] = [
+    const logger = createLogger({ level: 'trace', format: 'json', stream })
+    const telemetry = createTelemetry({ logger, metrics, clock })
+    for (const bad of [
       null,
       undefined,
       {},
-      { name: 'constructor' },
-      { name: 'StreamFailed' },
-      { name: 'Nothing' },
-    ]
-    for (const internalEvent of bad)
-      expect(() => telemetry.emit(internalEvent as InternalEvent)).not.toThrow()
+      ...['constructor', 'StreamFailed', 'Nothing'].map((name) => ({ name })),
+    ])
+      expect(() => telemetry.emit(bad as InternalEvent)).not.toThrow()
     telemetry.emit({ name: 'PageFetched', stream: streamOf(101), priority, events: 4, bytes: 1 })
     const families = parseExposition(await metrics.text())
     expect(valueOf(families, 'shieldlog_events_fetched_total', { zone: '101' })).toBe(4)

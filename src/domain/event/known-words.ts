@@ -28,7 +28,7 @@ export function unknownWord(kind: WordKind, word: string): string | undefined {
   return `is not known as ${nouns[kind]}, so it may match no event; ${remedy}`
 }
 
-const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('')
 
 /** The code of a country by its code, by another one (UK), or by its English name. */
 function countryOf(text: string): string | undefined {

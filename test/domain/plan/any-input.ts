@@ -19,7 +19,8 @@ export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
     polled: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
     pollPages: fc.nat({ max: 80 }),
     needsFull: fc.boolean(),
-    isReading: fc.boolean(),
+    caughtUp: fc.option(fc.double({ min: -40, max: 30, noNaN: true }), { nil: undefined }),
+    reading: fc.option(fc.double({ min: -40, max: 30, noNaN: true }), { nil: undefined }),
     ended: fc.option(fc.constantFrom('complete' as const, 'expired' as const), { nil: undefined }),
   })
   .map(({ zone, daysAgo, sink, order, revocations, began, polled, retryHours, ended, ...more }) =>
@@ -28,7 +29,14 @@ export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
       ordering: { order, cursorProven: false, revocations },
       needsFull: more.needsFull,
       pollPagesSinceFull: more.pollPages,
-      ...(more.isReading && { full: buildScan() }),
+      ...(more.caughtUp !== undefined && { caughtUpAtMs: at(more.caughtUp) }),
+      ...(more.reading !== undefined && {
+        full: buildScan({
+          firstPageNewestMs: at(more.reading - 1),
+          newestBeforeMs: at(more.reading),
+          oldestOnPageMs: at(more.reading),
+        }),
+      }),
       ...(polled !== undefined && { lastIncremental: buildRecord({ beganAtMs: at(polled) }) }),
       ...(began !== undefined && { lastFull: buildRecord({ beganAtMs: at(began) }) }),
       ...(ended && { ended: { as: ended, atMs: 1 } }),

@@ -117,7 +117,7 @@ describe('polls and re-reads that compete', () => {
         const requests = pages.length
         if (requests > 15 * fullPages + 100) expect(checkpoint.lastFull!.beganAtMs).toBeGreaterThan(at(1))
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     )
   })
 
@@ -140,7 +140,7 @@ describe('polls and re-reads that compete', () => {
         if (isConfirmed) expect(full).toBeLessThanOrEqual(pages.length / 5 + 1)
         else expect(full * pageMs).toBeLessThanOrEqual((8 * hourMs) / 5 + tookMs)
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     )
   })
 })

@@ -6,6 +6,7 @@ import { caughtUpOf, lagOfRoute, oldestUnfinished } from '../../../src/domain/pl
 import { plan } from '../../../src/domain/plan/plan.ts'
 import type { Route } from '../../../src/domain/stream.ts'
 import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
+import { anyCheckpoint } from './any-input.ts'
 import { advanceScan } from '../../../src/domain/scan/scan.ts'
 import {
   at,
@@ -34,37 +35,16 @@ function lagOf(checkpoints: readonly Checkpoint[], nowMs: number): number {
   return lagOfRoute(planned(checkpoints, nowMs, routes), nowMs, policy).lagSeconds * 1000
 }
 
-/** Any checkpoint of one of three days, whatever its scans claim. */
-const anyCheckpoint = fc
-  .record({
-    daysAgo: fc.nat({ max: 2 }),
-    caughtUpHours: fc.option(fc.double({ min: -1, max: 80, noNaN: true }), { nil: undefined }),
-    lastFullHours: fc.option(fc.double({ min: -1, max: 70, noNaN: true }), { nil: undefined }),
-    oldestHours: fc.option(fc.double({ min: 0, max: 100, noNaN: true }), { nil: undefined }),
-    order: fc.constantFrom('unknown' as const, 'oldest-first' as const, 'newest-first' as const),
-    needsFull: fc.boolean(),
-    complete: fc.boolean(),
-  })
-  .map(({ daysAgo, caughtUpHours, lastFullHours, oldestHours, order, needsFull, complete }) => {
+/** Any checkpoints of three days, whatever their scans claim. */
+const someDays = fc.array(anyCheckpoint).map((all) =>
+  [0, 1, 2].flatMap((daysAgo) => {
     const day = shiftDay(today, -daysAgo)
-    const hour = (hours: number) => startOf(day) + hours * hourMs
-    return buildCheckpoint({
-      stream: { ...stream, day },
-      ordering: { order, cursorProven: true, revocations: 0 },
-      needsFull,
-      ...(caughtUpHours !== undefined && { caughtUpAtMs: hour(caughtUpHours) }),
-      ...(lastFullHours !== undefined && { lastFull: buildRecord({ beganAtMs: hour(lastFullHours) }) }),
-      ...(oldestHours !== undefined && {
-        full: buildScan({
-          firstPageNewestMs: hour(oldestHours / 2),
-          newestBeforeMs: hour(oldestHours),
-          oldestOnPageMs: hour(oldestHours),
-        }),
-      }),
-      ...(complete && { ended: { as: 'complete' as const, atMs: hour(68) } }),
-    })
-  })
-const someDays = fc.uniqueArray(anyCheckpoint, { selector: (each) => each.stream.day })
+    return all
+      .filter((each) => each.stream.day === day)
+      .slice(0, 1)
+      .map((each) => ({ ...each, stream: { ...stream, day } }))
+  }),
+)
 
 describe('lag', () => {
   it('exists, is not negative, and grows while nothing is read, unless the end of a day was read', () => {

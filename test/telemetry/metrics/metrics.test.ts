@@ -4,7 +4,6 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { StateSnapshot } from '../../../src/domain/plan/snapshot.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
-import { labelText, metricText } from '../../../src/telemetry/metrics/exposition.ts'
 import { metricDefinitions } from '../../../src/telemetry/metrics/metric-definitions.ts'
 import { promtoolAvailable } from '../../prometheus/promtool.ts'
 import { runCommand } from '../../setup/run-command.ts'
@@ -268,20 +267,6 @@ describe('the gauges of shared state', () => {
 })
 
 describe('the text format', () => {
-  it('has each series with its labels and value', async () => {
-    const hostile = { x: 'quote " back \\ line\n', y: '' }
-    const gauge = { name: 'a', help: 'a', type: 'gauge' }
-    const series = [
-      [labelText({ y: 'ü', x: 'plain' }, ['x', 'y']), Infinity],
-      [labelText(hostile), 1e-7],
-      ['', -1],
-    ] as const
-    const families = parseExposition(await metricText(gauge, series, () => Promise.resolve()))
-    expect(valueOf(families, 'a', { x: 'plain', y: 'ü' })).toBe(Infinity)
-    expect(valueOf(families, 'a', hostile)).toBe(1e-7)
-    expect(valueOf(families, 'a')).toBe(-1)
-  })
-
   it('writes a metric anew once it has changed, also while it was being written', async () => {
     const { metrics, clock } = setUpMetrics()
     const zones = Array.from({ length: 1000 }, (_, index) => ({ ...shop, id: index + 1 }))
