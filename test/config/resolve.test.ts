@@ -121,11 +121,6 @@ test('two file sinks cannot share a folder, also through a link', () => {
   expect(errorsOf({ yaml, cwd }).map(({ path }) => path)).toEqual(['sinks[1].path'])
 })
 
-test('shows whether the server was configured', () => {
-  expect(configOf('').server.configured).toBe(false)
-  expect(configOf('server: { port: 0 }\n').server.configured).toBe(true)
-})
-
 test('lists what a reload changes, and what needs a restart', () => {
   const cwd = temporaryFolder()
   const sinks =
@@ -177,10 +172,11 @@ test('all zones of an account, in the short and the long form', () => {
   ])
 })
 
-test('figures for metrics are off by default, and an application belongs to an account', () => {
+test('server and metrics are off unless configured, and an application belongs to an account', () => {
   const metricsOf = (metrics: string, accounts = basics) =>
     load({ yaml: `${accounts}metrics: ${metrics}\n` }).config.metrics
-  expect(configOf('').metrics).toEqual({})
+  expect(configOf('')).toMatchObject({ metrics: {}, server: { configured: false } })
+  expect(configOf('server: { port: 0 }\n').server.configured).toBe(true)
   expect(metricsOf('{ uploadScanning: {} }')).toEqual({ uploadScanning: { everyMinutes: 60 } })
   expect(metricsOf('{ volumes: { apps: [shop], everyMinutes: 0.02 } }')).toEqual({
     volumes: { apps: [{ id: 'shop', account: 'default' }], everyMinutes: 0.02 },

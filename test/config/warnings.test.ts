@@ -83,22 +83,15 @@ test('each known action has a disposition, so that formats and suggestions know 
 
 const key = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }
 const sink = (url: string, headers = {}) => ({ sinks: [{ type: 'http', name: 'siem', url, headers }] })
-const sentinel = (loginUrl: string) => ({
-  sinks: [
-    {
-      type: 'http',
-      preset: 'sentinel',
-      name: 'azure',
-      url: 'https://x.ingest.monitor.azure.com',
-      ruleId: 'dcr-1',
-      stream: 'Custom-Shield',
-      tenantId: 't',
-      clientId: 'c',
-      clientSecret: 'hunter2',
-      loginUrl,
-    },
-  ],
-})
+const azure = { type: 'http', preset: 'sentinel', name: 'azure', url: 'https://x.ingest.monitor.azure.com' }
+const login = {
+  ruleId: 'dcr-1',
+  stream: 'Custom-Shield',
+  tenantId: 't',
+  clientId: 'c',
+  clientSecret: 'hunter2',
+}
+const sentinel = (loginUrl: string) => ({ sinks: [{ ...azure, ...login, loginUrl }] })
 const header = { Authorization: 'Bearer hunter2' }
 
 test.each([

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createEcsFormat } from '../../src/formats/ecs.ts'
+import { leaves } from '../content/leaves.ts'
 import { json, table } from './authorities.ts'
 import { long, shapes } from './shapes.ts'
 
@@ -7,12 +8,6 @@ const ecs = createEcsFormat()
 const fields = table('ecs-fields.tsv')
 const allowed = json('ecs-allowed.json') as Record<string, Record<string, string[]>>
 const timed = shapes.filter(([, { time }]) => time !== undefined)
-
-/** Every leaf of a document by its dotted name. */
-function leaves(value: unknown, path = ''): [string, unknown][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[path, value]]
-  return Object.entries(value).flatMap(([key, held]) => leaves(held, path === '' ? key : `${path}.${key}`))
-}
 
 function fits(type: string, value: unknown): boolean {
   if (type === 'long') return Number.isSafeInteger(value)

@@ -1,8 +1,33 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { valueAt } from '../../src/config/errors.ts'
+import { fileShape } from '../../src/config/file-shape.ts'
+import { layOver } from '../../src/config/layers.ts'
+import { settingsOf } from '../../src/config/shape.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load, printed } from './loading.ts'
+
+const settings = settingsOf(fileShape)
+
+/** Every path of the defaults that ends in a scalar or list, found without the code under test. */
+function scalarPaths(value: unknown, path: readonly string[] = []): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [path.join('.')]
+  return Object.entries(value).flatMap(([key, inner]) => scalarPaths(inner, [...path, key]))
+}
+
+test('every scalar has a name in the environment that sets it, and no two share one', () => {
+  const effective: unknown = parse(printed(load({ needs: 'nothing' })))
+  const paths = settings.map(({ path }) => path.join('.'))
+  expect(paths).toEqual(expect.arrayContaining(scalarPaths(effective)))
+  expect(new Set(settings.map(({ environment }) => environment)).size).toBe(settings.length)
+  for (const { path, environment } of settings) {
+    const { value, origins } = layOver({}, fileShape, { [environment]: '7' })
+    expect(valueAt(value, path), environment).toBeDefined()
+    expect([...origins]).toEqual([[path.join('.'), expect.objectContaining({ where: environment })]])
+  }
+})
 
 const key = 'SHIELDLOG_API_ACCESS_KEY'
 
@@ -15,12 +40,6 @@ test('the environment overrides the file, which overrides the default', () => {
   expect(text).toContain('  host: 127.0.0.1 # default\n')
   // An empty value is the same as none.
   expect(text).toContain('  port: 1 # file shieldlog.yaml:4\n')
-})
-
-test('an invalid value of the environment is reported with its name', () => {
-  expect(errorsOf({ yaml: basics, env: { SHIELDLOG_LOG_LEVEL: 'loud' } })).toMatchObject([
-    { path: 'log.level', value: '"loud"', where: 'SHIELDLOG_LOG_LEVEL' },
-  ])
 })
 
 test('finds the file by -c, then SHIELDLOG_CONFIG, then ./shieldlog.yaml', () => {
@@ -162,3 +181,50 @@ test.each(['ALL=true', 'EXCLUDE=103', 'EVERY_MINUTES=5'])(
     ])
   },
 )
+
+test('lists are separated by commas, or written as JSON or YAML', () => {
+  const zonesOf = (text: string) =>
+    load({ env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: text } }).config.accounts[0]?.zones
+  const two = [
+    { id: 101, name: '101', account: 'default' },
+    { id: 102, name: 'shop', account: 'default' },
+  ]
+  expect(zonesOf(' 101 , 102,')?.map(({ id }) => id)).toEqual([101, 102])
+  expect(zonesOf('[101, {"id": 102, "name": "shop"}]')).toEqual(two)
+  expect(zonesOf('- 101\n- { id: 102, name: shop }')).toEqual(two)
+})
+
+test('an error in a document of the environment names the variable', () => {
+  const env = { SHIELDLOG_SINKS: '[{ type: file', SHIELDLOG_ACCOUNTS: 'x' }
+  expect(errorsOf({ yaml: basics, env })).toMatchObject([
+    {
+      path: 'sinks',
+      problem: expect.stringContaining('is not valid YAML') as unknown,
+      where: 'SHIELDLOG_SINKS:1',
+    },
+    { path: 'accounts', problem: expect.stringContaining('text') as unknown, where: 'SHIELDLOG_ACCOUNTS' },
+  ])
+})
+
+test('an error in an item of the environment names its path and the variable', () => {
+  const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1,two' }
+  expect(errorsOf({ env })).toMatchObject([{ path: 'zones[1]', value: '"two"', where: 'SHIELDLOG_ZONES' }])
+})
+
+test('warns only about unknown SHIELDLOG_ names, with the nearest known name', () => {
+  const env = {
+    SHIELDLOG_SERVR_PORT: '1',
+    SHIELDLOG_QQQQQQQQQQQQ: '1',
+    SHIELDLOG_CONFIG: 'shieldlog.yaml',
+    SHIELDLOG_TEST_REDIS_URL: 'x',
+    SHIELDLOG_MY_SINK: 'https://h/',
+    SHIELDLOG_SERVICE_HOST: '10.0.0.1',
+    SHIELDLOG_PORT_9871_TCP_ADDR: '10.0.0.1',
+    PATH: '/bin',
+  }
+  const yaml = `${basics}sinks: [{ type: http, url: "\${SHIELDLOG_MY_SINK}" }]\n`
+  expect(load({ yaml, env }).warnings).toEqual([
+    'SHIELDLOG_SERVR_PORT is not a setting; did you mean SHIELDLOG_SERVER_PORT?',
+    'SHIELDLOG_QQQQQQQQQQQQ is not a setting',
+  ])
+})
