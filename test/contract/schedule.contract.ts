@@ -62,20 +62,6 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(counts.size).toBe(9)
     })
 
-    it('pumps a stream again until nothing is left to do', async () => {
-      const of = world()
-      of.add('live', [1])
-      of.work = async ({ stream, priority }) => {
-        if (of.begun.length >= 4) of.rest(stream, priority)
-        return undefined
-      }
-      await started(of)
-      await waitFor(() => of.ended.length >= 4, { what: 'four slices' })
-      const { plans } = of
-      await waitFor(() => of.plans > plans + 1, { what: 'two more plans' })
-      expect(of.ended).toHaveLength(4)
-    })
-
     it('continues with other streams when a pump fails or throws, and later with that stream', async () => {
       const of = world()
       of.add('live', [1, 2, 3])

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { Failure } from '../../../src/domain/failure.ts'
 import type { Schedule } from '../../../src/ports/process.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -89,33 +88,5 @@ export function fairnessContract(started: Start): void {
     expect(new Set(of.ended).size).toBe(6)
     answered.abort()
     await waitFor(() => slow('live') === 8 && slow('backfill') === 3, { what: 'the sink that hung' })
-  })
-
-  it('keeps a place for other backfills if the sink of one hangs', async () => {
-    const of = world()
-    of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
-    of.sinks = ['archive', 'slow']
-    of.add('backfill', [101, 102, 103])
-    of.add('backfill', [1, 2, 3, 4], 1)
-    of.work = async ({ stream, priority }, signal) => {
-      if (stream.sink === 'slow') await untilAborted(signal)
-      of.rest(stream, priority)
-      return undefined
-    }
-    await started(of, 2, 2)
-    await waitFor(() => of.ended.length === 4, { what: 'the backfills of the other sink' })
-    expect(of.begun.filter((key) => key.startsWith('backfill 10'))).toHaveLength(1)
-  })
-
-  it('backs off only for the failing zone', async () => {
-    const of = world()
-    of.add('live', [1, 2, 3])
-    of.work = async ({ stream, priority }) => {
-      of.rest(stream, priority, Date.now() + (stream.zone === 1 ? 3_600_000 : 50))
-      return stream.zone === 1 ? new Failure('retry', 'network', 'written down') : undefined
-    }
-    await started(of, 2)
-    await waitFor(() => of.ended.length > 8, { what: 'the others' })
-    expect(of.ended.filter((key) => key === 'live 1')).toHaveLength(1)
   })
 }

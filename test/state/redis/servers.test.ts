@@ -9,9 +9,10 @@ import {
   buildHolder,
   buildDeadLetter,
   buildStream,
+  commitOnce,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
-import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
+import { redisAvailable, redisServerAvailable, startRedis, useRedis } from '../../setup/redis.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { clientOf, createTold, open, openAt, refused, stateAt } from './opening.ts'
 
@@ -201,5 +202,52 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     })
     await admin.config('SET', 'min-replicas-to-write', '0')
     expect(await store.ledger.commit(buildCommit(stream, fence, 0))).toBe('done')
+  })
+})
+
+describe.skipIf(!redisAvailable())('a server that lost its latest writes', async () => {
+  if (!redisAvailable()) return
+  const { url, keyPrefix } = await useRedis()
+  const client = clientOf(url)
+  const [stream, other] = [buildStream(), buildStream({ zone: 102 })]
+  /** Remembers the keys of a store; the returned function brings them back. */
+  const backUp = async (prefix: string) => {
+    const keys = await client.keys(`{${prefix}}:*`)
+    const dumps = await Promise.all(keys.map(async (key) => [key, await client.dumpBuffer(key)] as const))
+    return async () => {
+      for (const [key, value] of dumps) await client.restore(key, 0, value, 'REPLACE')
+    }
+  }
+
+  it('gives no fence a second time', async () => {
+    const store = await openAt(stateAt(url, { keyPrefix }))
+    await commitOnce(store, stream)
+    const restore = await backUp(keyPrefix)
+    // What follows lies within the second that the server loses.
+    const lost = await commitOnce(store, stream, { seen: new Map([[1, packed(1, 3)]]) })
+    await restore()
+    const next = await store.ledger.take(stream, buildHolder('two'))
+    expect(next.checkpoint?.commit).toBe(1)
+    expect(next.fence).toBeGreaterThan(lost)
+    expect(await store.ledger.commit(buildCommit(stream, next.fence, 1))).toBe('done')
+    // The numbers of its commits fit again; only the fence tells that it builds on what is no more.
+    expect(await store.ledger.commit(buildCommit(stream, lost, 2))).toBe('refused')
+    expect(await store.ledger.holds(stream, lost)).toBe(false)
+  })
+
+  it('lists its content, also for a process that knew later writes', async () => {
+    const store = await openAt(stateAt(url, { keyPrefix: `${keyPrefix}-list` }))
+    const commits = async () => {
+      const listed = await store.catalogue.checkpoints()
+      return Object.fromEntries(listed.map((each) => [each.stream.zone, each.commit]))
+    }
+    for (const each of [stream, other]) await commitOnce(store, each)
+    const restore = await backUp(`${keyPrefix}-list`)
+    await commitOnce(store, stream)
+    expect(await commits()).toEqual({ 101: 2, 102: 1 })
+    await restore()
+    // As many changes as before, and more.
+    for (let count = 0; count < 3; count++) await commitOnce(store, other)
+    expect(await commits()).toEqual({ 101: 1, 102: 4 })
   })
 })

@@ -4,13 +4,10 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import type { Cursor } from '../../../src/domain/scan/page.ts'
-import type { Stream } from '../../../src/domain/stream.ts'
-import type { Store } from '../../../src/ports/store.ts'
 import {
-  buildCheckpoint,
-  buildCommit,
-  buildHolder,
   buildStream,
+  commitOnce,
+  complete,
   nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
@@ -20,6 +17,7 @@ import { own } from '../../setup/leftovers.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { fillDay, firstMinute, inOrder, newestFirst, scattered, stream } from '../filled-day.ts'
 import { openAt, stateAt } from './opening.ts'
 
 /** The figures of the formula in docs/scaling-redis.md, by what they stand before. */
@@ -40,35 +38,6 @@ function formula() {
 }
 
 const bytesOf = formula()
-const holder = buildHolder('0d3b8c1e-1111-4222-8333-abcdefabcdef')
-const firstMinute = startOf(buildStream().day) / 60_000
-
-const inOrder = (events: number) => (event: number) => Math.floor((event * 1440) / events)
-/** Spreads 0, 1, 2 … over all the events, in an order that repeats and looks like none. */
-const scattered = (events: number) => (event: number) =>
-  Math.floor((((event * 7_919) % events) * 1440) / events)
-
-/** One day of events. `minuteAt` says in which minute of the day the nth event lies. */
-async function fillDay(
-  store: Store,
-  stream: Stream,
-  events: number,
-  minuteAt: (event: number) => number,
-  pageEvents = 1_000,
-): Promise<void> {
-  const { fence, checkpoint } = await store.ledger.take(stream, holder)
-  let number = checkpoint?.commit ?? 0
-  for (let from = 0; from < events; from += pageEvents) {
-    const counts = new Map<number, number>()
-    for (let event = from; event < Math.min(events, from + pageEvents); event++) {
-      const minute = firstMinute + minuteAt(event)
-      counts.set(minute, (counts.get(minute) ?? 0) + 1)
-    }
-    const seen = new Map([...counts].map(([minute, count]) => [minute, randomBytes(count * 8)] as const))
-    expect(await store.ledger.commit(buildCommit(stream, fence, number++, { seen }))).toBe('done')
-  }
-  await store.ledger.release(stream, fence)
-}
 
 describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   if (!redisServerAvailable()) return
@@ -76,7 +45,6 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   const server = await startRedis({ args: ['--slowlog-log-slower-than', '-1'] })
   const client = new Redis(server.url)
   own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
-  const stream = buildStream()
   /** Without what the server keeps for its connections, which comes and goes. */
   const used = async (): Promise<number> => {
     const text = await client.info('memory')
@@ -104,7 +72,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
 
   it.each([
     ['a million events in order', 1_000_000, inOrder(1_000_000)],
-    ['a hundred thousand, newest first', 100_000, (event: number) => 1439 - inOrder(100_000)(event)],
+    ['a hundred thousand, newest first', 100_000, newestFirst(100_000)],
     ['a hundred thousand in no order', 100_000, scattered(100_000)],
     ['thirty thousand in order', 30_000, inOrder(30_000)],
     ['ten thousand in order', 10_000, inOrder(10_000)],
@@ -117,7 +85,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     // What there is once in a store, and what Redis itself sets up at the first script.
     await fillDay(store, buildStream({ zone: 1 }), 1, () => 0)
     const before = await settled()
-    await fillDay(store, stream, events, minuteAt, events > 100_000 ? 20_000 : 1_000)
+    await fillDay(store, stream, events, minuteAt)
     await atMost(before + bytesOf.event * events + bytesOf.stream)
   })
 
@@ -128,10 +96,9 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     const before = await settled()
     for (let zone = 1; zone <= count; zone++) {
       const quiet = buildStream({ zone: 1_000_000 + zone })
-      const { fence } = await store.ledger.take(quiet, holder)
       const atMs = startOf(quiet.day) + zone * 12_345
       const scan = { beganAtMs: atMs, endedAtMs: atMs + zone, tookMs: zone, pages: 1, found: 0 }
-      const next = buildCheckpoint(quiet, 1, {
+      const full = {
         lastFull: { ...scan, newestAtBeginMs: atMs - zone },
         lastIncremental: { ...scan, newestAtBeginMs: atMs - 7 },
         caughtUpAtMs: atMs,
@@ -141,12 +108,11 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
           cursor: randomBytes(30).toString('base64') as Cursor,
           newestMs: atMs + at,
         })),
-      })
+      }
       const seen = new Map(
         Array.from({ length: events }, (_, at) => [firstMinute + at * 150 + (zone % 100), randomBytes(8)]),
       )
-      await store.ledger.commit(buildCommit(quiet, fence, 0, { next, seen }))
-      await store.ledger.release(quiet, fence)
+      await commitOnce(store, quiet, { with: full, seen })
     }
     await atMost(before + (bytesOf.stream + bytesOf.event * events) * count)
   })
@@ -155,18 +121,14 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await client.flushall()
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
     const before = await settled()
-    await fillDay(store, stream, 200_000, inOrder(200_000), 20_000)
+    await fillDay(store, stream, 200_000, inOrder(200_000))
     const ledger = await store.ledger.minutes(stream)
     const full = (await settled()) - before
     await store.upkeep.dropIndex(stream)
     await atMost(before + full / 10)
     expect(await store.ledger.minutes(stream)).toEqual(ledger)
     expect(ledger).toHaveLength(1440)
-    const { fence, checkpoint } = await store.ledger.take(stream, holder)
-    const commit = checkpoint?.commit ?? 0
-    const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
-    await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
-    await store.ledger.release(stream, fence)
+    await commitOnce(store, stream, { with: complete })
     await store.upkeep.prune([stream], nothingOld)
     const keys = (await client.keys('*')).filter((key) => !/:(store|changes|holders)$/.test(key))
     expect(keys).toEqual([])
@@ -211,9 +173,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       await client.flushall()
       const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
       await fillDay(store, stream, events, inOrder(events), 20_000)
-      const { fence, checkpoint } = await store.ledger.take(stream, holder)
-      const seen = new Map([[firstMinute + 2_000, randomBytes(800)]])
-      await store.ledger.commit(buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen }))
+      await commitOnce(store, stream, { seen: new Map([[firstMinute + 2_000, randomBytes(800)]]) })
       const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
       const before = await sent()
       const statistics = (await sent()) - before
@@ -228,20 +188,12 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   it('lets no key of a stream expire, however it ended', async () => {
     await client.flushall()
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
-    const { fence } = await store.ledger.take(stream, holder)
-    const ended = { ended: { as: 'complete', atMs: 5 } } as const
-    const seen = new Map([[7, packed(1, 1)]])
-    await store.ledger.commit(
-      buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 1, ended), seen }),
-    )
-    await store.ledger.release(stream, fence)
-    const expiring = async () => {
+    await commitOnce(store, stream, { with: complete, seen: new Map([[7, packed(1, 1)]]) })
+    for (let times = 0; times < 2; times++) {
       const keys = await client.keys('*')
       expect(keys.length).toBeGreaterThan(4)
-      return Promise.all(keys.map((key) => client.pttl(key)))
+      expect(new Set(await Promise.all(keys.map((key) => client.pttl(key))))).toEqual(new Set([-1]))
+      await store.upkeep.dropIndex(stream)
     }
-    expect(new Set(await expiring())).toEqual(new Set([-1]))
-    await store.upkeep.dropIndex(stream)
-    expect(new Set(await expiring())).toEqual(new Set([-1]))
   })
 })
