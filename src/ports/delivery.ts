@@ -109,13 +109,11 @@ export interface Reconciliation extends CommittedLengths {
    * have appended to that part meanwhile.
    */
   confirm(): Promise<void>
-  /** Present where the day can no longer be read: what is cut then does not come back. */
-  readonly unreadable?: UnreadableDay
-}
-
-export interface UnreadableDay {
-  /** Records that whole lines are about to be cut, and where their copy is. */
-  lost(copy: string): Promise<void>
+  /**
+   * Present where the day can no longer be read: what is cut then does not come back. `lost` records that whole lines are
+   * about to be cut, and where their copy is.
+   */
+  readonly unreadable?: { lost(copy: string): Promise<void> }
 }
 
 export interface OpenStream {

@@ -30,7 +30,7 @@ const pauseMs = 500
 const graceMs = 2_000
 const closeMs = 1_500
 const blockSeconds = 5
-/** Far above the number of stalls after which `PumpJobs` lets a stream back off. */
+/** Far above the number of stalls after which `createPumpJobs` lets a stream back off. */
 const mostStalls = 10
 
 /** BullMQ's own worker, which pauses after errors, aborts jobs whose lock was lost, and stops in bounded time. */

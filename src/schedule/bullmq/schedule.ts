@@ -2,11 +2,11 @@ import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { within } from '../../domain/promises.ts'
 import type { Schedule } from '../../ports/process.ts'
-import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
+import { connectRedis, type RedisServers } from '../../redis/connection.ts'
 import { promptly } from '../../redis/script.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { housekeepMs, oftenMs, priorities, repeat, sharesOf, type ScheduleDeps } from '../pumping.ts'
-import { PumpJobs, type PumpJobsDeps } from './pump-jobs.ts'
+import { createPumpJobs, type PumpJobsDeps } from './pump-jobs.ts'
 import { createErrorReport, QueueWorker, type QueueWorkerOptions, type ReportError } from './queue-worker.ts'
 import { Queues, readJob } from './queues.ts'
 import { createTick } from './ticks.ts'
@@ -42,7 +42,7 @@ export class BullmqSchedule implements Schedule {
   readonly #options: BullmqScheduleOptions
   readonly #deps: BullmqScheduleDeps
   readonly #stopping = new AbortController()
-  #running: Running | undefined
+  #running: ReturnType<typeof run> | undefined
   #stopped: Promise<void> | undefined
 
   constructor(options: BullmqScheduleOptions, deps: BullmqScheduleDeps) {
@@ -52,7 +52,7 @@ export class BullmqSchedule implements Schedule {
 
   async start(): Promise<void> {
     if (!this.#stopping.signal.aborted)
-      this.#running ??= new Running(this.#options, this.#deps, this.#stopping.signal)
+      this.#running ??= run(this.#options, this.#deps, this.#stopping.signal)
   }
 
   stop(): Promise<void> {
@@ -67,106 +67,77 @@ export class BullmqSchedule implements Schedule {
   }
 }
 
-/** Connections, queues, workers and timers between start and stop. */
-class Running {
-  readonly queues: Queues
-  readonly #options: BullmqScheduleOptions
-  readonly #deps: BullmqScheduleDeps
-  readonly #signal: AbortSignal
-  readonly #reportError: ReportError
-  /** Commands fail soon while Redis is away. */
-  readonly #prompt: RedisClient
-  /** Commands wait until it is back. */
-  readonly #patient: RedisClient
-  readonly #workers: { readonly loop: 'tick' | 'worker'; readonly worker: QueueWorker }[] = []
-  readonly #loops: Promise<void>[] = []
+/** Opens connections and queues, and starts workers and timers; `signal` ends the timers. */
+function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: AbortSignal) {
+  const { connection, keyPrefix, role, sinks, lockMs = defaultLockMs } = options
+  const { clock, telemetry } = deps
+  const report = createErrorReport({ clock, telemetry, server: nameOf(connection) })
+  const reportError: ReportError = (error) => (signal.aborted ? undefined : report.reportError(error))
+  const connect = (manner: 'prompt' | 'patient') =>
+    connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, reportError)
+  // Commands of the one fail soon while Redis is away, those of the other wait until it is back.
+  const [prompt, patient] = [connect('prompt'), connect('patient')]
+  const queues = new Queues({ client: prompt, keyPrefix, sinks, reportError })
+  const loops: Promise<void>[] = []
+  const every = (ms: number, step: () => Promise<unknown>): void =>
+    void loops.push(repeat(ms, step, { clock, failed: reportError }, signal))
+  const workers = { tick: [] as QueueWorker[], worker: [] as QueueWorker[] }
+  const shared = { lockMs, clock, reportError, client: patient }
 
-  constructor(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: AbortSignal) {
-    this.#options = options
-    this.#deps = deps
-    this.#signal = signal
-    const { connection, keyPrefix, role, sinks } = options
-    const report = createErrorReport({ ...deps, server: nameOf(connection) })
-    this.#reportError = (error) => (signal.aborted ? undefined : report.reportError(error))
-    const connect = (manner: 'prompt' | 'patient') =>
-      connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, this.#reportError)
-    this.#prompt = connect('prompt')
-    this.#patient = connect('patient')
-    this.queues = new Queues({ client: this.#prompt, keyPrefix, sinks, reportError: this.#reportError })
-    this.#repeat(oftenMs, deps.heartbeat)
-    if (role !== 'worker') this.#tick()
-    if (role !== 'scheduler') this.#pump()
-    for (const { worker } of this.#workers) worker.start()
-    this.#repeat(oftenMs, () => this.#look())
-    this.#repeat(oftenMs, async () => {
-      await this.#prompt.ping()
-      report.answered()
-    })
+  function tick(): void {
+    const plan = createTick(queues, sinks, deps)
+    const work = async () => {
+      await plan().catch((error: unknown) => telemetry.emit({ name: 'TickFailed', error }))
+      return 'done' as const
+    }
+    workers.tick.push(new QueueWorker({ ...shared, queue: queues.tick, places: 1, work }))
+    every(oftenMs, () => queues.scheduleTicks(options.tickMs))
+    every(housekeepMs, () => deps.housekeep(signal))
   }
 
-  async stop(): Promise<void> {
-    await Promise.all(this.#workers.map(({ worker }) => worker.stop()))
-    const { clock } = this.#deps
-    await within(closeMs, Promise.all([...this.#loops, this.queues.close()]), clock).catch(() => undefined)
-    this.#prompt.disconnect()
-    this.#patient.disconnect()
-  }
-
-  #tick(): void {
-    const { housekeep, telemetry } = this.#deps
-    const tick = createTick(this.queues, this.#options.sinks, this.#deps)
-    this.#addWorker('tick', {
-      queue: this.queues.tick,
-      places: 1,
-      async work() {
-        await tick().catch((error: unknown) => telemetry.emit({ name: 'TickFailed', error }))
-        return 'done'
-      },
-    })
-    this.#repeat(oftenMs, () => this.queues.scheduleTicks(this.#options.tickMs))
-    this.#repeat(housekeepMs, () => housekeep(this.#signal))
-  }
-
-  #pump(): void {
-    const { streams, backfillStreams, sinks } = this.#options
-    const jobs = new PumpJobs(this.#deps)
-    const places = { live: streams, backfill: backfillStreams }
+  function pump(): void {
+    const workOn = createPumpJobs(deps)
+    const places = { live: options.streams, backfill: options.backfillStreams }
     for (const priority of priorities)
-      for (const [sink, share] of sharesOf(places[priority], sinks))
-        this.#addWorker('worker', {
-          queue: this.queues.of(priority, sink),
-          places: share,
-          work: (job, signal) => jobs.work(priority, job, signal),
-          // Behind the streams that already wait, but at once, not with the next tick.
-          ended: async ({ id, data }, outcome) => {
-            const job = readJob(id, data)
-            if (job !== undefined && outcome === 'more')
-              await this.queues.add(priority, sink, [{ stream: job.stream }], job.trace)
-          },
-        })
-    this.#repeat(oftenMs, () => this.#deps.reconcile(this.#signal))
-  }
-
-  #addWorker(
-    loop: 'tick' | 'worker',
-    work: Pick<QueueWorkerOptions, 'queue' | 'places' | 'work' | 'ended'>,
-  ): void {
-    const { lockMs = defaultLockMs } = this.#options
-    const { clock } = this.#deps
-    const shared = { lockMs, clock, reportError: this.#reportError, client: this.#patient }
-    this.#workers.push({ loop, worker: new QueueWorker({ ...shared, ...work }) })
+      for (const [sink, share] of sharesOf(places[priority], sinks)) {
+        const own = { queue: queues.of(priority, sink), places: share }
+        const work: QueueWorkerOptions['work'] = (job, ending) => workOn(priority, job, ending)
+        // Behind the streams that already wait, but at once, not with the next tick.
+        const ended: QueueWorkerOptions['ended'] = async ({ id, data }, outcome) => {
+          const job = readJob(id, data)
+          if (job !== undefined && outcome === 'more')
+            await queues.add(priority, sink, [{ stream: job.stream }], job.trace)
+        }
+        workers.worker.push(new QueueWorker({ ...shared, ...own, work, ended }))
+      }
+    every(oftenMs, () => deps.reconcile(signal))
   }
 
   /** A queue whose jobs no worker takes although Redis answers needs a restart; a Redis that is away does not. */
-  async #look(): Promise<void> {
-    for (const [loop, entries] of Map.groupBy(this.#workers, ({ loop }) => loop)) {
-      const turning = await Promise.all(entries.map(({ worker }) => worker.isTurning().catch(() => true)))
-      if (turning.every(Boolean)) this.#deps.turned(loop)
+  async function look(): Promise<void> {
+    for (const loop of ['tick', 'worker'] as const) {
+      const turning = await Promise.all(workers[loop].map((each) => each.isTurning().catch(() => true)))
+      if (turning.length > 0 && turning.every(Boolean)) deps.turned(loop)
     }
   }
 
-  #repeat(ms: number, step: () => Promise<unknown>): void {
-    const deps = { clock: this.#deps.clock, failed: this.#reportError }
-    this.#loops.push(repeat(ms, step, deps, this.#signal))
+  every(oftenMs, deps.heartbeat)
+  if (role !== 'worker') tick()
+  if (role !== 'scheduler') pump()
+  const all = [...workers.tick, ...workers.worker]
+  for (const worker of all) worker.start()
+  every(oftenMs, look)
+  every(oftenMs, async () => {
+    await prompt.ping()
+    report.answered()
+  })
+  return {
+    queues,
+    async stop() {
+      await Promise.all(all.map((worker) => worker.stop()))
+      await within(closeMs, Promise.all([...loops, queues.close()]), clock).catch(() => undefined)
+      prompt.disconnect()
+      patient.disconnect()
+    },
   }
 }

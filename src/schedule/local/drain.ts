@@ -2,6 +2,7 @@ import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import { streamKey } from '../../domain/stream.ts'
+import { oftenMs, repeat } from '../pumping.ts'
 import { PumpLoop, type PumpLoopDeps } from './pump-loop.ts'
 
 interface DrainDeps extends Pick<PumpLoopDeps, 'clock' | 'plan' | 'places'> {
@@ -14,8 +15,6 @@ export interface GivenUp {
   readonly planned: PlannedStream
   readonly reason: string
 }
-
-const heartbeatMs = 5_000
 
 /** Pumps every planned stream until no scan is due any more; returns those that were given up. Throws Failure. */
 export async function drain({ heartbeat, ...deps }: DrainDeps, signal: AbortSignal): Promise<GivenUp[]> {
@@ -53,16 +52,12 @@ export async function drain({ heartbeat, ...deps }: DrainDeps, signal: AbortSign
     },
     either,
   )
-  let heardAtMs = -Infinity
+  const beating = repeat(oftenMs, heartbeat, { clock, failed: () => undefined }, either)
   let failedInRow = 0
   try {
     for (;;) {
       signal.throwIfAborted()
       try {
-        if (clock.monotonic() - heardAtMs >= heartbeatMs) {
-          heardAtMs = clock.monotonic()
-          await heartbeat()
-        }
         if (!(await loop.turn())) return [...givenUp.values()]
         failedInRow = 0
       } catch (error) {
@@ -71,10 +66,8 @@ export async function drain({ heartbeat, ...deps }: DrainDeps, signal: AbortSign
         await clock.sleep(waitMs, signal)
       }
     }
-  } catch (error) {
-    ending.abort(cancelled(error))
-    throw error
   } finally {
-    await loop.drained()
+    ending.abort(cancelled())
+    await Promise.all([loop.drained(), beating])
   }
 }
