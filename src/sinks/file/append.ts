@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CommittedPart, Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import type { Format } from '../../ports/delivery.ts'
@@ -48,7 +48,7 @@ export class StreamWriter {
     let part: OpenPart | undefined
     let bytes = 0
     let lines = 0
-    let isSyncFailure = false
+    let isSpoilt = false
     try {
       this.#throwIfStopped(signal)
       for (const chunk of this.#encode(events, refusals)) {
@@ -64,18 +64,26 @@ export class StreamWriter {
         part.handle.datasync(),
         whyChanged(part, part.bytes + bytes),
       ])
-      isSyncFailure = synced.status === 'rejected'
+      // After a failed sync the state of the pages behind the cut is unknown.
+      isSpoilt = synced.status === 'rejected'
       if (synced.status === 'rejected') throw synced.reason
       if (looked.status === 'rejected') throw looked.reason
       this.#throwIfStopped(signal)
-      if (looked.value !== undefined) throw await this.#failReplaced(part, looked.value)
+      if (looked.value !== undefined) {
+        isSpoilt = true
+        this.#sayReplaced(part, looked.value)
+        const why = `another program changed ${part.path} while shieldlog wrote it: ${looked.value}`
+        throw new Failure('retry', 'unwritable', why)
+      }
     } catch (error) {
-      if (part !== undefined && part === this.#current) await this.#takeBack(part, isSyncFailure)
+      if (part !== undefined && (!(await cutBack(part)) || isSpoilt)) await this.#leave(part)
       throw await fileFailure(error, part?.path ?? `${this.#writer.root}/${this.#place}`)
     }
     part.bytes += bytes
     part.lines += lines
-    return { refusals, committed: [committedOf(part)], bytes }
+    const { parsed } = part
+    const committed = { writer: parsed.writer, part: parsed.name, bytes: part.bytes, lines: part.lines }
+    return { refusals, committed: [committed], bytes }
   }
 
   /** Revokes the stream, because another pump has it now. A delivery in progress undoes its write. */
@@ -112,9 +120,10 @@ export class StreamWriter {
     const { settings, clock, compressor } = this.#writer
     const { parsed, bytes } = part
     const why = await whyChanged(part, bytes)
-    if (why !== undefined) return this.#replaced(part, why)
-    if (!isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now())) return
-    compressor.add({ place: this.#place, parsed, bytes })
+    if (why !== undefined) this.#sayReplaced(part, why)
+    else if (isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now()))
+      compressor.add({ place: this.#place, parsed, bytes })
+    else return
     await this.#leave(part)
   }
 
@@ -127,26 +136,9 @@ export class StreamWriter {
     await part.handle.close().catch(() => undefined)
   }
 
-  async #takeBack(part: OpenPart, isSyncFailure: boolean): Promise<void> {
-    const isCut = await cutBack(part)
-    // After a failed sync the state of the pages behind the cut is unknown.
-    if (!isCut || isSyncFailure) await this.#leave(part)
-  }
-
-  async #failReplaced(part: OpenPart, why: string): Promise<Failure> {
-    await cutBack(part)
-    await this.#replaced(part, why)
-    return new Failure(
-      'retry',
-      'unwritable',
-      `another program changed ${part.path} while shieldlog wrote it: ${why}`,
-    )
-  }
-
-  async #replaced(part: OpenPart, why: string): Promise<void> {
-    await this.#leave(part)
+  #sayReplaced({ parsed }: OpenPart, why: string): void {
     const { emit, settings } = this.#writer
-    emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${part.parsed.name}`, why })
+    emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${parsed.name}`, why })
   }
 }
 
@@ -165,10 +157,6 @@ interface OpenPart {
 }
 
 const maxTries = 100
-
-function committedOf({ parsed, bytes, lines }: OpenPart): CommittedPart {
-  return { writer: parsed.writer, part: parsed.name, bytes, lines }
-}
 
 /** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
 async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {

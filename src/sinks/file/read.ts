@@ -39,20 +39,37 @@ function fileOf(part: PartOnDisk | undefined): string | undefined {
   return part?.compressed ?? (part?.plain === undefined ? undefined : part.path)
 }
 
+const lineBreak = 0x0a
+const pieceBytes = 262_144
+/** Longer than any page, so longer than any event: bytes without a line break over this length hold no lines. */
+const mostLineBytes = 67_108_864
+
+/** Yields whole lines up to the committed length in bounded pieces, and then how the part ended. */
 async function* readPart(
   folder: string,
   file: string,
   committedPart: CommittedPart,
 ): AsyncGenerator<CommittedLines | PartEnd> {
-  const { part } = committedPart
-  let [wholeLines, wholeBytes, isTorn] = [0, 0, false]
+  const { part, bytes: to } = committedPart
+  let [offset, wholeLines, wholeBytes] = [0, 0, 0]
+  let begun: Buffer[] = []
   let damage: string | undefined
   try {
-    for await (const batch of readLines(file, committedPart.bytes)) {
-      if (batch.lines.length > 0) yield { part, from: wholeLines + 1, lines: batch.lines }
-      wholeLines += batch.lines.length
-      wholeBytes = batch.end
-      isTorn = batch.isTorn === true
+    for await (const piece of readBytes(file)) {
+      const bytes = piece.subarray(0, Math.max(0, to - offset))
+      offset += piece.length
+      const last = bytes.lastIndexOf(lineBreak)
+      if (last !== -1) {
+        const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
+        const lines = whole.toString('utf8').split('\n')
+        begun = []
+        yield { part, from: wholeLines + 1, lines }
+        wholeLines += lines.length
+        wholeBytes += whole.length + 1
+      }
+      if (last + 1 < bytes.length) begun.push(bytes.subarray(last + 1))
+      if (offset >= to) break
+      if (offset - wholeBytes > mostLineBytes) throw new Error('it has a line of more than 64 MiB')
     }
   } catch (error) {
     // The part was compressed since the listing.
@@ -63,15 +80,16 @@ async function* readPart(
     }
     damage = messageOf(error)
   }
-  const isCompressed = !file.endsWith(part)
-  yield { part, wholeLines, wholeBytes, isTorn, isCompressed, ...(damage !== undefined && { damage }) }
+  const end = { part, wholeLines, wholeBytes, isCompressed: !file.endsWith(part) }
+  if (damage === undefined) yield { ...end, isTorn: begun.length > 0 }
+  else yield { ...end, isTorn: false, damage }
 }
 
 /**
  * Yields all whole lines of a zone's day below a sink's path, by any writer, part by part in bounded pieces, and after
  * each part how it ended. Reads the compressed file where both exist. Yields nothing where the day has no folder. Takes
- * no lock and changes nothing, so lines of a delivery in progress may be included. Of a copy of cut lines in place of a sink's path it yields those of
- * the zone's day that its name tells. Throws Failure.
+ * no lock and changes nothing, so lines of a delivery in progress may be included. Of a copy of cut lines in place of a
+ * sink's path it yields those of the zone's day that its name tells. Throws Failure.
  */
 export async function* readArchive(
   path: string,
@@ -101,42 +119,6 @@ export function copyPrefix(place: string): string {
 async function partsOf(path: string, place: string): Promise<PartOnDisk[]> {
   const folder = await findFolder(path, place)
   return folder === undefined ? [] : listParts(folder)
-}
-
-const lineBreak = 0x0a
-const pieceBytes = 262_144
-/** Longer than any page, so longer than any event: bytes without a line break over this length hold no lines. */
-const mostLineBytes = 67_108_864
-
-/** Lines that end within one piece of a file. */
-interface LineBatch {
-  readonly lines: readonly string[]
-  /** Length of the uncompressed file up to and including the last of them. */
-  readonly end: number
-  /** Only in a last batch, which has no lines: the file ends within a line. */
-  readonly isTorn?: true
-}
-
-/** Yields a part's whole lines up to an offset of its uncompressed bytes, in bounded pieces. */
-async function* readLines(path: string, to = Infinity): AsyncGenerator<LineBatch> {
-  let offset = 0
-  let end = 0
-  let begun: Buffer[] = []
-  for await (const piece of readBytes(path)) {
-    const bytes = piece.subarray(0, Math.max(0, to - offset))
-    offset += piece.length
-    const last = bytes.lastIndexOf(lineBreak)
-    if (last !== -1) {
-      const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
-      begun = []
-      end += whole.length + 1
-      yield { lines: whole.toString('utf8').split('\n'), end }
-    }
-    if (last + 1 < bytes.length) begun.push(bytes.subarray(last + 1))
-    if (offset >= to) break
-    if (offset - end > mostLineBytes) throw new Error('it has a line of more than 64 MiB')
-  }
-  if (begun.length > 0) yield { lines: [], end, isTorn: true }
 }
 
 /** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
