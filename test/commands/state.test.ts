@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Status } from '../../src/domain/status/status.ts'
 import { dayOf } from '../../src/domain/day.ts'
-import { readParts } from '../sinks/file/read-parts.ts'
+import { readParts } from '../sinks/file/samples.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshop, openWorkshopWithApi } from './workshop.ts'
 

@@ -6,7 +6,7 @@ import { buildEvent } from '../formats/events.ts'
 import { expectExported, metrics } from '../prometheus/exported-metrics.ts'
 import { groupedBy, metricsIn } from '../prometheus/expressions.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-import { presetWith } from '../sinks/http/presets/reading.ts'
+import { presetWith } from '../sinks/http/presets/dialects.ts'
 import { leaves } from './leaves.ts'
 
 interface Panel {

@@ -9,7 +9,7 @@ import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Commit, Store } from '../../../src/ports/store.ts'
 import { editCheckpoints, openSqliteStore } from '../../setup/stores.ts'
-import { readParts } from '../../sinks/file/read-parts.ts'
+import { readParts } from '../../sinks/file/samples.ts'
 import { accessKey, openWorkshopWithApi } from '../workshop.ts'
 
 const yesterday = shiftDay(dayOf(Date.now()), -1)

@@ -1,8 +1,7 @@
 import { mkdir, open, readdir, rm, symlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sinkContract } from '../../contract/sink.contract.ts'
-import { idOf, streamOf } from './samples.ts'
-import { readParts } from './read-parts.ts'
+import { idOf, readParts, streamOf } from './samples.ts'
 import { createWorkbench } from './workbench.ts'
 
 sinkContract('file', { isTransactional: true, canFail: true, canHang: true }, async () => {

@@ -4,8 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { startSinkChild, type SinkChild } from './children.ts'
-import { readCommits } from './commit-log.ts'
-import { buildEvents, streamOf, StreamLedger } from './samples.ts'
+import { buildEvents, readCommits, StreamLedger, streamOf } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench

@@ -1,8 +1,10 @@
-import { dayOf, shiftDay } from '../../../src/domain/day.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { dayOf, shiftDay, type Day } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, AnySink, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
+import { readArchive } from '../../../src/sinks/file/read.ts'
 
 /** One JSON object a line: small, and it can refuse. */
 export const contractFormat: Format = {
@@ -111,4 +113,26 @@ function parse(line: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** All whole lines of a zone's day below a sink's path. Lines of a delivery in progress are among them. */
+export async function* readParts(path: string, zone: number, day: string): AsyncGenerator<string> {
+  for await (const read of readArchive(path, { zone, day: day as Day }))
+    if ('lines' in read) yield* read.lines
+}
+
+/** One page of the crash tests' own store. */
+export interface Commit {
+  readonly zone: number
+  readonly committed: readonly CommittedPart[]
+  readonly ids: readonly string[]
+}
+
+/** All whole commits; a torn last one never happened. */
+export function readCommits(log: string): Commit[] {
+  if (!existsSync(log)) return []
+  return readFileSync(log, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Commit)
 }

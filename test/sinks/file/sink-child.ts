@@ -11,8 +11,7 @@ import { isFailure, messageOf } from '../../../src/domain/failure.ts'
 import type { CommittedLengths, OpenStream, TransactionalSink } from '../../../src/ports/delivery.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
-import { readCommits, type Commit } from './commit-log.ts'
-import { buildEvents, contractFormat, never, streamOf } from './samples.ts'
+import { buildEvents, type Commit, contractFormat, never, readCommits, streamOf } from './samples.ts'
 
 export interface Command {
   readonly open?: CommittedLengths

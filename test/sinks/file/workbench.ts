@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { systemClock } from '../../../src/clock.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
-import { readParts } from './read-parts.ts'
+import { contractFormat, idOf, readParts, streamOf } from './samples.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
 import type { FileSinkDeps } from '../../../src/sinks/file/writer.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
-import { contractFormat, idOf, streamOf } from './samples.ts'
 
 export interface Workbench {
   readonly path: string

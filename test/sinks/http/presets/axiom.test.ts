@@ -3,8 +3,7 @@ import { Secret } from '../../../../src/domain/text/secret.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
-import { headerOf, idsIn } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, idsIn, presetWith, readWith } from './dialects.ts'
 
 // Answers: Axiom, REST API, "Ingest data to edge deployment".
 const counted = (ingested: number, failed: number): Reply => ({

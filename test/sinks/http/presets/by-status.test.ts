@@ -2,8 +2,7 @@ import { expect, it } from 'vitest'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import { buildEvent } from '../../../formats/events.ts'
-import { headerOf, idsIn, wholeBody } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, idsIn, wholeBody, presetWith, readWith } from './dialects.ts'
 
 // Presets that read nothing but the status. The suite tests each answer of the table in the documentation.
 
@@ -106,4 +105,52 @@ it.each([
   })
   expect(asked).toEqual([{ method: 'GET', url: 'https://api.datadoghq.eu/api/v1/validate' }])
   expect(checked).toMatchObject(expected)
+})
+
+/** Presets for endpoints of one's own, which share their settings. */
+const plain = ['json', 'ndjson'] as const
+
+it.each(plain)(
+  '%s accepts only the configured statuses as an acknowledgement, if any are configured',
+  (preset) => {
+    const url = 'https://siem.example'
+    const read = readWith({ preset, url, successCodes: [202, 409] }, [event])
+    const kinds = [200, 202, 204, 409, 429].map((status) => read({ status }).kind)
+    expect(kinds).toEqual(['retry', 'delivered', 'retry', 'delivered', 'retry'])
+    expect(readWith({ preset, url }, [event])({ status: 204 })).toEqual({ kind: 'delivered' })
+  },
+)
+
+it.each(plain)(
+  '%s waits for a request with the same Idempotency-Key, and says how 409 can acknowledge',
+  (preset) => {
+    const read = readWith({ preset, url: 'https://siem.example' }, [event])
+    expect(read({ status: 409 })).toMatchObject({
+      kind: 'retry',
+      said: expect.stringContaining('add 409 to successCodes') as unknown,
+    })
+  },
+)
+
+it.each(plain)('%s needs a key for a signature', (preset) => {
+  const settings = { preset, url: 'https://siem.example' }
+  expect(() => readWith({ ...settings, signature: {} }, [])).toThrow('is missing')
+  expect(() => readWith({ ...settings, signature: { secret: secret } }, [])).not.toThrow()
+})
+
+it.each(plain)('%s refuses a signature in a header that is set by others', (preset) => {
+  const read = (header: string) =>
+    readWith(
+      {
+        preset,
+        url: 'https://siem.example',
+        headers: { 'X-Own': new Secret('v') },
+        signature: { header, secret: secret },
+      },
+      [],
+    )
+  for (const header of ['content-length', 'Idempotency-Key', 'Via', 'Forwarded', 'Proxy-Authenticate'])
+    expect(() => read(header), header).toThrow('is a header that the sink sets or that proxies read')
+  for (const header of ['x-own', 'User-Agent']) expect(() => read(header)).toThrow('is given twice')
+  expect(() => read('X-Hub-Signature')).not.toThrow()
 })

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
-import { headerOf } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, presetWith, readWith } from './dialects.ts'
 
 /** The `_id` of each event that was sent, by the event's id. */
 const sentAs = new Map<string, string>()

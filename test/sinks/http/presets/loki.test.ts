@@ -4,8 +4,7 @@ import { arrayLayout, lineLayout } from '../../../../src/sinks/http/protocol/pre
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
-import { headerOf, idsIn } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, idsIn, presetWith, readWith } from './dialects.ts'
 
 const said = (status: number, body: string): Reply => ({ status, body })
 

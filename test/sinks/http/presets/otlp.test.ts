@@ -3,8 +3,7 @@ import { joinPieces, pieceOf } from '../../../../src/sinks/http/bodies.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
-import { headerOf, idsIn } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, idsIn, presetWith, readWith } from './dialects.ts'
 
 const status = (code: number, message: string) => ({ code, message })
 const rejected = (count: number | string): Reply => ({

@@ -7,8 +7,7 @@ import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvents } from '../../../formats/events.ts'
 import { failureOf } from '../destination-server.ts'
-import { headerOf, idsIn, wholeBody } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, idsIn, wholeBody, presetWith, readWith } from './dialects.ts'
 
 const rule = { ruleId: 'dcr-1', stream: 'Custom-Shield', tenantId: 't-1', clientId: 'c-1' }
 

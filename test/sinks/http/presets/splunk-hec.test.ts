@@ -3,8 +3,7 @@ import { Secret } from '../../../../src/domain/text/secret.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
-import { headerOf, idsIn } from './dialects.ts'
-import { presetWith, readWith } from './reading.ts'
+import { headerOf, idsIn, presetWith, readWith } from './dialects.ts'
 
 // Statuses and texts of codes: Splunk, "Troubleshoot HTTP Event Collector", table of possible error codes.
 const code = (status: number, number: number, text: string, at?: number): Reply => ({
