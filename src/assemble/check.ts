@@ -3,11 +3,11 @@ import { hostname } from 'node:os'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { dayOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
-import { isFailure, messageOf, Failure } from '../domain/failure.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Zone } from '../domain/stream.ts'
-import { within, withDeadline } from '../domain/promises.ts'
+import { orAborted, withDeadline } from '../domain/promises.ts'
 import { checkApi, type ApiChecked } from '../maintenance/read/check.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import type { AnySink, Sink, SinkCheck } from '../ports/delivery.ts'
@@ -17,18 +17,13 @@ import { type AccountZones, explainingZones, listZones } from '../discovery/list
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
 import { zonesOf } from '../config/planned.ts'
-import { createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
-import { createReading, type Reading } from './reading.ts'
 import { openSink } from './shipping.ts'
 import { probeStore, workersOn } from './state.ts'
-import { openWork } from './work.ts'
+import { openWork, type Work } from './work.ts'
 
-/** Why a step failed, or what it found. */
-export type Tried =
-  { readonly isWell: true; readonly found?: string } | { readonly isWell: false; readonly why: string }
-
-/** `warnings`: what a run would warn of. */
-export type StateTried = Tried & { readonly warnings: readonly string[] }
+/** What a step found, or why it failed. */
+export type Tried<Found> =
+  { readonly isWell: true; readonly found: Found } | { readonly isWell: false; readonly why: string }
 
 export interface ApiTried extends ApiChecked {
   /** The configuration with the zones that the API lists. */
@@ -37,59 +32,83 @@ export interface ApiTried extends ApiChecked {
   readonly listed: readonly AccountZones[]
 }
 
+export interface SinkTried {
+  readonly address: string
+  readonly check: Tried<SinkCheck | undefined>
+  /** Present where a test event was asked for. */
+  readonly sent?: Tried<string>
+}
+
 /** All tries, begun together; each settles within its bound. None rejects but for `cancelled` and bugs. */
 export interface Checks {
   readonly api: Promise<ApiTried>
-  readonly state: Promise<StateTried>
-  readonly port: Promise<Tried>
+  /** What a run would warn of. */
+  readonly state: Promise<Tried<readonly string[]>>
+  readonly port: Promise<Tried<void>>
   readonly sinks: readonly { readonly sink: SinkConfig; readonly tried: Promise<SinkTried> }[]
   /** Sinks to which a run would ship nothing, with the reason. */
   readonly held: Promise<HeldSinks>
   /** The process of this host that ships on the state now, and so has the port. */
   readonly worker: Promise<WorkerStatus | undefined>
-  close(): Promise<void>
 }
 
 const stateMs = 15_000
 const portMs = 5_000
+/** A destination that takes longer than this to answer fails the check. */
+const sinkMs = 40_000
 
 /** Tries what a run will do. Leaves nothing behind but a test event, where that is asked for. */
-export function startChecks(config: Config, sendTest: boolean, signal: AbortSignal): Checks {
-  const runtime = createQuietRuntime()
+export function startChecks(work: Work, sendTest: boolean, signal: AbortSignal): Checks {
+  const { config, runtime } = work
   const { clock } = runtime
-  const reading = createReading(config, runtime)
-  const zones = zonesOf(config)
-  const api = tryApi(config, { runtime, reading }, signal)
-  const state = tryState(config, clock)
   const { host, port } = config.server
+  const soon = <Found>(ms: number, doing: () => Promise<Found>) =>
+    tryFor(ms, clock, signal, (limited) => orAborted(doing(), limited))
+  const state = soon(stateMs, () => probe(config, clock))
+  /** Where the state, or what is asked of it, does not answer, the check of the state or of a folder names it. */
+  const ofState = async <Found>(doing: () => Promise<Found>): Promise<Found | undefined> => {
+    if (!(await state).isWell) return undefined
+    const tried = await soon(stateMs, doing)
+    return tried.isWell ? tried.found : undefined
+  }
   const checks = {
-    api,
+    api: tryApi(work, signal),
     state,
-    port: tried(portMs, clock, () => probePort(host, port)),
+    port: soon(portMs, () => probePort(host, port)),
     // After the state, which removes the folders that it has made: a file sink may have its own in one of them.
     sinks: config.sinks.map((sink) => ({
       sink,
-      tried: state.then(() => checkSink(sink, { runtime, zones, sendTest }, signal)),
+      tried: state.then(() => checkSink(sink, work, sendTest, signal)),
     })),
-    held: state.then(async ({ isWell }) =>
-      isWell ? heldIn(config, clock, signal) : new Map<string, string>(),
-    ),
-    worker: state.then(async ({ isWell }) => (isWell ? workerHere(config, clock) : undefined)),
+    held: ofState(() => heldIn(config, signal)).then((held) => held ?? new Map<string, string>()),
+    worker: ofState(async () => (await workersOn(config, clock)).find((each) => each.host === hostname())),
   }
   // The command awaits them one after the other: an early one that rejects must not end the process.
   for (const promise of [checks.api, checks.worker, checks.held, ...checks.sinks.map((each) => each.tried)])
     promise.catch(() => undefined)
-  return { ...checks, close: () => reading.close() }
+  return checks
+}
+
+/** A Failure is a result, and so is the end of the time; only a stop that was asked for is thrown. */
+async function tryFor<Found>(
+  ms: number,
+  clock: Clock,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<Found>,
+): Promise<Tried<Found>> {
+  try {
+    return { isWell: true, found: await withDeadline(ms, signal, clock, work) }
+  } catch (error) {
+    if (signal.aborted || !isFailure(error)) throw error
+    const why = error.code === 'cancelled' ? `no answer within ${ms / 1000} s` : messageOf(error)
+    return { isWell: false, why }
+  }
 }
 
 /** Of an account that discovers its zones, the rest is listed and not read. */
 const mostOfAccount = 20
 
-async function tryApi(
-  config: Config,
-  { runtime, reading }: { readonly runtime: QuietRuntime; readonly reading: Reading },
-  signal: AbortSignal,
-): Promise<ApiTried> {
+async function tryApi({ config, runtime, reading }: Work, signal: AbortSignal): Promise<ApiTried> {
   const { clock } = runtime
   const list = listZones(reading.clientOf)
   const listed = await list(discoveringIn(config), signal)
@@ -111,73 +130,34 @@ async function tryApi(
   return { ...checked, config: filled, listed }
 }
 
-async function heldIn(config: Config, clock: Clock, signal: AbortSignal): Promise<HeldSinks> {
-  const look = async () => {
-    await using work = await openWork(config, { store: 'existing' }, signal)
-    return work.hasStore ? await heldSinks(config, work.store) : new Map<string, string>()
-  }
-  const answer = await within(stateMs, look(), clock).catch((error: unknown) => {
-    // The check of the state, or of the folder, names it.
-    if (isFailure(error)) return 'late' as const
-    throw error
-  })
-  return answer === 'late' ? new Map() : answer.value
+async function heldIn(config: Config, signal: AbortSignal): Promise<HeldSinks> {
+  await using work = await openWork(config, { store: 'existing' }, signal)
+  return work.hasStore ? await heldSinks(config, work.store) : new Map<string, string>()
 }
 
-async function workerHere(config: Config, clock: Clock): Promise<WorkerStatus | undefined> {
-  const answer = await within(stateMs, workersOn(config, clock), clock).catch(() => 'late' as const)
-  return answer === 'late' ? undefined : answer.value.find(({ host }) => host === hostname())
-}
-
-async function tryState(config: Config, clock: Clock): Promise<StateTried> {
+async function probe(config: Config, clock: Clock): Promise<string[]> {
   const warnings: string[] = []
   const emit: Telemetry['emit'] = (internalEvent) => {
     if (internalEvent.name === 'Warned') warnings.push(internalEvent.text)
   }
-  return { ...(await tried(stateMs, clock, () => probeStore(config, clock, { emit }))), warnings }
+  await probeStore(config, clock, { emit })
+  return warnings
 }
-
-async function tried(ms: number, clock: Clock, work: () => Promise<void>): Promise<Tried> {
-  try {
-    const done = await within(ms, Promise.resolve().then(work), clock)
-    return done === 'late' ? { isWell: false, why: `no answer within ${ms / 1000} s` } : { isWell: true }
-  } catch (error) {
-    if (!isFailure(error)) throw error
-    return { isWell: false, why: messageOf(error) }
-  }
-}
-
-export interface SinkTried {
-  readonly address: string
-  /** What the check found, or why the sink would take nothing. */
-  readonly check: SinkCheck | { readonly why: string }
-  /** Present where a test event was asked for. */
-  readonly sent?: { readonly id: string; readonly isWell: boolean; readonly text: string }
-}
-
-interface CheckSinkDeps {
-  readonly runtime: QuietRuntime
-  readonly zones: readonly Zone[]
-  readonly sendTest: boolean
-}
-
-/** A destination that takes longer than this to answer fails the check. */
-const sinkMs = 40_000
 
 /** Throws only `cancelled`, and bugs. */
 async function checkSink(
   config: SinkConfig,
-  { runtime, zones, sendTest }: CheckSinkDeps,
+  work: Work,
+  sendTest: boolean,
   signal: AbortSignal,
 ): Promise<SinkTried> {
-  const sink = openSink(config, runtime)
-  const { clock } = runtime
+  const { clock } = work.runtime
+  const sink = openSink(config, work.runtime)
   const { address } = sink
   try {
-    const check = await bounded(clock, signal, (limited) => sink.check(limited))
-    if (check instanceof Failure) return { address, check: { why: messageOf(check) } }
-    if (!sendTest || !isSendable(config, sink)) return { address, check: check ?? {} }
-    return { address, check: check ?? {}, sent: await sendOne(sink, { clock, zones }, signal) }
+    const check = await tryFor(sinkMs, clock, signal, (limited) => sink.check(limited))
+    if (!check.isWell || !sendTest || !isSendable(config, sink)) return { address, check }
+    return { address, check, sent: await sendOne(sink, work, signal) }
   } finally {
     await sink.close()
   }
@@ -188,17 +168,12 @@ function isSendable({ type }: SinkConfig, sink: AnySink): sink is Sink {
   return type !== 'stdout' && 'open' in sink
 }
 
-async function sendOne(
-  sink: Sink,
-  { clock, zones }: { readonly clock: Clock; readonly zones: readonly Zone[] },
-  signal: AbortSignal,
-): Promise<NonNullable<SinkTried['sent']>> {
-  const nowMs = clock.now()
-  const [zone = { id: 0, name: 'shieldlog-test' }] = zones
+async function sendOne(sink: Sink, { config, runtime }: Work, signal: AbortSignal): Promise<Tried<string>> {
+  const nowMs = runtime.clock.now()
+  const [zone = { id: 0, name: 'shieldlog-test' }] = zonesOf(config)
   const event = testEvent(zone, nowMs)
-  const { id } = event
   const stream = { zone: zone.id, day: dayOf(nowMs), sink: sink.name }
-  const delivery = await bounded(clock, signal, async (limited) => {
+  const delivery = await tryFor(sinkMs, runtime.clock, signal, async (limited) => {
     // So that a refusal comes back with the answer, and is not taken for an error of the sink.
     const open = await sink.open(stream, { refusalsStand: true }, limited)
     try {
@@ -207,28 +182,11 @@ async function sendOne(
       await open.close()
     }
   })
-  if (delivery instanceof Failure) return { id, isWell: false, text: messageOf(delivery) }
-  const [refusal] = delivery.refusals
-  if (refusal !== undefined) return { id, isWell: false, text: `refused the test event: ${refusal.answer}` }
-  const { partial } = delivery
-  return partial === undefined
-    ? { id, isWell: true, text: `accepted the test event ${id}` }
-    : { id, isWell: false, text: messageOf(partial.failure) }
-}
-
-/** The Failure is a result; only a stop that was asked for is thrown. */
-async function bounded<Value>(
-  clock: Clock,
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<Value>,
-): Promise<Value | Failure> {
-  try {
-    return await withDeadline(sinkMs, signal, clock, work)
-  } catch (error) {
-    if (signal.aborted || !isFailure(error)) throw error
-    if (error.code !== 'cancelled') return error
-    return new Failure('retry', 'timeout', `no answer within ${sinkMs / 1000} s`)
-  }
+  if (!delivery.isWell) return delivery
+  const { refusals, partial } = delivery.found
+  if (refusals.length > 0) return { isWell: false, why: `refused the test event: ${refusals[0]!.answer}` }
+  if (partial !== undefined) return { isWell: false, why: messageOf(partial.failure) }
+  return { isWell: true, found: `accepted the test event ${event.id}` }
 }
 
 const message = 'Test event of shieldlog check --send-test: no request was made'

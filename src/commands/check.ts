@@ -7,7 +7,8 @@ import { example, commandLine } from './program-name.ts'
 import { jsonResult, counted, countOf, countText, sumOf, zoneText, paintFor } from './terminal/text.ts'
 import type { Paint } from './terminal/text.ts'
 import { wrapPlain, printable } from '../domain/text/terminal-text.ts'
-import type { SinkTried, StateTried, Tried, ApiTried } from '../assemble/check.ts'
+import type { SinkTried, Tried, ApiTried } from '../assemble/check.ts'
+import { openWork } from '../assemble/work.ts'
 import { stateName } from '../assemble/state.ts'
 import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
@@ -49,12 +50,8 @@ export async function check(
   }
   show(configurationFindings(loaded))
   if (!offline) {
-    const checks = startChecks(loaded.config, sendTest, signal)
-    try {
-      await showAll(checks, loaded, show)
-    } finally {
-      await checks.close()
-    }
+    await using work = await openWork(loaded.config, {}, signal)
+    await showAll(startChecks(work, sendTest, signal), loaded, show)
   }
   const problems = findings.filter(({ mark }) => mark === 'fail').length
   const plain = findings.map(({ step, mark, text }) => ({ step: step.trim(), mark, text }))
@@ -73,7 +70,7 @@ async function showAll(checks: Checks, { config }: Loaded, show: (found: Finding
   for (const { sink, tried } of checks.sinks) {
     const [why, found] = [held.get(sink.name), await tried]
     if (why !== undefined) show([fail(sinkStep(sink), printable(why, 1_000))])
-    if (why === undefined || 'why' in found.check) show(sinkFindings(sink, found))
+    if (why === undefined || !found.check.isWell) show(sinkFindings(sink, found))
     show(filterFindings(api, sink.name))
   }
 }
@@ -134,17 +131,21 @@ function zonesText({ accounts }: Config): string {
   return named === 0 ? some : `${counted(named, 'zone')}, ${some}`
 }
 
-function stateFindings(config: Config, tried: StateTried, worker: WorkerStatus | undefined): Finding[] {
+function stateFindings(
+  config: Config,
+  tried: Tried<readonly string[]>,
+  worker: WorkerStatus | undefined,
+): Finding[] {
   if (!tried.isWell) return [fail('state', printable(tried.why))]
   const running = worker === undefined ? [] : [`${worker.name} runs on it`]
   return [
     ok('state', `${printable(stateName(config))}, opened for writing`),
-    ...[...tried.warnings, ...running].map((text) => note(text)),
+    ...[...tried.found, ...running].map((text) => note(text)),
   ]
 }
 
 /** A port that the shieldlog of this state uses is not a problem: `run` is active. */
-function portFinding({ server }: Config, tried: Tried, worker: WorkerStatus | undefined): Finding {
+function portFinding({ server }: Config, tried: Tried<void>, worker: WorkerStatus | undefined): Finding {
   const address = `${server.host}:${server.port}`
   if (tried.isWell) return ok('port', server.port === 0 ? 'any free one' : address)
   return worker !== undefined && tried.why.includes('in use')
@@ -154,11 +155,12 @@ function portFinding({ server }: Config, tried: Tried, worker: WorkerStatus | un
 
 function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTried): Finding[] {
   const step = sinkStep(sink)
-  if ('why' in check) return [fail(step, printable(withoutSink(check.why, sink.name)))]
-  const { found, note: told, untested } = check
+  if (!check.isWell) return [fail(step, printable(withoutSink(check.why, sink.name)))]
+  const { found, note: told, untested } = check.found ?? {}
   const findings = [ok(step, `${printable(address)}${found === undefined ? '' : `, ${found}`}`)]
   if (told !== undefined) findings.push(note(told))
-  if (sent !== undefined) findings.push((sent.isWell ? ok : fail)('  test event', printable(sent.text)))
+  if (sent?.isWell === true) findings.push(ok('  test event', printable(sent.found)))
+  else if (sent !== undefined) findings.push(fail('  test event', printable(sent.why)))
   else if (untested !== undefined)
     findings.push(note(`${untested}; to test them with one event: ${commandLine('check --send-test')}`))
   return findings
