@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
 import {
   planRoute,
@@ -8,9 +9,7 @@ import {
   validUntil,
 } from '../domain/plan/plan.ts'
 import { requestsOf, type Requests } from '../domain/plan/backfill.ts'
-import { routeKey } from '../domain/stream.ts'
-import type { Zone } from '../domain/stream.ts'
-import { HeldCheckpoints } from './held-checkpoints.ts'
+import { routeKey, streamKey, type Zone } from '../domain/stream.ts'
 
 /** A route as it was planned last. */
 interface KeptRoute {
@@ -26,9 +25,6 @@ interface KeptRoute {
 }
 
 export type LivePlanInput = Omit<PlanInput, 'readRequest'>
-
-/** From this share of changed streams on, sorting all is cheaper than merging. */
-const mostMerged = 0.25
 
 /**
  * The plan of a configuration, kept from one look at the store to the next: `plan` of the same input, at the cost of what
@@ -49,11 +45,13 @@ export class LivePlan {
     const stale = this.#held.update(input.checkpoints)
     this.#fit(input)
     const requests = requestsOf(input.backfills)
-    const nowOf = timesOf(input)
+    // Each is read once: all streams of a plan are planned at one instant.
+    const accounts = new Set(input.zones.map(({ account }) => account))
+    const times = new Map([...accounts].map((account) => [account, input.nowOf(account)]))
     const gone = new Set<PlannedStream>()
     const come: PlannedStream[] = []
     for (const route of this.#routes.values()) {
-      const nowMs = nowOf(route.zone.account)
+      const nowMs = times.get(route.zone.account)!
       const isSame = nowMs >= route.atMs && nowMs < route.untilMs
       const isAsked = requests.routes.has(route.key) || this.#requested.has(route.key)
       if (isSame && !isAsked && !stale.has(route.key)) continue
@@ -63,7 +61,9 @@ export class LivePlan {
       await letTurn()
     }
     this.#requested = requests.routes
-    this.#merge(gone, come)
+    // Sorting is cheap where most of a list is sorted.
+    if (gone.size + come.length > 0)
+      this.#sorted = [...this.#sorted.filter((each) => !gone.has(each)), ...come].sort(byUrgency)
     return this.#sorted
   }
 
@@ -110,35 +110,61 @@ export class LivePlan {
     const kept = new Set([...this.#routes.values()].flatMap(({ streams }) => streams))
     this.#sorted = this.#sorted.filter((each) => kept.has(each))
   }
+}
 
-  #merge(gone: ReadonlySet<PlannedStream>, come: PlannedStream[]): void {
-    if (gone.size === 0 && come.length === 0) return
-    const stay = gone.size === 0 ? this.#sorted : this.#sorted.filter((each) => !gone.has(each))
-    if (come.length > stay.length * mostMerged) {
-      this.#sorted = [...stay, ...come].sort(byUrgency)
-      return
+const none: readonly Checkpoint[] = []
+
+/** The listed checkpoints by route. A list that follows another one costs what has changed in between. */
+class HeldCheckpoints {
+  #listed: readonly Checkpoint[] = []
+  #byRoute = new Map<string, Checkpoint[]>()
+
+  /** Replaces the list by a newer one; returns the routes with other checkpoints, by `zone/sink`. */
+  update(listed: readonly Checkpoint[]): ReadonlySet<string> {
+    const before = this.#listed
+    this.#listed = listed
+    const changed = new Set<string>()
+    // Stores list in an order that keeps, new streams last.
+    for (let index = 0; index < before.length; index++) {
+      const [old, now] = [before[index]!, listed[index]]
+      if (old === now) continue
+      if (now === undefined || streamKey(old.stream) !== streamKey(now.stream))
+        return changed.union(this.#rebuild())
+      const held = this.#byRoute.get(keyOf(now))!
+      held[held.indexOf(old)] = now
+      changed.add(keyOf(now))
     }
-    come.sort(byUrgency)
-    const merged: PlannedStream[] = []
-    let next = 0
-    for (const each of stay) {
-      while (next < come.length && byUrgency(come[next]!, each) < 0) merged.push(come[next++]!)
-      merged.push(each)
+    for (const added of listed.slice(before.length)) {
+      this.#add(added)
+      changed.add(keyOf(added))
     }
-    for (; next < come.length; next++) merged.push(come[next]!)
-    this.#sorted = merged
+    return changed
+  }
+
+  of(route: string): readonly Checkpoint[] {
+    return this.#byRoute.get(route) ?? none
+  }
+
+  #rebuild(): ReadonlySet<string> {
+    const before = this.#byRoute
+    this.#byRoute = new Map()
+    for (const each of this.#listed) this.#add(each)
+    const all = new Set([...before.keys(), ...this.#byRoute.keys()])
+    for (const key of all) if (isEqual(before.get(key) ?? none, this.of(key))) all.delete(key)
+    return all
+  }
+
+  #add(checkpoint: Checkpoint): void {
+    const held = this.#byRoute.get(keyOf(checkpoint))
+    if (held === undefined) this.#byRoute.set(keyOf(checkpoint), [checkpoint])
+    else held.push(checkpoint)
   }
 }
 
-/** The time of each account, read once: all streams of a plan are planned at one instant. */
-function timesOf({ nowOf }: LivePlanInput): (account: string) => number {
-  const times = new Map<string, number>()
-  return (account) => {
-    let nowMs = times.get(account)
-    if (nowMs === undefined) {
-      nowMs = nowOf(account)
-      times.set(account, nowMs)
-    }
-    return nowMs
-  }
+function keyOf({ stream }: Checkpoint): string {
+  return routeKey(stream.zone, stream.sink)
+}
+
+function isEqual(left: readonly Checkpoint[], right: readonly Checkpoint[]): boolean {
+  return left.length === right.length && left.every((each, index) => each === right[index])
 }

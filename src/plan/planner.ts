@@ -64,8 +64,7 @@ export class Planner {
   /** By account, since when the API's clock is far ahead of the host's, by the monotonic clock. */
   readonly #aheadSinceMs = new Map<string, number>()
   #remembered: { readonly zones: readonly Zone[]; readonly sinksAndAccounts: string } | undefined
-  #routes:
-    { readonly known: readonly Route[]; readonly zones: readonly Zone[]; readonly atMs: number } | undefined
+  #routes: { readonly known: readonly Route[]; readonly atMs: number } | undefined
 
   constructor(deps: PlannerDeps) {
     this.#deps = deps
@@ -100,7 +99,7 @@ export class Planner {
     const now = this.#deps.settings()
     const [checkpoints, routes, backfills] = await Promise.all([
       store.catalogue.checkpoints(),
-      this.#knownRoutes(now.zones),
+      this.#knownRoutes(),
       store.backfills.list(),
     ])
     this.#setClocks(checkpoints, now.zones)
@@ -108,14 +107,14 @@ export class Planner {
   }
 
   /** The first day of a known route hardly changes: routes are read again only for what others have stored. */
-  async #knownRoutes(zones: readonly Zone[]): Promise<readonly Route[]> {
+  async #knownRoutes(): Promise<readonly Route[]> {
     const nowMs = this.#deps.clock.monotonic()
     const held = this.#routes
-    if (held !== undefined && held.zones === zones && nowMs - held.atMs < rememberEveryMs) return held.known
+    if (held !== undefined && nowMs - held.atMs < rememberEveryMs) return held.known
     const read = await this.#deps.store.catalogue.routes()
     // The same list for the same routes: who gets another one compares all of it.
     const known = held !== undefined && isSameRoutes(held.known, read) ? held.known : read
-    this.#routes = { known, zones, atMs: nowMs }
+    this.#routes = { known, atMs: nowMs }
     return known
   }
 
