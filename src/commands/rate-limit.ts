@@ -14,9 +14,9 @@ import {
   type RateLimitRequest,
   updateRateLimit,
 } from '../shield/rate-limit.ts'
-import { rateLimitUpdateJsonSchema, nameOf, type Enumeration } from '../shield/rules/update.ts'
+import type { NotShown } from '../shield/rate-limit.ts'
+import { rateLimitUpdateJsonSchema, nameOf, type Enumeration } from '../shield/rate-limit-update.ts'
 import { openWork } from '../assemble/work.ts'
-import type { NotShown } from '../shield/rules/rule.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../config/source.ts'
 import { isObject } from '../domain/text/json.ts'

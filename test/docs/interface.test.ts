@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fieldsAt, membersText, variables } from '../../src/shield/rules/update.ts'
-import { AcceptedResult, RateLimitRule } from '../../src/shield/rules/rule.ts'
+import { fieldsAt, membersText, variables } from '../../src/shield/rate-limit-update.ts'
+import { AcceptedResult, RateLimitRule } from '../../src/shield/rate-limit.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { readPage } from './pages.ts'
 

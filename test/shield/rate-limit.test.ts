@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { errorsInUpdate, rateLimitRequest, updateRateLimit } from '../../src/shield/rate-limit.ts'
-import { notShown } from '../../src/shield/rules/rule.ts'
+import { errorsInUpdate, rateLimitRequest, updateRateLimit, notShown } from '../../src/shield/rate-limit.ts'
 import { answer, never, startedApi } from './shield-api.ts'
 
 const update = {

@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
 import { restoreEvent, storeEvent } from '../../../src/domain/event/stored-event.ts'
-import { eventAgain, eventOfLine } from '../../../src/shield/entries/stored-event.ts'
+import { eventAgain, eventOfLine, toEvent } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
-import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { defaults } from '../samples.ts'
 
 const zone = { id: 101, name: 'shop' }

@@ -3,9 +3,13 @@ import { isIP } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Json, JsonObject } from '../../../src/domain/text/json.ts'
-import { maskAddress, replaceAddresses } from '../../../src/shield/redaction/redact-text.ts'
+import {
+  maskAddress,
+  replaceAddresses,
+  createRedactor,
+  type Redaction,
+} from '../../../src/shield/redaction/redact.ts'
 import { redactedHeaders, redactedQuery } from '../../../src/shield/redaction/defaults.ts'
-import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { defaults, entry, log, zone } from '../samples.ts'
 

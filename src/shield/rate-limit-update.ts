@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { nearest } from '../../domain/text/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 
 /** The enumerations of the rate-limit operation, as the interface lists them: each number with its name. */
 const listed = {
