@@ -40,7 +40,6 @@ describe('a day', () => {
     const { views } = viewsOf(story())
     expect(await views.day(asked)).toMatchObject({
       state: 'failing',
-      streamState: 'open',
       ordering: { order: 'newest-first' },
       scans: [
         { kind: 'full', state: 'complete' },

@@ -34,9 +34,6 @@ export interface Scan {
   /** Of those, how many lay where an oldest-first or a newest-first incremental scan would have looked. */
   readonly foundAtTail: number
   readonly foundAtHead: number
-  /** How many pages such scans would have read. */
-  readonly tailPages: number
-  readonly headPages: number
   /** Of the events found, how many the latest incremental scan should have found. */
   readonly missed: number
   readonly markMet: boolean
@@ -81,8 +78,6 @@ export function beginScan(
     found: 0,
     foundAtTail: 0,
     foundAtHead: 0,
-    tailPages: 0,
-    headPages: 0,
     missed: 0,
     markMet: false,
     pastHead: false,
@@ -121,9 +116,7 @@ export function advanceScan(
     remembered: rememberedAt(pages, facts.cursor, scan.remembered),
     found: scan.found + facts.unseen,
     foundAtTail: (isWhollyOld ? 0 : scan.foundAtTail) + facts.unseen,
-    tailPages: (isWhollyOld ? 0 : scan.tailPages) + 1,
     foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : facts.unseen),
-    headPages: scan.headPages + (scan.pastHead ? 0 : 1),
     missed: scan.missed + countWithin(facts.unseenTimesMs, polled),
     markMet,
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.

@@ -131,7 +131,6 @@ export interface DayView {
   readonly sink: string
   readonly day: string
   readonly state: CellState
-  readonly streamState: string
   readonly counters: { readonly [Name in keyof Counters]-?: number }
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {
