@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { printable } from '../domain/text/terminal-text.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, type Loaded } from '../config/load.ts'
-import { dayOf } from '../domain/day.ts'
+import { dayOf, daysFrom, shiftDay } from '../domain/day.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import { startSimulator, type Simulator } from '../simulator/simulator.ts'
 import { atLeastOne } from './options.ts'
@@ -29,8 +29,8 @@ const zones = [
 const zoneIds = zones.map(({ id }) => id)
 const accessKey = 'demo'
 const perSecond = 5
-/** Per zone and per one of three days: enough for several pages, read within a second or two. */
-const history = { events: 500, pageSize: 200 }
+/** Events of each zone and day: enough for several pages, read within a second or two. */
+const history = { days: 3, events: 500, pageSize: 200 }
 
 export async function demo(seconds: number | undefined, io: Io): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'shieldlog-demo-'))
@@ -49,8 +49,7 @@ export async function demo(seconds: number | undefined, io: Io): Promise<number>
     const load = () => loadDemo(simulator, folder, events)
     const demoIo = { ...io, signal: ending.signal }
     const code = await run(load, { once: false, progress: 'always', watch: showSample(events) }, demoIo)
-    const compared = await compareWithApi(events, simulator, zoneIds)
-    say(comparisonLine(compared))
+    say(await compareWithApi(events, simulator))
     return code
   } finally {
     ending.cancel()
@@ -135,63 +134,37 @@ export function firstLineBelow(path: string): string | undefined {
 
 /** A line in native format, one field a row. */
 export function sampleLines(line: string): string[] {
-  const event: unknown = JSON.parse(line)
-  if (typeof event !== 'object' || event === null) return [line]
-  return Object.entries(event)
+  return Object.entries(JSON.parse(line) as Record<string, unknown>)
     .filter(([name]) => name !== 'labels' && name !== 'log')
     .map(([name, value]) => `${name.padEnd(8)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
 }
 
-interface Compared {
-  /** Different events in the files. */
-  readonly shipped: number
-  /** Lines that repeat an event of the files. */
-  readonly repeated: number
-  /** Events of the API that are not in the files although a later one of their day is. */
-  readonly missing: number
-  /** Events that the API listed after the last one in the files: the next poll would ship them. */
-  readonly newer: number
-}
-
-/** Compares every line below the path with all entries of the simulator. */
-export async function compareWithApi(
-  path: string,
-  simulator: Simulator,
-  zones: readonly number[],
-): Promise<Compared> {
+/** Compares every line below the path with all entries of the simulator, in words. */
+export async function compareWithApi(path: string, simulator: Simulator): Promise<string> {
   const shipped = new Set<string>()
-  const days = new Set<string>([dayOf(systemClock.now())])
   let lines = 0
   for (const part of globSync(parts, { cwd: path })) {
     const [, zone = '', day = ''] = /zone=(\d+)\/day=([\d-]+)\//.exec(part.replaceAll('\\', '/')) ?? []
-    days.add(day)
     for await (const line of createInterface(createReadStream(join(path, part)))) {
       lines++
-      shipped.add(`${zone} ${day} ${idOf(line)}`)
+      const { id } = JSON.parse(line) as { readonly id: string }
+      shipped.add(`${zone} ${day} ${id}`)
     }
   }
-  let missing = 0
-  let newer = 0
-  for (const zone of zones) {
-    for (const day of days) {
+  const today = dayOf(systemClock.now())
+  let [missing, newer] = [0, 0]
+  for (const zone of zoneIds)
+    for (const day of daysFrom(shiftDay(today, 1 - history.days), today)) {
       const isShipped = simulator
         .entries(zone, day)
         .map(({ logId }) => shipped.has(`${zone} ${day} ${logId}`))
+      // What the API listed after the last event in the files the next poll would ship.
       const read = isShipped.lastIndexOf(true) + 1
       newer += isShipped.length - read
       missing += isShipped.slice(0, read).filter((is) => !is).length
     }
-  }
-  return { shipped: shipped.size, repeated: lines - shipped.size, missing, newer }
-}
-
-export function comparisonLine({ shipped, repeated, missing, newer }: Compared): string {
-  const isWell = missing === 0 && repeated === 0
+  const repeated = lines - shipped.size
+  const verdict = missing + repeated === 0 ? 'verified' : 'DIFFERENT FROM THE API'
   const rest = newer === 0 ? '' : `; the next poll would ship ${newer} newer`
-  return `${isWell ? 'verified' : 'DIFFERENT FROM THE API'}: ${counted(shipped, 'event')} in the files, ${missing === 0 ? 'none' : missing} missing, ${repeated === 0 ? 'none' : repeated} twice${rest}`
-}
-
-function idOf(line: string): string {
-  const event: unknown = JSON.parse(line)
-  return typeof event === 'object' && event !== null && 'id' in event ? String(event.id) : line
+  return `${verdict}: ${counted(shipped.size, 'event')} in the files, ${missing || 'none'} missing, ${repeated || 'none'} twice${rest}`
 }
