@@ -27,25 +27,19 @@ describe('bash, loaded by the real shell', () => {
     return stdout.split('\n').filter(Boolean)
   }
 
-  test('completes commands', async () => {
-    expect(await completed('de')).toEqual(['demo', 'dead-letters'])
-    expect(await completed('')).toEqual(expect.arrayContaining(['run', 'audit', 'help', '--version', '-c']))
-  })
-
-  test('completes commands of a command, after its options too', async () => {
-    expect(await completed('dead-letters', 'l')).toEqual(['list'])
-    expect(await completed('config', '-c', 'x.yaml', 'pr')).toEqual(['print'])
-  })
-
-  test('completes options and choices of the command that was typed', async () => {
-    expect(await completed('fetch', '--fo')).toEqual(['--format'])
-    expect(await completed('run', '--fo')).toEqual([])
-    expect(await completed('run', '--role', 'w')).toEqual(['worker'])
-    expect(await completed('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']))
-  })
-
-  test('completes file names for a value without choices', async () => {
-    expect(await completed('run', '--config', '')).toEqual([])
+  test.each([
+    [['de'], ['demo', 'dead-letters']],
+    [['dead-letters', 'l'], ['list']],
+    // Also after the options of the first one.
+    [['config', '-c', 'x.yaml', 'pr'], ['print']],
+    [['fetch', '--fo'], ['--format']],
+    [['run', '--fo'], []],
+    [['run', '--role', 'w'], ['worker']],
+    [['completion', 'b'], ['bash']],
+    // File names, as the shell completes them.
+    [['run', '--config', ''], []],
+  ])('completes %j with %j', async (words, found) => {
+    expect(await completed(...words)).toEqual(found)
   })
 })
 
@@ -84,12 +78,8 @@ describe.skipIf(!isInstalled('fish'))('fish, with the script loaded by the real 
       .map((each) => each.split('\t')[0]!)
   }
 
-  test('completes commands of a command, after its options too', async () => {
-    expect(await completed('shieldlog dead-letters l')).toEqual(['list'])
+  test('completes commands of a command, options and choices, and no files there', async () => {
     expect(await completed('shieldlog config -c x.yaml pr')).toEqual(['print'])
-  })
-
-  test('completes options and choices of the command that was typed, and no files there', async () => {
     expect(await completed('shieldlog fetch --fo')).toEqual(['--format'])
     expect(await completed('shieldlog run --fo')).toEqual([])
     expect((await completed('shieldlog run --role ')).toSorted()).toEqual(['all', 'scheduler', 'worker'])

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createProgram } from '../../src/commands/program.ts'
 import { version } from '../../src/assemble/version.ts'
+import { startCli } from '../setup/processes.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 import { openWorkshop } from './workshop.ts'
 
 const table: readonly (readonly [args: string, code: number, firstLine: RegExp])[] = [
@@ -58,6 +60,9 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
   ['volumes --app a --account b', 2, /^error: --account b is not configured; available: default$/],
 ]
 
+/** What the parser needs of a process. */
+const silent = { stdout: { write: () => undefined }, stderr: { write: () => undefined } }
+
 const gone = ['check -c gone.yaml', 78, /^the configuration has an error:/] as const
 
 test('reports wrong usage in its first line', async () => {
@@ -107,16 +112,8 @@ test('prints its version, and help with an example', async () => {
 })
 
 test('loads the files of the commands that are named only', async () => {
-  const io = { write: () => undefined }
-  const process = {
-    stdout: io,
-    stderr: io,
-    signal: new AbortController().signal,
-    exit,
-    onHangup: () => () => undefined,
-  }
   const loaded = async (...argv: string[]) =>
-    (await createProgram(process, () => undefined, argv)).commands
+    (await createProgram(silent as never, () => undefined, argv)).commands
       // Of the others it has only the names: `-c` is their one option.
       .filter(({ options, commands }) => options.length > 1 || commands.length > 0)
       .map((command) => command.name())
@@ -126,11 +123,7 @@ test('loads the files of the commands that are named only', async () => {
 })
 
 test('has one line and an example for every command', async () => {
-  const io = { write: () => undefined }
-  const program = await createProgram(
-    { stdout: io, stderr: io, signal: new AbortController().signal, exit, onHangup: () => () => undefined },
-    () => undefined,
-  )
+  const program = await createProgram(silent as never, () => undefined)
   const commands = everyCommand(program.commands)
   expect(commands.length).toBeGreaterThan(15)
   for (const command of commands) {
@@ -143,10 +136,6 @@ test('has one line and an example for every command', async () => {
 
 function everyCommand(commands: readonly Command[]): Command[] {
   return commands.flatMap((command) => [command, ...everyCommand(command.commands)])
-}
-
-function exit(code: number): never {
-  throw new Error(`ended at once with ${code}`)
 }
 
 test('takes -c before and after the command, also of a command in a command', async () => {
@@ -166,4 +155,16 @@ test('takes -c before and after the command, also of a command in a command', as
     expect(code).toBe(0)
     expect(stdout, commands[index]?.join(' ')).toContain(index < 2 ? 'other.yaml; 1 zone, 1 sink' : 'five')
   }
+})
+
+test('without a configuration file, the places that were searched and init are named', async () => {
+  const folder = temporaryFolder()
+  const child = startCli(['run'], { cwd: folder, env: { SHIELDLOG_CONFIG: undefined } })
+  expect((await child.exited).code).toBe(78)
+  expect(child.stderr()).toMatch(
+    new RegExp(
+      `^no configuration file was found: looked for ${folder}/shieldlog.yaml and /etc/shieldlog/shieldlog.yaml\n` +
+        `the configuration has 2 errors:\n[^]*\nto write a configuration file: .*init\nto try it `,
+    ),
+  )
 })

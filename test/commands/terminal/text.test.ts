@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { columnLines, tableLines } from '../../../src/commands/terminal/table.ts'
+import { wrapped } from '../../../src/commands/terminal/text.ts'
 import { wrapPlain, beginning, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
 
 test('a wide character takes two columns, a combining mark none', () => {
@@ -36,4 +37,19 @@ test('columns and tables with wide characters stay aligned', () => {
 test('a word longer than a line is split by columns', () => {
   const lines = wrapPlain('日本語のお店ブログ', 7)
   expect(lines).toEqual(['日本語', 'のお店', 'ブログ'])
+})
+
+const message = `two errors:\n  zones[1]: ${'is text '.repeat(10)}\n  state: is a list\n`
+const output = { write: () => undefined, columns: 60 }
+
+test('an error is wrapped at words on a terminal, with its lines indented', () => {
+  const lines = wrapped(message, { ...output, isTTY: true }).split('\n')
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(60)
+  expect(lines[0]).toBe('two errors:')
+  expect(lines[2]).toMatch(/^ {4}(is|text) /)
+  expect(lines.slice(-2)).toEqual(['  state: is a list', ''])
+})
+
+test('an error in a pipe or file stays on one line', () => {
+  expect(wrapped(message, output)).toBe(message)
 })
