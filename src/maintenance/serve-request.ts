@@ -15,8 +15,8 @@ interface ServeDeps {
   now(): number
 }
 
-/** The answer to a request, and what the stream gained meanwhile. */
-export interface Served extends RequestAnswer {
+/** What a stream gained until its request was answered. */
+interface Gained {
   readonly delivered: number
   readonly deadLetters: number
   readonly filtered: number
@@ -36,7 +36,7 @@ export async function serveRequest(
   request: ReadRequest,
   { store, clock, pump, now }: ServeDeps,
   signal: AbortSignal,
-): Promise<Served> {
+): Promise<RequestAnswer & Gained> {
   const read = () => store.ledger.read(stream)
   const before = await read()
   let failures = 0
@@ -56,12 +56,8 @@ export async function serveRequest(
   }
 }
 
-function gainOf(
-  before: Checkpoint | undefined,
-  after: Checkpoint | undefined,
-): Omit<Served, keyof RequestAnswer> {
-  const gain = (name: 'delivered' | 'deadLetters' | 'filtered' | 'skipped') =>
-    (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)
+function gainOf(before: Checkpoint | undefined, after: Checkpoint | undefined): Gained {
+  const gain = (name: keyof Gained) => (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)
   return {
     delivered: gain('delivered'),
     deadLetters: gain('deadLetters'),

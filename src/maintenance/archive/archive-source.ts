@@ -43,22 +43,14 @@ export class ArchiveSource implements Source {
   #pages: AsyncGenerator<readonly Event[]> | undefined
   #number = 0
   #next: IteratorResult<readonly Event[], unknown> | undefined
-  #unreadable = new Unreadable()
-  #events = 0
+  /** Unreadable lines and parts so far. */
+  unreadable = new Unreadable()
+  /** Events read so far. */
+  events = 0
 
   constructor(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
     this.#read = read
     this.#clock = clock
-  }
-
-  /** Unreadable lines and parts so far. */
-  get unreadable(): Unreadable {
-    return this.#unreadable
-  }
-
-  /** Events read so far. */
-  get events(): number {
-    return this.#events
   }
 
   async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
@@ -84,10 +76,10 @@ export class ArchiveSource implements Source {
 
   async #begin(number: number, signal: AbortSignal): Promise<void> {
     await this.close()
-    this.#unreadable = new Unreadable()
-    this.#events = 0
+    this.unreadable = new Unreadable()
+    this.events = 0
     this.#number = 0
-    this.#pages = pagesOf(this.#read(), this.#unreadable)
+    this.#pages = pagesOf(this.#read(), this.unreadable)
     this.#next = await this.#pages.next()
     while (this.#number < number) await this.#advance(signal)
   }
@@ -96,7 +88,7 @@ export class ArchiveSource implements Source {
   async #advance(signal: AbortSignal): Promise<readonly Event[]> {
     if (signal.aborted) throw cancelled(signal.reason)
     const page = this.#next?.done === false ? this.#next.value : []
-    this.#events += page.length
+    this.events += page.length
     this.#number++
     this.#next = await this.#pages?.next()
     return page

@@ -45,39 +45,11 @@ describe('an audit of everything', () => {
     expect(late.stdout).toContain('Missing: 2 at 01:00.')
   })
 
-  test('names the days with gaps that the API no longer lists, unless days were named', async () => {
+  test('takes chosen days, zones and sinks, names older gaps, and tells sinks that differ apart', async () => {
     const workshop = await openWorkshopWithApi({ days: 3 })
     await workshop.execute('run', '--once')
-    const path = join(workshop.folder, 'var', 'shieldlog.db')
-    const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
-    const day = shiftDay(today, -9)
-    const lost = { zone: 101, day, from: startOf(day), to: startOf(day) + 1, reason: 'unreadable' as const }
-    await store.catalogue.addGaps([
-      { ...lost, sink: 'archive', recordedAt: startOf(today) },
-      { ...lost, sink: 'other', day: shiftDay(today, -8), recordedAt: startOf(today) },
-    ])
-    await store.close()
-    const told = `events were lost on 1 day that the API no longer lists (${day}): shieldlog gaps list\n`
-    expect(await workshop.execute('audit')).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining(told) as string,
-    })
-    expect((await workshop.execute('audit', '--day', 'today')).stdout).not.toContain('gaps list')
-  })
-
-  test('takes days, zones and sinks as repeatable options and comma lists', async () => {
-    const workshop = await openWorkshopWithApi({ days: 3 })
-    await workshop.execute('run', '--once')
-    const chosen = await workshop.execute(
-      'audit',
-      '--json',
-      '--day',
-      'today,yesterday',
-      '--day',
-      yesterday,
-      '--zone',
-      'shop',
-    )
+    const days = ['--day', 'today,yesterday', '--day', yesterday]
+    const chosen = await workshop.execute('audit', '--json', ...days, '--zone', 'shop')
     expect(reportOf(chosen).streams.map(({ zone, day }) => [zone, day])).toEqual([
       [101, yesterday],
       [101, today],
@@ -89,17 +61,24 @@ describe('an audit of everything', () => {
       ['--sink', 'x'],
     ])
       expect((await workshop.execute('audit', ...wrong)).code).toBe(2)
-  })
 
-  test('shows one row for each sink of a zone if they differ', async () => {
-    const workshop = await openWorkshopWithApi({ days: 3 })
-    await workshop.execute('run', '--once')
-    const sinks = ['archive', 'copy'].map((name) => ({
-      name,
-      type: 'file',
-      path: `${workshop.folder}/${name}`,
-    }))
-    workshop.configure({ sinks: sinks.with(0, { ...sinks[0]!, path: `${workshop.folder}/events` }) })
+    // Names the days with gaps that the API no longer lists, unless days were named.
+    const path = join(workshop.folder, 'var', 'shieldlog.db')
+    const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
+    const day = shiftDay(today, -9)
+    const span = { from: startOf(day), to: startOf(day) + 1, recordedAt: startOf(today) }
+    const lost = { zone: 101, day, ...span, reason: 'unreadable' as const }
+    const other = { ...lost, sink: 'other', day: shiftDay(today, -8) }
+    await store.catalogue.addGaps([{ ...lost, sink: 'archive' }, other])
+    await store.close()
+    const told = `events were lost on 1 day that the API no longer lists (${day}): shieldlog gaps list\n`
+    const whole = await workshop.execute('audit')
+    expect([whole.code, whole.stdout]).toEqual([0, expect.stringContaining(told)])
+    expect((await workshop.execute('audit', '--day', 'today')).stdout).not.toContain('gaps list')
+
+    // One row for each sink of a zone if they differ.
+    const file = (name: string, of: string) => ({ name, type: 'file', path: `${workshop.folder}/${of}` })
+    workshop.configure({ sinks: [file('archive', 'events'), file('copy', 'copy')] })
     const { code, stdout } = await workshop.execute('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(/^101 shop → archive {2}ok .*\n101 shop → copy {5}3 missing {3}3 missing /m)

@@ -1,24 +1,17 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
-import { fillWith } from './fill.ts'
-
-const day = '2026-11-19' as Day
-
-function deadLetter(zone: number, sink: string, id: string, more: Partial<DeadLetter> = {}): DeadLetter {
-  return { zone, day, sink, id, reason: 'refused', answer: 'no', at: 1, event: '{}', ...more }
-}
+import { deadLetter, fillWith } from './fill.ts'
 
 /** A workshop whose store has dead letters of two sinks; none of them can be read back to an event. */
 async function filled() {
   const workshop = openWorkshop()
   const deadLetters = [
-    deadLetter(101, 'siem', 'a'),
-    deadLetter(101, 'siem', 'b', { reason: 'too_large' }),
-    deadLetter(102, 'siem', 'c'),
-    deadLetter(101, 'archive', 'd', { reason: 'unmappable' }),
+    deadLetter('a'),
+    deadLetter('b', { reason: 'too_large' }),
+    deadLetter('c', { zone: 102 }),
+    deadLetter('d', { sink: 'archive', reason: 'unmappable' }),
   ]
   await fillWith(deadLetters, workshop.folder)
   const ids = async () => {

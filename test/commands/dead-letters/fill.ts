@@ -6,6 +6,14 @@ import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { openSqliteStore } from '../../setup/stores.ts'
 
+export const day = '2026-11-19' as Day
+export const at = Date.parse('2026-11-19T10:00:00.500Z')
+
+/** One whose event cannot be read back. */
+export function deadLetter(id: string, more: Partial<DeadLetter> = {}): DeadLetter {
+  return { zone: 101, day, sink: 'siem', id, reason: 'refused', answer: 'no', at, event: '{}', ...more }
+}
+
 /** Gives the store of a workshop these dead letters. */
 export async function fillWith(all: readonly DeadLetter[], folder: string): Promise<void> {
   const path = join(folder, 'var', 'shieldlog.db')

@@ -1,15 +1,11 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import { storeEvent } from '../../../src/domain/event/stored-event.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
-import { fillWith } from './fill.ts'
-
-const day = '2026-11-19' as Day
-const at = Date.parse('2026-11-19T10:00:00.500Z')
+import { at, day, deadLetter, fillWith } from './fill.ts'
 
 function stored(id: string): string {
   const entry = { logId: id, timestamp: at, log: '{"a":1}', labels: { status: 'Blocked', note: '\u001B[2J' } }
@@ -18,17 +14,8 @@ function stored(id: string): string {
 
 async function filled() {
   const workshop = openWorkshop()
-  const letter = (id: string, more: Partial<DeadLetter> = {}): DeadLetter => ({
-    zone: 101,
-    day,
-    sink: 'siem',
-    id,
-    reason: 'refused',
-    answer: '400 no \u001B[2J',
-    at,
-    event: stored(id),
-    ...more,
-  })
+  const letter = (id: string, more: Partial<DeadLetter> = {}) =>
+    deadLetter(id, { answer: '400 no \u001B[2J', event: stored(id), ...more })
   const deadLetters = [letter('a,1'), letter('b', { reason: 'too_large' }), letter('c', { event: '{}' })]
   await fillWith(deadLetters, workshop.folder)
   return workshop

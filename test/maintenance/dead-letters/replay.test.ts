@@ -28,19 +28,12 @@ async function refused(count: number, answer = 'no'): Promise<Stage> {
 async function replay(
   stage: Stage,
   deps = stage.deps,
-  redo = (event: Event) => event,
+  given?: readonly { readonly id: string }[],
 ): Promise<ReplayedPage[]> {
   const pages: ReplayedPage[] = []
-  const keys = await stage.store.deadLetters.keys(stream)
-  const job = {
-    stream,
-    zone,
-    sink: stage.plainSink,
-    keys,
-    redo,
-    done: (page: ReplayedPage) => void pages.push(page),
-  }
-  await replayStream(job, deps, never)
+  const keys = given ?? (await stage.store.deadLetters.keys(stream))
+  const job = { stream, zone, sink: stage.plainSink, keys, redo: (event: Event) => event }
+  await replayStream({ ...job, done: (page: ReplayedPage) => void pages.push(page) }, deps, never)
   return pages
 }
 
@@ -97,16 +90,7 @@ describe('a replay', () => {
     }))
     const keys = deadLetters.map(({ id, time }) => ({ id, time }))
     port.read = async (_, some) => deadLetters.filter(({ id }) => some.some((key) => key.id === id))
-    const pages: ReplayedPage[] = []
-    const job = {
-      stream,
-      zone,
-      sink: stage.plainSink,
-      keys,
-      redo: (event: Event) => event,
-      done: (page: ReplayedPage) => void pages.push(page),
-    }
-    await replayStream(job, { ...stage.deps, store }, never)
+    const pages = await replay(stage, { ...stage.deps, store }, keys)
     expect(pages.map(({ tried }) => tried)).toEqual([10, 2])
   })
 
