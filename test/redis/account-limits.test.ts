@@ -19,12 +19,6 @@ function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | 
 const throttled = { kind: 'wait', code: 'throttled' }
 
 describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
-  it('lets every request through without pauses and rates', async () => {
-    const gate = gateAt(await useRedis())
-    await Promise.all(Array.from({ length: 50 }, () => gate.enter(never, 'live')))
-    expect(await gate.pausedUntil()).toBeUndefined()
-  })
-
   it('stops every process of the account at once, and no other account', async () => {
     const redis = await useRedis()
     const [first, second, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
@@ -58,15 +52,6 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     expect(await other.pausedUntil()).toBeUndefined()
   })
 
-  it('keeps short pauses in the process, and lets all through at their end', async () => {
-    const redis = await useRedis()
-    const [first, second] = [gateAt(redis), gateAt(redis)]
-    const until = Date.now() + 700
-    await first.pauseUntil(until)
-    await Promise.all([first.enter(never, 'live'), second.enter(never, 'live')])
-    expect(Date.now()).toBeGreaterThanOrEqual(until - 5)
-  })
-
   it('never shortens a pause, whoever asks for it', async () => {
     const redis = await useRedis()
     const [first, second, third] = [gateAt(redis), gateAt(redis), gateAt(redis)]
@@ -81,25 +66,6 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
       },
       { timeout: patienceMs, interval: 1_100 },
     )
-  })
-
-  it('keeps a pause that Redis has lost', async () => {
-    const redis = await useRedis()
-    const gate = gateAt(redis)
-    await gate.pauseUntil(Date.now() + 60_000)
-    const client = connected(redis.url)
-    await client.del(`{${redis.keyPrefix}}:account:main:pause`)
-    await expect(gate.enter(never, 'live')).rejects.toMatchObject(throttled)
-  })
-
-  it('ends waiting at once on a stop', async () => {
-    const gate = gateAt(await useRedis())
-    await gate.pauseUntil(Date.now() + 1_500)
-    const stop = new AbortController()
-    const entering = gate.enter(stop.signal, 'live')
-    stop.abort()
-    await expect(entering).rejects.toMatchObject({ kind: 'cancelled' })
-    await expect(gate.enter(AbortSignal.abort(), 'live')).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
   it('keeps one rate for any number of callers', async () => {

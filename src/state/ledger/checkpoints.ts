@@ -29,21 +29,16 @@ export function createCheckpoints({ records, root }: LedgerDeps): Catalogue['che
 /** Their values are parsed in one step of the event loop, in about 5 ms. */
 const readAtOnce = 64
 
-/** A tracked collection in memory. */
-export interface Mirror<Value> {
-  get(key: string): Value | undefined
-  values(): Value[]
-  /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
-  update(names: Names): Promise<void>
-}
-
-/** `touch` is told of each key that was put or is gone, also by an update that fails afterwards. */
+/**
+ * A tracked collection in memory. `touch` is told of each key that was put or is gone, also by an update that fails
+ * afterwards.
+ */
 export function createMirror<Value extends object>(
   records: Records,
   collection: TrackedCollection,
   valueOf: (key: string, value: Uint8Array, names: Names) => Value | undefined,
   touch: (key: string, value: Value | undefined) => void = () => undefined,
-): Mirror<Value> {
+) {
   /** `number`: of its latest put. */
   const known = new Map<string, { readonly number: number; readonly value: Value | undefined }>()
   let latest = 0
@@ -75,9 +70,10 @@ export function createMirror<Value extends object>(
   }
 
   return {
-    get: (key) => known.get(key)?.value,
-    values: () => [...known.values()].flatMap(({ value }) => value ?? []),
-    async update(names) {
+    get: (key: string) => known.get(key)?.value,
+    values: (): Value[] => [...known.values()].flatMap(({ value }) => value ?? []),
+    /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
+    async update(names: Names): Promise<void> {
       if (names !== readUnder) {
         for (const key of known.keys()) drop(key)
         latest = 0

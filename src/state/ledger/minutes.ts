@@ -8,27 +8,31 @@ import { again, readAll, readOne, untilDecided } from './values.ts'
 /** Minute, count, hash. */
 const entryBytes = 16
 
-type Counts = Map<number, MinuteCount>
-
-export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
-  readonly dropIndex: Upkeep['dropIndex']
-}
-
 /**
  * While a stream has its fingerprints its counts are taken from them: stored beside them, they would take more than they
  * do where events are few. The counts are written when the fingerprints are dropped, in the same step.
  */
-export function createMinutes({ records, clock, root }: LedgerDeps): Minutes {
+export function createMinutes({
+  records,
+  clock,
+  root,
+}: LedgerDeps): Pick<Ledger, 'minutes' | 'isIndexDropped'> & Pick<Upkeep, 'dropIndex'> {
   /** By minute: of the fingerprints, and of those that were dropped before. `size`: records that seen has. */
-  async function count(key: string): Promise<{ readonly counts: Counts; readonly size: number }> {
+  async function count(key: string) {
     const seen = await readAll(records, seenOf(key), (record, value) =>
       fingerprintsIn(record, value).map(([minute, bytes]) => countMinute(minute, bytes)),
     )
     const dropped = await readOne(records, 'counted', key)
-    const counts: Counts = new Map()
-    for (const each of [...seen.values()].flat()) addCount(counts, each)
-    for (const each of dropped === undefined ? [] : readCounts(dropped)) addCount(counts, each)
-    return { counts, size: seen.size }
+    const counts = new Map<number, MinuteCount>()
+    for (const { minute, count, hash } of [...[...seen.values()].flat(), ...readCounts(dropped)]) {
+      const known = counts.get(minute) ?? { count: 0, hash: 0n }
+      counts.set(minute, {
+        minute,
+        count: known.count + count,
+        hash: BigInt.asUintN(64, known.hash + hash),
+      })
+    }
+    return { counts: [...counts.values()].sort((a, b) => a.minute - b.minute), size: seen.size }
   }
 
   return {
@@ -39,7 +43,7 @@ export function createMinutes({ records, clock, root }: LedgerDeps): Minutes {
           const { counts } = await count(key)
           // A commit that comes meanwhile may be counted in part; what was removed meanwhile would be missing.
           if ((await readHead(records, key))?.removals !== before?.removals) return again
-          return [...counts.values()].sort((a, b) => a.minute - b.minute)
+          return counts
         }),
       ),
     isIndexDropped: (stream) =>
@@ -72,26 +76,25 @@ export function createMinutes({ records, clock, root }: LedgerDeps): Minutes {
   }
 }
 
-function addCount(counts: Counts, { minute, count, hash }: MinuteCount): void {
-  const known = counts.get(minute) ?? { count: 0, hash: 0n }
-  counts.set(minute, { minute, count: known.count + count, hash: BigInt.asUintN(64, known.hash + hash) })
-}
-
-function writeCounts(counts: Counts): Uint8Array {
-  const bytes = new Uint8Array(counts.size * entryBytes)
-  const view = new DataView(bytes.buffer)
-  let at = 0
-  for (const { minute, count, hash } of counts.values()) {
-    view.setInt32(at, minute)
-    view.setUint32(at + 4, count)
-    view.setBigUint64(at + 8, hash)
-    at += entryBytes
+function writeCounts(counts: readonly MinuteCount[]): Uint8Array {
+  const bytes = Buffer.alloc(counts.length * entryBytes)
+  for (const [index, { minute, count, hash }] of counts.entries()) {
+    const at = index * entryBytes
+    bytes.writeInt32BE(minute, at)
+    bytes.writeUInt32BE(count, at + 4)
+    bytes.writeBigUInt64BE(hash, at + 8)
   }
   return bytes
 }
 
-function* readCounts(bytes: Uint8Array): Generator<MinuteCount> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  for (let at = 0; at < bytes.byteLength; at += entryBytes)
-    yield { minute: view.getInt32(at), count: view.getUint32(at + 4), hash: view.getBigUint64(at + 8) }
+function readCounts(value: Uint8Array = new Uint8Array()): MinuteCount[] {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  return Array.from({ length: bytes.length / entryBytes }, (_, index) => {
+    const at = index * entryBytes
+    return {
+      minute: bytes.readInt32BE(at),
+      count: bytes.readUInt32BE(at + 4),
+      hash: bytes.readBigUInt64BE(at + 8),
+    }
+  })
 }

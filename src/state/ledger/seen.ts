@@ -152,22 +152,17 @@ export function createLoadSeen(deps: LedgerDeps): Ledger['loadSeen'] {
     })
 }
 
-/** What a commit writes into seen. */
-export interface SeenWrite extends Pick<Part, 'drop' | 'append'> {
-  /** Of the records that it read or changes, in bytes, as they are after it. */
-  readonly lengths: ReadonlyMap<string, number>
-}
-
 /**
- * Packs what a commit removes and adds. `known`: lengths of records; those that are missing are read. All of it is right
- * only as long as the stream's head is the one that they belong to.
+ * Packs what a commit removes and adds. `known`: lengths of records; those that are missing are read. `lengths`: of the
+ * records that it read or changes, in bytes, as they are after it. All of it is right only as long as the stream's head
+ * is the one that they belong to.
  */
 export async function packSeen(
   records: Records,
   key: string,
   known: ReadonlyMap<string, number>,
   { seen, unsee = new Map() }: Pick<Commit, 'seen' | 'unsee'>,
-): Promise<SeenWrite> {
+): Promise<Pick<Part, 'drop' | 'append'> & { readonly lengths: ReadonlyMap<string, number> }> {
   const collection = seenOf(key)
   // What is removed lies among others, so all that stays is packed anew. That is rare: a person asked for it.
   const isAnew = unsee === 'all' || unsee.size > 0
@@ -211,11 +206,7 @@ export async function packSeen(
   }
   return {
     drop: isAnew ? [collection] : [],
-    append: [...appended].map(([record, parts]) => [
-      collection,
-      record,
-      parts.length === 1 ? parts[0]! : concat(parts),
-    ]),
+    append: [...appended].map(([record, parts]) => [collection, record, concat(parts)]),
     lengths,
   }
 }
