@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { type open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
@@ -135,15 +135,15 @@ export class Compressor {
     const { compress, mode } = this.#settings
     const params = { [zlib.ZSTD_c_checksumFlag]: 1 }
     const encoder = compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes, params }) : createGzip()
-    const plain = new Digest(readBytes(path), signal)
+    const [plain, readBack] = [createHash('sha256'), createHash('sha256')]
     // A source that fails destroys the encoder, so that its reader gets the error.
-    const source = pipeline(plain.pieces(), encoder, () => undefined)
+    const source = pipeline(hashed(readBytes(path), plain, signal), encoder, () => undefined)
     const copy = { path: unfinished, mode, openFile: this.#deps.openFile }
     // Where nothing was read of it, only this closes the part.
     const size = await copyTo(copy, source, signal).finally(() => encoder.destroy())
-    const readBack = new Digest(readBytes(unfinished), signal)
-    for await (const _ of readBack.pieces());
-    if (readBack.bytes !== bytes || readBack.hash() !== plain.hash())
+    let length = 0
+    for await (const piece of hashed(readBytes(unfinished), readBack, signal)) length += piece.length
+    if (length !== bytes || readBack.digest('hex') !== plain.digest('hex'))
       throw new Error('the compressed file does not decompress to the content of the part')
     return size
   }
@@ -160,28 +160,14 @@ async function modifiedOf(folder: string, name: string, bytes: number): Promise<
   return part?.compressed === undefined && part?.plain?.size === bytes ? part.plain.mtimeMs : undefined
 }
 
-/** Passes bytes on, and keeps their number and hash. */
-class Digest {
-  bytes = 0
-  readonly #hash = createHash('sha256')
-  readonly #source: AsyncIterable<Buffer>
-  readonly #signal: AbortSignal
-
-  constructor(source: AsyncIterable<Buffer>, signal: AbortSignal) {
-    this.#source = source
-    this.#signal = signal
-  }
-
-  async *pieces(): AsyncGenerator<Buffer> {
-    for await (const piece of this.#source) {
-      throwIfAborted(this.#signal)
-      this.#hash.update(piece)
-      this.bytes += piece.length
-      yield piece
-    }
-  }
-
-  hash(): string {
-    return this.#hash.digest('hex')
+async function* hashed(
+  source: AsyncIterable<Buffer>,
+  hash: Hash,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  for await (const piece of source) {
+    throwIfAborted(signal)
+    hash.update(piece)
+    yield piece
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open, rmdir, statfs, unlink } from 'node:fs/promises'
+import { rmdir, statfs, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
@@ -9,7 +9,7 @@ import type { OpenStream, Reconciliation, SinkCheck, TransactionalSink } from '.
 import { StreamWriter } from './append.ts'
 import { compareParts, hasDroppedParts } from './compare-parts.ts'
 import type { FileSinkSettings } from './config.ts'
-import { createKeyedMutex, fileFailure, makeRoot, throwIfAborted } from './files.ts'
+import { copyTo, createKeyedMutex, fileFailure, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
 import { reconcile } from './reconcile.ts'
 import { createWriter, type FileSinkDeps, type Writer } from './writer.ts'
@@ -166,14 +166,14 @@ async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
 
 async function probeFile(root: string, mode: number): Promise<void> {
   const path = join(root, `.shieldlog-check-${randomBytes(5).toString('hex')}`)
-  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
-  const handle = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode)
   try {
-    await handle.writeFile(Buffer.alloc(probeBytes, 0x0a))
-    await handle.datasync()
+    await copyTo(
+      { path, mode },
+      Readable.from([Buffer.alloc(probeBytes, 0x0a)]),
+      new AbortController().signal,
+    )
   } finally {
-    await handle.close()
-    await unlink(path)
+    await unlink(path).catch(() => undefined)
   }
 }
 

@@ -12,7 +12,7 @@ export async function checkDestination(deps: RequestDeps, signal: AbortSignal): 
   const ask: Ask = async ({ method, url: other, body }) => {
     const bytes = Buffer.from(body ?? '')
     const prepared = await prepareRequest(deps, bytes, undefined, signal)
-    const url = other === undefined ? prepared.url : new URL(other)
+    const url = new URL(other ?? preset.url)
     asked = { what, url, mask: secrets.maskWith(prepared.credentials) }
     const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': preset.mediaType }) }
     const sending = { url, method, headers, pieces: [], read: ({ status }: Answer) => readStatus(status) }

@@ -30,15 +30,16 @@ export interface RequestDeps {
   readonly telemetry: Telemetry
 }
 
-/** A request without method and body, with all secrets in plain text: never print it. */
+/** Headers with all secrets in plain text: never print them. */
 export interface Prepared {
-  readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   /** The headers that the preset built from its secrets. */
   readonly credentials: Readonly<Record<string, string>>
 }
 
-interface Sending extends Omit<Prepared, 'credentials'> {
+interface Sending {
+  readonly url: URL
+  readonly headers: Prepared['headers']
   readonly method: Dispatcher.HttpMethod
   readonly body?: Pick<Body, 'bytes' | 'plainBytes'>
   /** The events in the body; none in a check. */
@@ -56,7 +57,7 @@ export interface Answered {
 const maxAnswerBytes = 4_194_304
 
 /**
- * Finds address, headers and credentials for the next try of a body. `refused` are the credentials that the destination
+ * Finds headers and credentials for the next try of a body. `refused` are the credentials that the destination
  * has just refused. Throws Failure like a request, since it may request a token.
  */
 export async function prepareRequest(
@@ -72,7 +73,7 @@ export async function prepareRequest(
     const credentials = (await preset.authorise?.(about)) ?? {}
     const headers = { 'user-agent': userAgent, ...preset.headers, ...credentials, ...secrets.headers() }
     assertSendable(headers)
-    return { url: new URL(preset.url), headers, credentials }
+    return { headers, credentials }
   } catch (error) {
     if (!isFailure(error) || error.kind === 'cancelled' || error.message.startsWith(what)) throw error
     const message = secrets.maskWith({})(error.message)

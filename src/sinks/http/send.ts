@@ -50,6 +50,7 @@ export const maxRestMs = 2_000
 
 export function createSend(deps: SendDeps): Send {
   const { what, compression, secrets, preset, clock } = deps
+  const url = new URL(preset.url)
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   let restUntilMs = 0
 
@@ -60,7 +61,7 @@ export function createSend(deps: SendDeps): Send {
     await clock.sleep(leftMs, signal)
   }
 
-  function settle({ answer, verdict }: Answered, { url, credentials }: Prepared): Sent | Failed {
+  function settle({ answer, verdict }: Answered, { credentials }: Prepared): Sent | Failed {
     if (verdict.kind === 'delivered' && verdict.lost === undefined) return verdict
     const mask = secrets.maskWith(credentials)
     const failed = (why: Stop | Retry) => failureOf(why, answer, { what, url, mask }, clock.now())
@@ -93,7 +94,7 @@ export function createSend(deps: SendDeps): Send {
     }
     const events = pieces.map(({ event }) => event)
     const read = (answer: Answer) => preset.read(answer, events)
-    return sendRequest(deps, { method: 'POST', url: prepared.url, headers, body, pieces, read }, signal)
+    return sendRequest(deps, { method: 'POST', url, headers, body, pieces, read }, signal)
   }
 
   /** Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again. */

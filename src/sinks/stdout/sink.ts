@@ -60,10 +60,6 @@ export function createStdoutSink({ name }: { readonly name: string }, deps: Stdo
     }
   }
 
-  async function close(): Promise<void> {
-    await within(closeWaitMs, writing, clock)
-  }
-
   const stream: OpenStream = {
     async deliver(events, signal): Promise<Delivery> {
       if (signal.aborted) throw cancelled(signal.reason)
@@ -82,7 +78,7 @@ export function createStdoutSink({ name }: { readonly name: string }, deps: Stdo
       assertOpen()
       return undefined
     },
-    close: () => (closing ??= close()),
+    close: () => (closing ??= within(closeWaitMs, writing, clock).then(() => undefined)),
   }
 }
 
