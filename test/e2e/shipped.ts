@@ -33,7 +33,9 @@ export function linesBelow(
   path: string,
   underWay: 'at rest' | 'under way' = 'at rest',
 ): { readonly key: string; readonly line: Line }[] {
-  return partsBelow(path).flatMap((part) => {
+  return partsBelow(path).flatMap((listed) => {
+    // It may have been compressed since the listing.
+    const part = existsSync(join(path, listed)) ? listed : `${listed}.gz`
     const [, zone, day] = /zone=(\d+)\/day=([\d-]+)\//.exec(part) ?? []
     const bytes = readFileSync(join(path, part))
     const text = (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
