@@ -142,7 +142,7 @@ test('fails on a port in use and on a file that is not a store, which it does no
   configure({ api: { baseUrl: simulator.url, accessKey }, server: { port } })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(new RegExp(`^port +FAIL {2}cannot listen on 127.0.0.1:${port}: .*in use`, 'm'))
-  expect(stdout).toMatch(/^state +FAIL {2}.*NOTADB/m)
+  expect(stdout).toMatch(/^state +FAIL {2}.*not a database/m)
   expect([code, readdirSync(join(folder, 'var'))]).toEqual([1, ['shieldlog.db']])
 })
 
