@@ -1,9 +1,9 @@
+import { once } from 'node:events'
 import {
   emptyAnswer,
   failed,
   flushed,
   httpDate,
-  jsonAnswer,
   problem,
   textAnswer,
   type Answer,
@@ -73,85 +73,66 @@ export class FaultRules {
   }
 }
 
+function fault(kind: string, answer: Fault['answer']): Fault {
+  return { kind, answer }
+}
+
+type Headers = Readonly<Record<string, string>>
+
 /** An answer without a body, and without a content type, unless they are given. */
 export function status(given: {
   readonly status: number
   readonly body?: string
   readonly contentType?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Headers
 }): Fault {
   const { body, contentType = 'text/html; charset=utf-8', headers = {} } = given
   const answer = body === undefined ? emptyAnswer(given.status) : textAnswer(given.status, body, contentType)
-  return { kind: 'status', answer: () => ({ ...answer, headers: { ...answer.headers, ...headers } }) }
+  return fault('status', () => ({ ...answer, headers: { ...answer.headers, ...headers } }))
+}
+
+type Throttle = {
+  readonly status?: number
+  readonly retryAfter?: number | string | { readonly inMs: number }
 }
 
 /** `retryAfter`: seconds, any text, a date so many ms ahead, or (left out) no header. */
-export function throttle({
-  status = 429,
-  retryAfter,
-}: {
-  readonly status?: number
-  readonly retryAfter?: number | string | { readonly inMs: number }
-} = {}): Fault {
-  return {
-    kind: 'throttle',
-    answer: ({ route, nowMs }) => {
-      const answer = problem(status, 'Too many requests.', route)
-      if (retryAfter === undefined) return answer
-      const value = typeof retryAfter === 'object' ? httpDate(nowMs + retryAfter.inMs) : String(retryAfter)
-      return { ...answer, headers: { ...answer.headers, 'retry-after': value } }
-    },
-  }
+export function throttle({ status = 429, retryAfter }: Throttle = {}): Fault {
+  return fault('throttle', ({ route, nowMs }) => {
+    const answer = problem(status, 'Too many requests.', route)
+    if (retryAfter === undefined) return answer
+    const value = typeof retryAfter === 'object' ? httpDate(nowMs + retryAfter.inMs) : String(retryAfter)
+    return { ...answer, headers: { ...answer.headers, 'retry-after': value } }
+  })
 }
+
+type Refusal = { readonly errorKey: string; readonly status?: number; readonly message?: string }
 
 /** Default status 202. */
-export function errorKey(given: {
-  readonly errorKey: string
-  readonly status?: number
-  readonly message?: string
-}): Fault {
-  const { status = 202, message = 'The request failed.' } = given
-  return { kind: 'errorKey', answer: ({ route }) => failed(route, status, given.errorKey, message) }
+export function errorKey({ errorKey, status = 202, message = 'The request failed.' }: Refusal): Fault {
+  return fault('errorKey', ({ route }) => failed(route, status, errorKey, message))
 }
 
-export function problemDetails({
-  status,
-  detail = 'The request failed.',
-}: {
-  status: number
-  detail?: string
-}): Fault {
-  return { kind: 'problemDetails', answer: ({ route }) => problem(status, detail, route) }
-}
-
-/** A body that holds nothing but `statusCode`, with that status. */
-export function statusCode({ status }: { status: number }): Fault {
-  return { kind: 'statusCode', answer: () => jsonAnswer(status, { statusCode: status }) }
+export function problemDetails({ status = 400, detail = 'The request failed.' }): Fault {
+  return fault('problemDetails', ({ route }) => problem(status, detail, route))
 }
 
 /** Success with a body that is not JSON. */
 export function notJson({ body = '<!doctype html><title>Sign in</title>' } = {}): Fault {
-  return { kind: 'notJson', answer: () => textAnswer(200, body, 'application/json; charset=utf-8') }
+  return fault('notJson', () => textAnswer(200, body, 'application/json; charset=utf-8'))
 }
 
 /** Requests with a token. */
 export function expiredToken(): Fault {
-  return {
-    kind: 'expiredToken',
-    answer: ({ route }) =>
-      (route.token ?? '') === '' ? undefined : problem(400, 'The continuation token has expired.', route),
-  }
+  return fault('expiredToken', ({ route }) =>
+    (route.token ?? '') === '' ? undefined : problem(400, 'The continuation token has expired.', route),
+  )
 }
 
 /** The `Date` header: shifted, or left out. */
 export function date({ offsetMs }: { readonly offsetMs: number | null }): Fault {
-  return {
-    kind: 'date',
-    answer: ({ regular, nowMs }) => ({
-      ...regular(),
-      date: offsetMs === null ? null : httpDate(nowMs + offsetMs),
-    }),
-  }
+  const dateAt = (nowMs: number) => (offsetMs === null ? null : httpDate(nowMs + offsetMs))
+  return fault('date', ({ regular, nowMs }) => ({ ...regular(), date: dateAt(nowMs) }))
 }
 
 type When = { readonly when?: 'before' | 'mid' }
@@ -166,10 +147,7 @@ export function reset({ when = 'before' }: When = {}): Fault {
 /** The answer stops: before the headers, or after half of the body. */
 export function hang({ when = 'before' }: When = {}): Fault {
   return sentPartly('hang', when, async (_response, _answer, { signal }) => {
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve()
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+    if (!signal.aborted) await once(signal, 'abort')
   })
 }
 
@@ -183,7 +161,7 @@ function sentPartly(kind: string, when: 'before' | 'mid', then: Send): Fault {
     await then(response, answer, tools)
   }
   // With `before` the service did its work, but the client receives no status.
-  return { kind, answer: ({ regular }) => ({ ...regular(), ...(when === 'before' && { status: 0 }), send }) }
+  return fault(kind, ({ regular }) => ({ ...regular(), ...(when === 'before' && { status: 0 }), send }))
 }
 
 /** The answer in small pieces. */
@@ -196,43 +174,43 @@ export function drip({ everyMs, chunkBytes = 64 }: { everyMs: number; chunkBytes
     }
     response.end()
   }
-  return { kind: 'drip', answer: ({ regular }) => ({ ...regular(), send }) }
+  return fault('drip', ({ regular }) => ({ ...regular(), send }))
 }
+
+/** Without end, in each n-th request of an operation. */
+function lasting(operation: Operation, every: number, fault: Fault): FaultRule {
+  return { match: { operation }, every, times: Number.POSITIVE_INFINITY, fault }
+}
+
+function often(every: number, fault: Fault): FaultRule {
+  return lasting('eventLogs', every, fault)
+}
+
+const noRules = {
+  errorKey: 'invalid_plan_type.rate_limit',
+  message: 'The plan has no more rate limit rules.',
+}
+const json = 'application/json; charset=utf-8'
 
 /** Named faults, to rehearse with. Under those of event logs every entry stays readable. */
 export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
-  throttled: often(5, throttle({ retryAfter: 2 })),
-  'server-error': often(7, status({ status: 500 })),
+  throttled: [often(5, throttle({ retryAfter: 2 }))],
+  'server-error': [often(7, status({ status: 500 }))],
   gateway: [
-    ...often(7, status({ status: 502, body: '<html><h1>502 Bad Gateway</h1></html>' })),
-    ...often(11, status({ status: 503 })),
+    often(7, status({ status: 502, body: '<html><h1>502 Bad Gateway</h1></html>' })),
+    often(11, status({ status: 503 })),
   ],
-  reset: [...often(7, reset()), ...often(11, reset({ when: 'mid' }))],
-  slow: often(3, drip({ everyMs: 5, chunkBytes: 16_384 })),
-  hang: often(13, hang()),
-  'not-json': often(7, notJson()),
-  'expired-tokens': often(5, expiredToken()),
-  'refused-key': often(9, problemDetails({ status: 401 })),
-  'wrong-clock': often(5, date({ offsetMs: 3_600_000 })),
-  // The other operations
-  'refused-updates': always(
-    'updateRateLimit',
-    errorKey({
-      errorKey: 'invalid_plan_type.rate_limit',
-      message: 'The plan has no more rate limit rules.',
-    }),
-  ),
-  'lost-updates': always('updateRateLimit', reset({ when: 'mid' })),
+  reset: [often(7, reset()), often(11, reset({ when: 'mid' }))],
+  slow: [often(3, drip({ everyMs: 5, chunkBytes: 16_384 }))],
+  hang: [often(13, hang())],
+  'not-json': [often(7, notJson())],
+  'expired-tokens': [often(5, expiredToken())],
+  'refused-key': [often(9, problemDetails({ status: 401 }))],
+  'wrong-clock': [often(5, date({ offsetMs: 3_600_000 }))],
+  'refused-updates': [lasting('updateRateLimit', 1, errorKey(noRules))],
+  'lost-updates': [lasting('updateRateLimit', 1, reset({ when: 'mid' }))],
   'no-figures': [
-    ...always('uploadScanning', statusCode({ status: 503 })),
-    ...always('volumes', problemDetails({ status: 503, detail: 'Volumes are being moved.' })),
+    lasting('uploadScanning', 1, status({ status: 503, body: '{"statusCode":503}', contentType: json })),
+    lasting('volumes', 1, problemDetails({ status: 503, detail: 'Volumes are being moved.' })),
   ],
-}
-
-function always(operation: Operation, fault: Fault): readonly FaultRule[] {
-  return [{ match: { operation }, times: Number.POSITIVE_INFINITY, fault }]
-}
-
-function often(every: number, fault: Fault): readonly FaultRule[] {
-  return [{ match: { operation: 'eventLogs' }, every, times: Number.POSITIVE_INFINITY, fault }]
 }

@@ -34,8 +34,6 @@ interface Template {
 
 /** Entries are assembled as text from a pool of templates: the bench requests millions of them. */
 const poolSize = 256
-const addressSlot = '@ADDRESS@'
-const requestSlot = '@REQUEST@'
 
 const pools = new Map<string, readonly Template[]>()
 
@@ -123,13 +121,13 @@ function createTemplate(dice: Dice, targetBytes: number): Template {
     ServerZoneId: 1000 + dice.upTo(9000),
     Message: message,
     Url: `https://${dice.oneOf(hosts)}${path}`,
-    RemoteIp: addressSlot,
+    RemoteIp: '@ADDRESS@',
     UrlEncodedBody: body,
     Headers: headers,
     TriggerMatch: { Key: operator, Value: match },
   }
   const offered = [
-    ['CDN-RequestId', requestSlot],
+    ['CDN-RequestId', '@REQUEST@'],
     ['User-Agent', dice.oneOf(userAgents)],
     dice.oneOf(extraHeaders),
     ...extraHeaders,
@@ -164,14 +162,11 @@ function filler(length: number): string {
 
 // Like the service, this escapes HTML characters inside the JSON; a reader must decode twice.
 function encodeLog(log: object): string {
+  const hexOf = (sign: string) => sign.charCodeAt(0).toString(16).toUpperCase()
   return JSON.stringify(JSON.stringify(log).replaceAll(/[<>&']/g, (sign) => `\\u00${hexOf(sign)}`))
 }
 
-function hexOf(sign: string): string {
-  return sign.charCodeAt(0).toString(16).toUpperCase()
-}
-
-/** Material for realistic firewall events. Every address and host is from a range reserved for examples. */
+// Material for realistic firewall events. Every address and host is from a range reserved for examples.
 
 /** Id, group, message, operator, path, match, and where they are not usual method and body. */
 const ruleSamples: readonly string[] = [

@@ -29,12 +29,5 @@ export function createDice(seed: number): { upTo(limit: number): number; oneOf<T
     state = mix(state + 0x9e3779b9)
     return state % limit
   }
-  return {
-    upTo,
-    oneOf: (values) => {
-      const value = values[upTo(values.length)]
-      if (value === undefined) throw new Error('nothing to choose from')
-      return value
-    },
-  }
+  return { upTo, oneOf: (values) => values[upTo(values.length)]! }
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
@@ -232,28 +232,19 @@ describe('a stop', () => {
   })
 })
 
-describe('the clock of the API', () => {
-  it('is set by each answer, also by errors', async () => {
-    const api = await startedApi()
-    api.reply(
-      good,
-      answer(200, emptyPage, { date: new Date(api.clock.now() + 120_000).toUTCString() }),
-      answer(
-        401,
-        { errorResponse: { success: false, errorKey: 'invalid_datetime_window.x' } },
-        { date: 'Thu, 01 Oct 2026 00:00:00 GMT' },
-      ),
-    )
-    expect(Math.abs((await api.client.send(call, never)).clockOffsetMs ?? NaN)).toBeLessThan(2000)
-    const { clockOffsetMs } = await api.client.send(call, never)
-    expect(clockOffsetMs).toBeGreaterThan(118_000)
-    expect(clockOffsetMs).toBeLessThanOrEqual(120_000)
-    await expect(api.client.send(call, never)).rejects.toMatchObject({
-      code: 'window_closed',
-      details: { serverDate: Date.parse('2026-10-01T00:00:00Z') },
-    })
-    expect(named(api.internalEvents, 'ClockSkewMeasured').length).toBe(3)
-  })
+test('the clock of the API is set by each answer, also by errors', async () => {
+  const closed = { errorResponse: { success: false, errorKey: 'invalid_datetime_window.x' } }
+  const api = await startedApi()
+  const ahead = new Date(api.clock.now() + 120_000).toUTCString()
+  const past = 'Thu, 01 Oct 2026 00:00:00 GMT'
+  api.reply(good, answer(200, emptyPage, { date: ahead }), answer(401, closed, { date: past }))
+  expect(Math.abs((await api.client.send(call, never)).clockOffsetMs ?? NaN)).toBeLessThan(2000)
+  const { clockOffsetMs } = await api.client.send(call, never)
+  expect(clockOffsetMs).toBeGreaterThan(118_000)
+  expect(clockOffsetMs).toBeLessThanOrEqual(120_000)
+  const details = { serverDate: Date.parse(past) }
+  await expect(api.client.send(call, never)).rejects.toMatchObject({ code: 'window_closed', details })
+  expect(named(api.internalEvents, 'ClockSkewMeasured').length).toBe(3)
 })
 
 describe('an answer whose Date contradicts the one before', () => {
@@ -304,15 +295,11 @@ describe('an answer whose Date contradicts the one before', () => {
   })
 })
 
-describe('the message of a failure', () => {
-  it('has neither key nor token, but the request id', async () => {
-    const api = await startedApi()
-    const told = { Message: 'no key k-hunter2 for token abc/def and abc%2Fdef' }
-    api.reply(answer(400, told, { 'cdn-requestid': 'req-7' }))
-    const error: unknown = await api.client
-      .send({ ...call, token: 'abc/def' }, never)
-      .catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ code: 'cursor_expired', details: { requestId: 'req-7' } })
-    expect(String(error)).not.toMatch(/k-hunter2|abc/)
-  })
+test('the message of a failure has neither key nor token, but the request id', async () => {
+  const told = { Message: 'no key k-hunter2 for token abc/def and abc%2Fdef' }
+  const api = await answering(answer(400, told, { 'cdn-requestid': 'req-7' }))
+  const failed = api.client.send({ ...call, token: 'abc/def' }, never)
+  const error: unknown = await failed.catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'cursor_expired', details: { requestId: 'req-7' } })
+  expect(String(error)).not.toMatch(/k-hunter2|abc/)
 })
