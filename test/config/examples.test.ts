@@ -30,12 +30,6 @@ test.each(examples)('%s loads without a warning, and fits the JSON Schema', (nam
   expect(validate(parse(yaml)), JSON.stringify(validate.errors)).toBe(true)
 })
 
-test('there is an example of each kind of sink and store', () => {
-  expect(examples).toEqual(
-    expect.arrayContaining(['minimal.yaml', 'file.yaml', 'http-ndjson.yaml', 'vector-http.yaml']),
-  )
-})
-
 test('files that collectors follow stay plain', () => {
   const yaml = readFileSync(`${folder}/file.yaml`, 'utf8')
   expect(yaml).toContain('collector')

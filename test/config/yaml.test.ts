@@ -58,11 +58,6 @@ test('treats off and yes as text, as YAML 1.2 does', () => {
   expect(config.accounts[0]?.accessKey.reveal()).toBe('yes')
 })
 
-test('accepts JSON', () => {
-  const yaml = JSON.stringify({ api: { accessKey: 'k' }, zones: [1], log: { level: 'warn' } })
-  expect(load({ yaml }).config.log.level).toBe('warn')
-})
-
 test('never quotes the text around an error', () => {
   for (const yaml of [
     'api: { accessKey: canary-9f3\n',

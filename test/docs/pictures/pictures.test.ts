@@ -4,15 +4,10 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { pages } from '../pages.ts'
-import { screenOf, type Cell } from './screen.ts'
 import { scenes } from './scenes.ts'
-import { svgOf } from './svg.ts'
 
 const folder = join('docs', 'pictures')
 const mostBytes = 60_000
-
-const textOf = (lines: readonly (readonly Cell[])[]) =>
-  lines.map((line) => line.map(({ text }) => text).join(''))
 
 describe('pictures of terminals', () => {
   test('each scene has a picture, and a page shows it with an alternative text', () => {
@@ -45,24 +40,6 @@ describe('pictures of terminals', () => {
         expect(svg).not.toContain(own)
     },
   )
-})
-
-describe('the drawing of pictures', () => {
-  test('a screen shows what a terminal does after colours and redrawn lines', () => {
-    const output = '\u001B[31mred\u001B[0m plain\r\nfirst\r\nold\r\n\u001B[2F\u001B[Jnew\r\n'
-    const lines = screenOf(output)
-    expect(textOf(lines)).toEqual(['red plain', 'new'])
-    expect([lines[0]![0]!.style, lines[0]![4]!.style]).toEqual([{ colour: 'red' }, {}])
-    expect(() => screenOf('\u001B[3A')).toThrow('does not know')
-  })
-
-  test('a picture has valid tags for any text, and bars as rectangles', () => {
-    const lines = screenOf('<&> "x" 日本\n██▌  ▁▇')
-    const svg = svgOf({ title: 'a < b', description: 'c & d', lines, columns: 20 })
-    expect(openTags(svg)).toEqual([])
-    expect(svg).toContain('&lt;&amp;&gt;')
-    expect(svg.match(/<rect class="t"/g)).toHaveLength(3)
-  })
 })
 
 /** Tags that are not closed, and anything else that is no XML: empty for a well-formed document of this kind. */
