@@ -15,9 +15,9 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config | 
   const { redact, workers, deadLetters, log, sinks } = settings
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
-  const { cwd, report, written } = reading
+  const { report, written } = reading
   const given = isPlainObject(written) ? written['server'] : undefined
-  const state = resolveState(settings.state, { cwd, report, readableDays: settings.poll.readableDays })
+  const state = resolveState(settings.state, settings.poll.readableDays, reading)
   const rest = {
     accounts: resolveAccounts(settings, reading),
     api,

@@ -14,13 +14,11 @@ import {
 } from 'yaml'
 import type { ConfigError } from './errors.ts'
 
-export interface SourceFile {
+export interface SourceFile extends Pick<Parsed, 'value' | 'lines'> {
   /** Absolute; absent for text that stands in no file. */
   readonly path?: string
   /** The shortest unambiguous form, for messages. */
   readonly label: string
-  readonly value: unknown
-  readonly lines: Parsed['lines']
 }
 
 const usualPlaces = ['./shieldlog.yaml', '/etc/shieldlog/shieldlog.yaml']
@@ -76,23 +74,6 @@ export interface Parsed {
   readonly errors: readonly ConfigError[]
 }
 
-/** The parser's own messages quote the source, which may hold secrets. */
-const problems: Readonly<Record<string, string>> = {
-  ALIAS_PROPS: 'an alias has properties',
-  BAD_ALIAS: 'an alias (*…) has no valid name',
-  BAD_INDENT: 'the indentation is wrong',
-  BAD_SCALAR_START: 'a value begins with a character that needs quotes',
-  BAD_DQ_ESCAPE: 'a quoted value contains an unknown escape',
-  BLOCK_AS_IMPLICIT_KEY: 'a block begins on the line of its key',
-  DUPLICATE_KEY: 'a key occurs twice',
-  MISSING_CHAR: 'a character is missing, perhaps a quote, a bracket or a space after ":"',
-  MULTILINE_IMPLICIT_KEY: 'a key spans several lines, or a ":" is missing',
-  MULTIPLE_DOCS: 'there is more than one document',
-  RESOURCE_EXHAUSTION: 'it is nested too deeply',
-  TAB_AS_INDENT: 'a tab is used as indentation',
-  TAG_RESOLVE_FAILED: 'a tag (!…) is unknown',
-}
-
 /** Parses YAML 1.2 (a superset of JSON). Errors name the line and never quote the text. Never throws. */
 export function parseYaml(text: string, source: string): Parsed {
   const counter = new LineCounter()
@@ -145,7 +126,8 @@ function yamlError(
     : 'correct that line or the one before it'
   return {
     path: '',
-    problem: `is not valid YAML: ${problems[code] ?? `it cannot be parsed (${code})`}`,
+    // The parser's own messages quote the source, which may hold secrets.
+    problem: `is not valid YAML: ${code.toLowerCase().replaceAll('_', ' ')}`,
     remedy: code === 'DUPLICATE_KEY' ? 'remove one of the two' : remedy,
     where: `${source}:${line}`,
   }

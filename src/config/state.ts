@@ -74,7 +74,7 @@ const RedisSetting = z
   })
   .describe('Redis, long form')
   .register(marks, { exclusive: [['url', 'sentinels', 'cluster']] })
-type RedisSetting = z.output<typeof RedisSetting>
+type RedisServers = Partial<z.output<typeof RedisSetting>>
 
 const keepDaysDefault = 14
 
@@ -102,11 +102,8 @@ export const StateSetting = z
 /** Resolves the store of a setting; undefined after a report. */
 export function resolveState(
   setting: z.output<typeof StateSetting>,
-  {
-    cwd,
-    readableDays,
-    report,
-  }: { readonly cwd: string; readonly readableDays: number; readonly report: Report },
+  readableDays: number,
+  { cwd, report }: { readonly cwd: string; readonly report: Report },
 ): StateConfig | undefined {
   const isShort = typeof setting === 'string'
   const given: StateObject = isShort ? { url: setting } : setting
@@ -117,12 +114,9 @@ export function resolveState(
       problem: `is less than poll.readableDays (${readableDays})`,
       remedy: `set it to ${readableDays} or more, or leave it out; what was delivered of a day must be known while the API lists it`,
     })
-  if (redis !== undefined) return redisStore(redis, keepDays, report)
   const at = isShort ? ['state'] : ['state', 'url']
-  if (!url.startsWith('sqlite:')) {
-    const server = redisServer(url, at, report)
-    return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
-  }
+  if (redis !== undefined) return redisStore(redis, keepDays, ['state', 'redis', 'url'], report)
+  if (!url.startsWith('sqlite:')) return redisStore({ url, keyPrefix: 'shieldlog' }, keepDays, at, report)
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
   const problem = sqliteProblem(path)
   const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
@@ -171,8 +165,12 @@ function decoded(text: string): string {
   }
 }
 
-function redisStore(redis: RedisSetting, keepDays: number, report: Report): RedisStateConfig | undefined {
-  const { url, sentinels, cluster, name: primary, passwordFile: _, ...given } = redis
+function redisStore(
+  { url, sentinels, cluster, name: primary, passwordFile: _, ...given }: RedisServers,
+  keepDays: number,
+  urlAt: Path,
+  report: Report,
+): RedisStateConfig | undefined {
   // The schema leaves out what is not given.
   const own = given as Pick<RedisStateConfig, 'username' | 'password' | 'tls' | 'keyPrefix'>
   const at = ['state', 'redis']
@@ -190,7 +188,7 @@ function redisStore(redis: RedisSetting, keepDays: number, report: Report): Redi
       problem: 'has no server',
       remedy: 'set one of url, sentinels (with name) and cluster',
     })
-  const server = redisServer(url, [...at, 'url'], report)
+  const server = redisServer(url, urlAt, report)
   if (server?.password !== undefined && own.password !== undefined)
     return report([...at, 'password'], {
       problem: 'cannot be used with a password in url',

@@ -73,12 +73,12 @@ export function readableSecretsWarnings({ path, label }: SourceFile, secrets: re
 
 function ofSink(sink: SinkConfig, index: number): string[] {
   if (!holdsSecret(sink)) return []
-  const ofSetting = (name: string, url: string | undefined, what: string) =>
-    url === undefined ? [] : warningOf(`sinks[${index}].${name}`, url, `${what} of sink ${sink.name}`)
-  return [
-    ...ofSetting('url', 'url' in sink ? sink.url : undefined, 'the credentials'),
-    ...ofSetting('loginUrl', 'loginUrl' in sink ? sink.loginUrl : undefined, 'the client secret'),
-  ]
+  const whats = { url: 'the credentials', loginUrl: 'the client secret' }
+  return Object.entries(sink).flatMap(([key, url]) =>
+    (key === 'url' || key === 'loginUrl') && typeof url === 'string'
+      ? warningOf(`sinks[${index}].${key}`, url, `${whats[key]} of sink ${sink.name}`)
+      : [],
+  )
 }
 
 function warningOf(path: string, url: string, what: string): string[] {

@@ -25,10 +25,17 @@ export const createEcsFormat = lineFormat({
 
 function encode(event: Event, include: Include): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
-  const { action, client, request, response, rule, severity } = event
+  const { action, client, match, request, response, rule, severity, zone } = event
   const url = partsOf(request?.url)
   const category = categoryOf(event)
-  const source = sourceOf(event)
+  const country = isoCountryOf(event)
+  // Elasticsearch refuses a document whose `ip` is masked, so only a whole address becomes an `ip`.
+  const source = filled({
+    address: client?.address,
+    ip: client?.ip,
+    as: client?.asn === undefined ? undefined : { number: client.asn },
+    geo: country === undefined ? undefined : { country_iso_code: country },
+  })
   return jsonLine({
     '@timestamp': event.time,
     ecs: { version },
@@ -54,7 +61,15 @@ function encode(event: Event, include: Include): string {
       request: filled({ id: request?.id, method: request?.method }),
       response: response && { status_code: response.status },
     }),
-    url: request?.url === undefined ? undefined : urlOf(request.url, url),
+    url: filled({
+      original: request?.url,
+      full: url && request?.url,
+      scheme: url?.scheme,
+      domain: url?.host,
+      port: url?.port,
+      path: url?.path,
+      query: url?.query,
+    }),
     user_agent: filled({ original: request?.userAgent }),
     source,
     client: source,
@@ -69,43 +84,22 @@ function encode(event: Event, include: Include): string {
       geo: event.pop === undefined ? undefined : { name: event.pop },
     },
     network: { protocol: 'http', direction: 'inbound', type: networkTypeOf(client?.ip) },
-    bunny: { shield: ownOf(event, include) },
+    bunny: {
+      shield: {
+        zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
+        // As received, because `event.action` is in lower case.
+        action,
+        country: country === undefined ? client?.country : undefined,
+        match: match && filled({ operator: match.operator, value: match.value }),
+        ...included(event, include),
+      },
+    },
   })
-}
-
-/** Elasticsearch refuses a document whose `ip` is masked, so only a whole address becomes an `ip`. */
-function sourceOf(event: Event): object | undefined {
-  const { address, ip, asn } = event.client ?? {}
-  const country = isoCountryOf(event)
-  return filled({
-    address,
-    ip,
-    as: asn === undefined ? undefined : { number: asn },
-    geo: country === undefined ? undefined : { country_iso_code: country },
-  })
-}
-
-function urlOf(original: string, url: ReturnType<typeof partsOf>): object {
-  if (url === undefined) return { original }
-  const { scheme, host, port, path, query } = url
-  return { original, full: original, scheme, domain: host, port, path, query }
 }
 
 function networkTypeOf(ip: string | undefined): string | undefined {
   if (ip === undefined) return undefined
   return ip.includes(':') ? 'ipv6' : 'ipv4'
-}
-
-function ownOf(event: Event, include: Include): object {
-  const { action, client, match, zone } = event
-  return {
-    zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
-    // As received, because `event.action` is in lower case.
-    action,
-    country: isoCountryOf(event) === undefined ? client?.country : undefined,
-    match: match && filled({ operator: match.operator, value: match.value }),
-    ...included(event, include),
-  }
 }
 
 function identify(line: string): Identity | undefined {

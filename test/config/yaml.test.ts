@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { errorsOf, load } from './loading.ts'
 
 const bad: readonly [name: string, yaml: string, where: string, problem: string, remedy: string][] = [
-  ['a key twice', 'zones: [1]\nzones: [2]\n', ':2', 'a key occurs twice', 'remove one'],
+  ['a key twice', 'zones: [1]\nzones: [2]\n', ':2', 'duplicate key', 'remove one'],
   ['an open bracket', 'zones: [1\npoll: {}\n', ':2', 'is not valid YAML', 'correct that line'],
   ['an open quote', 'log: { level: "info }\n', ':2', 'is not valid YAML', 'correct that line'],
-  ['tabs', 'poll:\n\teverySeconds: 3\n', ':2', 'a tab is used', 'correct that line'],
+  ['tabs', 'poll:\n\teverySeconds: 3\n', ':2', 'tab as indent', 'correct that line'],
   ['a template in a flow map', 'api: { accessKey: ${KEY} }\n', ':1', 'is not valid YAML', 'in quotes'],
-  ['an unknown tag', 'zones: !secret [1]\n', ':1', 'a tag (!…) is unknown', 'correct'],
-  ['two documents', 'zones: [1]\n---\nzones: [2]\n', ':2', 'more than one document', 'correct'],
+  ['an unknown tag', 'zones: !secret [1]\n', ':1', 'tag resolve failed', 'correct'],
+  ['two documents', 'zones: [1]\n---\nzones: [2]\n', ':2', 'multiple docs', 'correct'],
   ['an unknown anchor', 'zones: *other\n', '', 'without its anchor', 'write the values instead'],
 ]
 

@@ -265,10 +265,8 @@ async function chooseSink(complete: (sink: Draft) => Draft, context: Context): P
     path: literal(resolve(dirname(file), 'var/events')),
   }
   let sink = given.reduce<Draft>(set, fixed)
-  if (asker !== undefined) {
-    // What an option says would be wrong again, whatever is answered.
-    loadDraft(complete(sink), cwd, { only: Object.keys(sink) })
-  }
+  // What an option says would be wrong again, whatever is answered.
+  if (asker !== undefined) loadDraft(complete(sink), cwd, { only: Object.keys(sink) })
   for (const { path, text, isHidden, fallback } of questionsFor(form, sink, usual)) {
     const before = sink
     const accept = (answer: string) => {
@@ -287,9 +285,8 @@ async function chooseSink(complete: (sink: Draft) => Draft, context: Context): P
 }
 
 function destinationOf(name: string) {
-  const all = destinations()
-  const found = all.find((each) => each.name === name)
-  if (found !== undefined) return found
-  const known = all.map((each) => each.name)
-  throw unknownName({ option: '--destination', name, what: 'is unknown', known })
+  const known = destinations().map((each) => each.name)
+  const found = destinations()[known.indexOf(name)]
+  if (found === undefined) throw unknownName({ option: '--destination', name, what: 'is unknown', known })
+  return found
 }
