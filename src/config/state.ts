@@ -166,11 +166,12 @@ function decoded(text: string): string {
 }
 
 function redisStore(
-  { url, sentinels, cluster, name: primary, passwordFile: _, ...given }: RedisServers,
+  redis: RedisServers,
   keepDays: number,
   urlAt: Path,
   report: Report,
 ): RedisStateConfig | undefined {
+  const { url, sentinels, cluster, name: primary, passwordFile: _, ...given } = redis
   // The schema leaves out what is not given.
   const own = given as Pick<RedisStateConfig, 'username' | 'password' | 'tls' | 'keyPrefix'>
   const at = ['state', 'redis']
