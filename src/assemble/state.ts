@@ -7,31 +7,26 @@ import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import { stateKind, type OpenStoreOptions } from '../state/registry.ts'
 
-interface OpenOptions {
-  /** False creates no store where there is none. */
-  readonly create?: boolean
-  /** Receives the events of a store behind a server. */
-  readonly telemetry?: Telemetry
-}
-
 const silent: Telemetry = { emit: () => undefined }
 
-/** Opens the store that the configuration names. Throws Failure. */
-export function openStore(config: Config, clock: Clock, options: OpenOptions = {}): Promise<Store> {
-  return stateKind(config.state).open(storeOptions(config, clock, options))
+/** Opens the store that the configuration names. Throws Failure. `telemetry` gets the events of a store behind a server. */
+export function openStore(
+  { state, deadLetters }: Config,
+  clock: Clock,
+  { create = true, telemetry = silent }: Partial<Pick<OpenStoreOptions, 'create' | 'telemetry'>> = {},
+): Promise<Store> {
+  const deadLetterMaxBytes = deadLetters.maxBytes
+  return stateKind(state).open({ clock, telemetry, deadLetterMaxBytes, create })
 }
 
 /** Throws where a run could not keep its state in the configured store. */
-export function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
-  return stateKind(config.state).probe(storeOptions(config, clock, { telemetry }))
-}
-
-function storeOptions(
-  { deadLetters }: Config,
+export function probeStore(
+  { state, deadLetters }: Config,
   clock: Clock,
-  { create = true, telemetry = silent }: OpenOptions,
-): OpenStoreOptions {
-  return { clock, telemetry, deadLetterMaxBytes: deadLetters.maxBytes, create }
+  telemetry: Telemetry,
+): Promise<void> {
+  const deadLetterMaxBytes = deadLetters.maxBytes
+  return stateKind(state).probe({ clock, telemetry, deadLetterMaxBytes, create: true })
 }
 
 /** The Redis state that a fleet shares; undefined where one process does everything. */
@@ -42,10 +37,7 @@ export function fleetState({ state }: Config): RedisStateConfig | undefined {
 /** The lock against a second schedule on a store; over Redis it counts as held while any process lives there. */
 export function createLock(config: Config, clock: Clock): ScheduleLock {
   const fleet = fleetState(config)
-  if (fleet !== undefined) return fleetLock(fleet, clock)
-  const lock = stateKind(config.state).lock?.(clock)
-  if (lock === undefined) throw new TypeError('a store that is no fleet has a lock')
-  return lock
+  return fleet === undefined ? stateKind(config.state).lock!(clock) : fleetLock(fleet, clock)
 }
 
 /** The processes that ship on the store now. */

@@ -4,30 +4,10 @@ type Mutation = (bytes: Buffer) => Buffer
 
 /** What parsers stumble over. */
 const splinters = [
-  '{',
-  '}',
-  '[',
-  ']',
-  '"',
-  '\\',
-  '\\u',
-  '\\ud800',
-  ',',
-  ':',
-  '-',
-  'e999',
-  '1e400',
-  '-0',
-  'null',
-  '\0',
-  '\n',
-  '\r',
-  '\u2028',
-  '"__proto__":{},',
-  '"logs":[],',
+  ...String.raw`{ } [ ] " \ \u \ud800 , : - e999 1e400 -0 null "__proto__":{}, "logs":[],`.split(' '),
+  ...'\0 \n \r \u2028 \ufeff'.split(' '),
   '${',
   '&a *a',
-  '\ufeff',
   '[['.repeat(5_000),
 ]
 

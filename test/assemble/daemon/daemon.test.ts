@@ -1,34 +1,9 @@
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { createRuntime, type Runtime } from '../../../src/assemble/runtime.ts'
-import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import { load } from '../../config/loading.ts'
-import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { expect, test } from 'vitest'
+import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { parseExposition } from '../../telemetry/metrics/exposition.ts'
 import * as faults from '../../simulator/faults.ts'
-
-/** A daemon over a store of its own and an API where nobody listens. */
-function daemonIn(
-  folder: string,
-  change: (runtime: Runtime) => Partial<Runtime> = () => ({}),
-  more: Readonly<Record<string, unknown>> = {},
-) {
-  const told: InternalEvent[] = []
-  const settings = {
-    api: { baseUrl: 'http://127.0.0.1:9', accessKey: 'key' },
-    zones: [101],
-    sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
-    log: { level: 'silent' },
-    ...more,
-  }
-  const loaded = load({ yaml: JSON.stringify(settings), cwd: folder })
-  const runtime = createRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
-  const options = { serve: false, role: 'all', sinkGone: () => undefined } as const
-  const daemon = new Daemon(loaded, { ...options, runtime: { ...runtime, ...change(runtime) } })
-  return { daemon, loaded, runtime, names: () => told.map(({ name }) => name) }
-}
+import { apiOf, daemonWith } from './daemons.ts'
 
 /** Its schedule does not stop. */
 function breakStop(daemon: Daemon): void {
@@ -43,15 +18,20 @@ const never = new AbortController().signal
 
 test('a reload is refused where the new configuration cannot be loaded or started, and the old one stays in force', async () => {
   let failures = 0
-  const { daemon, loaded, names } = daemonIn(temporaryFolder(), ({ metrics }) => ({
-    metrics: {
-      ...metrics,
-      prepare(known) {
-        if (failures-- > 0) throw new Error('no room')
-        metrics.prepare(known)
-      },
+  const { daemon, loaded, names } = daemonWith(
+    {},
+    {
+      change: ({ metrics }) => ({
+        metrics: {
+          ...metrics,
+          prepare(known) {
+            if (failures-- > 0) throw new Error('no room')
+            metrics.prepare(known)
+          },
+        },
+      }),
     },
-  }))
+  )
   await daemon.open(never)
   await daemon.start()
   const running = daemon.engine()
@@ -73,14 +53,14 @@ test('a reload is refused where the new configuration cannot be loaded or starte
 })
 
 test('a reload during the start is applied after it, and one before a stop is dropped', async () => {
-  const { daemon, loaded, names } = daemonIn(temporaryFolder())
+  const { daemon, loaded, names } = daemonWith()
   await daemon.open(never)
   const reloading = daemon.reload(() => loaded)
   await daemon.start()
   await reloading
   expect(names()).toContain('ConfigReloaded')
   await daemon.stop()
-  const other = daemonIn(temporaryFolder())
+  const other = daemonWith()
   const dropped = other.daemon.reload(() => other.loaded)
   await other.daemon.stop()
   await dropped
@@ -88,8 +68,7 @@ test('a reload during the start is applied after it, and one before a stop is dr
 })
 
 test('a reload warns as a start does', async () => {
-  const folder = temporaryFolder()
-  const { daemon, loaded, names } = daemonIn(folder)
+  const { daemon, loaded, names } = daemonWith()
   await daemon.open(never)
   await daemon.start()
   expect(names()).not.toContain('Warned')
@@ -100,23 +79,22 @@ test('a reload warns as a start does', async () => {
 
 test('a stop closes everything, also if one part fails to close', async () => {
   const folder = temporaryFolder()
-  const { daemon, names } = daemonIn(folder)
+  const { daemon, names } = daemonWith({}, { folder })
   await daemon.open(never)
   breakStop(daemon)
   await daemon.stop()
   expect(names()).toContain('Warned')
   // The lock was given back: another one takes it at once.
-  const { daemon: next, names: nextNames } = daemonIn(folder)
+  const { daemon: next, names: nextNames } = daemonWith({}, { folder })
   await next.open(never)
   await next.stop()
   expect(nextNames()).toEqual(['Started'])
 })
 
 test('configured figures are exported as metrics, which keep their last values while the API fails', async () => {
-  const simulator = await startSimulator({ accessKey: 'key', zones: [101] })
-  onTestFinished(() => simulator.close())
-  const { daemon, runtime, names } = daemonIn(temporaryFolder(), undefined, {
-    api: { baseUrl: simulator.url, accessKey: 'key' },
+  const { simulator, api } = await apiOf({ zones: [101] })
+  const { daemon, runtime, names } = daemonWith({
+    api,
     metrics: { uploadScanning: { everyMinutes: 0.001 }, volumes: { apps: ['shop'], everyMinutes: 0.001 } },
   })
   const families = async () => {

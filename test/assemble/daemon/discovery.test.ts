@@ -1,54 +1,29 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Role } from '../../../src/assemble/daemon/backend.ts'
-import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { createRuntime } from '../../../src/assemble/runtime.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Status } from '../../../src/domain/status/status.ts'
-import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { load } from '../../config/loading.ts'
 import { probeAt, type Probe } from '../../e2e/metrics.ts'
 import { startRedis, redisServerAvailable } from '../../setup/redis.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import * as faults from '../../simulator/faults.ts'
+import { apiOf, daemonWith } from './daemons.ts'
 
 const never = new AbortController().signal
 const everyMinutes = 0.01
 
-async function apiOf(options: SimulatorOptions = {}) {
-  const simulator = await startSimulator({ zones: [101, 102], days: 3, ...options })
-  onTestFinished(() => simulator.close())
-  return simulator
-}
-
-/** A daemon within this process, which ships into files until the test ends. */
+/** A daemon that ships into files. */
 async function daemonFor(
-  baseUrl: string,
   settings: Readonly<Record<string, unknown>>,
-  { folder = temporaryFolder(), role = 'all' }: { folder?: string; role?: Role } = {},
+  setup: { folder?: string; role?: Role } = {},
 ) {
-  const told: InternalEvent[] = []
-  const events = join(folder, 'events')
-  const loadedFrom = (zones: unknown) =>
-    load({
-      yaml: JSON.stringify({
-        api: { baseUrl, accessKey: 'key' },
-        sinks: [{ name: 'archive', type: 'file', path: events }],
-        poll: { everySeconds: 0.5 },
-        server: { port: 0 },
-        log: { level: 'silent' },
-        ...settings,
-        zones,
-      }),
-      cwd: folder,
-    })
-  const loaded = loadedFrom(settings['zones'])
-  const runtime = createRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
-  const daemon = new Daemon(loaded, { runtime, serve: true, role, sinkGone: () => undefined })
-  onTestFinished(() => daemon.stop())
+  const { daemon, events, loadedWith, told } = daemonWith(
+    { poll: { everySeconds: 0.5 }, server: { port: 0 }, ...settings },
+    { serve: true, ...setup },
+  )
   await daemon.open(never)
   await daemon.start()
   const toldOf = <Name extends InternalEvent['name']>(name: Name) =>
@@ -66,19 +41,19 @@ async function daemonFor(
             .map((name) => Number(name.replace('zone=', '')))
             .toSorted((a, b) => a - b)
         : [],
-    reload: (zones: unknown) => daemon.reload(() => loadedFrom(zones)),
+    reload: (zones: unknown) => daemon.reload(() => loadedWith({ zones })),
     zones: () =>
       daemon
         .engine()
         .shipping.settings()
         .zones.map(({ id }) => id),
-    stop: () => daemon.stop(),
   }
 }
 
 test('a new zone is shipped without a restart, and a deleted zone is retired with one log line', async () => {
-  const simulator = await apiOf({ zones: [101, 102] })
-  const { shipped, told, zones, probe } = await daemonFor(simulator.url, {
+  const { simulator, api } = await apiOf({ days: 3, zones: [101, 102] })
+  const { shipped, told, zones, probe } = await daemonFor({
+    api,
     zones: { all: true, exclude: [102], everyMinutes },
   })
   await waitFor(() => shipped().join() === '101', { what: () => `zone 101, not ${shipped().join()}` })
@@ -96,10 +71,13 @@ test('a new zone is shipped without a restart, and a deleted zone is retired wit
 })
 
 test('without a zone list the daemon is not ready, and ships as soon as the API lists the zones', async () => {
-  const simulator = await apiOf()
+  const { simulator, api } = await apiOf({ days: 3 })
   const fault = faults.status({ status: 500 })
   simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
-  const { shipped, probe } = await daemonFor(simulator.url, { zones: 'all' })
+  const { shipped, probe } = await daemonFor({
+    api,
+    zones: 'all',
+  })
   const { status, text } = await probe.get('/readyz')
   expect([status, text]).toEqual([503, expect.stringContaining('the zones of account default have not been')])
   expect((await probe.get('/healthz')).status).toBe(200)
@@ -109,8 +87,11 @@ test('without a zone list the daemon is not ready, and ships as soon as the API 
 })
 
 test('a reload changes from listed zones to all zones and back, and is refused while the zones cannot be listed', async () => {
-  const simulator = await apiOf()
-  const { told, reload, zones } = await daemonFor(simulator.url, { zones: [102] })
+  const { simulator, api } = await apiOf({ days: 3 })
+  const { told, reload, zones } = await daemonFor({
+    api,
+    zones: [102],
+  })
   const fault = faults.status({ status: 403 })
   simulator.fail({ match: { operation: 'shieldZones' }, times: 3, fault })
   await reload('all')
@@ -128,14 +109,14 @@ test('a reload changes from listed zones to all zones and back, and is refused w
 
 describe.skipIf(!redisServerAvailable())('over Redis', () => {
   test('a worker ships zones that a scheduler finds later, and never requests the list itself', async () => {
-    const simulator = await apiOf({ zones: [101] })
+    const { simulator, api } = await apiOf({ days: 3, zones: [101] })
     const { url, keyPrefix } = await startRedis()
     const settings = { zones: { all: true, everyMinutes }, state: { redis: { url, keyPrefix } } }
     const folder = temporaryFolder()
-    const worker = await daemonFor(simulator.url, settings, { folder, role: 'worker' })
+    const worker = await daemonFor({ api, ...settings }, { folder, role: 'worker' })
     expect((await worker.probe.get('/readyz')).text).toContain('have not been listed yet')
     expect(simulator.requests.filter(({ operation }) => operation === 'shieldZones')).toEqual([])
-    const scheduler = await daemonFor(simulator.url, settings, { folder, role: 'scheduler' })
+    const scheduler = await daemonFor({ api, ...settings }, { folder, role: 'scheduler' })
     await waitFor(() => worker.shipped().join() === '101', { what: 'the first zone' })
     simulator.set({ zones: [101, 102] })
     await waitFor(() => worker.shipped().join() === '101,102', { what: 'the new zone' })

@@ -1,32 +1,19 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { createRuntime } from '../../../src/assemble/runtime.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { dayMs, dayOf, startOf } from '../../../src/domain/day.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { openSqliteStore } from '../../setup/stores.ts'
-import { startSimulator } from '../../../src/simulator/simulator.ts'
-import { load } from '../../config/loading.ts'
 import { reply, serve } from '../../sinks/http/destination-server.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
+import { apiOf, daemonWith } from './daemons.ts'
 
 const never = new AbortController().signal
 const maxAgeMs = 18 * 3_600_000
 
-function daemonWith(folder: string, settings: Readonly<Record<string, unknown>>) {
-  const yaml = JSON.stringify({ zones: [101], log: { level: 'silent' }, ...settings })
-  const loaded = load({ yaml, cwd: folder })
-  const runtime = createRuntime(loaded.config, {})
-  const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })
-  onTestFinished(() => daemon.stop())
-  return { daemon }
-}
-
 test('a run that only reads once prunes what is old, so that a store that cron feeds does not grow', async () => {
-  const simulator = await startSimulator({ accessKey: 'key', zones: [101], days: 20 })
-  onTestFinished(() => simulator.close())
+  const { api } = await apiOf({ zones: [101], days: 20 })
   const folder = temporaryFolder()
   const path = join(folder, 'shieldlog.db')
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
@@ -37,11 +24,7 @@ test('a run that only reads once prunes what is old, so that a store that cron f
   const next = { ...newCheckpoint(old, ended.atMs, unknownOrdering), commit: 1, ended }
   await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
   await store.ledger.release(old, fence)
-  const { daemon } = daemonWith(folder, {
-    api: { baseUrl: simulator.url, accessKey: 'key' },
-    state: `sqlite:${path}`,
-    sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
-  })
+  const { daemon } = daemonWith({ api, state: `sqlite:${path}` }, { folder })
   await daemon.open(never)
   expect(await daemon.engine().drain('once', never)).toEqual([])
   const days = (await store.catalogue.checkpoints()).map(({ stream }) => stream.day)
@@ -50,20 +33,17 @@ test('a run that only reads once prunes what is old, so that a store that cron f
 })
 
 test('a first start with three days of events skips those that Datadog takes no more, and ships today', async () => {
-  const simulator = await startSimulator({ accessKey: 'key', zones: [101], days: 300, pageSize: 100 })
-  onTestFinished(() => simulator.close())
+  const { simulator, api } = await apiOf({ zones: [101], days: 300, pageSize: 100 })
   const nowMs = Date.now()
   const today = dayOf(nowMs)
   simulator.append(101, today, 40, { timestampMs: Math.max(startOf(today), nowMs - 60_000) })
   const destination = await serve(reply(202, '{}'))
-  const folder = temporaryFolder()
-  const settings = {
-    api: { baseUrl: simulator.url, accessKey: 'key' },
+  const { daemon } = daemonWith({
+    api,
     // Less than one event that would be refused takes.
     deadLetters: { maxBytes: 65_536 },
     sinks: [{ name: 'dd', type: 'http', preset: 'datadog', apiKey: 'k', url: destination.url }],
-  }
-  const { daemon } = daemonWith(folder, settings)
+  })
   await daemon.open(never)
   const givenUp = await daemon.engine().drain('first', never)
   const { routes, deadLetters } = await daemon.engine().status()
