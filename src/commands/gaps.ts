@@ -9,7 +9,7 @@ import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { exitCodes, type Io, type Registration } from './command.ts'
 import { commandLine, example, programName, quoted } from './program-name.ts'
-import { jsonResult, countOf, paintFor } from './terminal/text.ts'
+import { jsonResult, countOf, firstOf, paintFor } from './terminal/text.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
 
@@ -79,9 +79,8 @@ async function acknowledge({ config, store }: Work, options: Options, io: Io): P
 const mostNamed = 5
 
 function isAgreed(gaps: readonly Gap[], options: Options, io: Io): Promise<boolean> {
-  const named = gaps.slice(0, mostNamed).map(({ zone, sink, day }) => `${zone} → ${printable(sink)} ${day}`)
-  const more = gaps.length > mostNamed ? ` and ${gaps.length - mostNamed} more` : ''
-  const would = `acknowledge ${countOf(gaps.length, 'gap')} (${named.join(', ')}${more})`
+  const names = gaps.map(({ zone, sink, day }) => `${zone} → ${sink} ${day}`)
+  const would = `acknowledge ${countOf(gaps.length, 'gap')} (${firstOf(names, mostNamed)})`
   return isConfirmed({ would, question: `${would}? They no longer raise an alarm.` }, options, io)
 }
 

@@ -7,7 +7,7 @@ import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import type { Zone } from '../domain/stream.ts'
 import { UsageError } from './command.ts'
-import { zoneText } from './terminal/text.ts'
+import { firstOf, zoneText } from './terminal/text.ts'
 
 /** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
 export function dayArgument(text: string): Day {
@@ -141,7 +141,10 @@ export function storedChoice<
 export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
   if (name !== undefined) return named('--account', name, accounts)
   if (accounts.length === 1) return accounts[0]!
-  const known = list(accounts.map((account) => account.name))
+  const known = firstOf(
+    accounts.map((account) => account.name),
+    mostListed,
+  )
   throw new UsageError(`there are several accounts; choose one with --account: ${known}`)
 }
 
@@ -158,12 +161,6 @@ interface UnknownName {
 export function unknownName({ option, name, what, known, listed = known }: UnknownName): UsageError {
   const near = nearest(name, known)
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
-  const all = listed.length === 0 ? 'none is available' : `available: ${list(listed)}`
+  const all = listed.length === 0 ? 'none is available' : `available: ${firstOf(listed, mostListed)}`
   return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${all}`)
-}
-
-function list(names: readonly string[]): string {
-  const more = names.length - mostListed
-  const told = names.slice(0, mostListed).map((name) => printable(name, 100))
-  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

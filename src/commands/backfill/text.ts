@@ -3,7 +3,7 @@ import { daysBetween, type Day } from '../../domain/day.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
 import { secondText } from '../../domain/text/time.ts'
-import { counted } from '../terminal/text.ts'
+import { counted, firstOf } from '../terminal/text.ts'
 import type { Paint } from '../terminal/text.ts'
 import { tableLines } from '../terminal/table.ts'
 import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
@@ -72,15 +72,11 @@ function whoOf(streams: readonly Backfilled[], allZones: number, allSinks: numbe
   const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
   const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
   return [
-    ...(zones.length < allZones ? [`${zones.length === 1 ? 'zone' : 'zones'} ${named(zones)}`] : []),
-    ...(sinks.length < allSinks ? [`→ ${named(sinks)}`] : []),
+    ...(zones.length < allZones
+      ? [`${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(zones, mostNamed)}`]
+      : []),
+    ...(sinks.length < allSinks ? [`→ ${firstOf(sinks, mostNamed)}`] : []),
   ]
-}
-
-function named(names: readonly (number | string)[]): string {
-  const more = names.length - mostNamed
-  const told = names.slice(0, mostNamed).map((name) => printable(String(name)))
-  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 export function listText(backfills: readonly BackfillStatus[], width: number): string {

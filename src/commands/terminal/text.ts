@@ -28,6 +28,13 @@ export function countOf(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** `a, b and 3 more`: the first of some names, which are made printable. */
+export function firstOf(names: readonly (string | number)[], most: number): string {
+  const told = names.slice(0, most).map((name) => printable(String(name), 100))
+  const more = names.length - told.length
+  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
 type Counts = readonly (readonly [count: number, what: string])[]
 
 /** What there is any of: `3,000 missing`, not `0 extra`. */
