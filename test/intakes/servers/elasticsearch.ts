@@ -5,19 +5,13 @@ import { gateUser, startGate, wrongPassword } from './nginx.ts'
 export async function startElasticsearch(): Promise<string> {
   const folder = installedAt('elasticsearch')
   const { url } = await startServer(
-    (port, home) => ({
-      command: 'java',
-      args: [
-        '-Xmx512m',
-        '-XX:+UseSerialGC',
-        '-cp',
-        `${folder}/classes:${folder}/lib/*`,
-        'ElasticsearchNode',
-        String(port),
-        home,
-        `${folder}/modules`,
-      ],
-    }),
+    (port, home) => {
+      const java = ['-Xmx512m', '-XX:+UseSerialGC', '-cp', `${folder}/classes:${folder}/lib/*`]
+      return {
+        command: 'java',
+        args: [...java, 'ElasticsearchNode', String(port), home, `${folder}/modules`],
+      }
+    },
     async (address) => (await ask(`${address}/_cluster/health`)).status === 200,
   )
   await installContent(url)

@@ -50,33 +50,15 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
   )) as Failure
 }
 
-/** Passes on the handshake, and closes where a receiver looks at the certificate of the client, without a word. */
-async function closesAfterHandshake(port: number): Promise<number> {
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    far.on('error', () => undefined).pipe(near)
-    near.once('data', (hello: Buffer) => {
-      far.write(hello)
-      near.once('data', () => near.end()).once('close', () => far.destroy())
-    })
-    near.on('error', () => undefined)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  open.push({ close: async () => void (await once(server.close(), 'close')) })
-  return (server.address() as AddressInfo).port
-}
-
-/** Passes on everything, but answers of the receiver only once they may come. */
-async function withheld(port: number, mayAnswer: Promise<unknown>) {
+/** Stands before a receiver, and passes on what `pass` decides. */
+async function before(port: number, pass: (near: Socket, far: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
-    sockets.add(near)
     const far = connect(port, '127.0.0.1')
+    sockets.add(near)
+    near.on('error', () => undefined).once('close', () => sockets.delete(near) && far.destroy())
     far.on('error', () => undefined)
-    near.on('error', () => undefined).pipe(far)
-    near.once('close', () => sockets.delete(near) && far.destroy())
-    void mayAnswer.then(() => far.pipe(near))
+    pass(near, far)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -87,7 +69,10 @@ async function withheld(port: number, mayAnswer: Promise<unknown>) {
 test('a sink that is closed while it connects leaves no connection open', async () => {
   const server = await started({ tls: serverTls })
   const answer = Promise.withResolvers<void>()
-  const { port, sockets } = await withheld(server.port, answer.promise)
+  const { port, sockets } = await before(server.port, (near, far) => {
+    near.pipe(far)
+    void answer.promise.then(() => far.pipe(near))
+  })
   const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
   const failure = failureOf(deliver(sink))
   await waitFor(() => sockets.size === 1, { what: 'a connection' })
@@ -238,7 +223,14 @@ it.each([
     'check that it trusts the certificate of tls.certFile',
   ],
 ])('names the certificate where the receiver closes right after the handshake: %#', async (own, remedy) => {
-  const port = await closesAfterHandshake((await started({ tls: serverTls })).port)
+  const { port } = await before((await started({ tls: serverTls })).port, (near, far) => {
+    far.pipe(near)
+    near.once('data', (hello: Buffer) => {
+      far.write(hello)
+      // Where a receiver looks at the certificate of the client.
+      near.once('data', () => near.end())
+    })
+  })
   const tls = { ca: pem('ca.pem'), ...own }
   const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls })
   const failure = await failureOf(deliver(sink))
