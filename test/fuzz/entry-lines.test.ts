@@ -8,13 +8,14 @@ import { defaults, entry, zone } from '../shield/samples.ts'
 import { expectLines } from './expect-lines.ts'
 import { mutated } from './mutated.ts'
 import { runsOf } from './runs.ts'
+import { binaryText } from '../setup/binary-text.ts'
 
 const strict = { ...defaults, query: ['q', 'a'], addresses: 'mask' } as const
 const redactors = ['off', defaults, strict] as const
 
 /** Texts that mean something to somebody on the way. */
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  binaryText(),
   fc.json(),
   fc.constantFrom(
     ...'__proto__ constructor toString {"a": NaN 1e400 [redacted] sha256:0 2025-11-20T12:00:00Z'.split(' '),

@@ -8,7 +8,7 @@ import { matching } from './log-lines.ts'
 import { day, failed, minute, recovered, setUp, streamOf } from './stage.ts'
 
 it('a lasting failure is logged when it begins, every ten minutes with counts, and when it ends', async () => {
-  const { clock, log, emit } = setUp()
+  const { clock, log, emit } = setUp('info', 500)
   for (let elapsed = 0; elapsed < 25; elapsed++) {
     for (let zone = 101; zone < 401; zone++) emit(failed(zone, { retryAtMs: clock.now() + minute }))
     await clock.advance(minute)
@@ -27,7 +27,7 @@ it('a lasting failure is logged when it begins, every ten minutes with counts, a
 })
 
 it('a failure is one line for each reason and side, not for each zone', () => {
-  const { log, emit } = setUp()
+  const { log, emit } = setUp('info', 500)
   for (let zone = 101; zone < 601; zone++) {
     for (const sink of ['archive', 'siem']) emit(failed(zone, { code: 'unauthorised', kind: 'stop', sink }))
     emit(failed(zone, { code: 'store_unavailable' }))
@@ -81,7 +81,7 @@ it('a failure that comes and goes is logged a few times, then only counted', asy
 })
 
 it('stops are not logged, nor failures of a throttled account besides the pause', () => {
-  const { clock, log, emit } = setUp()
+  const { clock, log, emit } = setUp('info', 500)
   emit(failed(101, { code: 'cancelled', kind: 'cancelled' }))
   emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
   emit(failed(101, { code: 'throttled', kind: 'wait' }))
@@ -182,7 +182,7 @@ it.each<InternalEvent>([
 })
 
 it('repeated ids are told once; log ids that events share once for a zone and day', async () => {
-  const { clock, log, emit } = setUp()
+  const { clock, log, emit } = setUp('info', 500)
   const lines = (name: string) => log.lines().filter(({ event }) => event === name)
   for (let number = 0; number < 300; number++) {
     const of = new Date(Date.UTC(2026, 10, 20 + number)).toISOString().slice(0, 10) as Day

@@ -7,7 +7,7 @@ import { minute, setUp } from './stage.ts'
 const figuresKnown = { scannedZones: [101, 102], apps: ['shop'] }
 
 function ready() {
-  const stage = setUp('info', 3)
+  const stage = setUp()
   const { metrics, known, emit } = stage
   metrics.prepare({ ...known, ...figuresKnown })
   const value = async (name: string, labels: Record<string, string>) =>

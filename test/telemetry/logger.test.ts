@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { openSync, closeSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { anything, assert, property, string } from 'fast-check'
+import { anything, assert, property } from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { createLogger, printableField, type Fields } from '../../src/telemetry/logger.ts'
 import { printable } from '../../src/domain/text/terminal-text.ts'
+import { binaryText } from '../setup/binary-text.ts'
 import { keepLog, matching } from './log-lines.ts'
 
 const hostile = 'a\u001b[2J\r\nb\u009b31m\u202etxt\u200b\u{e0041}\ud800%s%d{"x":1}'
@@ -156,7 +157,7 @@ describe('the logger', () => {
 it('printable text keeps what is ordinary in any language, and escapes what a terminal interprets', () => {
   for (const text of ['zone 101 (shop) → archive: ok', 'Größe', '日本語', '🙂', 'a\\nb', '"quoted"'])
     expect(printable(text)).toBe(text)
-  assert(property(string({ unit: 'binary' }), (text) => !acting.test(printable(text))))
+  assert(property(binaryText(), (each) => !acting.test(printable(each))))
   assert(
     property(
       anything({ withBigInt: true, withDate: true, withMap: true, maxDepth: 3, maxKeys: 3 }),

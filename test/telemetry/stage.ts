@@ -13,7 +13,7 @@ export const day = '2026-11-20' as Day
 export const minute = 60_000
 export const priority = 'live' as const
 
-export function setUp(level: LogLevel = 'info', zoneCount = 500) {
+export function setUp(level: LogLevel = 'info', zoneCount = 5) {
   const clock = createFakeClock()
   const log = keepLog()
   const metrics = createMetrics({ version: '1.2.3', clock })
