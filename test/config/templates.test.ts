@@ -68,18 +68,6 @@ test('an error shows the template, not the expanded text', () => {
   ])
 })
 
-test('an unset variable is reported with name and path, once per setting', () => {
-  const yaml = 'api: { accessKey: "${K}", baseUrl: "${U}" }\nzones: [101]\n'
-  expect(errorsOf({ yaml })).toMatchObject([
-    {
-      path: 'api.accessKey',
-      problem: 'uses ${K}, which is not set',
-      remedy: expect.stringContaining('set K') as unknown,
-    },
-    { path: 'api.baseUrl', problem: 'uses ${U}, which is not set' },
-  ])
-})
-
 test('scalars from the environment are literal, documents are expanded like a file', () => {
   const env = {
     SHIELDLOG_API_ACCESS_KEY: 'a${b}c',

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigErrors, isWithin } from '../../config/errors.ts'
 import { fileShape } from '../../config/file-shape.ts'
@@ -19,7 +19,7 @@ import {
 } from '../../config/shape.ts'
 import { isTemplate } from '../../config/templates.ts'
 import { Failure } from '../../domain/failure.ts'
-import { systemErrorText } from '../../domain/text/system-error.ts'
+import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 
@@ -238,22 +238,17 @@ export function refuseExisting(paths: readonly string[], remedy: string): void {
 
 /** Writes all files, readable by their owner only, or none of them. Throws Failure. */
 export function writeNewFiles(files: readonly NewFile[]): void {
-  const written: string[] = []
-  let current = ''
+  const touched: string[] = []
   try {
     for (const { path, text } of files) {
-      current = path
-      const file = openSync(path, 'wx', 0o600)
-      written.push(path)
-      try {
-        writeSync(file, text)
-        fsyncSync(file)
-      } finally {
-        closeSync(file)
-      }
+      touched.push(path)
+      writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true })
     }
   } catch (cause) {
-    for (const path of written) rmSync(path, { force: true })
+    const current = touched.at(-1)!
+    // What was there before stays.
+    for (const path of touched)
+      if (path !== current || systemCode(cause) !== 'EEXIST') rmSync(path, { force: true })
     const why = `${printable(current)} cannot be written: ${systemErrorText(cause)}. Name another place with --file.`
     throw new Failure('stop', 'unwritable', why, { cause })
   }
