@@ -28,9 +28,14 @@ export interface Asking {
   readonly clock: FakeClock
   ask(path: string, options?: AskOptions): Promise<Reply>
   /** One page of the event logs; `token` null asks for the first one without a segment. */
-  page(token: string | null, at?: { readonly zone?: number; readonly day?: string }): Promise<EventLogPage>
+  page(token: string | null, at?: ListingAt): Promise<EventLogPage>
   /** All pages from one on, at most 200. */
-  scan(token: string | null, at?: { readonly zone?: number; readonly day?: string }): Promise<EventLogPage[]>
+  scan(token: string | null, at?: ListingAt): Promise<EventLogPage[]>
+}
+
+interface ListingAt {
+  readonly zone?: number
+  readonly day?: string
 }
 
 export interface AskOptions {
@@ -54,16 +59,14 @@ export async function startAsking(options: SimulatorOptions = {}): Promise<Askin
 
   const ask = async (path: string, options: AskOptions = {}): Promise<Reply> => {
     const method = (options.method ?? 'GET') as 'GET'
-    const answer = await agent.request({ origin: simulator.url, path, ...options, method })
-    const bytes = Buffer.from(await answer.body.arrayBuffer())
+    const {
+      statusCode: status,
+      headers,
+      body,
+    } = await agent.request({ origin: simulator.url, path, ...options, method })
+    const bytes = Buffer.from(await body.arrayBuffer())
     const text = bytes.toString('utf8')
-    return {
-      status: answer.statusCode,
-      headers: answer.headers,
-      bytes,
-      text,
-      json: () => JSON.parse(text) as unknown,
-    }
+    return { status, headers, bytes, text, json: () => JSON.parse(text) as unknown }
   }
   const page: Asking['page'] = async (token, at = {}) => {
     const reply = await ask(pathOf(token, at))
@@ -81,10 +84,7 @@ export async function startAsking(options: SimulatorOptions = {}): Promise<Askin
   return { simulator, clock, ask, page, scan }
 }
 
-export function pathOf(
-  token: string | null,
-  at: { readonly zone?: number; readonly day?: string } = {},
-): string {
+export function pathOf(token: string | null, at: ListingAt = {}): string {
   const [year, month, date] = (at.day ?? today).split('-')
   const path = `/shield/event-logs/${at.zone ?? 101}/${month}-${date}-${year}`
   return token === null ? path : `${path}/${encodeURIComponent(token)}`

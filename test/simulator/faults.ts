@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
 import { emptyAnswer, flushed, jsonAnswer, sendWhole, type Send } from '../../src/simulator/answer.ts'
 import type { Fault, FaultContext } from '../../src/simulator/faults.ts'
+import type { Route } from '../../src/simulator/route.ts'
 import type { WireEntry } from '../../src/simulator/simulator.ts'
 
 // Every fault of the service that tests need: those of the simulator itself, and damage of which only tests speak.
@@ -16,14 +17,8 @@ export function redirect({ status = 302, location = '/elsewhere' } = {}): Fault 
 
 /** 202 with the framework's AcceptedResult, as the rate-limit update may answer. */
 export function acceptedResult(): Fault {
-  const result = {
-    location: null,
-    value: null,
-    formatters: [],
-    contentTypes: [],
-    declaredType: null,
-    statusCode: 202,
-  }
+  const lists = { formatters: [], contentTypes: [] }
+  const result = { location: null, value: null, ...lists, declaredType: null, statusCode: 202 }
   return { kind: 'acceptedResult', answer: () => jsonAnswer(202, result) }
 }
 
@@ -84,12 +79,8 @@ function* padded(body: Buffer, bytes: number): Generator<Buffer> {
 
 /** Encoded whether the request accepts it or not; `label` names another encoding than the body's. */
 export function encode({ encoding, label = encoding }: { encoding: Encoding; label?: string }): Fault {
-  const encoded = {
-    gzip: zlib.gzipSync,
-    deflate: zlib.deflateSync,
-    br: zlib.brotliCompressSync,
-    zstd: zlib.zstdCompressSync,
-  }[encoding]
+  const { gzipSync: gzip, deflateSync: deflate, brotliCompressSync: br, zstdCompressSync: zstd } = zlib
+  const encoded = { gzip, deflate, br, zstd }[encoding]
   return {
     kind: 'encode',
     answer: ({ regular }) => {
@@ -113,7 +104,7 @@ interface Body {
 export function edited(
   kind: string,
   change: (body: Body, context: FaultContext) => object,
-  operation: FaultContext['route']['operation'] = 'eventLogs',
+  operation: Route['operation'] = 'eventLogs',
 ): Fault {
   return {
     kind,
@@ -128,34 +119,21 @@ export function edited(
 
 /** A page of volumes whose cursor is the one that asked for it. */
 export function repeatCursor(): Fault {
-  const again = (list: Body, { route }: FaultContext) => ({
-    ...list,
-    cursor: route.query.get('nextCursor') ?? list['cursor'],
-  })
-  return edited('repeatCursor', again, 'volumes')
+  const cursorOf = (list: Body, { query }: Route) => query.get('nextCursor') ?? list['cursor']
+  return edited('repeatCursor', (list, { route }) => ({ ...list, cursor: cursorOf(list, route) }), 'volumes')
 }
 
 /** The list of zones leaves these out, although their event logs are answered. */
 export function unlisted(...zones: readonly number[]): Fault {
-  return edited(
-    'unlisted',
-    (list) => ({ ...list, data: list.data.filter(({ shieldZoneId }) => !zones.includes(shieldZoneId)) }),
-    'shieldZones',
-  )
+  const rest = ({ data }: Body) => data.filter(({ shieldZoneId }) => !zones.includes(shieldZoneId))
+  return edited('unlisted', (list) => ({ ...list, data: rest(list) }), 'shieldZones')
 }
 
 /** Replaces fields of the page; default: every field by one of a wrong type. */
 export function wrongTypes({ fields }: { readonly fields?: Readonly<Record<string, unknown>> } = {}): Fault {
-  return edited('wrongTypes', (page) => ({
-    ...page,
-    ...(fields ?? {
-      logs: { first: page.logs[0] ?? null },
-      hasMoreData: 'yes',
-      continuationToken: 42,
-      startToken: [],
-      errorResponse: 'none',
-    }),
-  }))
+  const wrong = { hasMoreData: 'yes', continuationToken: 42, startToken: [], errorResponse: 'none' }
+  const all = (page: Body) => ({ ...wrong, logs: { first: page.logs[0] ?? null } })
+  return edited('wrongTypes', (page) => ({ ...page, ...(fields ?? all(page)) }))
 }
 
 let copies = 0
@@ -166,12 +144,8 @@ function tokenAgain(page: Body): string {
 }
 
 export function emptyPageWithMore(): Fault {
-  return edited('emptyPageWithMore', (page) => ({
-    ...page,
-    logs: [],
-    hasMoreData: true,
-    continuationToken: tokenAgain(page),
-  }))
+  const more = (page: Body) => ({ ...page, logs: [], hasMoreData: true, continuationToken: tokenAgain(page) })
+  return edited('emptyPageWithMore', more)
 }
 
 export function repeatToken(): Fault {
@@ -264,6 +238,6 @@ export function duplicateKeys(): Fault {
   }
 }
 
-function streamOf({ zone, day }: FaultContext['route']): string {
+function streamOf({ zone, day }: Route): string {
   return `${zone}/${day}`
 }

@@ -39,6 +39,8 @@ async function failureOf(dispatcher: Dispatcher, url: string) {
   return await answered.catch((error: unknown) => networkFailure(error, 'GET'))
 }
 
+const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
+
 describe('dispatcher', () => {
   it('reuses its connections, and opens no more than allowed', async () => {
     const server = opened(await listen((_, response) => setImmediate(() => response.end('hello'))))
@@ -48,27 +50,22 @@ describe('dispatcher', () => {
     expect(server.connections()).toBeLessThanOrEqual(2)
   })
 
-  it('trusts a private CA only if it is configured', async () => {
-    const server = opened(await listenTls((_, response) => response.end('confirmed')))
-    expect(await get(dispatching({ tls: { ca: pem('ca.pem') } }), server.url)).toBe('confirmed')
-    const failure = await failureOf(dispatching(), server.url)
+  it('trusts a private CA only if it is configured, and sends a client certificate', async () => {
+    const open = opened(await listenTls((_, response) => response.end('confirmed')))
+    expect(await get(dispatching({ tls: { ca: tls.ca } }), open.url)).toBe('confirmed')
+    const failure = await failureOf(dispatching(), open.url)
     expect(failure).toMatchObject({ code: 'tls', kind: 'retry' })
     expect(failure?.message).toMatch(/UNABLE_TO_VERIFY|SELF_SIGNED|UNABLE_TO_GET/)
-  })
-
-  it('sends a client certificate', async () => {
-    const server = opened(await listenTls((_, response) => response.end('known'), true))
-    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
-    expect(await get(dispatching({ tls }), server.url)).toBe('known')
-    const failure = await failureOf(dispatching({ tls: { ca: tls.ca } }), server.url)
-    expect(['tls', 'network']).toContain(failure?.code)
+    const closed = opened(await listenTls((_, response) => response.end('known'), true))
+    expect(await get(dispatching({ tls }), closed.url)).toBe('known')
+    const refused = await failureOf(dispatching({ tls: { ca: tls.ca } }), closed.url)
+    expect(['tls', 'network']).toContain(refused?.code)
   })
 
   it('tunnels through the proxy of the environment, CA and client certificate included', async () => {
     const server = opened(await listenTls((_, response) => response.end('tunnelled'), true))
     const proxy = opened(await listenProxy())
     process.env['HTTPS_PROXY'] = proxy.url
-    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
     expect(await get(dispatching({ tls }), server.url)).toBe('tunnelled')
     expect(proxy.tunnels).toEqual([`localhost:${server.port}`])
   })
