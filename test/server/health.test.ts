@@ -4,11 +4,13 @@ import { healthOf } from '../../src/server/routes.ts'
 const turn = (turnedAtMs: number, loop = 'tick') => ({ loop, turnedAtMs })
 
 describe('health', () => {
-  it('lasts a minute, or three intervals if those are longer', () => {
-    expect(healthOf([turn(0)], 5, 60_000).healthy).toBe(true)
-    expect(healthOf([turn(0)], 5, 60_001).healthy).toBe(false)
-    expect(healthOf([turn(0)], 120, 360_000).healthy).toBe(true)
-    expect(healthOf([turn(0)], 120, 360_001).healthy).toBe(false)
+  it.each([
+    ['a minute', 5, 60_000, true],
+    ['no longer', 5, 60_001, false],
+    ['three intervals if those are longer', 120, 360_000, true],
+    ['no longer than these', 120, 360_001, false],
+  ])('lasts %s', (_, everySeconds, nowMs, healthy) => {
+    expect(healthOf([turn(0)], everySeconds, nowMs).healthy).toBe(healthy)
   })
 
   it('needs every loop, and names the one that hangs', () => {
