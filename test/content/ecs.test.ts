@@ -1,0 +1,109 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { createEcsFormat } from '../../src/formats/ecs.ts'
+import type { Wanted } from '../../src/formats/line.ts'
+import { table } from '../formats/authorities.ts'
+import { shapes } from '../formats/shapes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { leaves } from './leaves.ts'
+
+interface Mapping {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, Mapping>>
+}
+
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(join(projectFolder, 'config/elasticsearch', `${name}.json`), 'utf8'))
+const mappingOf = (name: string) => (read(name) as { template: { mappings: Mapping } }).template.mappings
+const mapping = mappingOf('component-template')
+
+/** The type of each mapped field by its dotted name. */
+function typesIn({ properties = {} }: Mapping, path = ''): [string, string][] {
+  return Object.entries(properties).flatMap(([key, field]) => {
+    const name = path === '' ? key : `${path}.${key}`
+    return field.type === undefined ? typesIn(field, name) : [[name, field.type] as [string, string]]
+  })
+}
+
+const types = new Map(typesIn(mapping))
+
+/** The fields that the format ecs writes with these parts of an event, or with its defaults. */
+function written(include?: Wanted): string[] {
+  const { encode } = createEcsFormat(include)
+  const timed = shapes.filter(([, { time }]) => time !== undefined)
+  const names = timed.flatMap(([, event]) => leaves(JSON.parse(encode(event))).map(([name]) => name))
+  return [...new Set(names)]
+}
+
+test('the component template maps every field that the format ecs writes', () => {
+  const isMapped = (name: string) =>
+    [...types].some(
+      ([known, type]) => known === name || (type === 'flattened' && name.startsWith(`${known}.`)),
+    )
+  const all = written({ labels: true, log: true, raw: true })
+  expect(all.filter((name) => !isMapped(name))).toEqual([])
+})
+
+test('its types are those of ECS, or equivalent types that every cluster has', () => {
+  const published = table('ecs-fields.tsv')
+  const inPlace: Readonly<Record<string, string>> = {
+    wildcard: 'keyword',
+    constant_keyword: 'keyword',
+    match_only_text: 'text',
+  }
+  for (const [name, type] of types) {
+    const [expected] = published.get(name) ?? []
+    if (expected === undefined) expect(name).toMatch(/^bunny\.shield\./)
+    else expect(type, name).toBe(inPlace[expected] ?? expected)
+  }
+})
+
+test('OpenSearch gets the same mapping with its name for flattened objects', () => {
+  const translated = JSON.stringify(mapping).replaceAll('"flattened"', '"flat_object"')
+  expect(mappingOf('component-template.opensearch')).toEqual(JSON.parse(translated))
+})
+
+interface Rule {
+  readonly title: string
+  readonly id: string
+  readonly name?: string
+  readonly level: string
+  readonly logsource?: { readonly product: string; readonly category: string }
+  readonly detection?: Readonly<Record<string, unknown>> & { readonly condition: string }
+  readonly correlation?: { readonly rules: readonly string[]; readonly 'group-by': readonly string[] }
+}
+
+const folder = join(projectFolder, 'config/sigma')
+const rules = readdirSync(folder).flatMap((name) =>
+  parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map((document) => document.toJS() as Rule),
+)
+/** The fields that a rule looks at, without modifiers such as `|contains`. */
+function fieldsOf({ detection = { condition: '' }, correlation }: Rule): string[] {
+  const { condition, ...searches } = detection
+  expect(condition).toBeTypeOf('string')
+  const named = Object.values(searches).flatMap((search) => Object.keys(search as object))
+  return [...named.map((field) => field.split('|')[0]!), ...(correlation?.['group-by'] ?? [])]
+}
+
+test('each rule has a unique id, a level, and a source or rules to correlate', () => {
+  expect(rules.length).toBeGreaterThanOrEqual(5)
+  expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length)
+  const names = rules.flatMap(({ name }) => name ?? [])
+  for (const { id, title, level, logsource, correlation } of rules) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+    expect(title).toMatch(/^Bunny Shield: .{10,}/)
+    expect(['informational', 'low', 'medium', 'high', 'critical']).toContain(level)
+    if (correlation === undefined) expect(logsource).toEqual({ product: 'bunny_shield', category: 'waf' })
+    for (const rule of correlation?.rules ?? []) expect(names).toContain(rule)
+  }
+})
+
+const byDefault = written()
+
+test.each(rules)('$title uses fields that the format ecs writes', (rule) => {
+  const fields = fieldsOf(rule)
+  expect(fields.length).toBeGreaterThan(0)
+  expect(byDefault).toEqual(expect.arrayContaining(fields))
+})
