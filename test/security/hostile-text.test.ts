@@ -31,13 +31,8 @@ function hostileEntries(): WireEntry[] {
     [hostile]: hostile,
     Headers: [{ Name: hostile, Value: hostile }, ...JSON.parse(`[${keys}]`)],
   })
-  const labels = {
-    ...(JSON.parse(keys) as Record<string, unknown>),
-    country: hostile,
-    status: hostile,
-    ruleId: hostile,
-    [hostile]: hostile,
-  }
+  const own = { country: hostile, status: hostile, ruleId: hostile, [hostile]: hostile }
+  const labels = { ...(JSON.parse(keys) as Record<string, unknown>), ...own }
   Object.defineProperty(labels, '__proto__', { value: hostile, enumerable: true })
   const at = Date.parse(`${day}T10:00:00Z`)
   return [log, hostile, JSON.parse(keys), null].map(
@@ -57,17 +52,12 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
   const place = await workplace({ days: 2, zones: [101, 102, 103] })
   const { simulator } = place
   simulator.append(101, day, hostileEntries())
-  const saying = {
-    title: hostile,
-    detail: hostile,
-    errorKey: hostile,
-    message: hostile,
-    error: { errorKey: hostile, message: hostile },
-  }
+  const error = { errorKey: hostile, message: hostile }
+  const saying = { title: hostile, detail: hostile, ...error, error }
   simulator.fail({
     match: { zone: 102 },
     times: Infinity,
-    fault: faults.errorKey({ errorKey: hostile, message: hostile }),
+    fault: faults.errorKey(error),
   })
   simulator.fail({
     match: { zone: 103 },
@@ -130,27 +120,21 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
     NODE_OPTIONS: '--import=data:text/javascript,process.stdout.isTTY=true',
     NO_COLOR: '1',
   }
-  const commands: (readonly [codes: readonly number[], ...args: string[]])[] = [
-    [[0, 1], 'status'],
-    [[0, 1], 'status', '--verbose'],
-    [[0, 1], 'status', '--json'],
-    [[0], 'dead-letters', 'list'],
-    [[0], 'dead-letters', 'list', '--json'],
-    [[0], 'fetch', '--zone', '101', '--day', day],
-    [[0], 'fetch', '--zone', '101', '--day', day, '--format', 'raw'],
-    [[1], 'fetch', '--zone', '102', '--day', day],
-    [[1], 'fetch', '--zone', '103', '--day', day],
-    [[0, 1], 'audit', '--zone', '101', '--day', day],
-    [[0, 1], 'audit', '--zone', '101', '--day', day, '--json'],
+  const commands: readonly (readonly [codes: readonly number[], command: string])[] = [
+    ...['status', 'status --verbose', 'status --json'].map((each) => [[0, 1], each] as const),
+    ...['dead-letters list', 'dead-letters list --json'].map((each) => [[0], each] as const),
+    ...['', ' --format raw'].map((form) => [[0], `fetch --zone 101 --day ${day}${form}`] as const),
+    ...[102, 103].map((zone) => [[1], `fetch --zone ${zone} --day ${day}`] as const),
+    ...['', ' --json'].map((form) => [[0, 1], `audit --zone 101 --day ${day}${form}`] as const),
     [[1], 'check'],
   ]
   const ended = new Map<string, Ended>()
   for (let at = 0; at < commands.length; at += 4)
     await Promise.all(
-      commands.slice(at, at + 4).map(async ([codes, ...args]) => {
-        const result = await place.ended(args, { env: onTerminal })
-        expect(codes, `${args.join(' ')}: ${result.stderr}`).toContain(result.code)
-        ended.set(args.join(' '), result)
+      commands.slice(at, at + 4).map(async ([codes, command]) => {
+        const result = await place.ended(command.split(' '), { env: onTerminal })
+        expect(codes, `${command}: ${result.stderr}`).toContain(result.code)
+        ended.set(command, result)
       }),
     )
   expect((await child.kill('SIGTERM'))?.code).toBe(0)
