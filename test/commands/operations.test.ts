@@ -81,8 +81,8 @@ describe('rate-limit update', () => {
     expect(refused.stderr).toContain('Nothing was sent.')
     expect(await update('--dry-run')).toEqual(refused)
     for (const [text, told] of [
-      ['{', /cannot be understood|is missing/],
-      ['ruleName: a\nruleName: b\n', /rule\.yaml:2 .*twice/],
+      ['{', /is not valid YAML/],
+      ['ruleName: a\nruleName: b\n', /rule\.yaml:2 .*duplicate key/],
       ['x'.repeat(2_000_000), /larger than 1 MiB/],
     ] as const) {
       write(text)

@@ -48,12 +48,3 @@ test('tail follows the other zones after a warning', async () => {
   const { code, stderr } = await ended
   expect([code, plain(stderr)]).toEqual([0, pullZone])
 })
-
-test('check says which pull zone was taken for a shield zone', async () => {
-  const { execute } = await withZones(500_101, 102)
-  const { code, stdout } = await execute('check')
-  expect(code).toBe(1)
-  expect(stdout).toMatch(
-    /^API +FAIL {2}account default, zone 500101: .*: 500101 is the pull zone of shield zone 101; write 101 in its place$/m,
-  )
-})

@@ -93,19 +93,14 @@ test('says of a sink that left the configuration which days were read to their e
   )
 })
 
-test('takes zones by id and name, and sinks, repeated and in comma lists', async () => {
-  const sink = (name: string) => ({ name, type: 'file', path: `/tmp/never-opened/${name}` })
-  const { execute } = openWorkshop({ sinks: [sink('archive'), sink('siem')] })
-  const routes = async (...args: string[]) => {
-    const { stdout } = await execute('status', '--json', ...args)
-    return (JSON.parse(stdout) as Status).routes.map((route) => `${route.zone} ${route.sink}`)
-  }
-  expect(await routes('--zone', 'shop')).toEqual(['101 archive', '101 siem'])
-  expect(await routes('--zone', '101,102', '--sink', 'siem')).toEqual(['101 siem', '102 siem'])
-  expect(await routes('--zone', '102', '--sink', 'siem', '--sink', 'archive')).toEqual([
-    '102 archive',
-    '102 siem',
-  ])
+test.each([
+  ['--zone shop', ['101 archive', '101 siem']],
+  ['--zone 101,102 --sink siem', ['101 siem', '102 siem']],
+  ['--zone 102 --sink siem --sink archive', ['102 archive', '102 siem']],
+])('%s chooses %j', async (args, routes) => {
+  const sinks = ['archive', 'siem'].map((name) => ({ name, type: 'file', path: `/tmp/never-opened/${name}` }))
+  const { stdout } = await openWorkshop({ sinks }).execute('status', '--json', ...args.split(' '))
+  expect((JSON.parse(stdout) as Status).routes.map(({ zone, sink }) => `${zone} ${sink}`)).toEqual(routes)
 })
 
 test.each([
