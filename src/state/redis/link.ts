@@ -7,8 +7,6 @@ import { nameOf } from '../../redis/server-name.ts'
 /** How long a call waits for a connection. */
 const patienceMs = 2_500
 const pauseMs = 50
-/** How often a call that waits looks whether there is one. */
-const lookMs = 10
 
 /**
  * One client. Each call ends within seconds, whatever the server does: with its result or with a Failure. A call whose
@@ -28,6 +26,9 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
   const closing = new AbortController()
   const closed = closing.signal
   let lastError: Error | undefined
+  /** Calls that wait for the client to be ready; woken when it is, and when it was refused. */
+  const waiting = new Set<AbortController>()
+  const wake = (): void => waiting.forEach((each) => each.abort())
 
   function connect(): RedisClient {
     const fail = (error: Error): void => {
@@ -35,25 +36,34 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
       lastError = error
       // The client itself would continue in database 0.
       if (isAboutDatabase(error)) made.disconnect()
+      if (!isRefusal(error)) return
       // Reads a changed password again; a client keeps the one that it was created with.
-      if (isRefusal(error) && !closed.aborted && servers.password?.reread() === true) {
+      if (!closed.aborted && servers.password?.reread() === true) {
         made.disconnect()
         client = connect()
-      }
+      } else wake()
     }
     const made = connectRedis(servers, { manner: 'strict', name: keyPrefix }, fail)
     made.on('node error', fail)
-    made.on('ready', () => void (lastError = undefined))
+    made.on('ready', () => {
+      lastError = undefined
+      wake()
+    })
     return made
   }
   let client = connect()
 
   async function untilReady(untilMs: number): Promise<void> {
     const began = lastError
-    while (client.status !== 'ready' && !closed.aborted) {
+    while (client.status !== 'ready') {
+      if (closed.aborted) throw gone()
+      const leftMs = untilMs - clock.monotonic()
       // The cause of an earlier refusal may have been fixed: one more try decides.
-      if (clock.monotonic() >= untilMs || (lastError !== began && isRefusal(lastError))) throw away()
-      await clock.sleep(lookMs, closed).catch(() => undefined)
+      if (leftMs <= 0 || (lastError !== began && isRefusal(lastError))) throw away()
+      const waking = new AbortController()
+      waiting.add(waking)
+      await clock.sleep(leftMs, waking.signal).catch(() => undefined)
+      waiting.delete(waking)
     }
     if (closed.aborted) throw gone()
   }
@@ -79,6 +89,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
     run,
     close() {
       closing.abort()
+      wake()
       client.disconnect()
     },
   }

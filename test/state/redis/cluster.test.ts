@@ -1,13 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
-import {
-  buildCommit,
-  buildGap,
-  buildHolder,
-  buildDeadLetter,
-  buildStream,
-  packed,
-} from '../../contract/checkpoint-store/builders.ts'
+import { buildCommit, buildHolder, buildStream } from '../../contract/checkpoint-store/builders.ts'
 import { redisServerAvailable } from '../../setup/redis-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openRedisStore } from '../../setup/stores.ts'
@@ -28,29 +21,6 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
   checkpointStoreContract('redis', () => contractStore(state)(), 15)
 
   const streams = Array.from({ length: 30 }, (_, zone) => buildStream({ zone: zone + 1 }))
-
-  it('keeps a whole store on one node, so that scripts can use all of its keys', async () => {
-    const store = await openAt({ ...state, keyPrefix: 'together' })
-    for (const stream of streams) {
-      const { fence } = await store.ledger.take(stream, buildHolder('one'))
-      const { zone } = stream
-      const more = {
-        seen: new Map([[7, packed(1, 300)]]),
-        deadLetters: [buildDeadLetter({ zone })],
-        gaps: [buildGap({ zone })],
-      }
-      expect(await store.ledger.commit(buildCommit(stream, fence, 0, more))).toBe('done')
-      await store.ledger.release(stream, fence)
-    }
-    expect(await store.upkeep.renameSink('archive', 'siem')).toBe(30)
-    expect(await store.catalogue.checkpoints()).toHaveLength(30)
-    expect(await store.catalogue.gaps()).toHaveLength(30)
-    expect(await store.deadLetters.list()).toHaveLength(30)
-    const counts = await Promise.all(
-      nodes.map(async ({ client }) => (await client.keys('*together*')).length),
-    )
-    expect(counts.filter((count) => count > 0)).toHaveLength(1)
-  })
 
   it('is distinguished from a single server, with the remedy', async () => {
     const options = { clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() }

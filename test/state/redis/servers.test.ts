@@ -188,21 +188,6 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(await store.ledger.commit(commit)).toBe('done')
     expect((await store.ledger.loadSeen(stream, [7])).get(7)).toHaveLength(40_000)
   })
-
-  it('without its replicas accepts nothing until they are back', async () => {
-    const lonely = await startRedis({ args: ['--appendonly', 'yes'] })
-    const admin = clientOf(lonely.url)
-    const store = await openAt(stateAt(lonely.url))
-    const { fence } = await store.ledger.take(stream, holder)
-    await admin.config('SET', 'min-replicas-to-write', '1')
-    await expect(store.ledger.commit(buildCommit(stream, fence, 0))).rejects.toMatchObject({
-      kind: 'retry',
-      code: 'store_unavailable',
-      message: expect.stringMatching(/replicas/),
-    })
-    await admin.config('SET', 'min-replicas-to-write', '0')
-    expect(await store.ledger.commit(buildCommit(stream, fence, 0))).toBe('done')
-  })
 })
 
 describe.skipIf(!redisAvailable())('a server that lost its latest writes', async () => {

@@ -101,13 +101,6 @@ describe('the file of a store', () => {
     expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: number })
   })
 
-  it('is created by one of several processes that open it at once', async () => {
-    const path = join(temporaryFolder(), 'store.db')
-    const stores = await Promise.all([1, 2, 3].map(() => openAt(path)))
-    expect(new Set(stores.map(({ id }) => id)).size).toBe(1)
-    for (const store of stores) await store.close()
-  })
-
   it('is no longer written after it was moved', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
