@@ -83,16 +83,17 @@ async function update(
 }
 
 /** In the order of the file. */
-function errorLines({ value, name, lines }: Awaited<ReturnType<typeof readDocument>>): string[] {
-  const errors = errorsInUpdate(value)
-    .map(({ field, problem }) => ({ field, problem, line: lines.get(field) ?? 0 }))
-    .toSorted((one, other) => one.line - other.line)
+function errorLines({ value, name, lineOf }: Document): string[] {
+  const errors = errorsInUpdate(value).map((error) => ({ ...error, line: lineOf(error.field) }))
   if (errors.length === 0) return []
-  const told = errors.map(({ field, problem, line }) => {
-    const where = line === 0 ? name : `${name}:${line}`
-    return printable(field === '' ? `${where}: ${problem}` : `${where}: ${field}: ${problem}`)
-  })
-  return [...told, `Nothing was sent. Correct ${name}; rate-limit schema describes it.`]
+  const lines = errors
+    .toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0))
+    .map(({ field, problem, line }) =>
+      printable(
+        [line === undefined ? name : `${name}:${line}`, ...(field === '' ? [] : [field]), problem].join(': '),
+      ),
+    )
+  return [...lines, `Nothing was sent. Correct ${name}; rate-limit schema describes it.`]
 }
 
 function showRequest({ method, path, body }: RateLimitRequest, baseUrl: string, json: boolean, io: Io): void {
@@ -192,10 +193,19 @@ function jsonOf(value: unknown): string {
   return JSON.stringify(value) ?? 'nothing'
 }
 
+/** A YAML or JSON document that the user named. */
+interface Document {
+  readonly value: unknown
+  /** For messages: the file's name as given, or `standard input`. */
+  readonly name: string
+  /** The line of a place such as `ruleConfiguration.value`, from 1; undefined where the document has no such place. */
+  lineOf(place: string): number | undefined
+}
+
 const mostBytes = 1_048_576
 
 /** Reads `--file`; `-` is standard input. Throws UsageError for what cannot be read or parsed. */
-async function readDocument(file: string, io: Io) {
+async function readDocument(file: string, io: Io): Promise<Document> {
   const name = file === '-' ? 'standard input' : printable(file, 1000)
   const text = await readText(file, io).catch((error: unknown) => {
     if (io.signal.aborted) throw error
@@ -205,7 +215,11 @@ async function readDocument(file: string, io: Io) {
   const [first] = errors
   if (first !== undefined)
     throw new UsageError(`--file ${printable(first.where ?? name)} ${first.problem}; ${first.remedy}`)
-  return { value, name, lines }
+  return {
+    value,
+    name,
+    lineOf: (place) => lines.get(place),
+  }
 }
 
 async function readText(file: string, { readInput }: Io): Promise<string> {

@@ -9,12 +9,12 @@ export async function checkDestination(deps: RequestDeps, signal: AbortSignal): 
   const { what, secrets, preset, clock } = deps
   let asked: Asked | undefined
   const failed = (verdict: Stop | Retry, answer: Answer) => failureOf(verdict, answer, asked!, clock.now())
-  const ask: Ask = async ({ method, url: other, body }) => {
+  const ask: Ask = async ({ method, url: other, body, mediaType = preset.mediaType }) => {
     const bytes = Buffer.from(body ?? '')
     const prepared = await prepareRequest(deps, bytes, undefined, signal)
     const url = new URL(other ?? preset.url)
     asked = { what, url, mask: secrets.maskWith(prepared.credentials) }
-    const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': preset.mediaType }) }
+    const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
     const sending = { url, method, headers, pieces: [], read: ({ status }: Answer) => readStatus(status) }
     const content = body === undefined ? {} : { body: { bytes, plainBytes: 0 } }
     const { answer } = await sendRequest(deps, { ...sending, ...content }, signal)

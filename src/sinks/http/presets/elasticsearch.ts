@@ -6,6 +6,7 @@ import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
 import {
   answerObject,
+  checkByEmptyBatch,
   isSuccess,
   noAcknowledgement,
   numberAt,
@@ -16,7 +17,9 @@ import {
 import { definePreset } from '../protocol/define-preset.ts'
 import {
   type Answer,
+  type Ask,
   below,
+  type Checked,
   type EventOutcome,
   lineLayout,
   type Stop,
@@ -66,16 +69,28 @@ export const elasticsearch = definePreset({
         `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${format === 'ecs' ? line : timestamped(event, line)}`,
       layout: lineLayout,
       read: readBulk,
-      check: {
-        body: '\n',
-        found: 'accepted the credentials',
-        untested: 'rights on the index not tested',
-        // After it accepted the credentials.
-        refusesEmpty: ({ status }) => status === 400,
-      },
+      check: (ask) => checkIndex(ask, settings.url, index),
     }
   },
 })
+
+/** A bulk request without documents is refused after the credentials were accepted. Not every server tells the rights. */
+async function checkIndex(ask: Ask, base: string, index: string): Promise<Checked> {
+  const found = 'accepted the credentials'
+  const empty = { body: '\n', found, refusesEmpty: ({ status }: Answer) => status === 400 }
+  const checked = await checkByEmptyBatch(ask, empty, readBulk)
+  if ('verdict' in checked) return checked
+  const answer = await ask({
+    method: 'POST',
+    url: below(base, '/_security/user/_has_privileges'),
+    body: JSON.stringify({ index: [{ names: [index], privileges: ['create_doc'] }] }),
+    mediaType: 'application/json',
+  })
+  const has = answer.status === 200 ? answerObject(answer)?.['has_all_requested'] : undefined
+  if (has === undefined) return { found, untested: 'rights on the index not tested' }
+  if (has === true) return { found: `${found}, which may create documents in ${index}` }
+  return { verdict: { kind: 'stop', remedy: `grant create_doc on ${index}`, credentials: true }, answer }
+}
 
 /** Data streams require `@timestamp`; ECS has it. */
 const timestamped = withTime('@timestamp')

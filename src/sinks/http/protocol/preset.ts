@@ -106,6 +106,8 @@ export type Ask = (request: {
   readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
   readonly url?: string
   readonly body?: string
+  /** Of the body; that of the preset unless given. */
+  readonly mediaType?: string
 }) => Promise<Answer>
 
 /**

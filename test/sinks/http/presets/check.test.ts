@@ -102,6 +102,23 @@ test.each<[PresetName, string, Reply, RegExp]>([
   expect(failure.message).not.toContain('s3cr3t')
 })
 
+test.each([
+  [
+    { status: 200, body: { has_all_requested: true } },
+    { found: 'accepted the credentials, which may create documents in waf' },
+  ],
+  [{ status: 404 }, { found: 'accepted the credentials', untested: 'rights on the index not tested' }],
+])('a check of Elasticsearch tells what the server says of the rights: %o', async (rights, found) => {
+  const { sink } = await sinkWith('elasticsearch', { '/waf/_bulk': { status: 400 }, _has_privileges: rights })
+  expect(await sink.check(never)).toEqual(found)
+})
+
+test('a check of Elasticsearch names a right that is missing', async () => {
+  const rights = { status: 200, body: { has_all_requested: false } }
+  const { sink } = await sinkWith('elasticsearch', { '/waf/_bulk': { status: 400 }, _has_privileges: rights })
+  expect((await failureOf(sink.check(never))).message).toMatch(/grant create_doc on waf$/)
+})
+
 const bodies = presets.map(({ name }) => name).filter((name) => !['json', 'ndjson', 'datadog'].includes(name))
 test.each(bodies)('a check finds that a page of HTML is no answer of %s', async (preset) => {
   const html = { status: 200, body: '<title>Log in</title>', headers: { 'content-type': 'text/html' } }
