@@ -202,6 +202,20 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     { cursors: 'offset', cursorLifeMs: 60_000 },
     {},
   ],
+  [
+    'a verdict before the steady clock of a host, which was a day behind and then days ahead, had come to the end',
+    {
+      seed: 0,
+      perDay: 5,
+      everyMs: 900_000,
+      overlapMs: 0,
+      clockSteps: [{ afterMs: 104_802_911, forMs: null, byMs: 259_200_000 }],
+      keepDays: 0.01,
+      fleet: false,
+    },
+    { cursors: 'offset', skewMs: 104_000_000 },
+    {},
+  ],
 ]
 
 export const counterexamples = broken.map(([why, own, world, faults]) => {

@@ -11,15 +11,16 @@ import { createWorker, type Worker } from './worker.ts'
 export async function runModel(options: RunOptions): Promise<RunResult> {
   const run = await createRun(options)
   try {
-    // Some hours more than the last day can be read, so that it ends: by the API's clock, then by the host's, and once
-    // the host's clock is right again, since a stream may back off for an hour before it finds that out.
+    // Some hours more than the last day can be read, so that it ends: by the clock of the API, then by both clocks of the
+    // host, and once the wall clock is right again, since a stream may back off for an hour before it finds that out.
     const hoursMs = 4 * 3_600_000
     const endMs = startOf(shiftDay(firstDay, options.days + 3)) + hoursMs
     const stepsEndMs = options.clockSteps.map(
       ({ afterMs, forMs }) => run.time.hostMs + afterMs + (forMs ?? 0) + hoursMs,
     )
     await runUntil(run, Math.max(endMs - options.world.skewMs, ...stepsEndMs))
-    while (run.clock.now() < endMs) await runUntil(run, run.time.hostMs + 3_600_000)
+    while (Math.min(run.clock.now(), run.clock.steady()) < endMs)
+      await runUntil(run, run.time.hostMs + 3_600_000)
     return await verdict(run)
   } finally {
     await run.keeper.store.close()
