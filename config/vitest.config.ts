@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { redisAvailable } from '../test/setup/redis-available.ts'
 import { ClosingReporter } from '../test/setup/reporter.ts'
 import { SlowestFirst } from '../test/setup/slowest-first.ts'
 import { patienceMs } from '../test/setup/wait-for.ts'
@@ -57,6 +58,16 @@ export default defineConfig({
           ...(rareDate && { env: { SHIELDLOG_TEST_DATE: rareDate.at, TZ: rareDate.zone } }),
         },
       },
+      // Among the others they run in memory.
+      ...(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite']).map((store) => ({
+        extends: true as const,
+        test: {
+          name: `ledger in ${store}`,
+          include: ['test/state/ledger/{commit,dead-letters,fence,lists,seen,upkeep}.test.ts'],
+          isolate: false,
+          env: { SHIELDLOG_TEST_STORE: store },
+        },
+      })),
     ],
     setupFiles: ['test/setup/date.ts', 'test/setup/clean-up.ts', 'test/setup/seed.ts'],
     reporters: ['default', new ClosingReporter()],

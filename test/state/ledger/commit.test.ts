@@ -11,7 +11,9 @@ import {
   commitOnce,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
-import { openMemory } from './memory.ts'
+import { ledgerStores } from './opened.ts'
+
+const openStore = await ledgerStores()
 
 const stream = buildStream()
 const one = buildHolder('one')
@@ -23,7 +25,7 @@ const everything = {
 
 describe('a commit', () => {
   it('writes checkpoint, fingerprints, dead letters and gaps', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, everything)
     expect(await store.ledger.read(stream)).toEqual(buildCheckpoint(stream, 1))
     // Lists hold no marks.
@@ -39,7 +41,7 @@ describe('a commit', () => {
     ['an older checkpoint', 0, 0],
     ['a checkpoint that the store does not have', 0, 2],
   ])('is refused under %s, and writes nothing', async (_, fenceOff, basedOn) => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const { fence } = await store.ledger.take(stream, one)
     await store.ledger.commit(buildCommit(stream, fence, 0))
     const commit = buildCommit(stream, fence + fenceOff, basedOn, everything)
@@ -51,13 +53,13 @@ describe('a commit', () => {
   })
 
   it('is refused for a stream without a holder', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     expect(await store.ledger.commit(buildCommit(stream, 1, 0))).toBe('refused')
     expect(await store.catalogue.checkpoints()).toEqual([])
   })
 
   it('that is repeated is done, also by another process and after another take, and written once', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     const { fence } = await store.ledger.take(stream, one)
     const commit = buildCommit(stream, fence, 0, everything)
     const again = await reopen()
@@ -76,7 +78,7 @@ describe('a commit', () => {
     ['a checkpoint', { next: buildCheckpoint(stream, 1, { restarts: 1 }) }],
     ['dead letters', { deadLetters: [buildDeadLetter({ at: 7 })] }],
   ])('of the same fence and number with other %s is refused', async (_, other) => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const { fence } = await store.ledger.take(stream, one)
     await store.ledger.commit(buildCommit(stream, fence, 0, everything))
     const commit = buildCommit(stream, fence, 0, { ...everything, ...other })
@@ -85,7 +87,7 @@ describe('a commit', () => {
   })
 
   it('and what was read of it may be changed by who has it', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, everything)
     const checkpoint = (await store.ledger.read(stream)) as unknown as { restarts: number }
     checkpoint.restarts = 99

@@ -11,7 +11,9 @@ import {
   commitOnce,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
-import { openMemory } from './memory.ts'
+import { ledgerStores } from './opened.ts'
+
+const openStore = await ledgerStores()
 
 const stream = buildStream()
 const one = buildHolder('one')
@@ -24,7 +26,7 @@ const byJson = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) 
 
 describe('dead letters', () => {
   it('are kept by zone, day, sink, id and time; a repeat replaces', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const [plain, timed, second] = [{ at: 1 }, { at: 2, time }, { at: 3, id: 'e2' }].map(buildDeadLetter)
     const others = [buildDeadLetter({ at: 4, zone: 102 }), buildDeadLetter({ at: 5, sink: 'siem' })]
     await commitOnce(store, stream, { deadLetters: [plain!, timed!, second!] })
@@ -38,7 +40,7 @@ describe('dead letters', () => {
   })
 
   it('are counted by reason', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const deadLetters = [{}, { id: 'e2' }, { id: 'e3', reason: 'too_large' as const }].map(buildDeadLetter)
     await commitOnce(store, stream, { deadLetters })
     await commitOnce(store, stream, { deadLetters: [buildDeadLetter({ reason: 'unmappable' })] })
@@ -51,7 +53,7 @@ describe('dead letters', () => {
   })
 
   it('fail a commit that would exceed their limit, of which nothing is written', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, { deadLetters: [big('a'), big('b')] })
     const more = { deadLetters: [big('c')], seen: new Map([[1, packed(1, 1)]]), gaps: [buildGap()] }
     await expect(commitOnce(store, stream, more)).rejects.toMatchObject(full)
@@ -68,7 +70,7 @@ describe('dead letters', () => {
   })
 
   it('of one sink leave the room of another one alone, also once the sink is renamed', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const siem = buildStream({ sink: 'siem' })
     const ofSiem = (...ids: string[]) => ({ deadLetters: ids.map((id) => ({ ...big(id), sink: 'siem' })) })
     await commitOnce(store, stream, { deadLetters: [big('a'), big('b')] })
@@ -84,7 +86,7 @@ describe('dead letters', () => {
   })
 
   it('are removed by key, and the number of removed ones is returned', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, { deadLetters: [buildDeadLetter(), buildDeadLetter({ id: 'e2' })] })
     const { zone, day, sink, id } = buildDeadLetter()
     expect(await store.deadLetters.remove([{ zone, day, sink, id }, buildDeadLetter({ id: 'e9' })])).toBe(1)
@@ -93,7 +95,7 @@ describe('dead letters', () => {
   })
 
   it('are removed in the step of a commit, and only if it succeeds', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const deadLetters = [{}, { id: 'e2' }, { id: 'e2', time }].map(buildDeadLetter)
     await commitOnce(store, stream, { deadLetters })
     const { fence } = await store.ledger.take(stream, one)
@@ -115,7 +117,7 @@ describe('dead letters', () => {
   })
 
   it('that are removed make room in the same step', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, { deadLetters: [big('a'), big('b')] })
     await commitOnce(store, stream, { deadLetters: [big('c')], removedDeadLetters: [{ id: 'a' }] })
     expect(await idsIn(store)).toEqual(['b', 'c'])
@@ -127,7 +129,7 @@ describe('dead letters', () => {
   })
 
   it('can be listed by stream, by key and one by one', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const other = buildStream({ zone: 102, sink: 'siem' })
     const deadLetters = [{}, { time, reason: 'too_large' as const }, { id: '\ud800' }].map(buildDeadLetter)
     await commitOnce(store, stream, { deadLetters })

@@ -15,14 +15,16 @@ import {
   dayAt,
   nothingOld,
 } from '../../contract/checkpoint-store/builders.ts'
-import { openMemory } from './memory.ts'
+import { ledgerStores } from './opened.ts'
+
+const openStore = await ledgerStores()
 
 const stream = buildStream()
 const one = buildHolder('one')
 
 describe('gaps', () => {
   it('are kept by zone, sink, day, beginning and reason', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const gaps = [
       buildGap(),
       buildGap({ zone: 102 }),
@@ -40,7 +42,7 @@ describe('gaps', () => {
   })
 
   it('are acknowledged as named, once, and stay so when they are recorded again', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     const [first, other, last] = [buildGap(), buildGap({ sink: 'siem' }), buildGap({ from: 5 })] as const
     await store.catalogue.addGaps([first, other, last])
     expect(await store.catalogue.acknowledgeGaps([first, other], 700)).toBe(2)
@@ -52,7 +54,7 @@ describe('gaps', () => {
   })
 
   it('keep the copies of cut lines that they name; another copy raises the alarm again', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const gap: Gap = { ...buildGap(), files: ['/var/my events/.shieldlog/aside/zone=1.from-0'] }
     await store.catalogue.addGaps([gap])
     await store.catalogue.acknowledgeGaps([gap], 4)
@@ -66,7 +68,7 @@ describe('gaps', () => {
 
 describe('what a configuration planned', () => {
   it('is the earliest first day of a route, and the time when it was last planned', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const route = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
     const later = { ...route, firstDay: dayAt('2026-11-20') }
     await store.catalogue.rememberRoutes([route, { ...later, sink: 'siem', plannedAtMs: 30 }])
@@ -78,7 +80,7 @@ describe('what a configuration planned', () => {
   })
 
   it('is the place of each sink that was stored last, also for another process', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     expect(await store.catalogue.sinks()).toEqual([])
     const siem = { name: 'siem', type: 'http', place: 'https://one.example 1' }
     const archive = { name: 'archive', type: 'file', place: '/var/lib/é v' }
@@ -92,7 +94,7 @@ describe('what a configuration planned', () => {
   })
 
   it('is the list of zones of each account that was stored last, also for another process', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     expect(await store.catalogue.zoneLists()).toEqual([])
     const zones = [
       { id: 101, name: 'ship "é" \u2603' },
@@ -113,7 +115,7 @@ describe('the latest audit of a stream', () => {
   const record: AuditRecord = { atMs: 1_795_000_000_000, version: '1.0.0', isEqual: false, ...counts }
 
   it('is kept beside its checkpoint, and disturbs no pump', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     const { fence } = await store.ledger.take(stream, one)
     await store.ledger.commit(buildCommit(stream, fence, 0))
     expect(await store.ledger.auditOf(stream)).toBeUndefined()
@@ -130,7 +132,7 @@ describe('the latest audit of a stream', () => {
   })
 
   it('follows a renamed sink, and is gone with its stream', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, { with: complete })
     await store.ledger.noteAudit(stream, record)
     await store.upkeep.renameSink('archive', 'siem')
@@ -142,7 +144,7 @@ describe('the latest audit of a stream', () => {
   })
 
   it('is not kept of a stream that was never pumped', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await store.ledger.noteAudit(stream, record)
     expect(await store.ledger.auditOf(stream)).toBeUndefined()
     await store.ledger.take(stream, one)
@@ -165,7 +167,7 @@ describe('backfills', () => {
   })
 
   it('are stored with their streams, the oldest first, also for another process', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     const later = buildBackfill({ id: 'a2', createdAtMs: 2000 })
     await store.backfills.add(later)
     await store.backfills.add(buildBackfill())
@@ -174,7 +176,7 @@ describe('backfills', () => {
   })
 
   it('mark a stream as done in the commit that answers its read request, once', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     await store.backfills.add(buildBackfill({ streams: [stream, third].map(queuedOf) }))
     await store.backfills.add(buildBackfill({ id: 'b2', streams: [queuedOf(stream)] }))
     const answer = (lastRequest: RequestAnswer) => commitOnce(store, stream, { with: { lastRequest } })
@@ -196,7 +198,7 @@ describe('backfills', () => {
   })
 
   it('are paused, resumed and cancelled until they have ended, and deleted when that is long ago', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const { add, setState, list } = store.backfills
     await add(buildBackfill())
     const states = ['paused', 'running', 'cancelled', 'running'] as const

@@ -8,7 +8,9 @@ import {
   nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
-import { openMemory } from './memory.ts'
+import { ledgerStores } from './opened.ts'
+
+const openStore = await ledgerStores()
 
 const stream = buildStream()
 const one = buildHolder('one')
@@ -22,7 +24,7 @@ const range = (from: number, count: number): bigint[] => sorted(packed(from, cou
 
 describe('the fingerprints of a stream', () => {
   it('are given for the requested minutes, without empty ones, and of no other stream', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const seen = new Map([
       [7, packed(1, 2)],
       [8, packed(3, 1)],
@@ -38,7 +40,7 @@ describe('the fingerprints of a stream', () => {
   })
 
   it('are added in any number to a minute, commit by commit', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     let next = 0
     for (const count of [1, 249, 1, 250, 600, 3, 5_000, 1]) {
       await commitOnce(store, stream, { seen: new Map([[7, packed(next, count)]]) })
@@ -55,7 +57,7 @@ describe('the fingerprints of a stream', () => {
   })
 
   it('are forgotten by one commit, all of them, which may add others; and it goes on as before', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const minutes = [7, 8, untimedMinute]
     await commitOnce(store, stream, { seen: new Map(minutes.map((minute) => [minute, packed(0, 1_000)])) })
     const { fence } = await store.ledger.take(stream, one)
@@ -78,7 +80,7 @@ describe('the fingerprints of a stream', () => {
   })
 
   it('are removed with their counts at any position', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const counts = [1, 249, 2, 250, 600]
     for (const count of counts)
       await commitOnce(store, stream, { seen: new Map([[7, packed(count * 10_000, count)]]) })
@@ -113,7 +115,7 @@ describe('the fingerprints of a stream', () => {
   })
 
   it('are dropped down to their counts, unless a live holder has the stream', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, {
       seen: new Map([
         [7, packed(1, 300)],
@@ -139,7 +141,7 @@ describe('the fingerprints of a stream', () => {
   })
 
   it('that were dropped are remembered, whatever is committed afterwards, and under another name', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const isDropped = () => store.ledger.isIndexDropped(stream)
     expect(await isDropped()).toBe(false)
     await commitOnce(store, stream)

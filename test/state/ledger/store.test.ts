@@ -1,4 +1,4 @@
 import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
-import { openMemory } from './memory.ts'
+import { inMemory } from './opened.ts'
 
-checkpointStoreContract('memory', openMemory, 200)
+checkpointStoreContract('memory', inMemory, 200)

@@ -13,7 +13,9 @@ import {
   nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
-import { openMemory } from './memory.ts'
+import { ledgerStores } from './opened.ts'
+
+const openStore = await ledgerStores()
 
 const stream = buildStream()
 const [one, two] = [buildHolder('one'), buildHolder('two')]
@@ -27,7 +29,7 @@ describe('pruning', () => {
     commitOnce(store, buildStream({ zone }), { with: complete, seen })
 
   it('deletes the streams that it is told, whether they ended or not, and keeps the others', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const [old, young] = [buildStream({ zone: 1 }), buildStream({ zone: 2 })]
     const fence = await end(store, 1)
     await end(store, 2)
@@ -45,7 +47,7 @@ describe('pruning', () => {
   })
 
   it('deletes many at once, but no stream that a live holder has', async () => {
-    const { store, clock } = await openMemory()
+    const { store, clock } = await openStore()
     const all = Array.from({ length: 145 }, (_, at) => buildStream({ zone: at + 1 }))
     for (const { zone } of all) await end(store, zone)
     await store.ledger.take(all[44]!, one)
@@ -57,7 +59,7 @@ describe('pruning', () => {
   })
 
   it('deletes gaps that were recorded before the limit, and keeps dead letters and routes', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await commitOnce(store, stream, { with: complete, deadLetters: [buildDeadLetter()] })
     await store.catalogue.rememberRoutes([planned('archive')])
     await store.catalogue.addGaps([buildGap({ recordedAt: 49 }), buildGap({ from: 3, recordedAt: 50 })])
@@ -86,7 +88,7 @@ describe('a renamed sink', () => {
   }
 
   it('has its streams, seen, gaps, dead letters and routes under the new name', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await fill(store)
     expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
     expect(await store.catalogue.checkpoints()).toEqual([buildCheckpoint(replaced, 1, { mark: [] })])
@@ -100,7 +102,7 @@ describe('a renamed sink', () => {
   })
 
   it('leaves a pump of the old name without its stream, also in a process that does not know it yet', async () => {
-    const { store, reopen } = await openMemory()
+    const { store, reopen } = await openStore()
     const fence = await fill(store)
     expect(await (await reopen()).upkeep.renameSink('archive', 'siem')).toBe(1)
     expect(await store.ledger.holds(stream, fence)).toBe(false)
@@ -114,7 +116,7 @@ describe('a renamed sink', () => {
   })
 
   it('may get its old name again while a pump is suspended', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const fence = await commitOnce(store, stream)
     expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
     expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
@@ -123,7 +125,7 @@ describe('a renamed sink', () => {
   })
 
   it('keeps its place and its former names', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     const archive = { name: 'archive', type: 'file', place: '/x' }
     await store.catalogue.rememberSinks([
       archive,
@@ -140,7 +142,7 @@ describe('a renamed sink', () => {
   })
 
   it('replaces the streams and routes that the store has under the new name', async () => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await fill(store)
     const seen = new Map([[9, packed(5, 1)]])
     for (const each of [replaced, other]) await commitOnce(store, each, { seen })
@@ -163,7 +165,7 @@ describe('a renamed sink', () => {
     ['a live holder has a stream of it', ({ ledger }) => ledger.take(stream, two), { code: 'held' }],
     ['a live holder has a stream of the new name', ({ ledger }) => ledger.take(other, two), { code: 'held' }],
   ])('is refused while %s, and changes nothing', async (_, prepare, refusal) => {
-    const { store } = await openMemory()
+    const { store } = await openStore()
     await fill(store)
     await commitOnce(store, other)
     await prepare(store)
@@ -178,7 +180,7 @@ describe('a renamed sink', () => {
   ])(
     'is the same as before where the store does not know it, or it keeps its name: %s, %s',
     async (from, to) => {
-      const { store } = await openMemory()
+      const { store } = await openStore()
       await fill(store)
       expect(await store.upkeep.renameSink(from, to)).toBe(0)
       expect(await store.ledger.read(stream)).toBeDefined()
