@@ -124,6 +124,21 @@ describe('the planner', () => {
     expect(await daysOfGaps(office)).toEqual([])
   })
 
+  it.each([
+    { what: 'the wall clock has stepped ahead', jumpDays: 5, offsetDays: 0 },
+    { what: 'answers with a wrong Date are confirmed', jumpDays: 0, offsetDays: 5 },
+  ])('reports no missed day while $what', async ({ jumpDays, offsetDays }) => {
+    const office = await createOffice()
+    const { apiClock, planner } = office.started()
+    for (const days of [0, offsetDays, 0]) {
+      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, days * 24 * hourMs, {})
+      await office.clock.advance(90_000)
+      await planner.remember()
+      office.clock.jump(jumpDays * 24 * hourMs)
+    }
+    expect(await daysOfGaps(office)).toEqual([])
+  })
+
   it('reports once, at the first run, which readable days a smaller firstRunDays skips', async () => {
     const office = await createOffice()
     office.configure({ policy: { ...policy, firstRunDays: 1 } })

@@ -98,6 +98,22 @@ describe('the seen window of a pump', () => {
     expect(memory.bytes).toBe(0)
   })
 
+  it('has room for a day of a million events, whatever minutes its pages touch', async () => {
+    const packed = packFingerprints(Array.from({ length: 700 }, (_, index) => BigInt(index + 1)))
+    const asked: number[] = []
+    const loadSeen: Ledger['loadSeen'] = async (_, minutes) => {
+      asked.push(...minutes)
+      return new Map(minutes.map((minute) => [minute, packed]))
+    }
+    const window = new SeenWindow({ loadSeen }, stream)
+    for (let page = 0; page < 8; page++) {
+      const timeOf = (index: number) => ((index * 4 + page) % 1_440) * 60_000
+      const events = Array.from({ length: 360 }, (_, index) => ({ fingerprint: 1n, timeMs: timeOf(index) }))
+      expect(await window.unseenOf(events)).toEqual([])
+    }
+    expect(asked).toHaveLength(1_440)
+  })
+
   it('shares its memory with the windows of other pumps, and keeps what its page needs', async () => {
     const shelf = createShelf()
     const memory = new SeenMemory(100_000)

@@ -33,6 +33,20 @@ function casesOf(name: string): string[] {
   return [name, name.toUpperCase(), capitals]
 }
 
+it('the usual names of keys, tokens and passwords are masked by default', () => {
+  const headers = [
+    'cookie set-cookie authorization proxy-authorization x-forwarded-authorization',
+    'x-api-key api-key x-goog-api-key x-auth-token x-access-token x-csrf-token x-vault-token',
+    'private-token x-amz-security-token cf-access-jwt-assertion',
+  ]
+  const query = [
+    'token access_token refresh_token id_token password passwd api_key apikey secret client_secret',
+    'signature session code',
+  ]
+  expect(defaults.headers).toEqual(expect.arrayContaining(headers.join(' ').split(' ')))
+  expect(defaults.query).toEqual(expect.arrayContaining(query.join(' ').split(' ')))
+})
+
 describe('headers', () => {
   it.each([...redactedHeaders.flatMap(casesOf), 'AccessKey', ' Authorization '])('masks %j', (Name) => {
     for (const received of [
