@@ -40,12 +40,34 @@ export function nameOf(enumeration: Enumeration, number: number): string | undef
 
 /** The parts of a request or response that a condition of a rate limit rule may look at. */
 export const variables = [
-  'REQUEST_URI REQUEST_URI_RAW ARGS ARGS_COMBINED_SIZE ARGS_GET ARGS_GET_NAMES ARGS_POST',
-  'ARGS_POST_NAMES FILES_NAMES GEO REMOTE_ADDR QUERY_STRING REQUEST_BASENAME REQUEST_BODY',
-  'REQUEST_COOKIES_NAMES REQUEST_COOKIES REQUEST_FILENAME REQUEST_HEADERS_NAMES REQUEST_HEADERS',
-  'REQUEST_LINE REQUEST_METHOD REQUEST_PROTOCOL RESPONSE_BODY RESPONSE_HEADERS RESPONSE_STATUS',
-  'FINGERPRINT VERIFIED_BOT_CATEGORY',
-].flatMap((line) => line.split(' '))
+  'REQUEST_URI',
+  'REQUEST_URI_RAW',
+  'ARGS',
+  'ARGS_COMBINED_SIZE',
+  'ARGS_GET',
+  'ARGS_GET_NAMES',
+  'ARGS_POST',
+  'ARGS_POST_NAMES',
+  'FILES_NAMES',
+  'GEO',
+  'REMOTE_ADDR',
+  'QUERY_STRING',
+  'REQUEST_BASENAME',
+  'REQUEST_BODY',
+  'REQUEST_COOKIES_NAMES',
+  'REQUEST_COOKIES',
+  'REQUEST_FILENAME',
+  'REQUEST_HEADERS_NAMES',
+  'REQUEST_HEADERS',
+  'REQUEST_LINE',
+  'REQUEST_METHOD',
+  'REQUEST_PROTOCOL',
+  'RESPONSE_BODY',
+  'RESPONSE_HEADERS',
+  'RESPONSE_STATUS',
+  'FINGERPRINT',
+  'VERIFIED_BOT_CATEGORY',
+]
 
 /** How an error says what a field takes; a number or a truth value in place of text misses its quotes. */
 function takes(allowed: string) {

@@ -26,9 +26,19 @@ const bodyNames = ['urlencodedbody', 'requestbody']
 const bodyKeys = [...bodyNames, 'body']
 /** Of the log, and headers in which proxies name the client. */
 const addressNames = [
-  'remoteip remoteaddr clientip x-forwarded-for x-original-forwarded-for x-real-ip x-client-ip client-ip',
-  'true-client-ip cf-connecting-ip fastly-client-ip forwarded',
-].flatMap((line) => line.split(' '))
+  'remoteip',
+  'remoteaddr',
+  'clientip',
+  'x-forwarded-for',
+  'x-original-forwarded-for',
+  'x-real-ip',
+  'x-client-ip',
+  'client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'forwarded',
+]
 /** Never redacted: identity and time are needed to recognise duplicates. */
 const identityKeys = new Set(['logId', 'timestamp', 'log'])
 /**
