@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chmod, open, opendir, readdir } from 'node:fs/promises'
+import { chmod, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -88,7 +88,7 @@ export async function otherSinkOn(
       if (owner?.store === own.store && !own.names.includes(owner.sink)) others.set(id, owner.sink)
     }
     if (others.size === 0) return undefined
-    for await (const { name } of await opendir(path, { recursive: true })) {
+    for await (const name of filesOfZones(path)) {
       const other = others.get(parsePartName(name)?.writer ?? '')
       if (other !== undefined) return other
     }
@@ -96,6 +96,19 @@ export async function otherSinkOn(
   } catch (error) {
     throw await fileFailure(error, path)
   }
+}
+
+/** Only what is in folders of zones and days: others, such as `lost+found`, may be closed to this process. */
+async function* filesOfZones(path: string): AsyncGenerator<string> {
+  for (const zone of await foldersIn(path, 'zone='))
+    for (const day of await foldersIn(zone, 'day=')) yield* await readdir(day)
+}
+
+async function foldersIn(path: string, prefix: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isDirectory() && entry.name.startsWith(prefix))
+    .map(({ name }) => join(path, name))
 }
 
 async function listIdentities(folder: string): Promise<string[]> {

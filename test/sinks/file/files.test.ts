@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
+import { otherSinkOn } from '../../../src/sinks/file/identity.ts'
 import { parsePartName, partName } from '../../../src/sinks/file/parts.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
@@ -42,6 +43,14 @@ it('applies its modes whatever the umask is', async () => {
     expect(await modeOf(folder)).toBe(0o750)
   for (const own of await readdir(join(bench.path, '.shieldlog')))
     expect(await modeOf(join(bench.path, '.shieldlog', own))).toBe(0o640)
+})
+
+it('looks for parts of another sink only where a sink writes parts', async () => {
+  await ledger.ship(sink, buildEvents(1))
+  const own = { store: ledger.storeId, names: ['files'] }
+  expect(await otherSinkOn(bench.path, own)).toBe('archive')
+  await rename(join(bench.path, 'zone=101'), join(bench.path, 'moved-away'))
+  expect(await otherSinkOn(bench.path, own)).toBeUndefined()
 })
 
 it('opens another part by size, and never splits a delivery over two parts', async () => {
