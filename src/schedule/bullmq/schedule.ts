@@ -3,6 +3,7 @@ import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { within } from '../../domain/promises.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { connectRedis, type RedisServers } from '../../redis/connection.ts'
+import { redisFailureIn } from '../../redis/redis-failure.ts'
 import { promptly } from '../../redis/script.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { housekeepMs, oftenMs, priorities, repeat, sharesOf, type ScheduleDeps } from '../pumping.ts'
@@ -71,7 +72,8 @@ export class BullmqSchedule implements Schedule {
 function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: AbortSignal) {
   const { connection, keyPrefix, role, sinks, lockMs = defaultLockMs } = options
   const { clock, telemetry } = deps
-  const report = createErrorReport({ clock, telemetry, server: nameOf(connection) })
+  const server = nameOf(connection)
+  const report = createErrorReport({ clock, telemetry, server })
   const reportError: ReportError = (error) => (signal.aborted ? undefined : report.reportError(error))
   const connect = (manner: 'prompt' | 'patient') =>
     connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, reportError)
@@ -87,7 +89,9 @@ function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: A
   function tick(): void {
     const plan = createTick(queues, sinks, deps)
     const work = async () => {
-      await plan().catch((error: unknown) => telemetry.emit({ name: 'TickFailed', error }))
+      await plan().catch((thrown: unknown) => {
+        telemetry.emit({ name: 'TickFailed', error: redisFailureIn(thrown, server) })
+      })
       return 'done' as const
     }
     workers.tick.push(new QueueWorker({ ...shared, queue: queues.tick, places: 1, work }))

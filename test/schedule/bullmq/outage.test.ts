@@ -77,6 +77,24 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await waitFor(() => ends() === 1, { what: 'the end of the outage' })
   })
 
+  it('goes down during a tick is what the line of the tick says', async () => {
+    const server = await startRedis()
+    const { schedule, internalEvents } = scheduleAt(
+      server,
+      {},
+      {
+        plan: async () => {
+          await server.kill()
+          return []
+        },
+      },
+    )
+    await schedule.start()
+    const failed = () => internalEvents.find(({ name }) => name === 'TickFailed')
+    await waitFor(() => failed() !== undefined, { what: 'the line' })
+    expect(failed()).toMatchObject({ error: { code: 'store_unavailable', kind: 'retry' } })
+  })
+
   it('is down at the start begins when it is up', async () => {
     const server = await startRedis()
     await server.kill()
