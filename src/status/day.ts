@@ -11,7 +11,7 @@ import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/sta
 import { streamKey, type Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { DeadLetters, Ledger } from '../ports/store.ts'
-import { cellOn, cellStateOf, type Cell, type Fleet, type FleetRoute } from './map.ts'
+import { cellOn, cellStateOf, streamStateOf, type Cell, type Fleet, type FleetRoute } from './map.ts'
 import { countersOf, errorStatus, gapStatus } from './observe.ts'
 
 /** One day of a route of a fleet. */
@@ -51,6 +51,7 @@ export function dayView({ at, route, cell }: RouteDay, { version, ledger, audit 
     sink,
     day,
     state: cellStateOf(cell, time) ?? 'unread',
+    streamState: streamStateOf(cell, time),
     counters: { ...noneOfFew, ...countersOf(checkpoint) } as DayView['counters'],
     ledger,
     ordering: { order, cursorProven, revocations },

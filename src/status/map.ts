@@ -121,10 +121,14 @@ export function cellOn(day: Day, { planned: route, gaps, deadLetters }: RouteFac
   return isKnown ? { day, planned, checkpoint, gaps: ownGaps, deadLetters: refused } : undefined
 }
 
+export function streamStateOf({ day, planned, checkpoint }: Cell, { nowMs, policy }: RouteTime): StreamState {
+  return planned?.state ?? stateOf(day, checkpoint?.ended, nowMs, policy)
+}
+
 /** Undefined for a day that was never planned, so that nothing can be said of it. */
 export function cellStateOf(cell: Cell, time: RouteTime): CellState | undefined {
-  const { day, planned, checkpoint, gaps, deadLetters } = cell
-  const state = planned?.state ?? stateOf(day, checkpoint?.ended, time.nowMs, time.policy)
+  const { planned, checkpoint, gaps, deadLetters } = cell
+  const state = streamStateOf(cell, time)
   const hasEnded = state === 'complete' || state === 'expired'
   if (checkpoint?.trouble !== undefined && !hasEnded) return 'failing'
   if (checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, time.nowMs))

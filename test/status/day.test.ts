@@ -40,6 +40,7 @@ describe('a day', () => {
     const { views } = viewsOf(story())
     expect(await views.day(asked)).toMatchObject({
       state: 'failing',
+      streamState: 'open',
       ordering: { order: 'newest-first' },
       scans: [
         { kind: 'full', state: 'complete' },

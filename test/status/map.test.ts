@@ -55,6 +55,7 @@ describe('the map', () => {
     expect(map.problems[0]).toMatchObject({
       kind: 'gap',
       routes: 1,
+      reason: 'unreadable',
       text: expect.stringContaining('events of 2026-11-13 to 2026-11-14 (2 days) were lost') as string,
     })
     world.gaps = world.gaps.map((each) => ({ ...each, acknowledgedAt: at(9) }))
@@ -134,7 +135,14 @@ describe('the map', () => {
     )
     const { problems } = await mapOf(world)
     expect(problems).toMatchObject([
-      { kind: 'failing', sink: 'siem', routes: 40, zone: 1000, apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
+      {
+        kind: 'failing',
+        sink: 'siem',
+        routes: 40,
+        zone: 1000,
+        lastError: { message: 'answered 503' },
+        apiDeadlineAt: '2026-11-23T00:00:00.000Z',
+      },
     ])
   })
 

@@ -75,13 +75,15 @@ function openGapsOf({ routes, unconfigured }: Pick<ProblemFacts, 'routes' | 'unc
 
 function gapProblem(own: readonly OpenGap[]): StatusProblem {
   const affected = routesOf(own)
+  const { reason } = own[0]!
   return {
     kind: 'gap',
-    text: `${whoOf(affected)}: events of ${daysText(own.map(({ day }) => day))} were lost, because ${gapReasonTexts[own[0]!.reason]}.`,
+    text: `${whoOf(affected)}: events of ${daysText(own.map(({ day }) => day))} were lost, because ${gapReasonTexts[reason]}.`,
     remedy:
       'The API does not list these events any more; shieldlog gaps list shows them. If another file sink has them: shieldlog backfill --source. Then end the alarm: shieldlog gaps acknowledge.',
     command: 'gaps list',
     ...aboutOf(affected),
+    reason,
   }
 }
 
@@ -113,6 +115,7 @@ function failingProblem(own: readonly ProblemRoute[], at: string): StatusProblem
       ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
       : `${isHeld ? '' : 'shieldlog tries again by itself. '}${deadlineText(own, at)}`.trim(),
     ...aboutOf(own),
+    ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),
   }
 }

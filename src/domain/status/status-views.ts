@@ -131,6 +131,8 @@ export interface DayView {
   readonly sink: string
   readonly day: string
   readonly state: CellState
+  /** That of the stream, whatever else the cell shows. */
+  readonly streamState: string
   readonly counters: { readonly [Name in keyof Counters]-?: number }
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {

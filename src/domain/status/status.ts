@@ -125,6 +125,10 @@ export interface StatusProblem {
   /** The first of the routes. */
   readonly zone?: number
   readonly name?: string
+  /** Of a gap. */
+  readonly reason?: GapReason
+  /** Of a failure: that of the first route. */
+  readonly lastError?: ErrorStatus
   /** The earliest API deadline of their oldest unfinished days. */
   readonly apiDeadlineAt?: string
 }
