@@ -9,12 +9,18 @@ export function minuteText(minute: number): string | null {
 /** A minute in which both sides differ. Counts are events. */
 export interface MinuteReport {
   readonly minute: string | null
-  /** Listed by the API, or with a line in the files. */
-  readonly found: number
   readonly ledger: number
   readonly missing: number
   readonly extra: number
-  readonly notYetDue?: number
+}
+
+export interface ListedMinute extends MinuteReport {
+  readonly listed: number
+  readonly notYetDue: number
+}
+
+export interface FileMinute extends MinuteReport {
+  readonly lines: number
 }
 
 export interface EventReport {
@@ -59,6 +65,8 @@ export interface StreamAudit extends Compared {
    * running process has not yet read to its end.
    */
   readonly notYetDue: number
+  readonly caughtUpAt?: string
+  readonly minutes: readonly ListedMinute[]
   /** Of the events that were delivered, those that the destination says it dropped, without saying which. */
   readonly lost: number
   /** Of the ledger's events, those that the destination takes no more, since they are too old. */
@@ -102,6 +110,7 @@ export interface ForeignLines {
  * wait as a dead letter, was not dropped, and is wanted.
  */
 export interface FileAudit extends Compared {
+  readonly minutes: readonly FileMinute[]
   /** Whole lines up to the committed lengths. */
   readonly lines: number
   /** Lines that should not be there, by what is wrong with them. */

@@ -5,12 +5,13 @@ import type { Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
+import { iso } from '../../domain/text/time.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
 import {
   minuteText,
   type StreamAudit,
   type EventReport,
-  type MinuteReport,
+  type ListedMinute,
 } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
 import { compareWithLedger, FoundEvents, type MinuteDifference, type OtherFingerprints } from './compare.ts'
@@ -131,6 +132,7 @@ async function judge(
       missing: missing.due,
       extra,
       notYetDue: missing.notYetDue,
+      ...(checkpoint?.caughtUpAtMs !== undefined && { caughtUpAt: iso(checkpoint.caughtUpAtMs) }),
       deadLetters,
       dropped,
       filtered,
@@ -168,7 +170,7 @@ interface MissingReport {
   readonly notYetDue: number
   /** Time of the oldest due event; Infinity where there is none, -Infinity where one has no time. */
   readonly oldestMs: number
-  readonly minutes: MinuteReport[]
+  readonly minutes: ListedMinute[]
   readonly events: EventReport[]
 }
 
@@ -215,7 +217,7 @@ export class MissingEvents implements OtherFingerprints {
 
   /** `dueUntilMs`: newer events need not be in the ledger yet. */
   reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport {
-    const minutes: MinuteReport[] = []
+    const minutes: ListedMinute[] = []
     const events: EventReport[] = []
     let [due, notYetDue, oldestMs] = [0, 0, Infinity]
     for (const { minute, found, ledger, unknown, lacking, events: known } of differences) {
@@ -231,7 +233,8 @@ export class MissingEvents implements OtherFingerprints {
       const missing = unknown - early
       due += missing
       notYetDue += early
-      minutes.push({ minute: minuteText(minute), found, ledger, missing, extra: lacking, notYetDue: early })
+      const counts = { listed: found, ledger, missing, extra: lacking, notYetDue: early }
+      minutes.push({ minute: minuteText(minute), ...counts })
     }
     return { due, notYetDue, oldestMs, minutes, events }
   }

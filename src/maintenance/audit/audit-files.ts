@@ -140,7 +140,7 @@ async function* piecesOf(
 }
 
 function minuteReport({ minute, found, ledger, lacking, unknown }: MinuteDifference) {
-  return { minute: minuteText(minute), found, ledger, missing: lacking, extra: unknown }
+  return { minute: minuteText(minute), ledger, lines: found, missing: lacking, extra: unknown }
 }
 
 function sightingsOf(differences: readonly MinuteDifference[], of: 'unknown' | 'lacking'): Sighting[] {

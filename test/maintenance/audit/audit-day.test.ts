@@ -93,7 +93,8 @@ test('distinguishes not yet delivered from missing by the time of the event', as
     ...counts,
     listed: 4,
     isEqual: false,
-    minutes: [{ minute: '2026-11-20T11:55:00.000Z', found: 4, ...counts }],
+    minutes: [{ minute: '2026-11-20T11:55:00.000Z', listed: 4, ...counts }],
+    caughtUpAt: eventOf(1).time,
   })
 })
 

@@ -70,7 +70,7 @@ async function reportView(world: World): Promise<ReportView> {
     const none = { deadLetters: 0, dropped: 0, filtered: 0, lost: 0, skipped: 0, notYetDue: 0 }
     const listed = ledger.events + (isEqual ? 0 : 1)
     const minute = (at: string, missing: number, extra: number) => {
-      return { minute: `${view.day}T${at}:00.000Z`, found: 12, ledger: 10, missing, extra, notYetDue: 0 }
+      return { minute: `${view.day}T${at}:00.000Z`, listed: 12, ledger: 10, missing, extra, notYetDue: 0 }
     }
     days.push({
       view,

@@ -112,9 +112,9 @@ function differences({ minutes, missingEvents, parts, day, isShortened }) {
           ['minute', '#listed by the API', '#in the ledger', '#missing', '#extra', '#not yet'],
           minutes
             .slice(0, mostRows)
-            .map(({ minute, found, ledger, missing, extra, notYetDue = 0 }) => [
+            .map(({ minute, listed, ledger, missing, extra, notYetDue }) => [
               minuteName(minute, day),
-              ...[found, ledger, missing, extra, notYetDue].map(countText),
+              ...[listed, ledger, missing, extra, notYetDue].map(countText),
             ]),
           'Minutes that differ',
         ),
