@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { accessSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
@@ -113,6 +113,8 @@ export function checkReportFile(path: string): void {
 export function writeReportFile(path: string, html: string): void {
   try {
     writeFileSync(path, html, { flag: 'wx', mode: 0o600 })
+    // Whatever the umask took away.
+    chmodSync(path, 0o600)
   } catch (cause) {
     const why = `the report cannot be written to ${printable(path)}: ${systemErrorText(cause)}. Audit again with another --report.`
     throw new Failure('stop', 'unwritable', why, { cause })
