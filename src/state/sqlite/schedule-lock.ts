@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock, ScheduleLock } from '../../ports/process.ts'
 import { lockExclusively, type ExclusiveLock } from '../../sqlite/exclusive-lock.ts'
@@ -72,17 +73,25 @@ function lock(path: string): ExclusiveLock | undefined {
   }
 }
 
-/** Locks the file for a moment, for which `acquire` waits. */
 function isLocked(path: string): boolean {
   if (!existsSync(path)) return false
-  const held = lock(path)
-  held?.release()
-  return held === undefined
+  let handle: DatabaseSync | undefined
+  try {
+    handle = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+    handle.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw storeFailure(error, path)
+  } finally {
+    handle?.close()
+  }
 }
 
 function writeText(path: string, text: string): void {
   const draft = `${path}.new`
   writeFileSync(draft, text, { mode: 0o600 })
+  chmodSync(draft, 0o600)
   renameSync(draft, path)
 }
 
