@@ -49,7 +49,7 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     await server.stop()
     await expect(openAt(stateAt(server.url))).rejects.toMatchObject({
       ...away,
-      message: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${server.port}.*ECONNREFUSED`)),
+      message: expect.stringContaining(`127.0.0.1:${server.port}`),
     })
   })
 
