@@ -58,7 +58,7 @@ export function register(registration: Registration): void {
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--dry-run', 'print what would be read, and stop')
     .option('--watch', 'show progress until it is done')
-    .option('--resend', 'ship these days once more, to http and stdout sinks')
+    .option('--resend', 'ship these days once more, to every sink but files')
     .option('--yes', 'with --resend: do not ask')
     .option('--source <sink>', 'read the files of this file sink instead of the API; needs --sink')
     .addHelpText('after', help)

@@ -222,7 +222,8 @@ class UnsettledBatch {
     const { what, pause, clock } = this.#deps
     const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
     const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
-    const message = `${what} did not accept ${pieces.length} events${excerptOf(retries[0]?.retry ?? sent.text)}`
+    const count = pieces.length === 1 ? 'an event' : `${pieces.length} events`
+    const message = `${what} did not accept ${count}${excerptOf(retries[0]?.retry ?? sent.text)}`
     const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
     const waitMs = retryAtMs - clock.now()
     if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)
