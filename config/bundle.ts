@@ -12,7 +12,8 @@ import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import Client from 'undici/lib/dispatcher/client.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 Object.assign(Dispatcher.prototype, api)
-export { Client, EnvHttpProxyAgent }
+import Pool from 'undici/lib/dispatcher/pool.js'
+export { Client, EnvHttpProxyAgent, Pool }
 `,
   'prom-client': `
 export { default as Registry } from 'prom-client/lib/registry.js'

@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls'
-import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import { Failure, messageOf } from '../domain/failure.ts'
 
 /** PEM texts. `ca` replaces the default root certificates, as in curl and most shippers. */
@@ -38,6 +38,7 @@ export function createDispatcher({ tls = {}, connections }: DispatcherOptions): 
       // With a proxy undici ignores `connect`: these two replace it for the tunnel and for the proxy itself.
       requestTls: { ...secure, timeout: connectTimeoutMs },
       proxyTls: { timeout: connectTimeoutMs },
+      clientFactory: proxyPool,
     })
   } catch (cause) {
     throw new Failure(
@@ -47,6 +48,28 @@ export function createDispatcher({ tls = {}, connections }: DispatcherOptions): 
         'HTTPS_PROXY and HTTP_PROXY take a URL such as http://proxy.example:3128',
     )
   }
+}
+
+/** The connections to a proxy. Without it, undici reports that the proxy cannot be reached as if the destination could not. */
+function proxyPool(origin: URL, options: { readonly connect?: buildConnector.connector }): Dispatcher {
+  const { connect } = options
+  if (connect === undefined) return new Pool(origin, options)
+  return new Pool(origin, {
+    ...options,
+    connect(to, done) {
+      connect(to, (...[error, socket]) => {
+        // undici looks for the code of this one itself.
+        if (error === null) done(null, socket)
+        else done('code' in error && error.code === otherName ? error : proxyError(error), null)
+      })
+    },
+  })
+}
+
+const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID'
+
+function proxyError(cause: Error): Error {
+  return Object.assign(new Error('the proxy cannot be reached', { cause }), { code: 'UND_ERR_PRX_CONN' })
 }
 
 /** Validates the certificates now, since undici would report them only at the first connection. */

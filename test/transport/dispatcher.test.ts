@@ -88,6 +88,15 @@ describe('dispatcher', () => {
     expect(failure?.message).toContain('the proxy answered 407')
   })
 
+  it('reports that the proxy cannot be reached, and not the destination', async () => {
+    process.env['HTTPS_PROXY'] = 'http://user:hunter2@127.0.0.1:1'
+    const failure = await failureOf(dispatching(), 'https://localhost:2/')
+    expect(failure).toMatchObject({ code: 'network', kind: 'retry' })
+    expect(failure?.message).toMatch(
+      /cannot connect to the proxy: connection refused \(ECONNREFUSED\); check HTTPS_PROXY and HTTP_PROXY$/,
+    )
+  })
+
   it('reports an invalid proxy address', () => {
     process.env['HTTPS_PROXY'] = 'not a proxy'
     expect(() => createDispatcher({ connections: 1 })).toThrow(/HTTPS_PROXY.*take a URL/)
