@@ -47,7 +47,7 @@ function readIngest(answer: Answer, events: readonly Event[]): Verdict {
   if (status !== 200) return readStatus(status, [200])
   const object = answerObject(answer)
   if (typeof object?.['ingested'] !== 'number')
-    return noAcknowledgement('the answer has no number of ingested events')
+    return noAcknowledgement('the answer has no number of ingested events: check url')
   const failed = numberAt(object, 'failed')
   if (failed <= 0) return { kind: 'delivered' }
   const said = failureIn(object)

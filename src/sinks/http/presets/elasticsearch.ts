@@ -106,7 +106,7 @@ function readBulk(answer: Answer, events: readonly Event[]): Verdict {
   if (answer.status === 429) return readOverload(answer, readStatus(answer.status))
   if (answer.status !== 200) return readStatus(answer.status, [200])
   const given = answerObject(answer)?.['items']
-  if (!Array.isArray(given)) return noAcknowledgement('the answer has no items')
+  if (!Array.isArray(given)) return noAcknowledgement('the answer has no items: check url')
   const items = given.map((one) => (isObject(one) ? objectAt(one, 'create') : undefined))
   const matched = eventsOf(items, events)
   if (typeof matched === 'string') return noAcknowledgement(matched)

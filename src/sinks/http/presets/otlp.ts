@@ -85,7 +85,7 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
   if (isSuccess(status)) {
     // Loki and Grafana Cloud answer 204.
     if (answer.whole && answer.body.length === 0) return { kind: 'delivered' }
-    if (object === undefined) return noAcknowledgement('this is not an answer of OTLP')
+    if (object === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
     const partial = objectAt(object, 'partialSuccess')
     const count = numberAt(partial, 'rejectedLogRecords')
     if (count <= 0) return { kind: 'delivered' }

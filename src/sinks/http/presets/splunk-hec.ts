@@ -87,7 +87,9 @@ function readCollector(answer: Answer, events: readonly Event[]): Verdict {
   const said = textAt(answerObject(answer), 'text')
   const code = codeOf(answer)
   if (isSuccess(answer.status))
-    return code === 0 ? { kind: 'delivered' } : noAcknowledgement('this is not an answer of Splunk')
+    return code === 0
+      ? { kind: 'delivered' }
+      : noAcknowledgement('this is not an answer of Splunk: check url')
   if (code === undefined) return readStatus(answer.status)
   const remedy = remedies[code]
   if (remedy !== undefined)
