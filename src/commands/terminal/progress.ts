@@ -2,7 +2,7 @@ import type { Daemon } from '../../assemble/daemon/daemon.ts'
 import type { Config } from '../../config/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import { routeKey } from '../../domain/stream.ts'
+import { routeKey, type Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
@@ -27,6 +27,14 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
   const routes = routesOf(config)
   const display = createDisplay(config, io, clock, redrawMs)
   let shownPages = -1
+
+  /** With `zones: all`, and after a reload, zones are shipped that the configuration at the start does not name. */
+  function routeOf({ zone, sink }: Pick<Stream, 'zone' | 'sink'>): Route {
+    const key = routeKey(zone, sink)
+    const route = routes.get(key) ?? newRoute({ id: zone, name: '' }, sink, config)
+    routes.set(key, route)
+    return route
+  }
 
   function show(): void {
     const rows = rowsOf([...routes.values()])
@@ -54,9 +62,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     watch(internalEvent) {
       const { name } = internalEvent
       if (name !== 'PageFetched' && name !== 'PageCommitted' && name !== 'EventsSkipped') return
-      // A reload may add zones that the table does not show.
-      const route = routes.get(routeKey(internalEvent.stream.zone, internalEvent.stream.sink))
-      if (route === undefined) return
+      const route = routeOf(internalEvent.stream)
       if (internalEvent.name === 'EventsSkipped') route.skipped += internalEvent.count
       else if (internalEvent.name === 'PageFetched') route.pages++
       else {
@@ -106,17 +112,16 @@ interface Route {
 }
 
 /** By zone, then sink, in the order of the configuration. */
-function routesOf({ accounts, sinks }: Config): Map<string, Route> {
+function routesOf(config: Config): Map<string, Route> {
+  const zones = config.accounts.flatMap((account) => account.zones)
+  const routes = zones.flatMap((zone) => config.sinks.map(({ name }) => newRoute(zone, name, config)))
+  return new Map(routes.map((route) => [routeKey(route.zone, route.sink), route]))
+}
+
+function newRoute({ id, name }: { id: number; name: string }, sink: string, { sinks }: Config): Route {
   const none = { pages: 0, delivered: 0, lost: 0, filtered: 0, skipped: 0, lagSeconds: undefined }
-  const zones = accounts.flatMap((account) => account.zones)
-  return new Map(
-    zones.flatMap(({ id: zone, name }) =>
-      sinks.map(({ name: sink }): [string, Route] => {
-        const who = sinks.length > 1 ? `${zoneText(zone, name)} → ${sink}` : zoneText(zone, name)
-        return [routeKey(zone, sink), { zone, sink, who, ...none }]
-      }),
-    ),
-  )
+  const zone = zoneText(id, name)
+  return { zone: id, sink, who: sinks.length > 1 ? `${zone} → ${sink}` : zone, ...none }
 }
 
 type Row = Pick<Route, 'who' | 'pages' | 'delivered' | 'lagSeconds'>

@@ -125,6 +125,17 @@ test('draws one table in place, and lines of the log above it', async () => {
   )
 })
 
+test('shows zones that the configuration does not name, as with zones: all', () => {
+  const stderr = pipe()
+  const config = configOf([file], { zones: 'all', log: { format: 'pretty' } })
+  const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
+  progress.watch(read(7))
+  progress.watch(committed(7, 1000))
+  progress.end()
+  expect(stderr.text()).toContain('zone 7: 1 page, 1000 events shipped\n')
+  expect(stderr.text()).toContain('shipped 1000 events to archive; read 1 page of 1 zone in')
+})
+
 test('writes nothing if nothing has changed', () => {
   const stderr = terminal()
   const block = createLiveBlock(stderr)
@@ -163,7 +174,6 @@ test.each([
   progress.watch(committed(101, 5))
   progress.watch(read(101, 'copy'))
   progress.watch(committed(101, 1, 'copy'))
-  progress.watch(committed(7, 1000))
   progress.end()
   progress.say('a line for people')
   const lines = stderr.text().split('\n').filter(Boolean)
