@@ -1,26 +1,25 @@
+import { readFile, stat } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
+import { openWork } from '../assemble/work.ts'
+import { yamlText } from '../config/print.ts'
 import { maskUrl } from '../config/shown.ts'
+import { parseYaml, type Parsed } from '../config/source.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-import { printable, wrapPlain, pad, widestOf } from '../domain/text/terminal-text.ts'
-import { wholeNumber, chooseAccount } from './options.ts'
-import { exitCodes, type Io, UsageError } from './command.ts'
-import type { Registration } from './command.ts'
-import { example } from './program-name.ts'
-import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
+import { isObject } from '../domain/text/json.ts'
+import { systemErrorText } from '../domain/text/system-error.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import {
   errorsInUpdate,
   rateLimitRequest,
-  type RateLimitOutcome,
-  type RateLimitRequest,
   updateRateLimit,
+  type NotShown,
+  type RateLimitRequest,
 } from '../shield/rate-limit.ts'
-import type { NotShown } from '../shield/rate-limit.ts'
-import { rateLimitUpdateJsonSchema, nameOf, type Enumeration } from '../shield/rate-limit-update.ts'
-import { openWork } from '../assemble/work.ts'
-import { readFile, stat } from 'node:fs/promises'
-import { parseYaml } from '../config/source.ts'
-import { isObject } from '../domain/text/json.ts'
-import { systemErrorText } from '../domain/text/system-error.ts'
+import { nameOf, rateLimitUpdateJsonSchema, type Enumeration } from '../shield/rate-limit-update.ts'
+import { exitCodes, UsageError, type Io, type Registration } from './command.ts'
+import { chooseAccount, wholeNumber } from './options.ts'
+import { example } from './program-name.ts'
+import { jsonResult } from './terminal/text.ts'
 
 interface UpdateOptions {
   readonly file: string
@@ -51,6 +50,12 @@ export function register(registration: Registration): void {
     .action(() => void io.stdout.write(jsonResult(rateLimitUpdateJsonSchema())))
 }
 
+function ruleId(text: string): number {
+  const id = wholeNumber(text)
+  if (id <= 2_147_483_647) return id
+  throw new InvalidArgumentError('the id of a rule is at most 2147483647.')
+}
+
 async function update(
   { io, exit, load }: Registration,
   id: number,
@@ -58,10 +63,13 @@ async function update(
   command: Command,
 ): Promise<void> {
   const { config } = load(command, dryRun ? 'nothing' : 'key')
-  const document = await readDocument(file, io)
-  const errors = errorLines(document)
+  const name = file === '-' ? 'standard input' : printable(file, 1000)
+  const document = await readDocument(file, name, io)
+  const errors = errorLines(document, name)
   if (errors.length > 0) {
-    for (const line of errors) io.stderr.write(`${line}\n`)
+    io.stderr.write(
+      `${errors.join('\n')}\nNothing was sent. Correct ${name}; rate-limit schema describes it.\n`,
+    )
     exit(exitCodes.failed)
     return
   }
@@ -69,11 +77,14 @@ async function update(
     showRequest(rateLimitRequest(id, document.value), config.api.baseUrl, json, io)
     return
   }
-  const { name } = chooseAccount(config, account)
   await using work = await openWork(config, {}, io.signal)
-  const client = work.reading.clientOf(name)
+  const client = work.reading.clientOf(chooseAccount(config, account).name)
   try {
-    showOutcome(await updateRateLimit(client, id, document.value, io.signal), json, io)
+    const result = await updateRateLimit(client, id, document.value, io.signal)
+    const isAccepted = result.outcome === 'accepted'
+    const answer = isAccepted ? result.answer : result.rule
+    io.stdout.write(json ? jsonResult(answer) : ruleText(answer))
+    io.stderr.write(isAccepted ? acceptedNote : notShownText(result.notShown))
   } catch (error) {
     // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error
@@ -82,18 +93,34 @@ async function update(
   }
 }
 
+const mostBytes = 1_048_576
+
+/** Parses `--file`, a YAML or JSON document; `-` is standard input. Throws UsageError. */
+async function readDocument(file: string, name: string, { readInput, signal }: Io): Promise<Parsed> {
+  const readText = async () => {
+    if (file === '-' && readInput !== undefined) return readInput()
+    const { size } = await stat(file)
+    if (size > mostBytes) throw new Error('it is larger than 1 MiB')
+    return readFile(file, 'utf8')
+  }
+  const text = await readText().catch((error: unknown) => {
+    if (signal.aborted) throw error
+    throw new UsageError(`--file ${name} cannot be read: ${printable(systemErrorText(error))}`)
+  })
+  const parsed = parseYaml(text, name)
+  const [first] = parsed.errors
+  if (first === undefined) return parsed
+  throw new UsageError(`--file ${printable(first.where ?? name)} ${first.problem}; ${first.remedy}`)
+}
+
 /** In the order of the file. */
-function errorLines({ value, name, lineOf }: Document): string[] {
-  const errors = errorsInUpdate(value).map((error) => ({ ...error, line: lineOf(error.field) }))
-  if (errors.length === 0) return []
-  const lines = errors
+function errorLines({ value, lines }: Parsed, name: string): string[] {
+  return errorsInUpdate(value)
+    .map((error) => ({ ...error, line: lines.get(error.field) }))
     .toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0))
     .map(({ field, problem, line }) =>
-      printable(
-        [line === undefined ? name : `${name}:${line}`, ...(field === '' ? [] : [field]), problem].join(': '),
-      ),
+      printable([line === undefined ? name : `${name}:${line}`, field, problem].filter(Boolean).join(': ')),
     )
-  return [...lines, `Nothing was sent. Correct ${name}; rate-limit schema describes it.`]
 }
 
 function showRequest({ method, path, body }: RateLimitRequest, baseUrl: string, json: boolean, io: Io): void {
@@ -107,57 +134,16 @@ function showRequest({ method, path, body }: RateLimitRequest, baseUrl: string, 
   io.stderr.write('Nothing was sent.\n')
 }
 
-function showOutcome(result: RateLimitOutcome, json: boolean, io: Io): void {
-  const isAccepted = result.outcome === 'accepted'
-  const answer = isAccepted ? result.answer : result.rule
-  if (json) io.stdout.write(jsonResult(answer))
-  else {
-    const shown = isAccepted ? { answer: 'accepted', ...result.answer } : result.rule
-    io.stdout.write(`${ruleLines(shown, paintFor(io.stdout)).join('\n')}\n`)
-  }
-  const notes = isAccepted ? [acceptedNote] : notShownLines(result.notShown)
-  for (const note of notes) io.stderr.write(`${note}\n`)
-}
-
-const acceptedNote =
-  'The API accepted the update without returning the rule, so what became of it is not known. ' +
-  'Look at the rule in the dashboard of bunny.net (Shield, rate limiting).'
-
-function ruleId(text: string): number {
-  const id = wholeNumber(text)
-  if (id <= 2_147_483_647) return id
-  throw new InvalidArgumentError('the id of a rule is at most 2147483647.')
-}
-
-const narrowest = 30
-
-/**
- * What the API answered, a field a row, named as in the file (those of ruleConfiguration without that word); what has no
- * value is left out. On a terminal a text that does not fit continues on the next line.
- */
-export function ruleLines(answer: object, { width, isPiped }: Paint): string[] {
-  const rows = fieldsOf(answer).map(([name, text]) => [printable(name), printable(text, 10_000)] as const)
-  const labelWidth = widestOf(rows.map(([name]) => name)) + 2
-  const room = isPiped ? Infinity : Math.max(narrowest, width - 1 - labelWidth)
-  return rows.flatMap(([name, text]) =>
-    wrapPlain(text, room).map((part, index) => `${pad(index === 0 ? name : '', labelWidth)}${part}`),
-  )
-}
-
-/** The fields of an object and of the objects in it. `ruleJson` repeats the configuration as text: only --json prints it. */
-function fieldsOf(value: object, path = ''): (readonly [name: string, text: string])[] {
-  return Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
-    if (member === null || member === undefined || key === 'ruleJson') return []
-    const name = path === '' ? key : `${path}.${key}`
-    if (isObject(member)) return fieldsOf(member, key === 'ruleConfiguration' ? '' : name)
-    if (Array.isArray(member) && member.every(isObject))
-      return member.flatMap((each, index) => fieldsOf(each, `${name}[${index}]`))
-    return [[name, memberText(key, member)] as const]
-  })
+/** What the API answered as YAML, in the words of the file; what has no value is left out. */
+export function ruleText(answer: object): string {
+  const lines = yamlText(named(answer) as Record<string, unknown>)
+    .trimEnd()
+    .split('\n')
+  return lines.map((line) => `${printable(line, 10_000)}\n`).join('')
 }
 
 /** Fields whose numbers have names. */
-const fields: Readonly<Record<string, Enumeration | undefined>> = {
+const enumerations: Readonly<Record<string, Enumeration | undefined>> = {
   actionType: 'ActionType',
   operatorType: 'OperatorType',
   severityType: 'SeverityType',
@@ -167,64 +153,25 @@ const fields: Readonly<Record<string, Enumeration | undefined>> = {
   blockTime: 'BlockTime',
 }
 
-/** `10 PerTenSeconds`. */
-function memberText(key: string, member: unknown): string {
-  const enumeration = fields[key]
-  if (Array.isArray(member)) return member.map((each: unknown) => memberText(key, each)).join(', ')
-  if (typeof member === 'number' && enumeration !== undefined)
-    return `${member} ${nameOf(enumeration, member) ?? `(not a known ${enumeration})`}`
-  return typeof member === 'string' && member !== '' ? member : jsonOf(member)
+/** `ruleJson` repeats the configuration as text: only --json prints it. */
+function named(value: unknown, key = ''): unknown {
+  const enumeration = enumerations[key]
+  if (typeof value === 'number' && enumeration !== undefined) return nameOf(enumeration, value) ?? value
+  if (Array.isArray(value)) return value.map((each: unknown) => named(each, key))
+  if (!isObject(value)) return value
+  const members = Object.entries(value).filter(([key, member]) => member !== null && key !== 'ruleJson')
+  return Object.fromEntries(members.map(([key, member]) => [key, named(member, key)]))
 }
+
+const dashboard = 'Look at the rule in the dashboard of bunny.net (Shield, rate limiting).\n'
+const acceptedNote = `The API accepted the update without returning the rule, so what became of it is not known. ${dashboard}`
 
 /** What the file asked for and the answer does not show; empty where there is nothing. */
-export function notShownLines(differences: readonly NotShown[]): string[] {
-  if (differences.length === 0) return []
-  return [
-    'The answer does not show what was asked for:',
-    ...differences.map(({ field, asked, ...rest }) => {
-      const answered = 'answered' in rest ? `answered ${jsonOf(rest.answered)}` : 'not in the answer'
-      return `  ${printable(field)}: asked ${printable(jsonOf(asked), 200)}, ${printable(answered, 200)}`
-    }),
-    'Look at the rule in the dashboard of bunny.net (Shield, rate limiting).',
-  ]
-}
-
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value) ?? 'nothing'
-}
-
-/** A YAML or JSON document that the user named. */
-interface Document {
-  readonly value: unknown
-  /** For messages: the file's name as given, or `standard input`. */
-  readonly name: string
-  /** The line of a place such as `ruleConfiguration.value`, from 1; undefined where the document has no such place. */
-  lineOf(place: string): number | undefined
-}
-
-const mostBytes = 1_048_576
-
-/** Reads `--file`; `-` is standard input. Throws UsageError for what cannot be read or parsed. */
-async function readDocument(file: string, io: Io): Promise<Document> {
-  const name = file === '-' ? 'standard input' : printable(file, 1000)
-  const text = await readText(file, io).catch((error: unknown) => {
-    if (io.signal.aborted) throw error
-    throw new UsageError(`--file ${name} cannot be read: ${printable(systemErrorText(error))}`)
+export function notShownText(differences: readonly NotShown[]): string {
+  if (differences.length === 0) return ''
+  const lines = differences.map(({ field, asked, ...rest }) => {
+    const answered = 'answered' in rest ? `answered ${JSON.stringify(rest.answered)}` : 'not in the answer'
+    return `  ${printable(field)}: asked ${printable(JSON.stringify(asked), 200)}, ${printable(answered, 200)}\n`
   })
-  const { value, lines, errors } = parseYaml(text, name)
-  const [first] = errors
-  if (first !== undefined)
-    throw new UsageError(`--file ${printable(first.where ?? name)} ${first.problem}; ${first.remedy}`)
-  return {
-    value,
-    name,
-    lineOf: (place) => lines.get(place),
-  }
-}
-
-async function readText(file: string, { readInput }: Io): Promise<string> {
-  if (file === '-' && readInput !== undefined) return readInput()
-  const { size } = await stat(file)
-  if (size > mostBytes) throw new Error('it is larger than 1 MiB')
-  return readFile(file, 'utf8')
+  return `The answer does not show what was asked for:\n${lines.join('')}${dashboard}`
 }

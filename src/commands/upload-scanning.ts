@@ -1,17 +1,15 @@
 import type { Command } from 'commander'
+import { openWork } from '../assemble/work.ts'
 import type { Config } from '../config/schema.ts'
-import { isFailure, messageOf, type Failure } from '../domain/failure.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { collectNames, chooseAccount, chooseZones } from './options.ts'
-import { exitCodes, type Io } from './command.ts'
-import type { Registration } from './command.ts'
-import { example } from './program-name.ts'
-import { jsonResult, zoneText, paintFor } from './terminal/text.ts'
-import type { Paint } from './terminal/text.ts'
-import { openWork } from '../assemble/work.ts'
 import { readUploadScanning, uploadDays, type UploadScanningMetrics } from '../shield/figures.ts'
-import { barColumns, table, type Column } from './terminal/table.ts'
+import { exitCodes, type Registration } from './command.ts'
+import { chooseAccount, chooseZones, collectNames } from './options.ts'
+import { example } from './program-name.ts'
+import { barColumns, table } from './terminal/table.ts'
+import { jsonResult, paintFor, zoneText, type Paint } from './terminal/text.ts'
 
 interface UploadOptions {
   readonly zone: string[]
@@ -28,46 +26,23 @@ export function register({ command, io, exit, load }: Registration): void {
     .action(async ({ zone, account, json = false }: UploadOptions, command: Command) => {
       const { config } = load(command, 'key')
       const zones = zonesOf(config, zone, account)
-      const { read, failures } = await readZones(config, zones, io.signal)
-      show(read, { json, isSeveral: zones.length > 1 }, io)
-      for (const each of failures)
-        io.stderr.write(
-          `zone ${zoneText(each.zone.id, each.zone.name)}: ${printable(messageOf(each.failure))}\n`,
-        )
-      if (failures.length > 0) exit(exitCodes.failed)
+      const read: ZoneFigures[] = []
+      await using work = await openWork(config, {}, io.signal)
+      for (const each of zones)
+        try {
+          const client = work.reading.clientOf(each.account)
+          read.push({ zone: each, figures: await readUploadScanning(client, each.id, io.signal) })
+        } catch (error) {
+          // A zone that fails does not hide the others.
+          if (!isFailure(error) || error.kind === 'cancelled') throw error
+          io.stderr.write(`zone ${zoneText(each.id, each.name)}: ${printable(messageOf(error))}\n`)
+          exit(exitCodes.failed)
+        }
+      const documents = read.map(({ zone: { id }, figures }) => ({ zone: id, ...figures }))
+      if (json && zones.length > 1) io.stdout.write(jsonResult(documents))
+      else if (json && documents.length > 0) io.stdout.write(jsonResult(documents[0]))
+      else if (read.length > 0) io.stdout.write(`${uploadLines(read, paintFor(io.stdout)).join('\n')}\n`)
     })
-}
-
-/** A zone that fails does not hide the others. */
-async function readZones(config: Config, zones: readonly Zone[], signal: AbortSignal) {
-  const read: ZoneFigures[] = []
-  const failures: { readonly zone: Zone; readonly failure: Failure }[] = []
-  await using work = await openWork(config, {}, signal)
-  for (const zone of zones) {
-    try {
-      const client = work.reading.clientOf(zone.account)
-      const figures = await readUploadScanning(client, zone.id, signal)
-      read.push({ zone, figures })
-    } catch (error) {
-      if (!isFailure(error) || error.kind === 'cancelled') throw error
-      failures.push({ zone, failure: error })
-    }
-  }
-  return { read, failures }
-}
-
-function show(
-  read: readonly ZoneFigures[],
-  { json, isSeveral }: { readonly json: boolean; readonly isSeveral: boolean },
-  { stdout }: Io,
-): void {
-  if (read.length === 0 && !(json && isSeveral)) return
-  const documents = read.map(({ zone, figures }) => ({ zone: zone.id, ...figures }))
-  stdout.write(
-    json
-      ? jsonResult(isSeveral ? documents : documents[0])
-      : `${uploadLines(read, paintFor(stdout)).join('\n')}\n`,
-  )
 }
 
 /** Needs a key but no zones: where no zone is configured, any id is accepted. */
@@ -90,33 +65,24 @@ interface ZoneFigures {
 /** A line a zone and day with a bar of the scanned files, and one with the sums of each zone. */
 export function uploadLines(read: readonly ZoneFigures[], paint: Paint): string[] {
   const rows = read.flatMap(({ zone: { id, name }, figures }) => {
-    const zone = zoneText(id, name)
     const days = uploadDays(figures)
     const most = Math.max(1, ...days.map(({ filesScanned = 0 }) => filesScanned))
-    const { totalFilesScanned, totalLoggedRequests, totalBlockedRequests } = figures
+    const { totalFilesScanned: filesScanned, totalLoggedRequests, totalBlockedRequests } = figures
+    const sums = { filesScanned, loggedRequests: totalLoggedRequests, blockedRequests: totalBlockedRequests }
     return [
-      ...days.map(({ day, filesScanned, loggedRequests, blockedRequests }) => ({
-        texts: [zone, printable(day)],
-        counts: [filesScanned, loggedRequests, blockedRequests],
-        share: Math.max(0, filesScanned ?? 0) / most,
-      })),
-      {
-        texts: [zone, 'total'],
-        counts: [totalFilesScanned, totalLoggedRequests, totalBlockedRequests],
-        share: 0,
-      },
-    ]
+      ...days.map((day) => ({ ...day, share: Math.max(0, day.filesScanned ?? 0) / most })),
+      { ...sums, day: 'total', share: 0 },
+    ].map((row) => ({ ...row, zone: zoneText(id, name) }))
   })
-  const countText = (count: number | null | undefined) =>
-    typeof count === 'number' ? paint.count(count) : '-'
+  const counts = (name: 'filesScanned' | 'loggedRequests' | 'blockedRequests') =>
+    rows.map(({ [name]: count }) => (typeof count === 'number' ? paint.count(count) : '-'))
   return table(
     [
-      ...['zone', 'day'].map((title, index): Column => {
-        return { title, cells: rows.map((row) => row.texts[index]!), ...texts }
-      }),
-      ...['files scanned', 'logged', 'blocked'].map((title, index): Column => {
-        return { title, cells: rows.map(({ counts }) => countText(counts[index])), align: 'right' }
-      }),
+      { title: 'zone', cells: rows.map(({ zone }) => zone), ...texts },
+      { title: 'day', cells: rows.map(({ day }) => printable(day)), ...texts },
+      { title: 'files scanned', cells: counts('filesScanned'), align: 'right' },
+      { title: 'logged', cells: counts('loggedRequests'), align: 'right' },
+      { title: 'blocked', cells: counts('blockedRequests'), align: 'right' },
       ...barColumns(
         rows.map(({ share }) => share),
         barWidth,

@@ -1,20 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { printable } from '../domain/text/terminal-text.ts'
-import { exitCodes } from './command.ts'
-import type { Registration } from './command.ts'
-import { example } from './program-name.ts'
-import { chooseAccount } from './options.ts'
-import { jsonResult, counted, paintFor } from './terminal/text.ts'
-import type { Paint } from './terminal/text.ts'
-import {
-  type Volumes,
-  listVolumes,
-  stateOf,
-  type VolumeInstance,
-  type VolumeTemplate,
-} from '../shield/figures.ts'
 import { openWork } from '../assemble/work.ts'
+import { printable } from '../domain/text/terminal-text.ts'
+import { listVolumes, stateOf, type VolumeInstance, type VolumeTemplate } from '../shield/figures.ts'
+import { exitCodes, type Registration } from './command.ts'
+import { chooseAccount } from './options.ts'
+import { example } from './program-name.ts'
 import { barColumns, table } from './terminal/table.ts'
+import { counted, jsonResult, paintFor, type Paint } from './terminal/text.ts'
 
 interface VolumeOptions {
   readonly app: string
@@ -34,9 +26,10 @@ export function register({ command, io, exit, load }: Registration): void {
       await using work = await openWork(config, {}, io.signal)
       const volumes = await listVolumes(work.reading.clientOf(name), app, io.signal)
       const { items, summary, isWhole } = volumes
-      if (json) io.stdout.write(jsonResult({ items, summary, isWhole }))
+      if (json) io.stdout.write(jsonResult(volumes))
       else if (items.length > 0) io.stdout.write(`${volumeLines(items, paintFor(io.stdout)).join('\n')}\n`)
-      io.stderr.write(`${summaryText(app, volumes)}\n`)
+      const storage = typeof summary?.totalStorage === 'number' ? `, ${summary.totalStorage} GB in all` : ''
+      io.stderr.write(`${printable(app, 100)}: ${counted(items.length, 'volume')}${storage}.\n`)
       if (isWhole) return
       io.stderr.write('The API repeated a part of the list instead of its end: there may be more volumes.\n')
       exit(exitCodes.failed)
@@ -48,30 +41,15 @@ function appId(text: string): string {
   throw new InvalidArgumentError('it takes the id of an application.')
 }
 
-function summaryText(app: string, { items, summary }: Volumes): string {
-  const instances = items.flatMap(({ volumeInstances }) => volumeInstances ?? []).length
-  const { totalPods, totalContainers, totalStorage } = summary ?? {}
-  const sums = [
-    ...(typeof totalPods === 'number' ? [counted(totalPods, 'pod')] : []),
-    ...(typeof totalContainers === 'number' ? [counted(totalContainers, 'container')] : []),
-    ...(typeof totalStorage === 'number' ? [`${totalStorage} GB in all`] : []),
-  ]
-  const listed = `${counted(items.length, 'volume')}, ${counted(instances, 'instance')}`
-  return `${printable(app, 100)}: ${[listed, ...sums].join(', ')}.`
-}
-
 const barWidth = 8
-const names = { most: 36, least: 20 }
-const widestRegion = 10
-const leastAttachment = 8
-const nearlyFull = 0.9
-const gettingFull = 0.75
+
+type Size = number | null | undefined
 
 interface Row {
   readonly name: string
   readonly region: string
-  readonly used: number | null | undefined
-  readonly size: number | null | undefined
+  readonly used: Size
+  readonly size: Size
   readonly attachment: string
 }
 
@@ -81,37 +59,31 @@ export function volumeLines(templates: readonly VolumeTemplate[], paint: Paint):
     rowOfTemplate(template),
     ...(template.volumeInstances ?? []).map(rowOfInstance),
   ])
-  const shares = rows.map(shareOf)
-  const column = (title: string, textOf: (row: Row) => string) => ({ title, cells: rows.map(textOf) })
+  const shares = rows.map(({ used, size }) =>
+    typeof used === 'number' && typeof size === 'number' && size > 0 ? Math.max(0, used / size) : undefined,
+  )
+  const sizeText = (size: Size) => (typeof size === 'number' ? String(Number(size.toFixed(2))) : '-')
+  const percent = (share: number | undefined) => (share === undefined ? '-' : `${Math.round(share * 100)} %`)
   return table(
     [
-      { ...column('volume', ({ name }) => name), ...names },
-      { ...column('region', ({ region }) => region), most: widestRegion },
+      { title: 'volume', cells: rows.map(({ name }) => name), most: 36, least: 20 },
+      { title: 'region', cells: rows.map(({ region }) => region), most: 10 },
       {
-        ...column('used of size', ({ used, size }) => `${gigabytes(used)} of ${gigabytes(size)} GB`),
+        title: 'used of size',
+        cells: rows.map(({ used, size }) => `${sizeText(used)} of ${sizeText(size)} GB`),
         align: 'right',
       },
-      {
-        title: 'full',
-        cells: shares.map((share) => (share === undefined ? '-' : `${Math.round(share * 100)} %`)),
-        align: 'right',
-        paint: (cell, row) => paintShare(shares[row], cell, paint),
-      },
-      ...barColumns(
-        shares.map((share = 0) => Math.min(1, share)),
-        barWidth,
-        paint,
-      ),
-      { ...column('attached to', ({ attachment }) => attachment), least: leastAttachment },
+      { title: 'full', cells: shares.map(percent), align: 'right' },
+      ...barColumns(shares, barWidth, paint),
+      { title: 'attached to', cells: rows.map(({ attachment }) => attachment), least: 8 },
     ],
     paint,
   )
 }
 
 function rowOfTemplate(template: VolumeTemplate): Row {
-  const { name, id, volumeInstances, totalUsage, size, totalInstancesCount, attachedInstancesCount } =
-    template
-  const instances = volumeInstances ?? []
+  const { name, id, totalUsage, size, totalInstancesCount, attachedInstancesCount } = template
+  const instances = template.volumeInstances ?? []
   const sizes = instances.flatMap((instance) => instance.size ?? [])
   const isWhole = sizes.length > 0 && sizes.length === instances.length
   const containers = template.containersCount ?? 0
@@ -129,37 +101,18 @@ function rowOfInstance(instance: VolumeInstance): Row {
   const { id, region, usage, size, attachedPods, attachedContainers } = instance
   const to = [attachedPods, attachedContainers].flatMap((names) => (names ?? []).join(',') || []).join('; ')
   const state = stateOf(instance)
+  // Where it is attached says that it is.
+  const attachment = state === 'Attached' && to !== '' ? to : [state, to].filter(Boolean).join(': ')
   return {
     name: `  ${textOf(id)}`,
     region: textOf(region),
     used: usage,
     size,
-    // Where it is attached says that it is.
-    attachment: printable(
-      (state === 'Attached' && to !== '' ? [to] : [state, to].filter(Boolean)).join(': ') || '-',
-    ),
+    attachment: textOf(attachment),
   }
 }
 
 /** The first text that there is. */
 function textOf(...texts: readonly (string | null | undefined)[]): string {
-  return printable(texts.find((text) => text !== null && text !== undefined && text !== '') ?? '-')
-}
-
-function shareOf({ used, size }: Row): number | undefined {
-  return typeof used === 'number' && typeof size === 'number' && size > 0
-    ? Math.max(0, used / size)
-    : undefined
-}
-
-function paintShare(share: number | undefined, cell: string, paint: Paint): string {
-  if (share === undefined || share < gettingFull) return cell
-  return share < nearlyFull ? paint.warn(cell) : paint.bad(cell)
-}
-
-/** Two digits after the point for small values, none for large ones. */
-function gigabytes(value: number | null | undefined): string {
-  if (typeof value !== 'number') return '-'
-  const digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0
-  return String(Number(value.toFixed(digits)))
+  return printable(texts.find(Boolean) ?? '-')
 }

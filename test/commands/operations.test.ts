@@ -25,8 +25,8 @@ describe('rate-limit update', () => {
     const { update, simulator } = await withRule()
     const { code, stdout, stderr } = await update()
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^ruleName +new$/m)
-    expect(stdout).toMatch(/^timeframe +3600 PerOneHour$/m)
+    expect(stdout).toMatch(/^ruleName: new$/m)
+    expect(stdout).toMatch(/^  timeframe: PerOneHour$/m)
     expect(simulator.rateLimitRule(1)).toMatchObject({
       ruleName: 'new',
       ruleConfiguration: { timeframe: 3600 },
@@ -116,7 +116,7 @@ describe('rate-limit update', () => {
     const { update, simulator } = await withRule()
     simulator.fail({ fault: faults.acceptedResult() })
     const { code, stdout, stderr } = await update()
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^answer +accepted\n/)])
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^statusCode: 202$/m)])
     expect(stderr).toContain('what became of it is not known')
   })
 
@@ -191,9 +191,7 @@ describe('volumes', () => {
     const instances = items.flatMap(({ volumeInstances }) => volumeInstances).length
     expect(piped.stdout.trimEnd().split('\n')).toHaveLength(1 + items.length + instances)
     expect([piped.code, listed.code, isWhole]).toEqual([0, 0, true])
-    expect(piped.stderr).toMatch(
-      /^shop: 3 volumes, \d+ instances, \d+ pods?, \d+ containers?, \d+ GB in all\.\n$/,
-    )
+    expect(piped.stderr).toMatch(/^shop: 3 volumes, \d+ GB in all\.\n$/)
   })
 
   test('reports a list that does not end, and fails', async () => {

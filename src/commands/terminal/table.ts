@@ -36,8 +36,14 @@ export function table(columns: readonly Column[], { isPiped, width, dim }: Paint
 }
 
 /** A column of bars, each from 0 to 1 of its width; none in a pipe. */
-export function barColumns(shares: readonly number[], width: number, { isPiped }: Paint): Column[] {
-  return isPiped ? [] : [{ title: '', cells: shares.map((share) => barOf(share * width)), spare: 0 }]
+export function barColumns(
+  shares: readonly (number | undefined)[],
+  width: number,
+  { isPiped }: Paint,
+): Column[] {
+  return isPiped
+    ? []
+    : [{ title: '', cells: shares.map((share = 0) => barOf(Math.min(1, share) * width)), spare: 0 }]
 }
 
 /** The header and a line a row. */
