@@ -13,7 +13,7 @@ const apart = ['test/server/page/*.test.ts']
 /** Suites without child processes or global changes: they need no bundled programs. */
 const together = [
   'test/commands/{api,look,status,terminal}/{tables,text*,top,progress,wrapped,watch}.test.ts',
-  'test/commands/{check,dead-letters}/*.test.ts',
+  'test/commands/{check/*,dead-letters}.test.ts',
   'test/commands/audit/{all,deep}.test.ts',
   'test/commands/backfill/view.test.ts',
   'test/content/*.test.ts',

@@ -10,7 +10,7 @@ const include = [
   'test/sinks/file/contract.test.ts',
   'test/maintenance/backfill/backfill-plan.test.ts',
   'test/commands/dates.test.ts',
-  'test/commands/dead-letters/dead-letters.test.ts',
+  'test/commands/dead-letters.test.ts',
 ]
 
 const { projects: _all, ...rest } = base.test ?? {}

@@ -1,22 +1,10 @@
 import { Option, type Command } from 'commander'
 import { changeDeadLetters, deadLetterReader } from '../assemble/dead-letters.ts'
-import {
-  dropDeadLetters,
-  groupsOf,
-  groupsOfCounts,
-  replayDeadLetters,
-  type DeadLetterGroup,
-  type SinkReplay,
-} from '../maintenance/dead-letters/dead-letters.ts'
+import { dropDeadLetters, replayDeadLetters, type SinkReplay } from '../maintenance/dead-letters.ts'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
-import {
-  refusalReasons,
-  type DeadLetter,
-  type DeadLetterCount,
-  type RefusalReason,
-} from '../domain/event/delivery.ts'
+import { refusalReasons, type DeadLetter, type RefusalReason } from '../domain/event/delivery.ts'
 import { inertJson } from '../domain/text/json-text.ts'
 import { cut, printable, wrap } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
@@ -25,7 +13,7 @@ import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice 
 import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
-import { paintFor, type Paint, counted, jsonResult, sumOf } from './terminal/text.ts'
+import { paintFor, type Paint, counted, jsonResult } from './terminal/text.ts'
 
 const replayHelp = `
 Fix the destination or the configuration first. What the sink refuses again stays, with the new
@@ -40,15 +28,14 @@ them again, and audit counts them as dropped, not as missing. It keeps only thei
 --repair of a day that lacks more lines than that writes all of them again, the dropped ones too.
 `
 
-/** A subcommand: what it prints of the selected dead letters, or what it does to them. */
+/** A subcommand: what it does with the selected dead letters, the oldest first. */
 interface Verb {
   readonly name: string
   readonly description: string
   readonly help: string
   readonly isPlain?: true
-  readonly print?: (chosen: readonly DeadLetter[], on: Chosen) => string
   /** Returns the exit code. */
-  readonly change?: (chosen: readonly DeadLetterGroup[], on: Chosen) => Promise<number>
+  readonly act: (chosen: readonly DeadLetter[], on: Chosen) => number | Promise<number>
 }
 
 const verbs: readonly Verb[] = [
@@ -56,41 +43,49 @@ const verbs: readonly Verb[] = [
     name: 'list',
     description: 'list refused events with the reason, the oldest first',
     help: example('dead-letters list --sink siem'),
-    print: (chosen, { options, io }) =>
+    act: printed((chosen, { options, io }) =>
       options.json === true ? listJson(chosen) : listText(chosen, paintFor(io.stdout).width),
+    ),
   },
   {
     name: 'show',
     description: 'print refused events with the answer of the destination',
     help: example('dead-letters show --sink siem --limit 1'),
-    print(chosen, { options, io, work }) {
+    act: printed((chosen, { options, io, work }) => {
       const shown = shownOf(chosen, work.config)
       return options.json === true ? jsonResult({ deadLetters: shown }) : showText(shown, paintFor(io.stdout))
-    },
+    }),
   },
   {
     name: 'export',
     description: 'print refused events, one JSON object a line',
     help: example('dead-letters export --sink siem --reason refused'),
     isPlain: true,
-    print: (chosen, { work }) =>
-      shownOf(chosen, work.config)
-        .map((each) => `${inertJson(JSON.stringify(each))}\n`)
-        .join(''),
+    act: printed((chosen, { work }) => {
+      const lines = shownOf(chosen, work.config).map((each) => inertJson(JSON.stringify(each)))
+      return lines.map((line) => `${line}\n`).join('')
+    }),
   },
   {
     name: 'replay',
     description: 'deliver dead letters to their sinks again, and remove those that are accepted',
     help: `${replayHelp}${example('dead-letters replay --sink siem')}`,
-    change: replay,
+    act: replay,
   },
   {
     name: 'drop',
     description: 'remove dead letters without delivering them',
     help: `${dropHelp}${example('dead-letters drop --sink siem')}`,
-    change: drop,
+    act: drop,
   },
 ]
+
+function printed(textOf: (chosen: readonly DeadLetter[], on: Chosen) => string): Verb['act'] {
+  return (chosen, on) => {
+    on.io.stdout.write(textOf(chosen, on))
+    return exitCodes.done
+  }
+}
 
 /** The selected dead letters; all of them without options. */
 interface Choice extends StoredChoice {
@@ -109,7 +104,7 @@ interface Chosen {
 
 export function register({ command: deadLetters, io, exit, load }: Registration): void {
   deadLetters.addHelpText('after', example('dead-letters list'))
-  for (const { name, description, help, isPlain, print, change } of verbs) {
+  for (const { name, description, help, isPlain, act } of verbs) {
     const verb = deadLetters
       .command(name)
       .description(description)
@@ -125,16 +120,9 @@ export function register({ command: deadLetters, io, exit, load }: Registration)
         // There are no dead letters where there is no store, and none is made.
         await using work = await openWork(config, { store: 'existing', zones: 'stored' }, io.signal)
         const on = { work, options, io }
-        if (print !== undefined) {
-          const chosen = chosenOf(work.config, await work.store.deadLetters.list(), options)
-          if (!areIdsFound(chosen, on)) exit(exitCodes.failed)
-          io.stdout.write(print(chosen, on))
-        }
-        if (change === undefined) return
-        const groups = await groupsChosen(on)
-        const found = groups.flatMap(({ keys }) => keys)
-        const areFound = areIdsFound(found, on)
-        const code = await change(groups, on)
+        const chosen = chosenOf(work.config, await work.store.deadLetters.list(), options)
+        const areFound = areIdsFound(chosen, on)
+        const code = await act(chosen, on)
         exit(areFound ? code : exitCodes.failed)
       })
     if (isPlain !== true) verb.option('--json', 'as JSON')
@@ -145,14 +133,6 @@ export function register({ command: deadLetters, io, exit, load }: Registration)
 /** An id may hold a comma. */
 function collectIds(text: string, before: readonly string[] = []): string[] {
   return [...before, text]
-}
-
-/** Counts name neither events nor their order: a selection by these reads the dead letters themselves. */
-async function groupsChosen({ work: { config, store }, options }: Chosen): Promise<DeadLetterGroup[]> {
-  const { id, reason, limit } = options
-  if (id === undefined && reason === undefined && limit === undefined)
-    return groupsOfCounts(storedChoice(config, await store.deadLetters.counts(), options), store)
-  return groupsOf(chosenOf(config, await store.deadLetters.list(), options))
 }
 
 /** Applies the selection. Throws UsageError for a name that is not configured and has no dead letters. */
@@ -191,10 +171,9 @@ function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
 }
 
 /** `siem: 3 refused, 1 too_large`, one line per sink. */
-function countLines(counts: readonly Pick<DeadLetterCount, 'sink' | 'reason' | 'count'>[]): string[] {
-  return [...Map.groupBy(counts, ({ sink }) => sink)].map(([sink, own]) => {
-    const reasons = Map.groupBy(own, ({ reason }) => reason)
-    return `${sink}: ${[...reasons].map(([reason, some]) => `${sumOf(some, 'count')} ${reason}`).join(', ')}`
+function countLines(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]): string[] {
+  return [...Map.groupBy(countsOf(deadLetters), ({ sink }) => sink)].map(([sink, own]) => {
+    return printable(`${sink}: ${own.map(({ count, reason }) => `${count} ${reason}`).join(', ')}`)
   })
 }
 
@@ -220,7 +199,7 @@ function listText(deadLetters: readonly DeadLetter[], width: number): string {
     printable(sink),
     reason,
   ])
-  const counts = countLines(countsOf(deadLetters)).map((line) => printable(line))
+  const counts = countLines(deadLetters)
   const titles = ['refused at', 'zone', 'day', 'sink', 'reason']
   const [first = '', ...lines] = tableLines(titles, rows, { width })
   const table = lines.flatMap((line, index) => {
@@ -267,31 +246,26 @@ function linesOf({ id, zone, day, sink, reason, at, answer, event, problem }: Sh
   ]
 }
 
-async function drop(chosen: readonly DeadLetterGroup[], { work, options, io }: Chosen): Promise<number> {
-  const counts = chosen.flatMap((group) => group.counts)
-  const lines = countLines(counts).map((line) => printable(line))
-  const would = `drop ${counted(sumOf(counts, 'count'), 'dead letter')} (${lines.join('; ')})`
+async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
+  const would = `drop ${counted(chosen.length, 'dead letter')} (${countLines(chosen).join('; ')})`
   const question = `${would}? They cannot be replayed afterwards.`
   if (chosen.length > 0 && !(await isConfirmed({ would, question }, options, io))) {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
-  const dropped = countsOf(
-    await changeDeadLetters(work, { delivers: false }, (over) => dropDeadLetters(chosen, over, io.signal)),
+  const dropped = await changeDeadLetters(work, { delivers: false }, (over) =>
+    dropDeadLetters(chosen, over, io.signal),
   )
-  const told = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
-  const text = told.length === 0 ? 'no dead letters\n' : told.join('')
-  io.stdout.write(options.json === true ? jsonResult({ dropped }) : text)
+  const text = countLines(dropped).map((line) => `dropped of ${line}\n`)
+  const told = text.length === 0 ? 'no dead letters\n' : text.join('')
+  io.stdout.write(options.json === true ? jsonResult({ dropped: countsOf(dropped) }) : told)
   return exitCodes.done
 }
 
 const tellEveryMs = 5_000
 
-async function replay(chosen: readonly DeadLetterGroup[], { work, options, io }: Chosen): Promise<number> {
-  const total = sumOf(
-    chosen.flatMap(({ counts }) => counts),
-    'count',
-  )
+async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
+  const total = chosen.length
   if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
   let [done, toldAtMs] = [0, systemClock.monotonic()]
   const progressed = (tried: number) => {

@@ -16,6 +16,9 @@ const backoffs: Record<Failure['kind'], Backoff> = {
   cancelled: { firstMs: 0, mostMs: 0 },
 }
 
+/** As soon as those that pass by themselves: a replay or a drop makes room, and nothing tells the stream. */
+const backoffOf = ({ kind, code }: Failure) => backoffs[code === 'dead_letters_full' ? 'retry' : kind]
+
 /** Trouble with the listing as a whole lasts until a scan is complete; any other trouble until a page is committed. */
 export function isListingTrouble({ code }: Pick<Trouble, 'code'>): boolean {
   return code === 'scan_guarded' || code === 'cursor_expired' || code === 'page_too_large'
@@ -36,7 +39,7 @@ export function troubleAfter(
   const same = [before, before?.under].find((trouble) => trouble?.code === code)
   const listing = before !== undefined && isListingTrouble(before) ? before : before?.under
   const count = (same?.count ?? 0) + 1
-  const { firstMs, mostMs } = backoffs[kind]
+  const { firstMs, mostMs } = backoffOf(failure)
   // A time that the destination names replaces the growing back-off, which would delay the stream beyond the pause. A
   // pause of at most `firstMs` does not.
   const isNamed = kind === 'wait' && notBeforeMs - nowMs > firstMs

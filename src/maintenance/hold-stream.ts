@@ -1,3 +1,5 @@
+import { firstPlannedDay } from '../domain/plan/plan.ts'
+import { isReadable } from '../domain/plan/stream-state.ts'
 import { retryWhileHeld, type RetryWhileHeld } from '../domain/retry.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
@@ -38,10 +40,10 @@ export function holdStream<Result>(
 
 /**
  * Commits a new checkpoint for a past day whose checkpoint was dropped, with its committed lengths and ledger; its dead
- * letters were kept. The new one has the dead letters in its ledger. With `isOver` the stream is ended, so that no pump
- * scans it.
+ * letters were kept. The new one has the dead letters in its ledger, and has ended unless polls read the day, so that no
+ * pump scans it.
  */
-export async function beginAnew(session: Session, { isOver }: { readonly isOver: boolean }): Promise<void> {
+export async function beginAnew(session: Session): Promise<void> {
   const fresh = session.checkpoint()
   if (fresh.commit > 0) return
   const { job, deps, now } = session
@@ -50,8 +52,15 @@ export async function beginAnew(session: Session, { isOver }: { readonly isOver:
     {
       ...fresh,
       counters: { ...fresh.counters, deadLetters: keys.length },
-      ...(isOver && { ended: { as: 'complete', atMs: now() } }),
+      ...(!(await isPolled(session)) && { ended: { as: 'complete', atMs: now() } }),
     },
     { seen: packSightings(keys.map(seenAs)) },
   )
+}
+
+async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
+  const { zone, day, sink } = job.stream
+  if (!isReadable(day, now(), policy)) return false
+  const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
+  return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }

@@ -54,6 +54,11 @@ describe('back-off', () => {
     expect(later(at(30) + 100)).toBeGreaterThan(at(30) + 30_000)
   })
 
+  it('is a minute at most where dead letters have no room, since a drop or a replay does not tell the stream', () => {
+    const full = failTimes(new Failure('stop', 'dead_letters_full', 'x'), 20, () => 0.9)
+    expect(full.at(-1)!.retryAtMs - at(19)).toBeLessThanOrEqual(60_000)
+  })
+
   it('starts again with another failure', () => {
     const [first] = failTimes(new Failure('retry', 'network', 'x'), 5, () => 0).slice(-1)
     const other = troubleAfter(first, new Failure('retry', 'timeout', 'y'), { nowMs: at(9) }, () => 0)

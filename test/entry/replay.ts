@@ -5,7 +5,7 @@ import { openWork } from '../../src/assemble/work.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'
-import { groupsOfCounts, replayDeadLetters } from '../../src/maintenance/dead-letters/dead-letters.ts'
+import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { changeDeadLetters } from '../../src/assemble/dead-letters.ts'
 
 const { values } = parseArgs({
@@ -22,9 +22,9 @@ await using work = await openWork(config, { store: 'existing' }, signal)
 const { store } = work
 await wrapSystem(pass)
 wrapStore(store, pass)
-const groups = await groupsOfCounts(await store.deadLetters.counts(), store)
+const chosen = await store.deadLetters.list()
 const results = await changeDeadLetters(work, { delivers: true }, (over) =>
-  replayDeadLetters(groups, over, () => undefined, signal),
+  replayDeadLetters(chosen, over, () => undefined, signal),
 )
 for (const { sink, delivered, left, error } of results)
   process.stdout.write(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Delivery } from '../../src/domain/event/delivery.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { unseeDay } from '../../src/maintenance/unsee.ts'
-import { replayStream } from '../../src/maintenance/dead-letters/replay.ts'
+import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone, type Stage } from '../pump/stage.ts'
 

@@ -2,7 +2,6 @@ import { committedLengths } from '../../domain/checkpoint.ts'
 import { daysFrom, type Day } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { beginArchiveScan, endArchiveScan } from '../../domain/scan/progress.ts'
-import { firstPlannedDay } from '../../domain/plan/plan.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
@@ -187,7 +186,7 @@ async function begin(
 ): Promise<'begun' | 'index dropped' | 'files unknown'> {
   const { checkpoint, commit, deps, now } = session
   if (await areFilesUnknown(session, sink)) return 'files unknown'
-  if (checkpoint().commit === 0) await beginAnew(session, { isOver: !(await isPolled(session)) })
+  await beginAnew(session)
   await commit(beginArchiveScan(checkpoint(), request, now()))
   if (!(await deps.store.ledger.isIndexDropped(session.job.stream))) return 'begun'
   await commit(endArchiveScan(checkpoint(), request))
@@ -205,14 +204,6 @@ async function areFilesUnknown(
   if (!('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
   const known = committedLengths(storeId, checkpoint())
   return sink.hasDropped(stream, checkpoint().commit > 0 ? known : { ...known, knownSinceMs: Infinity })
-}
-
-/** Whether polls read the day. If not, its new stream ends at once instead of waiting for a scan. */
-async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
-  const { zone, day, sink } = job.stream
-  if (!isReadable(day, now(), policy)) return false
-  const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
-  return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }
 
 /** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Event } from '../../../src/domain/event/event.ts'
-import { Failure } from '../../../src/domain/failure.ts'
-import { storeEvent } from '../../../src/domain/event/stored-event.ts'
-import { dropDeadLetters } from '../../../src/maintenance/dead-letters/dead-letters.ts'
-import { replayStream, type ReplayedPage } from '../../../src/maintenance/dead-letters/replay.ts'
-import { stream } from '../../domain/builders.ts'
-import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
+import type { DeadLetter } from '../../src/domain/event/delivery.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import { storeEvent } from '../../src/domain/event/stored-event.ts'
+import { dropDeadLetters, replayStream, type ReplayedPage } from '../../src/maintenance/dead-letters.ts'
+import { stream } from '../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone, type Stage } from '../pump/stage.ts'
 
 const never = new AbortController().signal
 
@@ -139,27 +139,16 @@ function identity(number: number) {
   return { id, time }
 }
 
-const request = { priority: 'backfill', readRequest: { id: 'b1' } } as const
-
-it.each([
-  ['stream', 'trouble', {}],
-  ['read request', 'requestTrouble', request],
-] as const)(
-  'a drop counts what it drops, and a %s that was full continues at once',
-  async (_, trouble, job) => {
-    const stage = await refused(2, 'x'.repeat(45_000))
-    stage.script.answer = listingOf([eventAt(7)], 1)
-    await stage.clock.advance(60_000)
-    const pump = () => stage.pump({ ...job, sink: stage.plainSink })
-    expect(await pump()).toMatchObject({ code: 'dead_letters_full' })
-    const retryAtMs = async () => (await stage.store.ledger.read(stream))![trouble]?.retryAtMs
-    expect(await retryAtMs()).toBeGreaterThan(stage.clock.now())
-    const groups = [{ stream, keys: await stage.store.deadLetters.keys(stream) }]
-    const drop = () => dropDeadLetters(groups, { deps: stage.deps, zoneOf: () => zone }, never)
-    expect(await drop()).toEqual([1, 2].map(() => ({ sink: stream.sink, reason: 'refused' })))
-    expect(await drop()).toEqual([])
-    expect((await stage.read())!.counters).toMatchObject({ delivered: 0, deadLetters: 0, dropped: 2 })
-    expect(await retryAtMs()).toBeLessThanOrEqual(stage.clock.now())
-    expect(await pump()).toBeUndefined()
-  },
-)
+it('a drop counts what it drops, also of a day whose checkpoint was pruned, and each event once', async () => {
+  const stage = await refused(2)
+  const chosen = await stage.store.deadLetters.list()
+  const drop = (some: readonly DeadLetter[]) =>
+    dropDeadLetters(some, { deps: stage.deps, zoneOf: () => zone }, never)
+  expect(await drop(chosen.slice(0, 1))).toEqual(chosen.slice(0, 1))
+  expect((await stage.read())!.counters).toMatchObject({ delivered: 0, deadLetters: 1, dropped: 1 })
+  await stage.complete()
+  await stage.store.upkeep.prune([stream], { uncommittedBefore: stream.day, gapsBefore: 0 })
+  expect(await drop(chosen)).toEqual(chosen.slice(1))
+  expect((await stage.read())!.counters).toMatchObject({ deadLetters: 0, dropped: 1 })
+  expect(await drop(chosen)).toEqual([])
+})
