@@ -8,14 +8,13 @@ import { isFailure, messageOf } from '../domain/failure.ts'
 import { isObject } from '../domain/text/json.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
 import { printable } from '../domain/text/terminal-text.ts'
+import { rateLimitRequest, updateRateLimit, type NotShown } from '../shield/rate-limit.ts'
 import {
-  errorsInUpdate,
-  rateLimitRequest,
-  updateRateLimit,
-  type NotShown,
-  type RateLimitRequest,
-} from '../shield/rate-limit.ts'
-import { nameOf, rateLimitUpdateJsonSchema, type Enumeration } from '../shield/rate-limit-update.ts'
+  nameOf,
+  rateLimitUpdateJsonSchema,
+  readUpdate,
+  type UpdateError,
+} from '../shield/rate-limit-update.ts'
 import { exitCodes, UsageError, type Io, type Registration } from './command.ts'
 import { chooseAccount, wholeNumber } from './options.ts'
 import { example } from './program-name.ts'
@@ -65,22 +64,22 @@ async function update(
   const { config } = load(command, dryRun ? 'nothing' : 'key')
   const name = file === '-' ? 'standard input' : printable(file, 1000)
   const document = await readDocument(file, name, io)
-  const errors = errorLines(document, name)
-  if (errors.length > 0) {
+  const read = readUpdate(document.value)
+  if ('errors' in read) {
     io.stderr.write(
-      `${errors.join('\n')}\nNothing was sent. Correct ${name}; rate-limit schema describes it.\n`,
+      `${errorLines(read.errors, document, name).join('\n')}\nNothing was sent. Correct ${name}; rate-limit schema describes it.\n`,
     )
     exit(exitCodes.failed)
     return
   }
   if (dryRun) {
-    showRequest(rateLimitRequest(id, document.value), config.api.baseUrl, json, io)
+    showRequest(rateLimitRequest(id, read.body), config.api.baseUrl, json, io)
     return
   }
   await using work = await openWork(config, {}, io.signal)
   const client = work.reading.clientOf(chooseAccount(config, account).name)
   try {
-    const result = await updateRateLimit(client, id, document.value, io.signal)
+    const result = await updateRateLimit(client, id, read.body, io.signal)
     const isAccepted = result.outcome === 'accepted'
     const answer = isAccepted ? result.answer : result.rule
     io.stdout.write(json ? jsonResult(answer) : ruleText(answer))
@@ -114,8 +113,8 @@ async function readDocument(file: string, name: string, { readInput, signal }: I
 }
 
 /** In the order of the file. */
-function errorLines({ value, lines }: Parsed, name: string): string[] {
-  return errorsInUpdate(value)
+function errorLines(errors: readonly UpdateError[], { lines }: Parsed, name: string): string[] {
+  return errors
     .map((error) => ({ ...error, line: lines.get(error.field) }))
     .toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0))
     .map(({ field, problem, line }) =>
@@ -123,7 +122,12 @@ function errorLines({ value, lines }: Parsed, name: string): string[] {
     )
 }
 
-function showRequest({ method, path, body }: RateLimitRequest, baseUrl: string, json: boolean, io: Io): void {
+function showRequest(
+  { method, path, body }: ReturnType<typeof rateLimitRequest>,
+  baseUrl: string,
+  json: boolean,
+  io: Io,
+): void {
   const url = `${maskUrl(baseUrl)}${path}`
   const headers = { AccessKey: '***', 'Content-Type': 'application/json' }
   if (json) io.stdout.write(jsonResult({ method, url, headers, body }))
@@ -142,21 +146,9 @@ export function ruleText(answer: object): string {
   return lines.map((line) => `${printable(line, 10_000)}\n`).join('')
 }
 
-/** Fields whose numbers have names. */
-const enumerations: Readonly<Record<string, Enumeration | undefined>> = {
-  actionType: 'ActionType',
-  operatorType: 'OperatorType',
-  severityType: 'SeverityType',
-  transformationTypes: 'TransformationType',
-  counterKeyType: 'CounterKeyType',
-  timeframe: 'Timeframe',
-  blockTime: 'BlockTime',
-}
-
 /** `ruleJson` repeats the configuration as text: only --json prints it. */
 function named(value: unknown, key = ''): unknown {
-  const enumeration = enumerations[key]
-  if (typeof value === 'number' && enumeration !== undefined) return nameOf(enumeration, value) ?? value
+  if (typeof value === 'number') return nameOf(key, value) ?? value
   if (Array.isArray(value)) return value.map((each: unknown) => named(each, key))
   if (!isObject(value)) return value
   const members = Object.entries(value).filter(([key, member]) => member !== null && key !== 'ruleJson')

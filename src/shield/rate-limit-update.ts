@@ -1,41 +1,37 @@
 import * as z from 'zod'
 import { nearest } from '../domain/text/nearest.ts'
 
-/** The enumerations of the rate-limit operation, as the interface lists them: each number with its name. */
-const listed = {
-  ActionType: '1 RateLimit, 2 Log, 3 Challenge',
-  OperatorType:
+/** The enumerations by the field that has them, as the interface lists them: each number with its name. */
+export const enumerations = {
+  actionType: '1 RateLimit, 2 Log, 3 Challenge',
+  operatorType:
     '0 BEGINSWITH, 1 ENDSWITH, 2 CONTAINS, 3 CONTAINSWORD, 4 STRMATCH, 5 EQ, 6 GE, 7 GT, 8 LE, 9 LT, ' +
     '12 WITHIN, 14 RX, 15 STREQ, 17 DETECTSQLI, 18 DETECTXSS',
-  SeverityType: '0 NOTICE, 1 WARNING, 2 CRITICAL',
-  TransformationType:
+  severityType: '0 NOTICE, 1 WARNING, 2 CRITICAL',
+  transformationTypes:
     '1 CMDLINE, 2 COMPRESSWHITESPACE, 3 CSSDECODE, 4 HEXENCODE, 5 HTMLENTITYDECODE, 6 JSDECODE, 7 LENGTH, ' +
     '8 LOWERCASE, 9 MD5, 10 NORMALIZEPATH, 11 NORMALISEPATH, 12 NORMALIZEPATHWIN, 13 NORMALISEPATHWIN, ' +
     '14 REMOVECOMMENTS, 15 REMOVENULLS, 16 REMOVEWHITESPACE, 17 REPLACECOMMENTS, 18 SHA1, 19 URLDECODE, ' +
     '20 URLDECODEUNI, 21 UTF8TOUNICODE',
-  CounterKeyType: '0 IP, 1 Host, 2 Country, 3 City, 4 ASN, 5 Organization, 6 JA4, 7 IP_JA4',
-  Timeframe:
+  counterKeyType: '0 IP, 1 Host, 2 Country, 3 City, 4 ASN, 5 Organization, 6 JA4, 7 IP_JA4',
+  timeframe:
     '1 PerSecond, 10 PerTenSeconds, 60 PerOneMinute, 300 PerFiveMinutes, 900 PerFifteenMinutes, 3600 PerOneHour',
-  BlockTime:
+  blockTime:
     '30 ForThirtySeconds, 60 ForOneMinute, 300 ForFiveMinutes, 900 ForFifteenMinutes, ' +
     '1800 ForThirtyMinutes, 3600 ForOneHour',
 }
 
-export type Enumeration = keyof typeof listed
-
-/** `1 RateLimit, 2 Log, 3 Challenge`. */
-export function membersText(enumeration: Enumeration): string {
-  return listed[enumeration]
+/** The numbers of a field's enumeration by name; empty for a field without one. */
+function membersOf(field: string): ReadonlyMap<string, number> {
+  const listed = new Map(Object.entries(enumerations)).get(field)?.split(', ') ?? []
+  return new Map(
+    listed.map((member) => member.split(' ')).map(([number, name = '']) => [name, Number(number)]),
+  )
 }
 
-/** The numbers of an enumeration by name. */
-function membersOf(enumeration: Enumeration): ReadonlyMap<string, number> {
-  const members = listed[enumeration].split(', ').map((member) => member.split(' '))
-  return new Map(members.map(([number, name = '']) => [name, Number(number)]))
-}
-
-export function nameOf(enumeration: Enumeration, number: number): string | undefined {
-  return [...membersOf(enumeration)].find(([, member]) => member === number)?.[0]
+/** The name of a number of the field's enumeration; undefined for any other. */
+export function nameOf(field: string, number: number): string | undefined {
+  return [...membersOf(field)].find(([, member]) => member === number)?.[0]
 }
 
 /** The parts of a request or response that a condition of a rate limit rule may look at. */
@@ -80,14 +76,14 @@ function takes(allowed: string) {
 }
 
 /** A number or a name; becomes the number. */
-function oneOf(enumeration: Enumeration, description: string) {
-  const members = membersOf(enumeration)
+function oneOf(field: keyof typeof enumerations, description: string) {
+  const members = membersOf(field)
   const error = ({ input }: { readonly input?: unknown }) =>
-    `${memberHint(input, members)}allowed: ${membersText(enumeration)}`
+    `${memberHint(input, members)}allowed: ${enumerations[field]}`
   return z
     .literal<(number | string)[]>([...members.values(), ...members.keys()], { error })
     .transform((value) => members.get(String(value)) ?? Number(value))
-    .describe(`${description}, by number or name: ${membersText(enumeration)}`)
+    .describe(`${description}, by number or name: ${enumerations[field]}`)
 }
 
 function memberHint(value: unknown, members: ReadonlyMap<string, number>): string {
@@ -114,18 +110,18 @@ const VariableTypes = z
 
 const condition = {
   variableTypes: VariableTypes.optional(),
-  operatorType: oneOf('OperatorType', 'How a variable is compared with the value').optional(),
+  operatorType: oneOf('operatorType', 'How a variable is compared with the value').optional(),
   value: text.describe('What the variables are compared with').optional(),
   isNegated: flag.describe('true: the rule counts the requests that do not match').optional(),
   isRegexVariable: flag.describe('true: the texts of variableTypes are regular expressions').optional(),
 }
 
 const configuration = {
-  actionType: oneOf('ActionType', 'What happens once the count is passed').optional(),
+  actionType: oneOf('actionType', 'What happens once the count is passed').optional(),
   ...condition,
-  severityType: oneOf('SeverityType', 'Severity of the events that the rule makes').optional(),
+  severityType: oneOf('severityType', 'Severity of the events that the rule makes').optional(),
   transformationTypes: z
-    .array(oneOf('TransformationType', 'One step'), takes('a list or null'))
+    .array(oneOf('transformationTypes', 'One step'), takes('a list or null'))
     .nullable()
     .describe('How a variable is changed before it is compared, in this order')
     .optional(),
@@ -133,9 +129,9 @@ const configuration = {
     .int32(takes('a whole number from -2147483648 to 2147483647'))
     .describe('Matching requests of one counter within the time frame that pass without the action')
     .optional(),
-  counterKeyType: oneOf('CounterKeyType', 'What requests are counted by').optional(),
-  timeframe: oneOf('Timeframe', 'Time in which requests are counted, in seconds').optional(),
-  blockTime: oneOf('BlockTime', 'How long the action RateLimit blocks, in seconds').optional(),
+  counterKeyType: oneOf('counterKeyType', 'What requests are counted by').optional(),
+  timeframe: oneOf('timeframe', 'Time in which requests are counted, in seconds').optional(),
+  blockTime: oneOf('blockTime', 'How long the action RateLimit blocks, in seconds').optional(),
   chainedRuleConditions: z
     .array(
       z.strictObject(condition, takes('an object')).describe('One more condition'),
@@ -151,7 +147,7 @@ const configuration = {
  * since the API ignores a misspelled field, so that the rule would not do what its author wants. No field is known to
  * be required.
  */
-export const RateLimitUpdate = z
+const RateLimitUpdate = z
   .strictObject(
     {
       ruleName: text.describe('Name of the rule').optional(),
@@ -189,13 +185,18 @@ export interface UpdateError {
   readonly problem: string
 }
 
-/** The errors that a failed parse of a body found. */
-export function updateErrors(issues: readonly z.core.$ZodIssue[]): UpdateError[] {
-  return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(issue.path, key))
-    const problem = `${valueText(issue.input)} is not allowed; ${issue.message}`
-    return [{ field: z.core.toDotPath(issue.path), problem }]
-  })
+/** Reads the body of an update: what is sent, with every enumeration as its number, or what is wrong with it. */
+export function readUpdate(
+  update: unknown,
+): { readonly body: RateLimitUpdate } | { readonly errors: readonly UpdateError[] } {
+  const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
+  return success ? { body: data } : { errors: error.issues.flatMap(errorsOf) }
+}
+
+function errorsOf(issue: z.core.$ZodIssue): UpdateError[] {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(issue.path, key))
+  const problem = `${valueText(issue.input)} is not allowed; ${issue.message}`
+  return [{ field: z.core.toDotPath(issue.path), problem }]
 }
 
 function unknownField(path: readonly PropertyKey[], key: string): UpdateError {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { errorsInUpdate, rateLimitRequest, updateRateLimit, notShown } from '../../src/shield/rate-limit.ts'
-import { answer, never, startedApi } from './shield-api.ts'
+import { updateRateLimit, notShown } from '../../src/shield/rate-limit.ts'
+import { readUpdate } from '../../src/shield/rate-limit-update.ts'
+import { answer, never, startedApi, type Reply } from './shield-api.ts'
 
 const update = {
   ruleName: 'login',
@@ -16,19 +17,25 @@ const accepted = { location: null, value: null, formatters: [], contentTypes: []
 const refusal = { success: false, message: 'no', errorKey: 'not_found_or_unauthorised_access.waf_rule' }
 const within = (ruleConfiguration: object) => ({ ruleConfiguration })
 
+/** What becomes of an update with this body, and the requests that were made. */
+async function updating(reply: Reply, body = update, changes = {}) {
+  const api = await startedApi(changes)
+  api.reply(reply)
+  const outcome: unknown = await updateRateLimit(api.client, 7, body, never).catch((error: unknown) => error)
+  return { outcome, requests: api.requests }
+}
+
 describe('the request', () => {
   test('has the given body as JSON, and is sent once', async () => {
-    const api = await startedApi()
     let body = ''
-    api.reply((response, request) => {
+    const { outcome, requests } = await updating((response, request) => {
       request.on('data', (chunk: Buffer) => (body += chunk.toString()))
       request.on('end', () => answer(200, { id: 7, ruleName: 'login', more: 1 })(response, request))
     })
-    const outcome = await updateRateLimit(api.client, 7, update, never)
     expect(outcome).toMatchObject({ outcome: 'updated', rule: { id: 7, ruleName: 'login', more: 1 } })
     expect(JSON.parse(body)).toEqual(update)
-    expect(api.requests).toMatchObject([{ method: 'PATCH', url: '/shield/rate-limit/7' }])
-    expect(api.requests[0]?.headers['content-type']).toBe('application/json')
+    expect(requests).toMatchObject([{ method: 'PATCH', url: '/shield/rate-limit/7' }])
+    expect(requests[0]?.headers['content-type']).toBe('application/json')
   })
 
   test('has the number for each name of an enumeration', () => {
@@ -50,7 +57,7 @@ describe('the request', () => {
       blockTime: 30,
       chainedRuleConditions: [{ operatorType: 12 }],
     }
-    expect(rateLimitRequest(1, within(named)).body).toEqual(within(numbered))
+    expect(readUpdate(within(named))).toEqual({ body: within(numbered) })
   })
 
   test('can have null where the interface allows it, and nowhere else', () => {
@@ -58,9 +65,11 @@ describe('the request', () => {
     const flags = { value: null, isNegated: null, isRegexVariable: null }
     const lists = { variableTypes: null, transformationTypes: null, chainedRuleConditions: null }
     const nulls = { ...texts, ...within({ ...flags, ...lists }) }
-    expect(rateLimitRequest(1, nulls).body).toEqual(nulls)
+    expect(readUpdate(nulls)).toEqual({ body: nulls })
     for (const field of ['actionType', 'operatorType', 'severityType', 'requestCount', 'timeframe'])
-      expect(errorsInUpdate(within({ [field]: null }))[0]?.problem).toContain('null is not')
+      expect(readUpdate(within({ [field]: null }))).toMatchObject({
+        errors: [{ problem: expect.stringContaining('null is not') as string }],
+      })
   })
 })
 
@@ -104,60 +113,41 @@ describe('an invalid body', () => {
       row[2],
     ]),
   ])('%j', (body, field, problem) => {
-    const [error, ...others] = errorsInUpdate(body)
-    expect([error?.field, others]).toEqual([field, []])
-    expect(error?.problem).toContain(problem)
-    const refused = expect.objectContaining({ kind: 'refuse', code: 'rejected' })
-    expect(() => rateLimitRequest(1, body)).toThrow(refused)
+    const told = { field, problem: expect.stringContaining(problem) as string }
+    expect(readUpdate(body)).toEqual({ errors: [told] })
   })
 
-  test('is reported with all its errors, and nothing is sent', async () => {
-    const api = await startedApi()
+  test('is reported with all its errors', () => {
     const bad = { ruleName: 1, ...within({ blockTime: 1, severityType: 9 }) }
-    await expect(updateRateLimit(api.client, 7, bad, never)).rejects.toThrow(
-      /ruleName.*severityType.*blockTime/,
-    )
-    for (const id of [-1, 1.5, 2 ** 31, NaN])
-      await expect(updateRateLimit(api.client, id, update, never)).rejects.toThrow(/^id: /)
-    expect(api.requests).toEqual([])
+    const fields = ['ruleName', 'ruleConfiguration.severityType', 'ruleConfiguration.blockTime']
+    expect(readUpdate(bad)).toMatchObject({ errors: fields.map((field) => ({ field })) })
   })
 })
 
 describe('the answer', () => {
-  test.each([
-    ['a framework result', 202, accepted, 'accepted'],
-    ['a framework result', 200, accepted, 'accepted'],
-    ['a rule', 202, { id: 7, ruleName: 'login' }, 'updated'],
-    ['a rule inside a framework result', 202, { ...accepted, value: { id: 7 } }, 'updated'],
-  ])('%s with %d is read by its body', async (_, status, body, outcome) => {
-    const api = await startedApi()
-    api.reply(answer(status, body))
-    expect(await updateRateLimit(api.client, 7, update, never)).toMatchObject({ outcome })
+  test.each<[what: string, status: number, body: unknown, becomes: object]>([
+    ['a framework result', 202, accepted, { outcome: 'accepted' }],
+    ['a rule', 202, { id: 7, ruleName: 'login' }, { outcome: 'updated' }],
+    ['a rule inside a framework result', 202, { ...accepted, value: { id: 7 } }, { outcome: 'updated' }],
+    ['an error envelope', 200, { id: 0, errorResponse: refusal }, { code: 'rejected' }],
+    ['an error inside a framework result', 202, { ...accepted, value: refusal }, { code: 'rejected' }],
+    ['a framework result of an error', 202, { ...accepted, statusCode: 401 }, { code: 'unauthorised' }],
+    ['an empty rule', 202, { id: 0, ruleName: null }, { code: 'rejected' }],
+    ['nothing', 202, {}, { code: 'bad_body' }],
+    ['no JSON', 200, '', { code: 'bad_body' }],
+    ['a rule of a wrong type', 200, { id: 'x', value: null }, { code: 'bad_body' }],
+    ['the result of a refused key', 401, { statusCode: 401 }, { code: 'unauthorised' }],
+    ['no body', 500, '', { code: 'server_error' }],
+  ])('%s with %d is read by its body, and the request is not repeated', async (_, status, body, becomes) => {
+    const { outcome, requests } = await updating(answer(status, body))
+    expect(outcome).toMatchObject(becomes)
+    const isUnknown = 'code' in becomes && ['bad_body', 'server_error'].includes(String(becomes.code))
+    expect(String(outcome).includes('it is not known whether rule 7 changed')).toBe(isUnknown)
+    expect(requests).toHaveLength(1)
   })
 
-  test.each([
-    ['an error envelope', 200, { id: 0, errorResponse: refusal }, 'rejected'],
-    ['an error inside a framework result', 202, { ...accepted, value: refusal }, 'rejected'],
-    ['a framework result with the status of an error', 202, { ...accepted, statusCode: 401 }, 'unauthorised'],
-    ['an empty rule', 202, { id: 0, ruleName: null }, 'rejected'],
-    ['nothing', 202, {}, 'bad_body'],
-    ['no JSON', 200, '', 'bad_body'],
-    ['a rule of a wrong type', 200, { id: 'x' }, 'bad_body'],
-    ['the result of a refused key', 401, { statusCode: 401 }, 'unauthorised'],
-    ['no body', 500, '', 'server_error'],
-  ])('%s with %d is a failure, and the request is not repeated', async (_, status, body, code) => {
-    const api = await startedApi()
-    api.reply(answer(status, body))
-    const failure = await updateRateLimit(api.client, 7, update, never).catch((error: unknown) => error)
-    expect(failure).toMatchObject({ code })
-    const isUnknown = code === 'bad_body' || code === 'server_error'
-    expect(String(failure).includes('it is not known whether rule 7 changed')).toBe(isUnknown)
-    expect(api.requests).toHaveLength(1)
-  })
-
-  test('keeps unknown members, fields and values', async () => {
-    const api = await startedApi()
-    const texts = { userId: 'u-1', ruleName: null, ruleDescription: 'some', ruleJson: '{}' }
+  test('keeps unknown members, fields and values, of any type', async () => {
+    const texts = { userId: 'u-1', ruleName: null, ruleDescription: 7, ruleJson: '{}' }
     const rule = {
       id: 9_007_199_254,
       shieldZoneId: 101,
@@ -166,20 +156,15 @@ describe('the answer', () => {
       errorResponse: { statusCode: 299, success: true, message: null, errorKey: null, more: 1 },
       further: [1],
     }
-    api.reply(answer(200, rule))
-    expect(await updateRateLimit(api.client, 7, {}, never)).toMatchObject({ rule })
+    expect((await updating(answer(200, rule))).outcome).toMatchObject({ rule })
   })
 
   test('that does not arrive leaves the outcome unknown, unless nothing was sent', async () => {
-    const api = await startedApi()
-    api.reply((response) => response.destroy())
-    const failureAt = ({ client }: typeof api) =>
-      updateRateLimit(client, 7, update, never).catch((error: unknown) => error)
-    expect(String(await failureAt(api))).toContain('it is not known whether rule 7 changed')
-    expect(api.requests).toHaveLength(1)
-    const unsent = String(await failureAt(await startedApi({ baseUrl: 'http://127.0.0.1:1' })))
-    expect(unsent).toMatch(/connection refused/)
-    expect(unsent).not.toMatch(/not known/)
+    const { outcome, requests } = await updating((response) => void response.destroy())
+    expect(String(outcome)).toContain('it is not known whether rule 7 changed')
+    expect(requests).toHaveLength(1)
+    const unsent = await updating(answer(200), update, { baseUrl: 'http://127.0.0.1:1' })
+    expect(String(unsent.outcome)).toMatch(/connection refused(?!.*not known)/)
   })
 })
 
