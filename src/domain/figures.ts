@@ -1,21 +1,18 @@
-/** Figures that the API gives besides event logs, for metrics. What it leaves out is absent, never 0. */
+/** Gauges of figures that the API gives besides event logs, without the prefix of metrics. */
+export const figureMetrics = [
+  'upload_scanning_files_scanned',
+  'upload_scanning_requests',
+  'volume_size_bytes',
+  'volume_usage_bytes',
+  'volume_fullest_ratio',
+] as const
 
-/** Of one zone, over the past 28 days. */
-export interface UploadFigures {
-  readonly filesScanned?: number | undefined
-  readonly loggedRequests?: number | undefined
-  readonly blockedRequests?: number | undefined
-}
-
-/** The instances of one volume in one region. */
-export interface VolumeFigures {
-  readonly volume: string
-  readonly region: string
-  /** Sums over the instances. */
-  readonly sizeBytes?: number | undefined
-  readonly usageBytes?: number | undefined
-  /** The used share of the fullest instance, 0 to 1, or more where the API says so. */
-  readonly fullestRatio?: number | undefined
+/** One value. What the API leaves out has none, never 0. */
+export interface Figure {
+  readonly metric: (typeof figureMetrics)[number]
+  /** Besides the zone or the application. */
+  readonly labels?: Readonly<Record<string, string>>
+  readonly value: number
 }
 
 /** A container application, and the account whose key reads it. */

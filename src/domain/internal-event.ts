@@ -1,7 +1,7 @@
 import type { Day } from './day.ts'
 import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
-import type { FiguresOf, UploadFigures, VolumeFigures } from './figures.ts'
+import type { Figure, FiguresOf } from './figures.ts'
 import type { Gap } from './gap.ts'
 import type { Guard } from './scan/scan.ts'
 import type { Priority, Stream } from './stream.ts'
@@ -95,8 +95,7 @@ export type InternalEvent =
   | { name: 'UpkeepFailed'; task: UpkeepTask; error: unknown }
   | { name: 'QueueFailed'; error: unknown }
   | { name: 'QueueRecovered' }
-  | { name: 'UploadScanningRead'; zone: number; figures: UploadFigures; atMs: number }
-  | { name: 'VolumesRead'; app: string; figures: readonly VolumeFigures[]; atMs: number }
+  | { name: 'FiguresRead'; of: FiguresOf; account: string; figures: readonly Figure[]; atMs: number }
   | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure }
   | { name: 'FiguresHandedOver' }
   | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }

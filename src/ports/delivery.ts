@@ -3,7 +3,6 @@ import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { Priority, Zone, Stream } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
-import type { App, UploadFigures, VolumeFigures } from '../domain/figures.ts'
 
 /**
  * Reads one page of a zone's day, already normalised and redacted.
@@ -139,10 +138,4 @@ export interface Format {
   identify(line: string): Identity | undefined
   /** Reads such a line back to what its event can be rebuilt from. Absent where lines do not hold enough for that. */
   readBack?(line: string): KeptEvent | undefined
-}
-
-/** Reads figures for metrics. Both throw Failure, also for an answer that is not whole. */
-export interface FigureSource {
-  readUploads(zone: Zone, signal: AbortSignal): Promise<UploadFigures>
-  readVolumes(app: App, signal: AbortSignal): Promise<VolumeFigures[]>
 }

@@ -1,7 +1,6 @@
-import type { VolumeFigures } from '../domain/figures.ts'
+import type { Figure, FiguresOf } from '../domain/figures.ts'
 import { Failure } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import type { FigureSource } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
 import * as z from 'zod'
 import { pathSegment } from './client/client.ts'
@@ -11,49 +10,56 @@ const bytesOfGigabyte = 1e9
 const longestLabel = 100
 const mostSeries = 500
 
-/** `clientOf` returns the client of an account by name. */
-export function createFigureSource(clientOf: (account: string) => ShieldClient): FigureSource {
-  return {
-    async readUploads({ id, account }, signal) {
-      const read = await readUploadScanning(clientOf(account), id, signal)
-      return {
-        filesScanned: read.totalFilesScanned ?? undefined,
-        loggedRequests: read.totalLoggedRequests ?? undefined,
-        blockedRequests: read.totalBlockedRequests ?? undefined,
-      }
-    },
-    async readVolumes({ id, account }, signal) {
-      const { items, isWhole } = await listVolumes(clientOf(account), id, signal)
-      if (!isWhole)
-        throw new Failure(
-          'retry',
-          'bad_body',
-          `the list of volumes of application ${printable(id)} does not end: it repeats`,
-        )
-      return volumeFigures(items)
-    },
+/** The figures of a zone or an application. Throws Failure, also for an answer that is not whole. */
+export async function readFigures(
+  client: ShieldClient,
+  of: FiguresOf,
+  signal: AbortSignal,
+): Promise<readonly Figure[]> {
+  if ('app' in of) {
+    const { items, isWhole } = await listVolumes(client, of.app, signal)
+    if (isWhole) return volumeFigures(items)
+    const what = `the list of volumes of application ${printable(of.app)}`
+    throw new Failure('retry', 'bad_body', `${what} does not end: it repeats`)
   }
+  const read = await readUploadScanning(client, of.zone, signal)
+  return [
+    ...figure('upload_scanning_files_scanned', {}, read.totalFilesScanned),
+    ...figure('upload_scanning_requests', { result: 'logged' }, read.totalLoggedRequests),
+    ...figure('upload_scanning_requests', { result: 'blocked' }, read.totalBlockedRequests),
+  ]
+}
+
+function figure(
+  metric: Figure['metric'],
+  labels: NonNullable<Figure['labels']>,
+  value: number | null | undefined,
+): Figure[] {
+  return value === null || value === undefined ? [] : [{ metric, labels, value }]
 }
 
 /** By volume and region, since a metric may not have the ids of instances as labels. */
-export function volumeFigures(templates: readonly VolumeTemplate[]): VolumeFigures[] {
-  const groups = new Map<string, { volume: string; region: string; instances: VolumeInstance[] }>()
+export function volumeFigures(templates: readonly VolumeTemplate[]): Figure[] {
+  const groups = new Map<
+    string,
+    { labels: { volume: string; region: string }; instances: VolumeInstance[] }
+  >()
   for (const { name, id, volumeInstances } of templates)
     for (const instance of volumeInstances ?? []) {
       const volume = printable(name ?? id ?? '', longestLabel)
       const region = printable(instance.region ?? '', longestLabel)
       const key = JSON.stringify([volume, region])
-      const group = groups.get(key) ?? { volume, region, instances: [] }
+      const group = groups.get(key) ?? { labels: { volume, region }, instances: [] }
       group.instances.push(instance)
       groups.set(key, group)
     }
-  return [...groups.values()].slice(0, mostSeries).map(({ volume, region, instances }) => ({
-    volume,
-    region,
-    sizeBytes: totalBytes(instances.map(({ size }) => size)),
-    usageBytes: totalBytes(instances.map(({ usage }) => usage)),
-    fullestRatio: fullestOf(instances),
-  }))
+  return [...groups.values()]
+    .slice(0, mostSeries)
+    .flatMap(({ labels, instances }) => [
+      ...figure('volume_size_bytes', labels, totalBytes(instances.map(({ size }) => size))),
+      ...figure('volume_usage_bytes', labels, totalBytes(instances.map(({ usage }) => usage))),
+      ...figure('volume_fullest_ratio', labels, fullestOf(instances)),
+    ])
 }
 
 /** Of sizes in GB; undefined where one of them has no value: the sum would be too small. */
@@ -164,9 +170,9 @@ function readList(
 const count = z.number().nullish()
 
 /** One day of the map. Public clients know these fields; the description of the interface leaves the map open. */
-const figure = z.number().optional().catch(undefined)
+const ofDay = z.number().optional().catch(undefined)
 const Day = z
-  .object({ filesScanned: figure, loggedRequests: figure, blockedRequests: figure })
+  .object({ filesScanned: ofDay, loggedRequests: ofDay, blockedRequests: ofDay })
   .catch({ filesScanned: undefined, loggedRequests: undefined, blockedRequests: undefined })
 
 /** Figures of the past 28 days, each field as received; the map has one entry a day. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
-  createFigureSource,
   listVolumes,
+  readFigures,
   readUploadScanning,
   stateOf,
   uploadDays,
@@ -84,9 +84,10 @@ describe('upload scanning', () => {
     const api = await startedApi()
     const data = { totalFilesScanned: 5, totalLoggedRequests: 0, totalBlockedRequests: null }
     api.reply(answer(200, { data }))
-    const source = createFigureSource(() => api.client)
-    const zone = { id: 101, name: 'shop', account: 'main' }
-    expect(await source.readUploads(zone, never)).toEqual({ filesScanned: 5, loggedRequests: 0 })
+    expect(await readFigures(api.client, { zone: 101 }, never)).toEqual([
+      { metric: 'upload_scanning_files_scanned', labels: {}, value: 5 },
+      { metric: 'upload_scanning_requests', labels: { result: 'logged' }, value: 0 },
+    ])
   })
 })
 
@@ -125,9 +126,7 @@ describe('volumes', () => {
     expect((await listVolumes(api.client, 'app', never)).isWhole).toBe(false)
     expect(api.requests.length).toBe(2)
     // A part would look like deleted volumes.
-    const source = createFigureSource(() => api.client)
-    const app = { id: 'app', account: 'main' }
-    await expect(source.readVolumes(app, never)).rejects.toMatchObject({ code: 'bad_body' })
+    await expect(readFigures(api.client, { app: 'app' }, never)).rejects.toMatchObject({ code: 'bad_body' })
   })
 
   test('keep every field, known or not', async () => {
@@ -154,10 +153,14 @@ describe('volumes', () => {
       { name: null, id: 'b', volumeInstances: [at(null, null, 1), at(null, 0, 1)] },
       { name: 'none', id: 'c', volumeInstances: [] },
     ])
-    expect(figures).toEqual([
-      { volume: 'data', region: 'DE', sizeBytes: 40e9, usageBytes: 10e9, fullestRatio: 0.95 },
-      { volume: 'data', region: 'NY', sizeBytes: 10e9, usageBytes: 1e9, fullestRatio: 0.1 },
-      { volume: 'b', region: '', usageBytes: 2e9 },
+    expect(figures.map(({ metric, labels, value }) => [metric, ...Object.values(labels!), value])).toEqual([
+      ['volume_size_bytes', 'data', 'DE', 40e9],
+      ['volume_usage_bytes', 'data', 'DE', 10e9],
+      ['volume_fullest_ratio', 'data', 'DE', 0.95],
+      ['volume_size_bytes', 'data', 'NY', 10e9],
+      ['volume_usage_bytes', 'data', 'NY', 1e9],
+      ['volume_fullest_ratio', 'data', 'NY', 0.1],
+      ['volume_usage_bytes', 'b', '', 2e9],
     ])
   })
 
@@ -165,7 +168,8 @@ describe('volumes', () => {
     const volumeInstances = Array.from({ length: 700 }, (_, index) => ({ region: `r${index}`, usage: 1 }))
     const figures = volumeFigures([{ name: `\u001b${'x'.repeat(300)}`, volumeInstances }])
     expect(figures).toHaveLength(500)
-    expect(figures[0]!.volume).toMatch(/^\\u001bx+…$/)
-    expect(figures[0]!.volume.length).toBeLessThan(120)
+    const { volume = '' } = figures[0]!.labels!
+    expect(volume).toMatch(/^\\u001bx+…$/)
+    expect(volume.length).toBeLessThan(120)
   })
 })

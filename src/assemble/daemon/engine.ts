@@ -19,7 +19,7 @@ import { createStatusViews } from '../../status/views.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
 import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
-import { createFigureSource } from '../../shield/figures.ts'
+import { readFigures } from '../../shield/figures.ts'
 import type { Backend } from './backend.ts'
 import { deadLetterReader } from '../dead-letters.ts'
 import { SinkHolds } from '../held-sinks.ts'
@@ -142,12 +142,15 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const figures = createFiguresLoop({
     clock,
     telemetry: runtime.telemetry,
-    source: createFigureSource(reading.clientOf),
+    read: ({ of, account }, signal) => readFigures(reading.clientOf(account), of, signal),
     mayRead: backend.readsFigures,
-    ...(uploadScanning && {
-      uploads: { zones, everyMs: uploadScanning.everyMinutes * minuteMs },
-    }),
-    ...(volumes && { volumes: { apps: volumes.apps, everyMs: volumes.everyMinutes * minuteMs } }),
+    targets: () => [
+      ...every(
+        uploadScanning,
+        zones().map(({ id, account }) => ({ of: { zone: id }, account })),
+      ),
+      ...every(volumes, volumes?.apps.map(({ id, account }) => ({ of: { app: id }, account })) ?? []),
+    ],
   })
 
   async function heldStreams(): Promise<GivenUp[]> {
@@ -206,7 +209,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     },
     async start() {
       await schedule.start()
-      figures.start()
+      if (uploadScanning !== undefined || volumes !== undefined) figures.start()
     },
     async drain(readRequestId, signal) {
       const readRequest = { id: readRequestId }
@@ -241,4 +244,11 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     status: () => statusOf(observed),
     close: () => parts.disposeAsync(),
   }
+}
+
+/** None where they are not configured. */
+function every<Of>(setting: { readonly everyMinutes: number } | undefined, targets: readonly Of[]) {
+  return setting === undefined
+    ? []
+    : targets.map((target) => ({ ...target, everyMs: setting.everyMinutes * minuteMs }))
 }

@@ -1,19 +1,23 @@
-import type { App, FiguresOf } from '../../domain/figures.ts'
+import type { Figure, FiguresOf } from '../../domain/figures.ts'
 import { cancelled, isFailure } from '../../domain/failure.ts'
-import type { InternalEvent } from '../../domain/internal-event.ts'
-import type { Zone } from '../../domain/stream.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
-import type { FigureSource } from '../../ports/delivery.ts'
+
+/** What is read. */
+export interface Target {
+  readonly of: FiguresOf
+  readonly account: string
+  readonly everyMs: number
+}
 
 export interface FiguresDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
-  readonly source: FigureSource
+  /** Throws Failure, also for an answer that is not whole. */
+  readonly read: (target: Target, signal: AbortSignal) => Promise<readonly Figure[]>
   /** Whether this process of several reads the figures. Rejects where that is not known at the moment. */
   readonly mayRead: () => Promise<boolean>
-  /** Absent: not wanted. */
-  readonly uploads?: { readonly zones: () => readonly Zone[]; readonly everyMs: number }
-  readonly volumes?: { readonly apps: readonly App[]; readonly everyMs: number }
+  /** Zones come and go; one that stays keeps what is known of it. */
+  readonly targets: () => readonly Target[]
 }
 
 interface FiguresLoop {
@@ -27,84 +31,51 @@ const askEveryMs = 5_000
 /** After a failed reading: doubled with each one in a row. */
 const retry = { baseMs: 60_000, maxMs: 600_000 }
 
-/** What is read, and when next. */
-interface Target {
-  readonly of: FiguresOf
-  readonly account: string
-  readonly everyMs: number
-  /** By the monotonic clock. */
-  dueAtMs: number
-  failures: number
-  read(signal: AbortSignal): Promise<InternalEvent>
+/** When a target is read next, by the monotonic clock. */
+interface Turn {
+  readonly dueAtMs: number
+  readonly failures: number
 }
 
 /** Reads figures for metrics, one zone or application after the other; after a failure sooner than usual. */
-export function createFiguresLoop(deps: FiguresDeps): FiguresLoop {
-  const { clock, telemetry, source, uploads, volumes } = deps
+export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: FiguresDeps): FiguresLoop {
   const abort = new AbortController()
-  const first = { dueAtMs: -Infinity, failures: 0 }
-  const apps = (volumes?.apps ?? []).map((app): Target => ({
-    ...first,
-    of: { app: app.id },
-    account: app.account,
-    everyMs: volumes!.everyMs,
-    async read(signal) {
-      const figures = await source.readVolumes(app, signal)
-      return { name: 'VolumesRead', app: app.id, figures, atMs: clock.now() }
-    },
-  }))
-  let ofZones = new Map<number, Target>()
+  const turns = new Map<string, Turn>()
+  const keyOf = ({ of }: Target) => JSON.stringify(of)
+  const turnOf = (target: Target): Turn => turns.get(keyOf(target)) ?? { dueAtMs: -Infinity, failures: 0 }
   let isReader = false
   let running: Promise<void> | undefined
-
-  /** Zones come and go; one that stays keeps what is known of it. */
-  function targets(): readonly Target[] {
-    const zones = uploads?.zones() ?? []
-    ofZones = new Map(zones.map((zone) => [zone.id, ofZones.get(zone.id) ?? zoneTarget(zone)]))
-    return [...ofZones.values(), ...apps]
-  }
-
-  function zoneTarget(zone: Zone): Target {
-    return {
-      ...first,
-      of: { zone: zone.id },
-      account: zone.account,
-      everyMs: uploads!.everyMs,
-      async read(signal) {
-        const figures = await source.readUploads(zone, signal)
-        return { name: 'UploadScanningRead', zone: zone.id, figures, atMs: clock.now() }
-      },
-    }
-  }
 
   async function turn(): Promise<void> {
     const before = isReader
     // While it is not known, the process that read goes on.
-    isReader = await deps.mayRead().catch(() => before)
+    isReader = await mayRead().catch(() => before)
     if (before && !isReader) {
       telemetry.emit({ name: 'FiguresHandedOver' })
-      for (const target of targets()) target.dueAtMs = clock.monotonic()
+      turns.clear()
     }
     for (const target of targets()) {
       if (!isReader || abort.signal.aborted) return
-      if (target.dueAtMs <= clock.monotonic()) await readOne(target)
+      if (turnOf(target).dueAtMs <= clock.monotonic()) await readOne(target)
     }
   }
 
   async function readOne(target: Target): Promise<void> {
+    const { of, account, everyMs } = target
     try {
-      telemetry.emit(await target.read(abort.signal))
-      target.failures = 0
-      target.dueAtMs = clock.monotonic() + target.everyMs
+      const figures = await read(target, abort.signal)
+      telemetry.emit({ name: 'FiguresRead', of, account, figures, atMs: clock.now() })
+      turns.set(keyOf(target), { dueAtMs: clock.monotonic() + everyMs, failures: 0 })
     } catch (error) {
       if (abort.signal.aborted) return
-      const backoffMs = Math.min(retry.maxMs, retry.baseMs * 2 ** Math.min(target.failures++, 10))
+      const { failures } = turnOf(target)
+      const backoffMs = Math.min(retry.maxMs, retry.baseMs * 2 ** Math.min(failures, 10))
       const { retryAt } = isFailure(error) ? error.details : {}
       // How long the API asks to wait.
       const askedMs = retryAt === undefined ? 0 : retryAt - clock.now()
-      target.dueAtMs = clock.monotonic() + Math.max(Math.min(target.everyMs, backoffMs), askedMs)
+      const waitMs = Math.max(Math.min(everyMs, backoffMs), askedMs)
+      turns.set(keyOf(target), { dueAtMs: clock.monotonic() + waitMs, failures: failures + 1 })
       if (!isFailure(error)) throw error
-      const { of, account } = target
       telemetry.emit({ name: 'FiguresFailed', of, account, failure: error })
     }
   }
@@ -114,7 +85,7 @@ export function createFiguresLoop(deps: FiguresDeps): FiguresLoop {
       await turn().catch((error: unknown) => {
         if (!abort.signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
       })
-      const dueInMs = targets().map(({ dueAtMs }) => dueAtMs - clock.monotonic())
+      const dueInMs = targets().map((target) => turnOf(target).dueAtMs - clock.monotonic())
       const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
       await clock.sleep(Math.max(1, nextMs), abort.signal).catch(() => undefined)
     }
@@ -122,8 +93,7 @@ export function createFiguresLoop(deps: FiguresDeps): FiguresLoop {
 
   return {
     start() {
-      const isWanted = uploads !== undefined || apps.length > 0
-      if (isWanted && !abort.signal.aborted) running ??= loop()
+      if (!abort.signal.aborted) running ??= loop()
     },
     async stop() {
       abort.abort(cancelled())

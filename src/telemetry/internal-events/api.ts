@@ -1,7 +1,7 @@
 import { messageOf } from '../../domain/failure.ts'
+import { figureMetrics } from '../../domain/figures.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'
-import type { Labels } from '../metrics/exposition.ts'
 import { counted, zonesText, type SomeDefinitions } from './definition.ts'
 
 /** A larger offset would let a pump that used this host's clock read a day too early or too late. */
@@ -50,34 +50,23 @@ export const apiInternalEvents = {
       stands: ({ offsetMs }) => Math.abs(offsetMs) > skewWorthSayingMs,
     },
   },
-  UploadScanningRead: {
+  FiguresRead: {
     level: 'debug',
-    meaning: 'The upload scanning figures of a zone were read for the metrics.',
-    measure({ zone, figures: { filesScanned, loggedRequests, blockedRequests }, atMs }, metrics) {
-      const of = { zone: String(zone) }
-      metrics.measure('upload_scanning_files_scanned', of, row(of, filesScanned))
-      metrics.measure('upload_scanning_requests', of, [
-        ...row({ ...of, result: 'logged' }, loggedRequests),
-        ...row({ ...of, result: 'blocked' }, blockedRequests),
-      ])
-      metrics.measure('upload_scanning_read_timestamp_seconds', of, row(of, atMs / 1000))
+    meaning:
+      'The upload scanning figures of a zone, or those of the volumes of a container application, were read for the metrics.',
+    measure({ of, figures, atMs }, metrics) {
+      const labels = 'zone' in of ? { zone: String(of.zone) } : of
+      for (const metric of figureMetrics) {
+        const own = figures.filter((figure) => figure.metric === metric)
+        const rows = own.map((figure) => ({ labels: { ...labels, ...figure.labels }, value: figure.value }))
+        metrics.measure(metric, labels, rows)
+      }
+      const readAt = 'zone' in of ? readTimes[0] : readTimes[1]
+      metrics.measure(readAt, labels, [{ labels, value: atMs / 1000 }])
     },
     ends: ['FiguresFailed'],
-    text: () => 'upload scanning read',
-  },
-  VolumesRead: {
-    level: 'debug',
-    meaning: 'The volumes of a container application were read for the metrics.',
-    measure({ app, figures, atMs }, metrics) {
-      const rowsOf = (name: 'sizeBytes' | 'usageBytes' | 'fullestRatio') =>
-        figures.flatMap(({ volume, region, [name]: value }) => row({ app, volume, region }, value))
-      metrics.measure('volume_size_bytes', { app }, rowsOf('sizeBytes'))
-      metrics.measure('volume_usage_bytes', { app }, rowsOf('usageBytes'))
-      metrics.measure('volume_fullest_ratio', { app }, rowsOf('fullestRatio'))
-      metrics.measure('volumes_read_timestamp_seconds', { app }, row({ app }, atMs / 1000))
-    },
-    ends: ['FiguresFailed'],
-    text: ({ figures }) => `volumes read: ${counted(figures.length, 'volume and region')}`,
+    text: ({ figures }) => `${counted(figures.length, 'figure')} read`,
+    fields: ({ of, account }) => ({ ...of, account }),
   },
   FiguresFailed: {
     level: 'warn',
@@ -91,7 +80,7 @@ export const apiInternalEvents = {
     level: 'info',
     meaning: 'Another process of the fleet now reads the figures; this one no longer exports them.',
     measure(_, metrics) {
-      for (const metric of figureMetrics) metrics.measure(metric, {}, [])
+      for (const metric of [...figureMetrics, ...readTimes]) metrics.measure(metric, {}, [])
     },
     text: () => 'another process reads the figures of upload scanning and volumes',
   },
@@ -137,19 +126,7 @@ export const apiInternalEvents = {
   },
 } satisfies SomeDefinitions
 
-const figureMetrics = [
-  'upload_scanning_files_scanned',
-  'upload_scanning_requests',
-  'upload_scanning_read_timestamp_seconds',
-  'volume_size_bytes',
-  'volume_usage_bytes',
-  'volume_fullest_ratio',
-  'volumes_read_timestamp_seconds',
-] as const
-
-function row(labels: Labels, value: number | undefined) {
-  return value === undefined ? [] : [{ labels, value }]
-}
+const readTimes = ['upload_scanning_read_timestamp_seconds', 'volumes_read_timestamp_seconds'] as const
 
 function secondsUntil(atMs: number, nowMs: number): number {
   const seconds = (atMs - nowMs) / 1000
