@@ -5,12 +5,7 @@ import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { createFormat } from '../formats/registry.ts'
 import { whileRequested } from '../maintenance/backfill/while-requested.ts'
-import {
-  createReconcileTurns,
-  createSinkReconciler,
-  type ReconcileTurns,
-  type SinkReconciler,
-} from '../maintenance/housekeeping/reconcile-sinks.ts'
+import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import { Planner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import type { AnySink, Sink } from '../ports/delivery.ts'
@@ -44,7 +39,6 @@ export interface Shipping {
   fail(planned: Planned, failure: Failure): Promise<void>
   /** Reconciles the sinks to the last commit. */
   readonly reconciler: SinkReconciler
-  readonly reconcileTurns: ReconcileTurns
   close(): Promise<void>
 }
 
@@ -95,7 +89,6 @@ export function createShipping(
   return {
     settings,
     reconciler,
-    reconcileTurns: createReconcileTurns(reconciler, clock),
     reading,
     planner: new Planner({ ...runtime, store, turn: setImmediate, settings }),
     sinks,

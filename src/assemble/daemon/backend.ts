@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
-import type { ReconcileTurns } from '../../maintenance/housekeeping/reconcile-sinks.ts'
+import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import type { SharedLimits, Schedule } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import type { BullmqScheduleDeps } from '../../schedule/bullmq/schedule.ts'
@@ -39,7 +39,7 @@ interface ScheduleDeps extends Pick<
 > {
   readonly config: Config
   /** Reconciles the sinks to the last commit; for processes that pump. */
-  readonly reconcile: ReconcileTurns
+  readonly reconcile: SinkReconciler
   /** Called at each turn of a loop that must keep running. */
   readonly turned: (loop: string) => void
   readonly ticks: TickTracing

@@ -110,7 +110,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       return planOne({ store, apiClock, settings }, stream, priority)
     },
     housekeep: keepHouse,
-    reconcile: shipping.reconcileTurns,
+    reconcile: shipping.reconciler,
   })
   const observed = {
     store,
@@ -216,7 +216,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       await holds.refresh()
       await planner.remember()
       // The pumps of streams that cannot be reconciled get the same error, and only they are given up.
-      await shipping.reconciler.reconcileAll(signal)
+      await shipping.reconciler.turn(signal)
       const givenUp = await drain(
         {
           clock,

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts'
 import type { RedisStateConfig } from '../../config/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
-import type { ReconcileTurns } from '../../maintenance/housekeeping/reconcile-sinks.ts'
+import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { createAccountLimits } from '../../redis/account-limits.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
@@ -38,7 +38,7 @@ export async function openFleet(
   const record = new ProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
   parts.defer(async () => void (await within(removeMs, record.remove(), clock).catch(() => undefined)))
   // After a reconnect Redis may hold an older state.
-  let reconciling: ReconcileTurns | undefined
+  let reconciling: SinkReconciler | undefined
   onConnected(client, () => reconciling?.allAgain())
   let storeTrouble: string | undefined
 

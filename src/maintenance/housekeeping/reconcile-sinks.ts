@@ -4,7 +4,6 @@ import { isFailure, type Failure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import type { Clock } from '../../ports/process.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { shortJob } from '../hold-stream.ts'
 import { takeStream, type PumpDeps } from '../../pump/session.ts'
@@ -23,13 +22,16 @@ export interface SinkReconciler {
   /** Call it around each pump: a stream whose pump ends in an error may hold uncommitted lines. */
   pumping<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result>
   /**
-   * Both continue with the other streams when one fails, and emit the first failure as `UpkeepFailed` at the end. Throw
-   * the Failures of the store.
+   * Reconciles all streams at first, every ten minutes and after `allAgain`; in between those whose pump failed in this
+   * process, and those that could not be reconciled before. Continues with the other streams when one fails, and emits
+   * the first failure as `UpkeepFailed` at the end. Throws the Failures of the store.
    */
-  reconcileAll(signal: AbortSignal): Promise<void>
-  /** Only streams whose pump failed in this process, or that could not be reconciled before. */
-  reconcileFailed(signal: AbortSignal): Promise<void>
+  turn(signal: AbortSignal): Promise<void>
+  /** The store may hold an older state: the next turn reconciles all streams. */
+  allAgain(): void
 }
+
+const allEveryMs = 600_000
 
 /** True for a failure of one stream of a sink, which does not concern the store or other streams. */
 function isOfSink(error: unknown): error is Failure {
@@ -37,30 +39,29 @@ function isOfSink(error: unknown): error is Failure {
 }
 
 export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
+  const { clock, store, telemetry } = deps
   const failed = new Map<string, Stream>()
   const pumped = new Set<string>()
+  let allAtMs = -Infinity
+  const allAgain = () => {
+    allAtMs = -Infinity
+  }
 
-  async function reconcileEach(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
-    if (streams.length === 0) return
+  async function reconcileEach(isAll: boolean, signal: AbortSignal): Promise<void> {
+    if (!isAll && failed.size === 0) return
+    // One list in place of a question for each of thousands of streams.
+    const listed = new Map(
+      (await store.catalogue.checkpoints()).map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]),
+    )
+    const streams = isAll ? streamsOf([...listed.values()], deps) : new Map(failed)
     let first: Failure | undefined
-    const listed = await listedOf(deps)
-    const zones = new Map(deps.zones().map((zone) => [zone.id, zone]))
-    for (const stream of streams) {
+    for (const [key, stream] of streams) {
       if (signal.aborted) return
-      const key = streamKey(stream)
       // Removed before it is reconciled: a pump that fails meanwhile adds it again.
       failed.delete(key)
       let isDone = false
       try {
-        // A pump of this process reconciles its stream itself, and must not lose its fence to this call.
-        isDone =
-          !pumped.has(key) &&
-          (await reconcileOne(
-            { stream, listed: listed.get(key), zone: zones.get(stream.zone) },
-            deps,
-            () => pumped.has(key),
-            signal,
-          ))
+        isDone = await reconcileOne(stream, listed.get(key), deps, () => pumped.has(key), signal)
       } catch (error) {
         if (signal.aborted || !isOfSink(error)) throw error
         first ??= error
@@ -68,8 +69,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
         if (!isDone) failed.set(key, stream)
       }
     }
-    if (first !== undefined)
-      deps.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error: first })
+    if (first !== undefined) telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error: first })
   }
 
   return {
@@ -86,75 +86,47 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
         pumped.delete(key)
       }
     },
-    reconcileAll: async (signal) => reconcileEach(await streamsOf(deps), signal),
-    reconcileFailed: (signal) => reconcileEach([...failed.values()], signal),
-  }
-}
-
-const allEveryMs = 600_000
-
-export interface ReconcileTurns {
-  /** Call it now and then. Throws the Failures of the store; then the next call reconciles all streams. */
-  readonly turn: (signal: AbortSignal) => Promise<void>
-  /** The store may hold an older state: the next turn reconciles all streams. */
-  readonly allAgain: () => void
-}
-
-/** Reconciles all streams at first and every ten minutes, and those that could not be reconciled at each turn. */
-export function createReconcileTurns(
-  reconciler: Pick<SinkReconciler, 'reconcileAll' | 'reconcileFailed'>,
-  clock: Pick<Clock, 'monotonic'>,
-): ReconcileTurns {
-  let allAtMs = -Infinity
-  const allAgain = () => {
-    allAtMs = -Infinity
-  }
-  return {
-    allAgain,
     async turn(signal) {
-      if (clock.monotonic() < allAtMs) return await reconciler.reconcileFailed(signal)
+      const isAll = clock.monotonic() >= allAtMs
       // Before the work: a call of `allAgain` meanwhile must count.
-      allAtMs = clock.monotonic() + allEveryMs
+      if (isAll) allAtMs = clock.monotonic() + allEveryMs
       try {
-        await reconciler.reconcileAll(signal)
+        await reconcileEach(isAll, signal)
       } catch (error) {
-        allAgain()
+        if (isAll) allAgain()
         throw error
       }
     },
+    allAgain,
   }
 }
 
-/** One list in place of a question for each of thousands of streams. */
-async function listedOf({ store }: ReconcilerDeps): Promise<ReadonlyMap<string, Checkpoint>> {
-  const checkpoints = await store.catalogue.checkpoints()
-  return new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
-}
-
-/** The streams of the store and, since the store may have lost some, of all days that can be read. */
-async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDeps): Promise<Stream[]> {
-  const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
+/** The streams of the store and, since the store may have lost some, of all days that can be read; by key. */
+function streamsOf(
+  checkpoints: readonly Checkpoint[],
+  { zones, sinks, apiClock, policy }: ReconcilerDeps,
+): Map<string, Stream> {
+  const streams = checkpoints.map(({ stream }) => stream)
   for (const { id: zone, account } of zones()) {
     const today = todayOf(apiClock.now(account))
     const days = daysFrom(firstReadable(today, policy.readableDays), today)
     for (const sink of sinks.keys()) streams.push(...days.map((day) => ({ zone, day, sink })))
   }
-  return [...new Map(streams.map((stream) => [streamKey(stream), stream])).values()]
+  return new Map(streams.map((stream) => [streamKey(stream), stream]))
 }
 
-/** False where another pump has the stream. */
+/** False where another pump has the stream; one of this process reconciles it itself, and must not lose its fence. */
 async function reconcileOne(
-  {
-    stream,
-    listed,
-    zone,
-  }: { readonly stream: Stream; readonly listed: Checkpoint | undefined; readonly zone: Zone | undefined },
+  stream: Stream,
+  listed: Checkpoint | undefined,
   deps: ReconcilerDeps,
   isPumped: () => boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { store } = deps
-  const sink = deps.sinks.get(stream.sink)
+  const { store, zones, sinks } = deps
+  const zone = zones().find(({ id }) => id === stream.zone)
+  const sink = sinks.get(stream.sink)
+  if (isPumped()) return false
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
   const isAhead = (checkpoint: Checkpoint | undefined) =>
     sink.hasUncommitted(stream, committedLengths(store.id, checkpoint))

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { dayOf, type Day } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
@@ -9,24 +9,26 @@ import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
-import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createSinkReconciler } from '../../../src/maintenance/housekeeping/reconcile-sinks.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
 import { readParts } from '../../sinks/file/samples.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { eventOf } from '../../pump/model/entry.ts'
 
-const zone = { id: 7, name: 'seven', account: 'default' }
+const zones = [7, 5].map((id) => ({ id, name: String(id), account: 'default' }))
 const never = new AbortController().signal
 
 async function setUp(day: Day) {
   const path = temporaryFolder()
-  const clock = systemClock
-  const telemetry = { emit: () => undefined }
-  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1e6 })
+  const clock = createFakeClock(Date.now(), true)
+  const told: InternalEvent[] = []
+  const telemetry = { emit: (internalEvent: InternalEvent) => void told.push(internalEvent) }
+  const opened = await openMemoryStore({ clock, deadLetterMaxBytes: 1e6 })
+  const store = { ...opened, catalogue: { ...opened.catalogue } }
   const stream = { zone: 7, day, sink: 'archive' }
   const settings = {
     name: 'archive',
@@ -36,14 +38,16 @@ async function setUp(day: Day) {
     rotate: { maxBytes: 1e9, maxAgeMinutes: 1440 },
     compress: 'none',
   } as const
-  const openSink = () => createFileSink(settings, { format: createNativeFormat(), clock, telemetry })
+  const openSink = () =>
+    createFileSink(settings, { format: createNativeFormat(), clock: systemClock, telemetry })
 
   const timeMs = Date.parse(`${day}T10:00:00Z`)
   const event = (id: string) =>
     eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
 
   /** Ships two events; of the second the commit never comes, as after `kill -9`. */
-  async function shipAndDie(sink: TransactionalSink, isEnded = true): Promise<void> {
+  async function shipAndDie(isEnded: boolean): Promise<void> {
+    const sink = openSink()
     const { fence } = await store.ledger.take(stream, { id: 'dead', schedule: true })
     const confirm = async () => undefined
     const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
@@ -62,7 +66,12 @@ async function setUp(day: Day) {
     await store.ledger.release(stream, fence)
   }
 
-  const deps = {
+  const sink = openSink()
+  onTestFinished(async () => {
+    await sink.close()
+    await store.close()
+  })
+  const reconciler = createSinkReconciler({
     source: { fetchPage: () => Promise.reject(new Error('nothing is to be read')) },
     store,
     clock,
@@ -72,14 +81,15 @@ async function setUp(day: Day) {
     policy: { readableDays: 3 } as never,
     holder: { id: 'next', schedule: true },
     random: Math.random,
-    zones: () => [zone],
-  }
+    zones: () => zones,
+    sinks: new Map([['archive', sink]]),
+  })
   async function ids(): Promise<string[]> {
     const found: string[] = []
     for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
     return found
   }
-  return { store, stream, path, openSink, shipAndDie, deps, ids }
+  return { clock, store, stream, path, told, shipAndDie, reconciler, ids }
 }
 
 const today = dayOf(Date.now())
@@ -89,10 +99,9 @@ it.each([
   ['a complete day that can no longer be read', '2026-01-05' as Day, true],
   ['a stream that others have finished', today, false],
 ])('of %s, lines of a killed process are cut, and a copy is kept', async (_, day, isEnded) => {
-  const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(day)
-  await shipAndDie(openSink(), isEnded)
-  const sink = openSink()
-  await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
+  const { store, stream, path, shipAndDie, reconciler, ids } = await setUp(day)
+  await shipAndDie(isEnded)
+  await reconciler.turn(never)
   expect(await ids()).toEqual(['kept'])
   const aside = join(path, '.shieldlog', 'aside')
   expect(readdirSync(aside).map((name) => readFileSync(join(aside, name), 'utf8'))).toEqual([
@@ -101,77 +110,87 @@ it.each([
   // The last scan of a complete day has shipped all that the API lists.
   expect(await store.catalogue.gaps()).toEqual([])
   expect((await store.ledger.read(stream))?.commit).toBe(1)
-  await sink.close()
-  await store.close()
 })
 
-describe('a stream that others have finished', () => {
+describe('lines that a killed process leaves behind after the first turn', () => {
   async function setUpLeft() {
     const world = await setUp(today)
-    await world.shipAndDie(world.openSink(), false)
-    const sink = world.openSink()
-    const reconciler = createSinkReconciler({ ...world.deps, sinks: new Map([['archive', sink]]) })
-    const end = async () => {
-      await sink.close()
-      await world.store.close()
+    const { reconciler, shipAndDie, ids } = world
+    await reconciler.turn(never)
+    await shipAndDie(false)
+    const areCut = async () => {
+      await reconciler.turn(never)
+      return !(await ids()).includes('left behind')
     }
-    return { ...world, reconciler, end }
+    expect(await areCut()).toBe(false)
+    return { ...world, areCut }
   }
 
-  it('is reconciled soon after a pump that ended in an error', async () => {
-    const { reconciler, stream, ids, end } = await setUpLeft()
-    await reconciler.reconcileFailed(never)
-    expect(await ids()).toEqual(['kept', 'left behind'])
-    const failing = reconciler.pumping(stream, () =>
-      Promise.reject(new Failure('cancelled', 'fence_lost', 'x')),
-    )
-    await expect(failing).rejects.toThrow('x')
-    await reconciler.reconcileFailed(never)
-    expect(await ids()).toEqual(['kept'])
-    await end()
+  it('are cut after ten minutes, or once the store may be an older one', async () => {
+    const { clock, areCut } = await setUpLeft()
+    await clock.advance(599_999)
+    expect(await areCut()).toBe(false)
+    await clock.advance(1)
+    expect(await areCut()).toBe(true)
+    const { reconciler, areCut: areOthersCut } = await setUpLeft()
+    reconciler.allAgain()
+    expect(await areOthersCut()).toBe(true)
   })
 
-  it('is skipped while it is pumped here or held elsewhere, and reconciled later', async () => {
-    const { reconciler, stream, store, ids, end } = await setUpLeft()
+  it('are cut by the next turn where an error of the store ended that of all', async () => {
+    const { reconciler, store, areCut } = await setUpLeft()
+    const { checkpoints } = store.catalogue
+    store.catalogue.checkpoints = () =>
+      Promise.reject(new Failure('retry', 'store_unavailable', 'the store is away'))
+    reconciler.allAgain()
+    await expect(reconciler.turn(never)).rejects.toThrow('away')
+    store.catalogue.checkpoints = async () => {
+      // The store shows that it may be an older one during the work: that counts too.
+      reconciler.allAgain()
+      return []
+    }
+    expect(await areCut()).toBe(true)
+    let turns = 0
+    store.catalogue.checkpoints = () => (turns++, checkpoints())
+    await reconciler.turn(never)
+    await reconciler.turn(never)
+    expect(turns).toBe(1)
+  })
+
+  it('are cut by the next turn after a pump of their stream that ended in an error', async () => {
+    const { reconciler, stream, areCut } = await setUpLeft()
+    const pump = () => Promise.reject(new Failure('cancelled', 'fence_lost', 'x'))
+    await expect(reconciler.pumping(stream, pump)).rejects.toThrow('x')
+    expect(await areCut()).toBe(true)
+  })
+
+  it('stay while their stream is pumped here or held elsewhere, and are cut by the turn after that', async () => {
+    const { reconciler, stream, store, areCut } = await setUpLeft()
+    reconciler.allAgain()
     const pumping = Promise.withResolvers<void>()
     const pump = reconciler.pumping(stream, () => pumping.promise)
-    await reconciler.reconcileAll(never)
-    expect(await ids()).toEqual(['kept', 'left behind'])
+    expect(await areCut()).toBe(false)
     pumping.resolve()
     await pump
     const { fence } = await store.ledger.take(stream, { id: 'another', schedule: false })
-    await reconciler.reconcileFailed(never)
-    expect(await ids()).toEqual(['kept', 'left behind'])
+    expect(await areCut()).toBe(false)
     await store.ledger.release(stream, fence)
-    await reconciler.reconcileFailed(never)
-    expect(await ids()).toEqual(['kept'])
-    await end()
+    expect(await areCut()).toBe(true)
   })
 
-  it('is reconciled although the folder of another one is a link, which is reported', async () => {
-    const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(today)
+  it('are cut although the folder of another zone is a link, which is reported', async () => {
+    const { reconciler, store, stream, path, told, areCut } = await setUpLeft()
     const other = { ...stream, zone: 5 }
     const { fence } = await store.ledger.take(other, { id: 'dead', schedule: true })
     const next = { ...newCheckpoint(other, systemClock.now(), unknownOrdering), commit: 1 }
     await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     await store.ledger.release(other, fence)
-    await shipAndDie(openSink(), false)
     symlinkSync(temporaryFolder(), join(path, 'zone=5'))
-    const sink = openSink()
-    const zones = () => [{ id: 5, name: 'five', account: 'default' }, zone]
-    const told: InternalEvent[] = []
-    const telemetry = { emit: (internalEvent: InternalEvent) => void told.push(internalEvent) }
-    const sinks = new Map([['archive', sink]])
-    const reconciler = createSinkReconciler({ ...deps, telemetry, zones, sinks })
-    const refused = {
-      code: 'unwritable',
-      message: expect.stringContaining('zone=5 is a symbolic link') as string,
-    }
+    reconciler.allAgain()
     // Not thrown: the housekeeping that follows must not wait for somebody to remove the link.
-    await reconciler.reconcileAll(never)
-    expect(told).toMatchObject([{ name: 'UpkeepFailed', task: 'reconciliation', error: refused }])
-    expect(await ids()).toEqual(['kept'])
-    await sink.close()
-    await store.close()
+    expect(await areCut()).toBe(true)
+    const message = expect.stringContaining('zone=5 is a symbolic link') as string
+    const error = { code: 'unwritable', message }
+    expect(told.at(-1)).toMatchObject({ name: 'UpkeepFailed', task: 'reconciliation', error })
   })
 })
