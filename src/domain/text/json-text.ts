@@ -37,48 +37,28 @@ export function oneLineJson(json: string): string {
   return lineEnds.some((end) => json.includes(end)) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
 
-interface Open {
-  readonly close: ']' | '}'
-  readonly keys: readonly string[] | undefined
-  readonly values: readonly unknown[]
-  index: number
-}
-
 /** The same text as `JSON.stringify`, with its own stack instead of recursion. */
 function deepJsonText(root: unknown): string {
-  const parts: string[] = []
-  const stack: Open[] = []
-  write(root, parts, stack)
-  for (let open = stack.at(-1); open !== undefined; open = stack.at(-1)) {
-    if (open.index === open.values.length) {
-      parts.push(open.close)
-      stack.pop()
-      continue
-    }
-    const index = open.index++
-    if (index > 0) parts.push(',')
-    if (open.keys !== undefined) parts.push(JSON.stringify(open.keys[index]), ':')
-    write(open.values[index], parts, stack)
+  let text = ''
+  const left: Piece[] = [[root]]
+  for (let piece = left.pop(); piece !== undefined; piece = left.pop()) {
+    if (typeof piece === 'string') text += piece
+    else for (const inner of piecesOf(piece[0]).toReversed()) left.push(inner)
   }
-  return parts.join('')
+  return text
 }
 
-function write(value: unknown, parts: string[], stack: Open[]): void {
-  if (typeof value !== 'object' || value === null) {
-    parts.push(JSON.stringify(value) ?? 'null')
-    return
-  }
-  if (Array.isArray(value)) {
-    parts.push('[')
-    stack.push({ close: ']', keys: undefined, values: value, index: 0 })
-    return
-  }
-  const entries = Object.entries(value).filter(([, held]) => held !== undefined)
-  parts.push('{')
-  stack.push({
-    close: '}',
-    keys: entries.map(([key]) => key),
-    values: entries.map(([, held]: [string, unknown]) => held),
-    index: 0,
+/** JSON text, or a value that is still to be written. */
+type Piece = string | readonly [value: unknown]
+
+/** One level of a value. */
+function piecesOf(value: unknown): Piece[] {
+  if (typeof value !== 'object' || value === null) return [JSON.stringify(value) ?? 'null']
+  const isList = Array.isArray(value)
+  const members = Object.entries(value).filter(([, held]) => isList || held !== undefined)
+  const pieces = members.flatMap(([key, held], index): Piece[] => {
+    const comma = index === 0 ? '' : ','
+    return [isList ? comma : `${comma}${JSON.stringify(key)}:`, [held]]
   })
+  return isList ? ['[', ...pieces, ']'] : ['{', ...pieces, '}']
 }

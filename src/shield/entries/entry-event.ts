@@ -24,15 +24,15 @@ export function eventsOf(
     }
     return decoded
   }
-  return entries.map((entry, index) => new EntryEvent(entry, identities[index]!, zone, decode) as Event)
+  return entries.map(
+    (entry, index) => new EntryEvent(entry, identities[index]!, zone, decode) as object as Event,
+  )
 }
 
 type Decode = (event: EntryEvent, entry: Json) => Event
 
-/** The type that a read of each event member gives. */
-type Read = { readonly [Name in keyof Event]-?: Event[Name] | undefined }
-
-class EntryEvent implements Read {
+/** The members that are known without decoding, and the way to the others. */
+class EntryEvent {
   readonly id: string
   readonly time: string | undefined
   readonly timeMs: number | undefined
@@ -54,48 +54,21 @@ class EntryEvent implements Read {
     this.#decode = decode
   }
 
+  static {
+    const names = 'action severity rule request response client pop match labels log raw'.split(' ')
+    for (const name of names as (keyof Event)[])
+      Object.defineProperty(this.prototype, name, {
+        get(this: EntryEvent) {
+          return this.#decode(this, this.#entry)[name]
+        },
+      })
+  }
+
   get hasOwnId(): boolean {
     return this.#sharedFingerprint !== undefined
   }
 
   otherFingerprint(): bigint {
     return this.#sharedFingerprint ?? withOwnId(this.#entry, this).fingerprint
-  }
-
-  get #whole(): Event {
-    return this.#decode(this, this.#entry)
-  }
-  get action() {
-    return this.#whole.action
-  }
-  get severity() {
-    return this.#whole.severity
-  }
-  get rule() {
-    return this.#whole.rule
-  }
-  get request() {
-    return this.#whole.request
-  }
-  get response() {
-    return this.#whole.response
-  }
-  get client() {
-    return this.#whole.client
-  }
-  get pop() {
-    return this.#whole.pop
-  }
-  get match() {
-    return this.#whole.match
-  }
-  get labels() {
-    return this.#whole.labels
-  }
-  get log() {
-    return this.#whole.log
-  }
-  get raw() {
-    return this.#whole.raw
   }
 }

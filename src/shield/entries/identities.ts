@@ -4,6 +4,7 @@ import { FingerprintSet } from '../../domain/event/seen.ts'
 import { hash } from 'node:crypto'
 import { isObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
+import { iso } from '../../domain/text/time.ts'
 
 /** Own ids of entries, by the fingerprint of the id and time that they share. */
 export type OwnIds = ReadonlyMap<bigint, ReadonlySet<string>>
@@ -183,18 +184,5 @@ function withDigits({ time, timeMs }: EntryTime, digits: string): EntryTime {
 }
 
 function timeOfMs(timeMs: number): EntryTime | undefined {
-  return Number.isNaN(timeMs) ? undefined : { time: isoOf(timeMs), timeMs }
-}
-
-const latest = { minute: Number.NaN, text: '' }
-
-/** Same as `toISOString` for whole ms, four times faster for consecutive entries of the same minute. */
-function isoOf(timeMs: number): string {
-  const minute = Math.floor(timeMs / 60_000)
-  if (minute !== latest.minute) {
-    latest.text = new Date(minute * 60_000).toISOString().slice(0, -'00.000Z'.length)
-    latest.minute = minute
-  }
-  const digits = String(100_000 + timeMs - minute * 60_000)
-  return `${latest.text}${digits.slice(1, 3)}.${digits.slice(3)}Z`
+  return Number.isNaN(timeMs) ? undefined : { time: iso(timeMs), timeMs }
 }

@@ -197,14 +197,7 @@ function isNamed(held: Json | undefined, name: string): boolean {
  * whole entry cannot be computed from the redacted entry.
  */
 export function eventAgain(event: Event, zone: Event['zone'], redactor: Redactor): Event {
-  return toEvent(receivedOf(event), zone, redactor, event)
-}
-
-/** An entry that was no object is stored as `{ text }`; only then does its log equal the entry. */
-function receivedOf(event: Event): Json {
-  const raw = event.raw()
-  const { text } = raw
-  return typeof text === 'string' && jsonText(raw) === jsonText(event.log) ? text : raw
+  return toEvent(entryOf({ id: event.id, of: { raw: event.raw() } }, event), zone, redactor, event)
 }
 
 /**
@@ -222,7 +215,7 @@ function identityIn({ id, time }: KeptEvent): EntryIdentity {
   return { id, time, fingerprint: fingerprintOf({ id, time }), ...(!Number.isNaN(timeMs) && { timeMs }) }
 }
 
-function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {
+function entryOf({ id, of }: Pick<KeptEvent, 'id' | 'of'>, { timeMs }: EntryIdentity): Json {
   if ('raw' in of) return textEntry(of.raw, id) ?? of.raw
   const { labels, log } = of
   return { logId: id, ...(timeMs !== undefined && { timestamp: timeMs }), log: textLog(log) ?? log, labels }
