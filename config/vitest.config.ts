@@ -14,7 +14,7 @@ const apart = ['test/server/page/*.test.ts']
 const together = [
   'test/commands/{api,look,status,terminal}/{tables,text*,top,progress,wrapped,watch}.test.ts',
   'test/commands/{check/*,dead-letters}.test.ts',
-  'test/commands/audit/{all,deep}.test.ts',
+  'test/commands/audit/all.test.ts',
   'test/commands/backfill/view.test.ts',
   'test/content/*.test.ts',
   'test/schedule/local/*.test.ts',

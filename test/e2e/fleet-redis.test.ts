@@ -17,10 +17,11 @@ import {
   type Member,
 } from './fleet.ts'
 
-/** Three processes in the midst of the first pages of all streams. */
-async function fleetUnderWay(): Promise<Fleet> {
+/** Three processes in the midst of the first pages of all streams. `before` comes before any of them has started. */
+async function fleetUnderWay(before = async (_all: Fleet) => {}): Promise<Fleet> {
   const live = { ratePerSecond: 2 }
   const all = await fleet({ simulator: { days: 250, pageSize: 20, latencyMs: 250, live } })
+  await before(all)
   all.start('all', 'one')
   all.start('worker', 'two')
   all.start('worker', 'three')
@@ -54,9 +55,15 @@ async function expectWholeAgain(all: Fleet): Promise<void> {
   await expectWhole(all)
 }
 
+/** The three that nobody has stopped. */
+function running({ members }: Fleet): readonly Member[] {
+  const found = members.filter((member) => member.isRunning())
+  expect(found.length, said({ members })).toBe(3)
+  return found
+}
+
 async function expectReady(all: Fleet): Promise<void> {
-  for (const member of all.members) {
-    expect(member.isRunning(), member.stderr()).toBe(true)
+  for (const member of running(all)) {
     const isReady = async () => (await answerOf(member, '/readyz')).status === 200
     await waitFor(isReady, { what: () => `readiness${said(all)}` })
   }
@@ -87,18 +94,31 @@ const afterCommits = (lost: () => number) => waitFor(() => lost() > 8, { what: '
 
 // Each has a Redis of its own, and mostly waits.
 describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: true }, () => {
-  test('is killed and back after 10 s, loses its power and is back a second older at once and after 40 s, ships each event once', async () => {
-    const all = await fleetUnderWay()
+  test('starts later, is killed and back after 5 s, loses its power and is back a second older at once and after 35 s, ships each event once', async () => {
+    const all = await fleetUnderWay(async ({ redis, start }) => {
+      await redis.kill()
+      const waiting = start('all', 'waiting')
+      const { status, text } = await answerOf(waiting, '/readyz')
+      expect([status, text]).toEqual([503, expect.stringContaining(new URL(redis.url).host)])
+      expect((await answerOf(waiting, '/healthz')).status).toBe(200)
+      expect(waiting.stderr().match(/"event":"Warned","about":"state"/g)).toHaveLength(1)
+      const stopped = start('all', 'stopped')
+      expect((await answerOf(stopped, '/healthz')).status).toBe(200)
+      expect(await stopped.kill('SIGTERM'), stopped.stderr()).toEqual({ code: 0, signal: null })
+      await redis.restart()
+      await waiting.waitForLine(/"event":"Started"/)
+      expect(await waiting.kill('SIGTERM'), waiting.stderr()).toEqual({ code: 0, signal: null })
+    })
     await all.redis.kill()
-    await sleep(10_000)
+    await sleep(5_000)
     await all.redis.restart()
     await untilResumed(all)
     await cutPower(all.redis, afterCommits)
     await all.redis.restart()
     await untilResumed(all)
     await cutPower(all.redis, afterCommits)
-    await sleep(40_000)
-    for (const member of all.members) await expectPatient(member)
+    await sleep(35_000)
+    for (const member of running(all)) await expectPatient(member)
     await all.redis.restart()
     await expectWholeAgain(all)
   })

@@ -1,22 +1,22 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { RedisClient } from '../../src/redis/connection.ts'
+import { queuePrefix, tickQueue } from '../../src/schedule/bullmq/queues.ts'
+import { connected } from '../redis/connected.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import {
   askedBy,
   endTraffic,
   expectWhole,
   fleet,
-  fleetZones,
   stopAll,
   streamOf,
-  untilCommitted,
   untilFleet,
   untilWhole,
   type Fleet,
   type Member,
 } from './fleet.ts'
-import { thaw } from './thaw.ts'
 import { partsBelow } from './shipped.ts'
 
 /** Who asked last for each stream that was not read to its end yet. */
@@ -41,9 +41,20 @@ function lengthsOf({ place: { events } }: Fleet, streams: readonly string[]): Re
   return new Map(parts.map((part) => [part, statSync(join(events, part)).size]))
 }
 
-// Each has a Redis of its own, and mostly waits for locks to run out.
-describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { concurrent: true }, () => {
-  test('one is killed, one frozen, one stopped: each event once', async () => {
+/** The jobs of ticks that were taken up since an instant of the server's clock, in their order. */
+async function ticksSince(client: RedisClient, keyPrefix: string, seconds: number): Promise<string[]> {
+  const key = `${queuePrefix(keyPrefix)}:${tickQueue}:events`
+  const found = await client.xrange(key, `${seconds * 1000}`, '+')
+  return found.flatMap(([, fields]) => {
+    const event = Object.fromEntries(
+      Array.from({ length: fields.length / 2 }, (_, at) => [fields[2 * at], fields[2 * at + 1]] as const),
+    ) as { readonly event?: string; readonly jobId?: string }
+    return event.event === 'active' ? [event.jobId!] : []
+  })
+}
+
+describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', () => {
+  test('a worker is killed, one frozen, one stopped, and the scheduler is killed and doubled: each event once, each tick once', async () => {
     const live = { ratePerSecond: 2 }
     const all = await fleet({
       simulator: { days: 1_000, pageSize: 25, latencyMs: 200, order: 'unordered', live },
@@ -53,7 +64,7 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     const { simulator } = all.place
     const workers = await all.startWorkers('killed', 'frozen', 'stopped')
     const [killed, frozen, stopped] = workers as [Member, Member, Member]
-    all.start('scheduler', 'scheduler')
+    const scheduler = all.start('scheduler', 'scheduler')
     const busy = await untilFleet(
       all,
       () => 'work for all three',
@@ -80,6 +91,14 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     expect(Date.now() - fromMs).toBeLessThan(60_000)
     await untilTaken(frozen)
 
+    await scheduler.kill('SIGKILL')
+    const both = [all.start('scheduler', 'second'), all.start('scheduler', 'third')]
+    for (const one of both) await one.waitForLine(/"event":"Started"/)
+    const client = connected(all.redis.url)
+    // Events bear the time of the server.
+    const [serverSeconds] = await client.time()
+    const doubledMs = performance.now()
+
     // Once the others have read them to their ends, nobody but the old pumps would write to the past days.
     const past = streamsOf(frozen).filter((stream) => !stream.endsWith(all.days[2]))
     await untilFleet(
@@ -98,32 +117,16 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
       () => 'work for the thawed one',
       () => simulator.requests.some((one) => one.at > thawedAtMs && askedBy(one) === 'frozen'),
     )
+    // One a second, whoever schedules; and each is taken up once.
+    const ticks = await ticksSince(client, all.redis.keyPrefix, Number(serverSeconds) + 1)
+    expect(ticks.length).toBeGreaterThan(0)
+    expect(ticks.length).toBeLessThanOrEqual((performance.now() - doubledMs) / 1000 + 2)
+    expect(new Set(ticks).size).toBe(ticks.length)
     endTraffic(all)
     await untilWhole(all)
     for (const [part, bytes] of lengthsOf(all, past))
       expect(bytes, part).toBeLessThanOrEqual(before.get(part)!)
     expect(replacement.isRunning() && frozen.isRunning()).toBe(true)
-    await stopAll(all)
-    await expectWhole(all)
-  })
-
-  test('one is frozen between a delivery and its commit: its uncommitted lines are removed', async () => {
-    const all = await fleet({ simulator: { days: 200, pageSize: 40 } })
-    const streams = fleetZones.flatMap((zone) => all.days.map((day) => `${zone}/${day}`))
-    all.start('scheduler', 'scheduler')
-    const frozen = all.place.entry(['--role', 'worker', '--freeze', 'after:deliver:5'])
-    await frozen.waitForLine(/^frozen$/)
-    all.start('worker', 'other')
-    await untilCommitted(all)
-    // What was not committed stands beside it, torn perhaps: for all that others know it could still be.
-    let [bytes, committedBytes] = [0, 0]
-    for (const length of lengthsOf(all, streams).values()) bytes += length
-    for (const { committed } of await all.checkpoints())
-      for (const committedPart of committed) committedBytes += committedPart.bytes
-    expect(bytes).toBeGreaterThan(committedBytes)
-    await thaw(frozen)
-    await untilWhole(all)
-    await frozen.kill('SIGTERM')
     await stopAll(all)
     await expectWhole(all)
   })

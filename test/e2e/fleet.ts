@@ -9,7 +9,7 @@ import type { TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
-import { probeAt, type Probe } from './metrics.ts'
+import { probeOf, type Probe } from './metrics.ts'
 import { paceOf } from './next-due.ts'
 import { compareFiles, exactly, keysOf, type Comparison } from './shipped.ts'
 import { readableDays, workplace, type Settings, type Workplace } from './workplace.ts'
@@ -42,14 +42,12 @@ export interface Fleet {
 export interface FleetOptions {
   readonly simulator?: SimulatorOptions
   readonly settings?: Settings
-  /** What the environment of a member holds; by default its name is the access key. */
-  readonly env?: (name: string) => Readonly<Record<string, string>>
 }
 
 /** As the docs ask for it: a log that reaches the disk each second. */
 const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
-export async function fleet({ simulator, settings, env = keyOf }: FleetOptions = {}): Promise<Fleet> {
+export async function fleet({ simulator, settings }: FleetOptions = {}): Promise<Fleet> {
   const redis = await startRedis({ args: everySecond })
   const { keyPrefix, url } = redis
   const place = await workplace(
@@ -66,7 +64,7 @@ export async function fleet({ simulator, settings, env = keyOf }: FleetOptions =
   const days = readableDays()
   const members: Member[] = []
   const start: Fleet['start'] = (role, name) => {
-    const child = place.start(['run', '--role', role], { env: env(name) })
+    const child = place.start(['run', '--role', role], { env: { SHIELDLOG_API_ACCESS_KEY: name } })
     const member: Member = { ...child, name, probe: () => probeOf(child) }
     members.push(member)
     return member
@@ -96,15 +94,6 @@ export async function fleet({ simulator, settings, env = keyOf }: FleetOptions =
     compare: () => compareFiles(place.events, place.simulator, fleetZones, days),
     whole: () => keysOf(place.simulator, fleetZones, days).length,
   }
-}
-
-function keyOf(name: string): Readonly<Record<string, string>> {
-  return { SHIELDLOG_API_ACCESS_KEY: name }
-}
-
-async function probeOf(child: TestProcess): Promise<Probe> {
-  const [, address] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
-  return probeAt(address!)
 }
 
 /** Who asked for a page; undefined for a request without a key. */

@@ -8,10 +8,9 @@ import { createRandom, type Random } from '../pump/model/random.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { seed } from '../setup/seed.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { absurdWaits, anyFault } from './hostile-faults.ts'
+import { anyFault } from './hostile-faults.ts'
 import { compare, keysOf, linesBelow } from './shipped.ts'
-import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
-import * as faults from '../simulator/faults.ts'
+import { accessKey, endOf, logged, readableDays, workplace, type Workplace } from './workplace.ts'
 
 const zones = [101, 102, 103]
 /** Rounds of trouble; `npm run test:long` asks for more. */
@@ -61,25 +60,6 @@ function peakMegabytes({ pid }: TestProcess): number {
   return Number(kilobytes) / 1000
 }
 
-interface Attacked {
-  readonly place: Workplace
-  readonly args: readonly string[]
-  readonly nowMs: () => number
-}
-
-async function attacked(hour: number, clockRate: number): Promise<Attacked> {
-  const fast = todayAt(hour, clockRate)
-  const clock = createShiftedClock(fast)
-  const live = { ratePerSecond: 0.05 }
-  const place = await workplace(
-    { zones, days: 60, pageSize: 20, clock, live },
-    { zones, poll: { everySeconds: 1 }, server: { port: 0 } },
-    // About a second of this host.
-    { requestTimeoutSeconds: Math.min(clockRate, 3_600), maxPageBytes: 1_000_000 },
-  )
-  return { place, args: clockArguments(fast), nowMs: clock.now }
-}
-
 /** Those with an id of their own; the others stand under the hash of all that they are. */
 const isNamed = (key: string) => /\/[0-9a-f-]{36}$/.test(key)
 
@@ -98,7 +78,16 @@ describe('a hostile API', () => {
     async () => {
       const random = createRandom(seed)
       // A quarter of an hour before midnight: the window of days moves on the way.
-      const { place, args, nowMs } = await attacked(23.75, rate)
+      const fast = todayAt(23.75, rate)
+      const args = clockArguments(fast)
+      const clock = createShiftedClock(fast)
+      const nowMs = () => clock.now()
+      const place = await workplace(
+        { zones, days: 60, pageSize: 20, clock, live: { ratePerSecond: 0.05 } },
+        { zones, poll: { everySeconds: 1 }, server: { port: 0 } },
+        // About a second of this host.
+        { requestTimeoutSeconds: rate, maxPageBytes: 1_000_000 },
+      )
       const { simulator } = place
       const before = readableDays()
       const tomorrow = shiftDay(before[2], 1)
@@ -152,48 +141,17 @@ describe('a hostile API', () => {
     },
   )
 
-  test('that requests absurd waits pauses shieldlog for an hour at most', async () => {
-    const { place, args, nowMs } = await attacked(2, 2_400)
-    const { simulator } = place
-    const child = place.entry(args)
-    // On a slow machine this clock passes midnight: the oldest day is gone by then, and another one has begun.
-    const days = readableDays().slice(1)
-    const linesOf = () =>
-      linesBelow(place.events, 'under way').filter(({ key }) => days.includes(key.split('/')[1] as Day))
-    await waitFor(() => linesBelow(place.events, 'under way').length > 100, {
-      what: () => `lines: ${child.stderr()}`,
-    })
-    for (const retryAfter of absurdWaits) {
-      const from = simulator.requests.length
-      simulator.fail({ fault: faults.throttle({ retryAfter }) })
-      const throttled = () => simulator.requests.slice(from).find(({ fault }) => fault === 'throttle')
-      const { at } = await waitFor(throttled, { what: () => `a 429: ${child.stderr().slice(-2000)}` })
-      // Those that were on their way come in meanwhile.
-      const asked = await waitFor(() => simulator.requests.find((one) => one.at > at + 1_800_000), {
-        what: () => `a request after ${JSON.stringify(retryAfter)}: ${child.stderr().slice(-2000)}`,
-      })
-      expect((asked.at - at) / 60_000).toBeGreaterThan(50)
-      // Half a minute of a slow machine is a day here; without a bound it would be years.
-      expect((nowMs() - at) / 3_600_000).toBeLessThan(30)
-    }
-    simulator.set({ live: { ratePerSecond: 0 } })
-    await waitFor(() => linesOf().length === keysOf(simulator, zones, days).length, {
-      what: () => `all: ${child.stderr().slice(-2000)}`,
-    })
-    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  })
-
-  test('without TLS is reported in one line, and read once it has TLS', async () => {
-    const place = await workplace({ zones, days: 20 }, { zones })
-    const { simulator } = place
-    place.configure({
-      api: { baseUrl: simulator.url.replace('http:', 'https:'), accessKey: 'the-right-key' },
-    })
-    const refused = await endOf(place.entry(['--once', ...clockArguments({ rate: 10 })]))
-    expect(refused.code, refused.stderr).toBe(1)
-    expect(refused.stderr).toMatch(/^not read to the end: .*cannot make a trusted connection/m)
-    expect(simulator.requests).toHaveLength(0)
-    place.configure()
+  test('that refuses the key is reported in one line without the key, and read with the right one', async () => {
+    const place = await workplace({ zones, days: 20 }, { zones }, { accessKey: 'a-wrong-key' })
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(1)
+    const errors = logged(stderr).filter(({ level }) => level === 'error')
+    const results = errors.filter(({ event }) => event === 'Progress').map(({ msg }) => msg)
+    expect(results, stderr).toEqual([expect.stringMatching(/the access key .*api\.accessKey/)])
+    // However many streams it stops, the log tells it once too.
+    expect(errors.length - results.length).toBeLessThanOrEqual(1)
+    expect(stderr).not.toMatch(/^\s+at |a-wrong-key/m)
+    place.configure({ api: { baseUrl: place.simulator.url, accessKey } })
     expect((await place.once()).code).toBe(0)
     expect(linesBelow(place.events)).toHaveLength(zones.length * 3 * 20)
   })

@@ -4,7 +4,7 @@ import * as faults from '../simulator/faults.ts'
 
 const hourMs = 3_600_000
 
-/** Waits that mean something, and those that mean nothing or too much. An hour is believed at most: see `absurdWaits`. */
+/** Waits that mean something, and those that mean nothing or too much. */
 const waits = [
   0,
   1,
@@ -19,9 +19,6 @@ const waits = [
   '2, 3',
   '１２',
 ] as const
-
-/** Each is cut to an hour. */
-export const absurdWaits = [1e12, 'Fri, 01 Jan 2400 00:00:00 GMT'] as const
 
 /** Bodies that are no page, and pages that are hardly one. */
 const bodies = [

@@ -1,3 +1,5 @@
+import type { TestProcess } from '../setup/processes.ts'
+
 /** What a running process says of itself over HTTP. */
 export interface Probe {
   /** Every value of a metric by its labels, such as `zone="101",sink="archive"`. */
@@ -30,4 +32,10 @@ export function probeAt(address: string): Probe {
       return total
     },
   }
+}
+
+/** Of a process, once it listens. */
+export async function probeOf(child: TestProcess): Promise<Probe> {
+  const [, address] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
+  return probeAt(address!)
 }
