@@ -9,7 +9,7 @@ type Pattern = ({ regex: string } | { group: string[] }) & { message: string; al
 const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
 const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog']
-const stores = ['state/ledger', 'state/memory', 'state/sqlite', 'state/redis']
+const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
 const rooms = [
   'maintenance',
@@ -51,7 +51,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/syslog': [...httpAdapter, 'sinks', 'config'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],
-  'state/memory': [...adapter, 'state'],
   'state/sqlite': [...adapter, 'state', 'sqlite'],
   'state/redis': [...adapter, 'state', 'redis'],
   schedule: [...adapter, ...schedules],

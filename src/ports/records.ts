@@ -37,6 +37,10 @@ export interface Records {
 /** The collections whose changes a store numbers. */
 export type TrackedCollection = 'checkpoints' | 'backfills' | 'backfilled'
 
+export function isTracked(collection: string): collection is TrackedCollection {
+  return collection === 'checkpoints' || collection === 'backfills' || collection === 'backfilled'
+}
+
 export interface ReadRecords<Collection extends string = string> {
   /** The time of the store, µs since the epoch, taken after the records. */
   readonly nowUs: number

@@ -4,10 +4,9 @@ import type { Records } from '../ports/records.ts'
 import type { Store } from '../ports/store.ts'
 import { nameOf } from '../redis/server-name.ts'
 import { openLedger } from './ledger/store.ts'
-import { createMemoryRecords } from './memory/records.ts'
 import type { RedisState } from './redis/records.ts'
 import { probeSqliteStore } from './sqlite/probe.ts'
-import { openSqliteRecords } from './sqlite/records.ts'
+import { openMemoryRecords, openSqliteRecords } from './sqlite/records.ts'
 import { createScheduleLock } from './sqlite/schedule-lock.ts'
 
 export interface OpenStoreOptions {
@@ -58,10 +57,10 @@ export function stateKind(settings: Settings): StateKind {
 }
 
 /** An empty store that ends with the process. */
-export function openEmptyStore(
+export async function openEmptyStore(
   options: Pick<OpenStoreOptions, 'clock' | 'deadLetterMaxBytes'>,
 ): Promise<Store> {
-  return overRecords('memory', { ...options, create: true }, createMemoryRecords(options.clock))
+  return overRecords('memory', { ...options, create: true }, await openMemoryRecords(options.clock))
 }
 
 async function overRecords(

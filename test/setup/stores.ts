@@ -1,8 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { openLedger } from '../../src/state/ledger/store.ts'
-import { createMemoryRecords, type MemoryState } from '../../src/state/memory/records.ts'
 import type { RedisRecordsOptions } from '../../src/state/redis/records.ts'
-import { openSqliteRecords, type SqliteRecordsOptions } from '../../src/state/sqlite/records.ts'
+import {
+  openMemoryRecords,
+  openSqliteRecords,
+  type SqliteRecordsOptions,
+} from '../../src/state/sqlite/records.ts'
 import type { Clock } from '../../src/ports/process.ts'
 import type { Records } from '../../src/ports/records.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -16,9 +19,11 @@ interface StoreOptions {
 export type SqliteStoreOptions = StoreOptions & SqliteRecordsOptions
 export type RedisStoreOptions = StoreOptions & RedisRecordsOptions
 
-/** One that ends with the process. Several with the same state are one store that several processes opened. */
-export function openMemoryStore(options: StoreOptions & { readonly state?: MemoryState }): Promise<Store> {
-  return over(createMemoryRecords(options.clock, options.state), { ...options, place: 'memory' })
+/** One that ends with the process. Several on the same handle are one store that several processes opened. */
+export async function openMemoryStore(
+  options: StoreOptions & { readonly handle?: DatabaseSync },
+): Promise<Store> {
+  return over(await openMemoryRecords(options.clock, options.handle), { ...options, place: 'memory' })
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Telemetry } from '../../ports/process.ts'
-import type { Condition, ReadRecords, Records, Write } from '../../ports/records.ts'
+import { isTracked, type Condition, type ReadRecords, type Records, type Write } from '../../ports/records.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import { loadScript, type ScriptArgument } from '../../redis/script.ts'
-import { isTracked } from '../apply-write.ts'
 import { createLink } from './link.ts'
 import { checkServers } from './server-checks.ts'
 

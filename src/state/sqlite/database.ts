@@ -17,7 +17,7 @@ export interface Database {
   readonly path: string
   /** Call it once, before anything else but reads. */
   configure(): Promise<void>
-  /** A prepared statement, for use inside of work. */
+  /** A prepared statement, for use inside of work. It gives rows as lists of their columns. */
   prepare(sql: string): StatementSync
   /** Statements without values, inside of work. */
   exec(sql: string): void
@@ -36,16 +36,11 @@ export interface Database {
 export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
   const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
   const refuseMoved = createMoveGuard(path)
-  const statements = new Map<string, StatementSync>()
+  const statements = createStatements(handle)
   return {
     path,
     configure: () => attempt(path, tries, () => configure(handle, path)),
-    prepare(sql) {
-      const statement = statements.get(sql) ?? handle.prepare(sql)
-      statements.set(sql, statement)
-      return statement
-    },
-    exec: (sql) => handle.exec(sql),
+    ...statements,
     read: (work) => attempt(path, tries, () => transaction(handle, 'BEGIN', work)),
     write: createGroups((group) =>
       attempt(path, tries, () => {
@@ -56,9 +51,46 @@ export async function openDatabase(path: string, tries = busyTries): Promise<Dat
       }),
     ),
     close() {
-      statements.clear()
       if (handle.isOpen) handle.close()
     },
+  }
+}
+
+/** A database that ends with the process. Its work is done at once: it waits for no disk and no other process. */
+export function databaseIn(handle: DatabaseSync): Database {
+  const path = 'memory'
+  let isClosed = false
+  const refuseClosed = (): void => {
+    if (isClosed) throw new Failure('retry', 'store_unavailable', `the store ${path} is closed`)
+  }
+  return {
+    path,
+    configure: async () => undefined,
+    ...createStatements(handle),
+    async read(work) {
+      refuseClosed()
+      return work()
+    },
+    async write(work) {
+      refuseClosed()
+      return transaction(handle, 'BEGIN', work)
+    },
+    close: () => void (isClosed = true),
+  }
+}
+
+function createStatements(handle: DatabaseSync): Pick<Database, 'prepare' | 'exec'> {
+  const statements = new Map<string, StatementSync>()
+  return {
+    prepare(sql) {
+      const known = statements.get(sql)
+      if (known !== undefined) return known
+      const statement = handle.prepare(sql)
+      statement.setReturnArrays(true)
+      statements.set(sql, statement)
+      return statement
+    },
+    exec: (sql) => handle.exec(sql),
   }
 }
 

@@ -1,10 +1,16 @@
 import { resolve } from 'node:path'
-import type { SQLInputValue } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../ports/process.ts'
-import type { Changes, ReadRecords, Records } from '../../ports/records.ts'
-import { applyWrite, isTracked, nextNumber, type Cells } from '../apply-write.ts'
-import { openDatabase, type Database } from './database.ts'
+import {
+  isTracked,
+  type Changes,
+  type Condition,
+  type ReadRecords,
+  type Records,
+  type Write,
+} from '../../ports/records.ts'
+import { databaseIn, openDatabase, type Database } from './database.ts'
 import { prepareStateFile } from './state-file.ts'
 import { isMade, makeSchema } from './schema.ts'
 
@@ -39,6 +45,20 @@ export async function openSqliteRecords(options: SqliteRecordsOptions): Promise<
     database.close()
     throw error
   }
+  return recordsIn(database, clock)
+}
+
+/** Records that end with the process. What several open on one handle, they share, as processes share a file. */
+export async function openMemoryRecords(
+  clock: Clock,
+  handle = new DatabaseSync(':memory:'),
+): Promise<Records> {
+  const database = databaseIn(handle)
+  await makeSchema(database)
+  return recordsIn(database, clock)
+}
+
+function recordsIn(database: Database, clock: Clock): Records {
   const nowUs = (): number => Math.floor(clock.now() * 1_000)
   return {
     roomy,
@@ -50,17 +70,16 @@ export async function openSqliteRecords(options: SqliteRecordsOptions): Promise<
       }),
     async *scan(collection, atOnce) {
       const sql = `SELECT key, value FROM record WHERE collection = (${idOf}) AND key > ? ORDER BY key LIMIT ?`
-      let page: Page = []
-      do {
-        const after = page.at(-1)?.[0] ?? ''
-        page = await database.read(() => rows<Page>(database, sql, collection, after, atOnce))
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const from: string = after
+        const page = await database.read(() => rows<Page>(database, sql, collection, from, atOnce))
         yield page
-        await setImmediate()
-      } while (page.length === atOnce)
+        after = page.length < atOnce ? undefined : page.at(-1)?.[0]
+        if (after !== undefined) await setImmediate()
+      }
     },
     write(write) {
-      const work = (at: number) => applyWrite(createCells(database, at), write, at)
-      return database.write(() => work(nowUs()), write.loosely)
+      return database.write(() => applyWrite(database, write, nowUs()), write.loosely)
     },
     changes: (collection, since) => database.read(() => changesOf(database, collection, since)),
     async reclaim() {
@@ -78,9 +97,7 @@ const idOf = 'SELECT id FROM collection WHERE name = ?'
 /** Rows as lists of their columns. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its own columns
 function rows<Rows>(database: Database, sql: string, ...values: SQLInputValue[]): Rows {
-  const statement = database.prepare(sql)
-  statement.setReturnArrays(true)
-  return statement.all(...values) as Rows
+  return database.prepare(sql).all(...values) as unknown as Rows
 }
 
 function run(database: Database, sql: string, ...values: SQLInputValue[]): number {
@@ -100,52 +117,88 @@ function valuesOf(database: Database, collection: string, keys: readonly string[
   return keys.map((key) => found.get(key))
 }
 
-/** All that one write puts in a collection shares a change number. */
-function createCells(database: Database, nowUs: number): Cells {
+const since2026 = Date.UTC(2026)
+
+/**
+ * A tracked collection with the change number that follows its latest one. It is at least the ms since 2026, so that a
+ * store that was restored from an older state does not give a number that it gave already. Sums of a million of them
+ * stay below 2^63.
+ */
+function nextIn(database: Database, name: string, nowUs: number) {
+  const sql = `INSERT INTO collection (name, latest) VALUES (?, max(1, ?))
+    ON CONFLICT DO UPDATE SET latest = max(latest + 1, excluded.latest) RETURNING id, latest`
+  const atLeast = Math.floor(nowUs / 1_000) - since2026
+  const [id, number] = rows<[id: number, latest: number][]>(database, sql, name, atLeast)[0]!
+  return { id, number }
+}
+
+function untracked(database: Database, name: string) {
+  const known = rows<[number][]>(database, idOf, name)[0]?.[0]
+  if (known !== undefined) return { id: known, number: null }
+  const sql = 'INSERT INTO collection (name) VALUES (?) RETURNING id'
+  return { id: rows<[number][]>(database, sql, name)[0]![0], number: null }
+}
+
+/** The sum of all numbers, with this one for a key in place of the one that it has. */
+function addToSum(database: Database, name: string, key: string, number: number): void {
+  const sql = `UPDATE collection SET sum = sum + ? - coalesce(
+    (SELECT number FROM record WHERE collection = collection.id AND key = ?), 0) WHERE name = ?`
+  run(database, sql, number, key, name)
+}
+
+/** A whole write, or nothing and false where a condition does not hold. All that it puts in a collection shares a change number. */
+function applyWrite(database: Database, write: Write, nowUs: number): boolean {
+  const { when, add = [], drop = [], remove = [], put = [], append = [], stamp = [] } = write
+  if (!when.every((each) => holds(each, valueOf(database, each.collection, each.key)))) return false
   const begun = new Map<string, { readonly id: number; readonly number: number | null }>()
 
   /** Makes the collection where there is none. */
   function begin(name: string) {
     const known = begun.get(name)
     if (known !== undefined) return known
-    run(database, 'INSERT INTO collection (name) VALUES (?) ON CONFLICT DO NOTHING', name)
-    const sql = 'SELECT id, latest FROM collection WHERE name = ?'
-    const [id, latest] = rows<[id: number, latest: number][]>(database, sql, name)[0]!
-    const number = isTracked(name) ? nextNumber(latest, nowUs) : null
-    if (number !== null) run(database, 'UPDATE collection SET latest = ? WHERE id = ?', number, id)
-    begun.set(name, { id, number })
-    return { id, number }
+    const collection = isTracked(name) ? nextIn(database, name, nowUs) : untracked(database, name)
+    begun.set(name, collection)
+    return collection
   }
 
-  const addToSum = (id: number, growth: number): void =>
-    void run(database, 'UPDATE collection SET sum = sum + ? WHERE id = ?', growth, id)
-
-  return {
-    get: (name, key) => valueOf(database, name, key),
-    put(name, key, value) {
-      const { id, number } = begin(name)
-      if (number !== null) {
-        const sql = 'SELECT number FROM record WHERE collection = ? AND key = ?'
-        const [before] = rows<[number][]>(database, sql, id, key)
-        addToSum(id, number - (before?.[0] ?? 0))
-      }
-      const sql = `INSERT INTO record (collection, key, value, number) VALUES (?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET value = excluded.value, number = excluded.number`
-      run(database, sql, id, key, value, number)
-    },
-    append(name, key, more) {
-      const sql = `INSERT INTO record (collection, key, value) VALUES (?, ?, ?)
-        ON CONFLICT DO UPDATE SET value = CAST(value || excluded.value AS BLOB)`
-      run(database, sql, begin(name).id, key, more)
-    },
-    remove(name, key) {
-      const sql = `DELETE FROM record WHERE collection = (${idOf}) AND key = ? RETURNING collection, number`
-      const [removed] = rows<[id: number, number: number | null][]>(database, sql, name, key)
-      if (removed !== undefined && removed[1] !== null) addToSum(removed[0], -removed[1])
-    },
-    // The row without a name keeps the records until they are cleared away.
-    drop: (name) => void run(database, 'UPDATE collection SET name = NULL WHERE name = ?', name),
+  function putOne(name: string, key: string, value: Uint8Array): void {
+    const { id, number } = begin(name)
+    if (number !== null) addToSum(database, name, key, number)
+    const sql = `INSERT INTO record (collection, key, value, number) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET value = excluded.value, number = excluded.number`
+    run(database, sql, id, key, value, number)
   }
+
+  for (const [name, key, by] of add)
+    putOne(name, key, bytesOf(String(numberOf(valueOf(database, name, key)) + by)))
+  // The row without a name keeps the records until they are cleared away.
+  for (const name of drop) run(database, 'UPDATE collection SET name = NULL WHERE name = ?', name)
+  for (const [name, key] of remove) {
+    if (isTracked(name)) addToSum(database, name, key, 0)
+    run(database, `DELETE FROM record WHERE collection = (${idOf}) AND key = ?`, name, key)
+  }
+  for (const [name, key, value] of put) putOne(name, key, bytesOf(value))
+  for (const [name, key, more] of append) {
+    const sql = `INSERT INTO record (collection, key, value) VALUES (?, ?, ?)
+      ON CONFLICT DO UPDATE SET value = CAST(value || excluded.value AS BLOB)`
+    run(database, sql, begin(name).id, key, more)
+  }
+  for (const [name, key] of stamp) putOne(name, key, bytesOf(String(nowUs)))
+  return true
+}
+
+function holds(condition: Condition, value: Uint8Array | undefined): boolean {
+  if ('atMost' in condition) return numberOf(value) <= condition.atMost
+  const { is } = condition
+  return value === undefined || is === undefined ? value === is : Buffer.compare(value, bytesOf(is)) === 0
+}
+
+function numberOf(value: Uint8Array | undefined): number {
+  return value === undefined ? 0 : Number(Buffer.from(value).toString())
+}
+
+function bytesOf(value: Uint8Array | string): Uint8Array {
+  return typeof value === 'string' ? Buffer.from(value) : value
 }
 
 function changesOf(database: Database, name: string, since: number): Changes {

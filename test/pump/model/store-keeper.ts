@@ -1,7 +1,7 @@
+import { DatabaseSync } from 'node:sqlite'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import type { MemoryState } from '../../../src/state/memory/records.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 
 /** The store of a run. It can be set back to an older copy of itself, while it is open. */
@@ -15,26 +15,29 @@ export interface StoreKeeper {
 }
 
 export async function keepStore(clock: Clock): Promise<StoreKeeper> {
-  const state: MemoryState = new Map()
+  const handle = new DatabaseSync(':memory:')
   const pruned = new Map<string, Checkpoint>()
-  let older: { readonly state: MemoryState; readonly pruned: ReadonlyMap<string, Checkpoint> } | undefined
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1e6, handle })
+  handle.exec(`ATTACH ':memory:' AS older`)
+  let prunedBefore: ReadonlyMap<string, Checkpoint> | undefined
   return {
     pruned,
-    store: await openMemoryStore({ clock, deadLetterMaxBytes: 1e6, state }),
-    copy: () => void (older = { state: copyOf(state), pruned: new Map(pruned) }),
+    store,
+    copy() {
+      for (const table of tables)
+        handle.exec(
+          `DROP TABLE IF EXISTS older.${table}; CREATE TABLE older.${table} AS SELECT * FROM main.${table}`,
+        )
+      prunedBefore = new Map(pruned)
+    },
     setBack() {
-      if (older === undefined) return
-      state.clear()
-      for (const [name, collection] of copyOf(older.state)) state.set(name, collection)
+      if (prunedBefore === undefined) return
+      for (const table of tables)
+        handle.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM older.${table}`)
       pruned.clear()
-      for (const [key, checkpoint] of older.pruned) pruned.set(key, checkpoint)
+      for (const [key, checkpoint] of prunedBefore) pruned.set(key, checkpoint)
     },
   }
 }
 
-/** No value in it changes: a record gets another one. */
-function copyOf(state: MemoryState): MemoryState {
-  return new Map(
-    [...state].map(([name, { records, latest }]) => [name, { records: new Map(records), latest }]),
-  )
-}
+const tables = ['collection', 'record']

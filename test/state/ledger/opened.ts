@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
-import type { MemoryState } from '../../../src/state/memory/records.ts'
 import { storesAt, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
 import { useRedis } from '../../setup/redis.ts'
 import { openMemoryStore, openSqliteStore } from '../../setup/stores.ts'
@@ -30,8 +30,8 @@ async function storesOf(kind = 'memory'): Promise<() => Promise<OpenedStore>> {
 }
 
 export const inMemory = storesAt(
-  (): MemoryState => new Map(),
-  (state, options) => openMemoryStore({ state, ...options }),
+  () => new DatabaseSync(':memory:'),
+  (handle, options) => openMemoryStore({ handle, ...options }),
 )
 
 export const inSqlite = storesAt(

@@ -1,10 +1,11 @@
+import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { Records } from '../../../src/ports/records.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { openLedger } from '../../../src/state/ledger/store.ts'
-import { createMemoryRecords, type MemoryState } from '../../../src/state/memory/records.ts'
+import { openMemoryRecords } from '../../../src/state/sqlite/records.ts'
 import { buildStream, commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
@@ -15,9 +16,9 @@ const complete = (store: Store, zone: number) => commitOnce(store, buildStream({
 
 /** A store of another process, with a count of the records that it reads. */
 async function openCounted(
-  state: MemoryState,
+  handle: DatabaseSync,
 ): Promise<{ readonly store: Store; readonly count: () => number }> {
-  const records = createMemoryRecords(clock, state)
+  const records = await openMemoryRecords(clock, handle)
   let count = 0
   const read: Records['read'] = async (asked) => {
     const answer = await records.read(asked)
@@ -36,8 +37,8 @@ async function openCounted(
 }
 
 it('a plan reads only what changed since the previous plan, also by another process', async () => {
-  const state: MemoryState = new Map()
-  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1, state })
+  const handle = new DatabaseSync(':memory:')
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1, handle })
   for (let zone = 1; zone <= 100; zone++) await complete(store, zone)
   const { day } = buildStream()
   for (let id = 1; id <= 10; id++) {
@@ -49,7 +50,7 @@ it('a plan reads only what changed since the previous plan, also by another proc
     await store.backfills.add(backfill)
     await store.backfills.setState(`b${id}`, 'cancelled')
   }
-  const { store: other, count } = await openCounted(state)
+  const { store: other, count } = await openCounted(handle)
   const before = new Map((await other.catalogue.checkpoints()).map((each) => [streamKey(each.stream), each]))
   expect(before.size).toBe(100)
   const ended = await other.backfills.list()
@@ -71,11 +72,11 @@ it('a plan reads only what changed since the previous plan, also by another proc
 })
 
 it('the first list of many streams is read in steps between which the event loop turns', async () => {
-  const state: MemoryState = new Map()
-  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1, state })
+  const handle = new DatabaseSync(':memory:')
+  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1, handle })
   const atOnce = 64
   for (let zone = 1; zone <= atOnce * 3 + 1; zone++) await complete(store, zone)
-  const { store: other, count } = await openCounted(state)
+  const { store: other, count } = await openCounted(handle)
   const listing = other.catalogue.checkpoints()
   const ended = listing.then(() => 'ended')
   let [before, most] = [count(), 0]

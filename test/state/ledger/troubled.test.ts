@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
@@ -6,7 +7,7 @@ import type { Stream } from '../../../src/domain/stream.ts'
 import type { Records, Write } from '../../../src/ports/records.ts'
 import type { Commit, Store } from '../../../src/ports/store.ts'
 import { openLedger } from '../../../src/state/ledger/store.ts'
-import { createMemoryRecords, type MemoryState } from '../../../src/state/memory/records.ts'
+import { openMemoryRecords } from '../../../src/state/sqlite/records.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -107,15 +108,16 @@ function ignoreFailure(error: unknown): undefined {
 }
 
 async function run(seed: number, clock: FakeClock): Promise<void> {
-  const state: MemoryState = new Map()
+  const handle = new DatabaseSync(':memory:')
   const random = createRandom(seed).next
   let fingerprint = 0
   const nextFingerprint = () => (fingerprint += perCommit)
   const open = (records: Records) => openLedger({ records, clock, deadLetterMaxBytes: 1e9, place: 'memory' })
-  const whole = await open(createMemoryRecords(clock, state))
+  const records = await openMemoryRecords(clock, handle)
+  const whole = await open(records)
   const told = await Promise.all(
     ['one', 'two', 'three'].map(async (holder) => {
-      const store = await open(troubled(createMemoryRecords(clock, state), random))
+      const store = await open(troubled(await openMemoryRecords(clock, handle), random))
       return work(store, holder, random, nextFingerprint)
     }),
   )
@@ -137,9 +139,8 @@ async function run(seed: number, clock: FakeClock): Promise<void> {
   const letters = await whole.deadLetters.list()
   const counts = await whole.deadLetters.counts()
   expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(letters.length)
-  const bytes = Number(
-    Buffer.from(state.get('numbers')?.records.get('deadLetterBytes/archive')?.value ?? []).toString(),
-  )
+  const [kept = []] = (await records.read({ numbers: ['deadLetterBytes/archive'] })).found.numbers
+  const bytes = Number(Buffer.from(kept).toString())
   expect(counts.reduce((sum, each) => sum + each.bytes, 0)).toBe(bytes)
 }
 
@@ -152,7 +153,7 @@ test('what was told to be done is there once, whole, and nothing else, whatever 
 
 test('a fence that could not be released is released with the next heartbeat, unless its stream was taken again', async () => {
   const clock = createFakeClock()
-  const whole = createMemoryRecords(clock)
+  const whole = await openMemoryRecords(clock)
   let isAway = false
   const write: Records['write'] = async (write) => {
     if (isAway) throw lost()
