@@ -18,12 +18,11 @@ import { auditDays, type AuditProgress, type Finding } from '../maintenance/audi
 import type { Store } from '../ports/store.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
 import { readCommitted } from '../sinks/file/read.ts'
-import { auditedDays, ComparedDays, detailsOf, type Details } from '../status/audited-days.ts'
+import { ComparedDays, detailsOf, type Details } from '../status/audited-days.ts'
 import { heldSinks } from './held-sinks.ts'
 import { workersOn, stateName } from './state.ts'
 import { version } from './version.ts'
 import { openWork, type Work } from './work.ts'
-import { isRetired } from '../discovery/with-zones.ts'
 
 interface AuditRequest {
   readonly zones: readonly Zone[]
@@ -115,18 +114,8 @@ async function auditOver(
   if (!report) return { days, findings, gaps, details: [] }
   const streams = findings.map(({ zone, day, sink }) => ({ zone: zone.id, day, sink }))
   const { planner, settings } = shipping
-  const deps = {
-    ...runtime,
-    store,
-    planner,
-    settings,
-    version,
-    turn: setImmediate,
-    workers: () => workersOn(config, runtime.clock),
-    keepDays: config.state.keepDays,
-    isRetired: (zone: number) => isRetired(config, zone),
-  }
-  return { days, findings, gaps, ...(await detailsOf(auditedDays(streams, figures, deps))) }
+  const deps = { ...runtime, store, planner, settings, version, turn: setImmediate }
+  return { days, findings, gaps, ...(await detailsOf(streams, figures, deps)) }
 }
 
 /** The status page shows the latest audit of a day. */

@@ -28,6 +28,6 @@ export interface Gap {
 }
 
 /** A gap that nobody has acknowledged yet. */
-export function isOpenGap({ acknowledgedAt }: Pick<Gap, 'acknowledgedAt'>): boolean {
+export function isOpenGap({ acknowledgedAt }: { readonly acknowledgedAt?: unknown }): boolean {
   return acknowledgedAt === undefined
 }

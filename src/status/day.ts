@@ -7,26 +7,29 @@ import { caughtUpOf } from '../domain/plan/lag.ts'
 import { createInTurn } from '../domain/promises.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../domain/scan/scan.ts'
+import type { Observation, ObservedRoute } from '../domain/status/observation.ts'
 import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { DeadLetters, Ledger } from '../ports/store.ts'
-import { cellOn, cellStateOf, streamStateOf, type Cell, type Fleet, type FleetRoute } from './map.ts'
+import { cellOn, cellStateOf, streamStateOf, type Cell } from './map.ts'
 import { countersOf, errorStatus, gapStatus } from './observe.ts'
 
-/** One day of a route of a fleet. */
-export interface RouteDay {
-  readonly at: string
-  readonly route: FleetRoute
+/** One day of an observed route. */
+export interface RouteDay extends Pick<Observation, 'at' | 'deadLetters'> {
+  readonly route: ObservedRoute
   readonly cell: Cell
 }
 
 /** Also of a day that the map does not show any more. Undefined where nothing is known of it. */
-export function routeDay({ status: { at }, routes }: Fleet, query: DayQuery): RouteDay | undefined {
-  const route = routes.find(({ summary: { zone, sink } }) => zone === query.zone && sink === query.sink)
+export function routeDay({ at, routes, deadLetters }: Observation, query: DayQuery): RouteDay | undefined {
+  const isOwn = ({ zone, sink }: Pick<Stream, 'zone' | 'sink'>) => zone === query.zone && sink === query.sink
+  const route = routes.find(({ summary }) => isOwn(summary))
   const day = parseDay(query.day)
-  const cell = route === undefined || day === undefined ? undefined : cellOn(day, route)
-  return route === undefined || cell === undefined ? undefined : { at, route, cell }
+  if (route === undefined || day === undefined) return undefined
+  const refused = deadLetters.filter((each) => each.day === day && isOwn(each))
+  const cell = cellOn(day, route, refused)
+  return cell && { at, route, cell, deadLetters: refused }
 }
 
 export interface DayParts {
@@ -37,8 +40,11 @@ export interface DayParts {
 
 const noneOfFew = { dropped: 0, filtered: 0, lost: 0, skipped: 0 }
 
-export function dayView({ at, route, cell }: RouteDay, { version, ledger, audit }: DayParts): DayView {
-  const { time, summary, gaps, deadLetters } = route
+export function dayView(
+  { at, route, cell, deadLetters }: RouteDay,
+  { version, ledger, audit }: DayParts,
+): DayView {
+  const { time, summary, gaps } = route
   const { zone, name, account, sink } = summary
   const { checkpoint, planned, day } = cell
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
@@ -58,7 +64,7 @@ export function dayView({ at, route, cell }: RouteDay, { version, ledger, audit 
     scans: checkpoint === undefined ? [] : scansOf(checkpoint),
     gaps: gaps.filter((gap) => gap.day === day).map(gapStatus),
     parts: checkpoint?.committed ?? [],
-    deadLetters: deadLetters.filter((each) => each.day === day),
+    deadLetters,
     ...(audit !== undefined && { audit: auditView(audit) }),
     ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
     ...(checkpoint !== undefined && {

@@ -1,8 +1,13 @@
 import type { MapRoute } from '../domain/status/status-views.ts'
-import type { RouteState } from '../domain/plan/snapshot.ts'
 import { routeKey } from '../domain/stream.ts'
 
-type Sampled = Pick<RouteState, 'zone' | 'sink' | 'lagSeconds' | 'delivered'>
+interface Sampled {
+  readonly zone: number
+  readonly sink: string
+  readonly lagSeconds: number
+  /** Delivered events of its live days. */
+  readonly delivered: number
+}
 
 /** A value for each slot; NaN where nothing was measured. */
 interface Samples {

@@ -1,12 +1,12 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { daysFrom, endOf, shiftDay, type Day } from '../domain/day.ts'
-import type { DeadLetterCount } from '../domain/event/delivery.ts'
-import type { Gap } from '../domain/gap.ts'
+import { isOpenGap } from '../domain/gap.ts'
 import { caughtUpOf, hasEndedEarly } from '../domain/plan/lag.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
-import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import { stateOf, todayOf, type StreamState } from '../domain/plan/stream-state.ts'
-import { firstUnfinished, lossOf } from '../domain/status/problems.ts'
+import { createTurns } from '../domain/promises.ts'
+import type { Observation, ObservedRoute, RouteTime } from '../domain/status/observation.ts'
+import { firstUnfinished } from '../domain/status/problems.ts'
 import {
   cellStates,
   type CellState,
@@ -15,24 +15,20 @@ import {
   type MapRoute,
   type MapView,
 } from '../domain/status/status-views.ts'
-import type { FleetStatus } from '../domain/status/status.ts'
 import { routeKey } from '../domain/stream.ts'
 import type { LagHistory } from './lag-history.ts'
-import { countersOf, readState, type ObservedRoute, type RouteTime } from './observe.ts'
+import { countersOf } from './observe.ts'
+import { readFleet, type Fleet, type StatusDeps } from './status.ts'
 
-import { readRoutes, type StatusDeps } from './status.ts'
-
-export interface FleetDeps extends StatusDeps {
+export interface PageDeps extends StatusDeps {
   readonly keepDays: number
-  /** The jobs of the schedule, where it counts them itself; else what was seen. */
-  readonly queues: (seen: StateSnapshot['queues']) => Promise<StateSnapshot['queues']>
   /** Accounts that the API asked to pause. */
   readonly pauses: () => Promise<MapView['pauses']>
 }
 
 /** A route with the days that the map shows. */
-export interface FleetRoute extends ObservedRoute {
-  readonly deadLetters: readonly DeadLetterCount[]
+interface PageRoute {
+  readonly summary: ObservedRoute['summary']
   /** Delivered events of the last day. */
   readonly eventsToday: number
   /** In the order of the days; none for a day of which nothing is known. */
@@ -42,53 +38,36 @@ export interface FleetRoute extends ObservedRoute {
 }
 
 /** Everything that the page shows of a fleet, at one instant. */
-export interface Fleet {
-  readonly status: FleetStatus & Pick<MapView, 'problems'>
-  readonly unfinished: MapView['unfinished']
-  /** Days with gaps that nobody has acknowledged. */
-  readonly lostDays: number
-  readonly readableDays: number
+export interface PageFleet extends Fleet {
   readonly days: readonly Day[]
-  readonly routes: readonly FleetRoute[]
-  readonly gaps: readonly Gap[]
-  readonly deadLetters: readonly DeadLetterCount[]
-  readonly queues: StateSnapshot['queues']
+  readonly routes: readonly PageRoute[]
   readonly pauses: MapView['pauses']
 }
 
 /** The map has a month at most. */
 const mostDays = 31
 
-export async function readFleet(deps: FleetDeps): Promise<Fleet> {
-  const reading = await readState(deps)
-  const { gaps, deadLetters, settings } = reading
+export async function readPage(deps: PageDeps): Promise<PageFleet> {
+  const [fleet, pauses] = await Promise.all([readFleet(deps), deps.pauses()])
+  const { routes: observed, deadLetters } = fleet.observed
   const days = mapDays(deps)
   const deadLettersOf = Map.groupBy(deadLetters, (count) => routeKey(count.zone, count.sink))
-  const { status, known, routes, counts } = await readRoutes(deps, reading, (observed): FleetRoute => {
-    const { zone, sink } = observed.summary
-    const route = { ...observed, deadLetters: deadLettersOf.get(routeKey(zone, sink)) ?? [] }
-    const cells = days.flatMap((day) => cellView(day, route))
+  const letTurn = createTurns(deps)
+  const routes: PageRoute[] = []
+  for (const route of observed) {
+    const { summary } = route
+    const refused = deadLettersOf.get(routeKey(summary.zone, summary.sink)) ?? []
+    const cells = days.flatMap((day) => cellView(day, route, refused))
     const last = cells.at(-1)
     const eventsToday = last?.day === days.at(-1) ? (last?.events ?? 0) : 0
-    return { ...route, eventsToday, cells, urgency: urgencyOf(cells) }
-  })
-  const [queues, pauses] = await Promise.all([deps.queues(counts.queues(deps.active)), deps.pauses()])
-  return {
-    status,
-    unfinished: firstUnfinished(known),
-    lostDays: lossOf({ ...status, routes: known }).days,
-    readableDays: settings.policy.readableDays,
-    days,
-    routes,
-    gaps,
-    deadLetters,
-    queues,
-    pauses,
+    routes.push({ summary, eventsToday, cells, urgency: urgencyOf(cells) })
+    await letTurn()
   }
+  return { ...fleet, days, routes, pauses }
 }
 
 /** Readable days and those before them whose checkpoints are kept, the oldest first. */
-function mapDays({ settings, keepDays, apiClock, clock }: FleetDeps): Day[] {
+function mapDays({ settings, keepDays, apiClock, clock }: PageDeps): Day[] {
   const { policy, zones } = settings()
   const nowMs = Math.max(
     zones.length === 0 ? clock.now() : 0,
@@ -108,17 +87,19 @@ export interface Cell {
   readonly deadLetters: number
 }
 
-type RouteFacts = Pick<FleetRoute, 'planned' | 'gaps' | 'deadLetters'>
-
-/** Undefined for a day of which nothing is known. */
-export function cellOn(day: Day, { planned: route, gaps, deadLetters }: RouteFacts): Cell | undefined {
+/** Undefined for a day of which nothing is known. `refused`: dead letters of the route. */
+export function cellOn(
+  day: Day,
+  { planned: route, gaps }: Pick<ObservedRoute, 'planned' | 'gaps'>,
+  refused: Observation['deadLetters'],
+): Cell | undefined {
   const planned = route.live.find(({ stream }) => stream.day === day)
   const checkpoint = planned?.checkpoint ?? route.checkpoints.find(({ stream }) => stream.day === day)
-  let [ownGaps, refused] = [0, 0]
+  let [ownGaps, deadLetters] = [0, 0]
   for (const gap of gaps) if (gap.day === day) ownGaps++
-  for (const each of deadLetters) if (each.day === day) refused += each.count
-  const isKnown = planned !== undefined || checkpoint !== undefined || ownGaps > 0 || refused > 0
-  return isKnown ? { day, planned, checkpoint, gaps: ownGaps, deadLetters: refused } : undefined
+  for (const each of refused) if (each.day === day) deadLetters += each.count
+  const isKnown = planned !== undefined || checkpoint !== undefined || ownGaps > 0 || deadLetters > 0
+  return isKnown ? { day, planned, checkpoint, gaps: ownGaps, deadLetters } : undefined
 }
 
 export function streamStateOf({ day, planned, checkpoint }: Cell, { nowMs, policy }: RouteTime): StreamState {
@@ -146,8 +127,8 @@ function isUnread({ day, checkpoint }: Cell, state: StreamState, { nowMs, policy
   return state === 'settling' && caughtUpOf({ stream: checkpoint.stream, checkpoint }, policy) < endOf(day)
 }
 
-function cellView(day: Day, route: RouteFacts & Pick<FleetRoute, 'time'>): CellView[] {
-  const cell = cellOn(day, route)
+function cellView(day: Day, route: ObservedRoute, refused: Observation['deadLetters']): CellView[] {
+  const cell = cellOn(day, route, refused)
   const state = cell === undefined ? undefined : cellStateOf(cell, route.time)
   if (cell === undefined || state === undefined) return []
   const { checkpoint, gaps, deadLetters } = cell
@@ -165,7 +146,7 @@ function cellView(day: Day, route: RouteFacts & Pick<FleetRoute, 'time'>): CellV
 const placeOf = new Map(cellStates.map((state, place) => [state, place]))
 const leastUrgent = placeOf.get('open')!
 
-function urgencyOf(cells: FleetRoute['cells']): number {
+function urgencyOf(cells: PageRoute['cells']): number {
   return Math.min(leastUrgent, ...cells.map(({ state }) => placeOf.get(state)!))
 }
 
@@ -173,11 +154,11 @@ const mostProblems = 12
 
 /** One page of the map. Totals and problems are of the whole fleet, whatever is chosen. */
 export function mapView(
-  fleet: Fleet,
+  fleet: PageFleet,
   query: MapQuery,
   { version, history }: { readonly version: string; readonly history: LagHistory },
 ): MapView {
-  const { status, days, routes, unfinished, readableDays, queues, pauses } = fleet
+  const { status, observed, days, routes, pauses } = fleet
   const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
   const pages = Math.max(1, Math.ceil(chosen.length / query.size))
   const page = Math.min(query.page, pages)
@@ -186,24 +167,23 @@ export function mapView(
   return {
     ...status,
     version,
-    readableDays,
+    readableDays: observed.settings.policy.readableDays,
     days,
     sinks: [...new Set(routes.map(({ summary }) => summary.sink))].sort(),
     totals: totalsOf(fleet),
-    ...(unfinished !== undefined && { unfinished }),
+    unfinished: firstUnfinished(routes.map(({ summary }) => summary)),
     problems: status.problems.slice(0, mostProblems),
     problemsLeftOut: Math.max(0, status.problems.length - mostProblems),
     chosen: { routes: chosen.length, page, pages, size: query.size },
     routes: shown.map(({ summary, eventsToday, cells }): MapRoute => {
-      const { zone, sink } = summary
-      return { ...summary, eventsToday, cells, history: history.of(zone, sink, nowMs) }
+      return { ...summary, eventsToday, cells, history: history.of(summary.zone, summary.sink, nowMs) }
     }),
-    queues,
+    queues: observed.queues,
     pauses,
   }
 }
 
-function totalsOf({ days, routes, gaps, deadLetters, lostDays }: Fleet): MapView['totals'] {
+function totalsOf({ days, routes, observed: { gaps, deadLetters } }: PageFleet): MapView['totals'] {
   const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
   const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
   const today = days.at(-1)
@@ -222,13 +202,13 @@ function totalsOf({ days, routes, gaps, deadLetters, lostDays }: Fleet): MapView
     states,
     cells,
     gaps: gaps.length,
-    lostDays,
+    lostDays: new Set(gaps.filter(isOpenGap).map(({ day }) => day)).size,
     deadLetters: refused,
     unreadDays,
   }
 }
 
-function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boolean {
+function choiceOf({ filter, sink, state }: MapQuery): (route: PageRoute) => boolean {
   const words = filter.toLowerCase().split(/\s+/)
   return ({ summary, cells }) => {
     const text = `${summary.zone} ${summary.name} → ${summary.sink}`.toLowerCase()
@@ -240,7 +220,7 @@ function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boo
   }
 }
 
-type Compare = (left: FleetRoute, right: FleetRoute) => number
+type Compare = (left: PageRoute, right: PageRoute) => number
 
 const bySink: Compare = ({ summary: { sink: left } }, { summary: { sink: right } }) =>
   left === right ? 0 : left < right ? -1 : 1

@@ -1,15 +1,12 @@
 import type { Checkpoint, Counters, Trouble } from '../domain/checkpoint.ts'
 import { endOf } from '../domain/day.ts'
-import type { DeadLetterCount } from '../domain/event/delivery.ts'
-import { isOpenGap, type Gap } from '../domain/gap.ts'
+import type { Gap } from '../domain/gap.ts'
 import { caughtUpOf, lagOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
 import { troubleOf, type PlannedRoute, type PlannedStream } from '../domain/plan/plan.ts'
 import { earlyEndCode, standingOf } from '../domain/plan/route-state.ts'
-import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
-import type { Policy } from '../domain/policy.ts'
 import { createTurns, type TurnDeps } from '../domain/promises.ts'
-import type { ProblemRoute } from '../domain/status/problems.ts'
-import type { DayStatus, ErrorStatus, GapStatus, RouteStatus, RouteSummary } from '../domain/status/status.ts'
+import type { Observation, ObservedRoute, RouteTime } from '../domain/status/observation.ts'
+import type { DayStatus, ErrorStatus, GapStatus, RouteStatus } from '../domain/status/status.ts'
 import { routeKey, type Priority } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { PlanSettings, Planner } from '../plan/planner.ts'
@@ -21,92 +18,46 @@ export interface ObserveDeps extends TurnDeps {
   readonly apiClock: ApiClock
   readonly planner: Planner
   readonly settings: () => PlanSettings
-  /** Streams being pumped now in this process. */
-  readonly active: StreamTally
+  /** Streams being pumped now in this process; none where it ships nothing. */
+  readonly active?: StreamTally
+  /** Waiting and active jobs, where the schedule itself counts them. */
+  readonly queued?: () => Promise<Observation['queues']> | undefined
 }
 
-/** What one reading of the store gives: everything that metrics, readiness and status are made of. */
-export interface StateReading {
-  /** Of the instant of the reading: zones may change while it is worked on. */
-  readonly settings: PlanSettings
-  readonly routes: readonly PlannedRoute[]
-  readonly gaps: readonly Gap[]
-  readonly deadLetters: readonly DeadLetterCount[]
-}
-
-export async function readState({
-  planner,
-  store,
-  settings: settingsOf,
-}: ObserveDeps): Promise<StateReading> {
-  const settings = settingsOf()
-  const [routes, gaps, deadLetters] = await Promise.all([
+/** Observes each route in steps between which the event loop turns. Throws the Failures of a store. */
+export async function observe(deps: ObserveDeps): Promise<Observation> {
+  const { planner, store, apiClock, clock, active = new StreamTally() } = deps
+  const settings = deps.settings()
+  const [planned, gaps, deadLetters, queued] = await Promise.all([
     planner.routes(),
     store.catalogue.gaps(),
     store.deadLetters.counts(),
+    deps.queued?.(),
   ])
-  return { settings, routes, gaps, deadLetters }
-}
-
-export interface RouteTime {
-  /** By the API's clock for the route's account. */
-  readonly nowMs: number
-  readonly policy: Policy
-}
-
-/** What is known of a route. */
-export interface ObservedRoute {
-  readonly planned: PlannedRoute
-  readonly time: RouteTime
-  readonly gaps: readonly Gap[]
-  /** For metrics. */
-  readonly figures: RouteState
-  /** For people. */
-  readonly summary: RouteSummary
-}
-
-/** Visits each route in steps between which the event loop turns, and counts the streams of all of them. */
-export async function observeRoutes(
-  deps: ObserveDeps,
-  { settings, routes, gaps }: StateReading,
-  visit: (route: ObservedRoute) => void,
-): Promise<StreamCounts> {
   const letTurn = createTurns(deps)
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   await letTurn()
-  const counts = new StreamCounts(settings.sinks)
-  for (const planned of routes) {
-    const { zone, sink, streams } = planned
-    const time = { nowMs: deps.apiClock.now(zone.account), policy: settings.policy }
+  const counts = new StreamCounts()
+  const routes: ObservedRoute[] = []
+  for (const route of planned) {
+    const { zone, sink, streams } = route
+    const time = { nowMs: apiClock.now(zone.account), policy: settings.policy }
     for (const each of streams) counts.add(each, time.nowMs)
     const own = gapsOf.get(routeKey(zone.id, sink)) ?? noGaps
-    visit(observeRoute(planned, { time, gaps: own, heldBecause: settings.held?.get(sink) }))
+    routes.push(observeRoute(route, { time, gaps: own, heldBecause: settings.held?.get(sink) }))
     await letTurn()
   }
-  return counts
-}
-
-/** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
-export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
-  const reading = await readState(deps)
-  const open = reading.gaps.filter(isOpenGap)
-  const left = Map.groupBy(open, (gap) => routeKey(gap.zone, gap.sink))
-  const routes: RouteState[] = []
-  const counts = await observeRoutes(deps, { ...reading, gaps: open }, ({ figures }) => {
-    routes.push(figures)
-    left.delete(routeKey(figures.zone, figures.sink))
-  })
-  const refused = Map.groupBy(reading.deadLetters, ({ sink }) => sink)
+  const seen = counts.queues(settings.sinks, active)
   return {
+    at: iso(clock.now()),
+    settings,
     routes,
-    leftGaps: [...left.values()].map((own) => ({ zone: own[0]!.zone, sink: own[0]!.sink, gaps: own.length })),
+    gaps,
+    deadLetters,
     streams: counts.states,
     refusedAccounts: [...counts.refusedAccounts],
-    deadLetters: reading.settings.sinks.map((sink) => ({
-      sink,
-      count: (refused.get(sink) ?? []).reduce((sum, { count }) => sum + count, 0),
-    })),
-    queues: counts.queues(deps.active),
+    // A stream that backs off is in no queue: its checkpoint says when it is due.
+    queues: queued === undefined ? seen : [...queued, ...seen.filter(({ state }) => state === 'delayed')],
   }
 }
 
@@ -123,7 +74,6 @@ export function observeRoute(planned: PlannedRoute, { time, gaps, heldBecause }:
   const { nowMs, policy } = time
   const { caughtUpAtMs, lagSeconds: exactLag } = lagOfRoute(live, nowMs, policy)
   const oldest = oldestUnfinished(live)
-  const leftSeconds = oldest === undefined ? Infinity : (oldest.unreadableAtMs - nowMs) / 1000
   let newestMs: number | undefined
   let delivered = 0
   for (const { checkpoint } of live) {
@@ -137,16 +87,9 @@ export function observeRoute(planned: PlannedRoute, { time, gaps, heldBecause }:
     planned,
     time,
     gaps,
-    figures: {
-      zone,
-      sink,
-      lagSeconds: exactLag,
-      caughtUpAtMs,
-      newestMs,
-      timeToLossSeconds: leftSeconds,
-      delivered,
-      gaps: gaps.length,
-    },
+    caughtUpAtMs,
+    newestMs,
+    delivered,
     summary: {
       zone,
       name,
@@ -156,7 +99,8 @@ export function observeRoute(planned: PlannedRoute, { time, gaps, heldBecause }:
       lagSeconds,
       caughtUpAt: iso(caughtUpAtMs),
       newestEventAt: newestMs === undefined ? undefined : iso(newestMs),
-      timeToLossSeconds: oldest === undefined ? undefined : Math.round(leftSeconds),
+      timeToLossSeconds:
+        oldest === undefined ? undefined : Math.round((oldest.unreadableAtMs - nowMs) / 1000),
       unfinished:
         oldest === undefined
           ? undefined
@@ -187,15 +131,6 @@ function errorAt(code: string, message: string, sinceMs: number, retryAtMs = sin
 /** Why a stream makes no progress, as `status` shows it. */
 export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Trouble): ErrorStatus {
   return { code, message, failures: count, since: iso(sinceMs), retryAt: iso(retryAtMs) }
-}
-
-/** What the problems of a status are worked out from: less than its status, since a fleet has thousands. */
-export function problemRoute({ planned, gaps, summary }: ObservedRoute): ProblemRoute {
-  const days = planned.live.map(({ stream, checkpoint }) => {
-    const { delivered, filtered, lost } = countersOf(checkpoint)
-    return { day: stream.day, delivered, filtered, lost }
-  })
-  return { ...summary, gaps, days }
 }
 
 export function routeStatus({ planned, time, gaps, summary }: ObservedRoute): RouteStatus {
@@ -240,17 +175,11 @@ export function countersOf(checkpoint: Checkpoint | undefined): Counters {
 const none: Counters = { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 }
 
 /** Counts the streams of a fleet in one pass. */
-export class StreamCounts {
-  /** Of the live priority. */
+class StreamCounts {
   readonly states = { open: 0, settling: 0, complete: 0, expired: 0 }
   readonly refusedAccounts = new Set<string>()
   readonly #due = new StreamTally()
   readonly #delayed = new StreamTally()
-  readonly #sinks: readonly string[]
-
-  constructor(sinks: readonly string[]) {
-    this.#sinks = sinks
-  }
 
   /** `nowMs`: by the API's clock for the stream's account. */
   add(planned: PlannedStream, nowMs: number): void {
@@ -263,8 +192,8 @@ export class StreamCounts {
   }
 
   /** `pumped`: streams that are pumped now. */
-  queues(pumped: StreamTally): StateSnapshot['queues'] {
-    return this.#sinks.flatMap((sink) =>
+  queues(sinks: readonly string[], pumped: StreamTally): Observation['queues'] {
+    return sinks.flatMap((sink) =>
       (['live', 'backfill'] as const).flatMap((priority) => {
         const active = pumped.of(priority, sink)
         const waiting = Math.max(0, this.#due.of(priority, sink) - active)

@@ -3,14 +3,9 @@ import { endOf, unreadableAt } from '../domain/day.ts'
 import { bySink } from '../domain/event/delivery.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
-import { problemsOf, type ProblemRoute } from '../domain/status/problems.ts'
-import type {
-  BackfillStatus,
-  FleetStatus,
-  RouteStatus,
-  StatusProblem,
-  WorkerStatus,
-} from '../domain/status/status.ts'
+import { problemsOf } from '../domain/status/problems.ts'
+import type { Observation } from '../domain/status/observation.ts'
+import type { BackfillStatus, RouteStatus, Status, WorkerStatus } from '../domain/status/status.ts'
 import { routeKey, type Route } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import {
@@ -20,18 +15,7 @@ import {
   type StreamProgress,
 } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
-import {
-  errorStatus,
-  gapStatus,
-  observeRoutes,
-  problemRoute,
-  readState,
-  routeStatus,
-  type ObserveDeps,
-  type ObservedRoute,
-  type StateReading,
-  type StreamCounts,
-} from './observe.ts'
+import { errorStatus, gapStatus, observe, routeStatus, type ObserveDeps } from './observe.ts'
 
 export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
@@ -40,83 +24,81 @@ export interface StatusDeps extends ObserveDeps {
   readonly isRetired: (zone: number) => boolean
 }
 
+export interface Fleet {
+  readonly observed: Observation
+  readonly status: Omit<Status, 'routes'>
+}
+
+/** Chooses zones and sinks. */
+export type Choose = (route: Pick<Route, 'zone' | 'sink'>) => boolean
+
+/** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
+export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true): Promise<Fleet> {
+  const { store, clock } = deps
+  const [whole, known, workers, backfills] = await Promise.all([
+    observe(deps),
+    store.catalogue.routes(),
+    deps.workers(),
+    recentBackfills(store, clock.now()),
+  ])
+  const observed = {
+    ...whole,
+    routes: whole.routes.filter(({ summary }) => isChosen(summary)),
+    gaps: whole.gaps.filter(isChosen),
+    deadLetters: whole.deadLetters.filter(isChosen),
+  }
+  const status = {
+    at: observed.at,
+    deadLetters: bySink(observed.deadLetters),
+    unconfigured: await unconfiguredRoutes(observed, known.filter(isChosen), deps),
+    workers,
+    backfills,
+  }
+  return { observed, status: { ...status, problems: problemsOf({ ...observed, ...status }) } }
+}
+
 /** A status whose routes are made while they are read: the days of a large fleet all at once are costly to keep. */
-export interface StatusInSteps extends FleetStatus {
-  readonly problems: readonly StatusProblem[]
+export interface StatusInSteps extends Omit<Status, 'routes'> {
   readonly routes: Iterable<RouteStatus>
 }
 
-/** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
-export async function statusOf(deps: StatusDeps): Promise<StatusInSteps> {
-  const { status, routes } = await readRoutes(deps, await readState(deps), (route) => route)
-  return { ...status, routes: { [Symbol.iterator]: () => routes.values().map(routeStatus) } }
-}
-
-/** The status of the fleet with its problems, and each route as `as` makes it of what was observed. */
-export async function readRoutes<Route>(
-  deps: StatusDeps,
-  reading: StateReading,
-  as: (route: ObservedRoute) => Route,
-): Promise<{
-  readonly status: FleetStatus & Pick<StatusInSteps, 'problems'>
-  readonly known: readonly ProblemRoute[]
-  readonly routes: readonly Route[]
-  readonly counts: StreamCounts
-}> {
-  const { store, clock } = deps
-  const [left, workers] = await Promise.all([store.catalogue.routes(), deps.workers()])
-  const routes: Route[] = []
-  const known: ProblemRoute[] = []
-  const counts = await observeRoutes(deps, reading, (route) => {
-    routes.push(as(route))
-    known.push(problemRoute(route))
-  })
-  const fleet = {
-    at: iso(clock.now()),
-    deadLetters: bySink(reading.deadLetters),
-    unconfigured: await unconfiguredRoutes(reading, left, deps),
-    workers,
-    backfills: await recentBackfills(store, clock.now()),
-  }
-  return { status: { ...fleet, problems: problemsOf({ ...fleet, routes: known }) }, known, routes, counts }
+export function statusOf({ status, observed }: Fleet): StatusInSteps {
+  return { ...status, routes: { [Symbol.iterator]: () => observed.routes.values().map(routeStatus) } }
 }
 
 /** Routes that the store knows, or has gaps of, and the configuration does not name. */
 async function unconfiguredRoutes(
-  { gaps, settings }: StateReading,
+  { gaps, settings: { zones, sinks, policy } }: Observation,
   known: readonly Pick<Route, 'zone' | 'sink'>[],
   { store, clock, isRetired }: StatusDeps,
-): Promise<FleetStatus['unconfigured']> {
-  const configured = new Set(settings.zones.map(({ id }) => id))
-  const isStrange = ({ zone, sink }: Pick<Route, 'zone' | 'sink'>) =>
-    !configured.has(zone) || !settings.sinks.includes(sink)
+): Promise<Status['unconfigured']> {
+  const configured = new Set(zones.map(({ id }) => id))
   const strange = new Map(
-    [...known, ...gaps].filter(isStrange).map((each) => [routeKey(each.zone, each.sink), each]),
+    [...known, ...gaps]
+      .filter(({ zone, sink }) => !configured.has(zone) || !sinks.includes(sink))
+      .map(({ zone, sink }) => [routeKey(zone, sink), { zone, sink }]),
   )
   const checkpoints = strange.size === 0 ? [] : await store.catalogue.checkpoints()
-  const unfinished = Map.groupBy(
-    checkpoints.filter(({ ended }) => ended === undefined),
-    ({ stream }) => routeKey(stream.zone, stream.sink),
-  )
+  const checkpointsOf = Map.groupBy(checkpoints, ({ stream }) => routeKey(stream.zone, stream.sink))
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   const nowMs = clock.now()
-  return [...strange].map(([key, { zone, sink }]) => {
-    const own = unfinished.get(key) ?? []
-    const unread = own.filter(
-      (checkpoint) =>
-        caughtUpOf({ stream: checkpoint.stream, checkpoint }, settings.policy) < endOf(checkpoint.stream.day),
+  const isUnread = (checkpoint: Checkpoint) =>
+    caughtUpOf({ stream: checkpoint.stream, checkpoint }, policy) < endOf(checkpoint.stream.day)
+  const isGone = ({ stream }: Checkpoint) => unreadableAt(stream.day, policy.readableDays) <= nowMs
+  return [...strange].map(([key, route]) => {
+    // A day that was read to its end, and of which nothing more can be read, is finished.
+    const unfinished = (checkpointsOf.get(key) ?? []).filter(
+      (each) => each.ended === undefined && (isUnread(each) || !isGone(each)),
     )
-    const isGone = ({ stream }: Checkpoint) => unreadableAt(stream.day, settings.policy.readableDays) <= nowMs
+    const unread = unfinished.filter(isUnread)
     return {
-      zone,
-      sink,
-      // A day that was read to its end, and of which nothing more can be read, is finished.
-      unfinishedDays: daysOf(own.filter((each) => unread.includes(each) || !isGone(each))),
+      ...route,
+      unfinishedDays: daysOf(unfinished),
       unreadDays: daysOf(unread),
       goneDays: daysOf(unread.filter(isGone)),
-      left: settings.sinks.includes(sink) ? 'zone' : 'sink',
+      left: sinks.includes(route.sink) ? 'zone' : 'sink',
       gaps: (gapsOf.get(key) ?? []).map(gapStatus),
-      ...(!configured.has(zone) && isRetired(zone) && { retired: true as const }),
+      ...(!configured.has(route.zone) && isRetired(route.zone) && { retired: true as const }),
     }
   })
 }

@@ -3,11 +3,11 @@ import type { DeadLetters, Ledger } from '../ports/store.ts'
 import { createLedgerReader, dayView, deadLettersView, routeDay, type ReadEvent } from './day.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { LiveTail } from './live-tail.ts'
-import { mapView, type Fleet } from './map.ts'
+import { mapView, type PageFleet } from './map.ts'
 
 export interface ViewDeps {
   readonly version: string
-  readonly fleet: () => Promise<Fleet>
+  readonly fleet: () => Promise<PageFleet>
   readonly history: LagHistory
   readonly minutes: Ledger['minutes']
   readonly auditOf: Ledger['auditOf']
@@ -22,7 +22,7 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
   const ledgerOf = createLedgerReader(deps.minutes)
 
   async function day(query: DayQuery): Promise<DayView | undefined> {
-    const found = routeDay(await deps.fleet(), query)
+    const found = routeDay((await deps.fleet()).observed, query)
     if (found === undefined) return undefined
     const stream = { zone: query.zone, sink: query.sink, day: found.cell.day }
     const ledger = await ledgerOf(stream, found.cell.checkpoint?.commit ?? 0)

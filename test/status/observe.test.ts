@@ -7,7 +7,7 @@ import { plan } from '../../src/domain/plan/plan.ts'
 import { problemsOf } from '../../src/domain/status/problems.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { cellOn, cellStateOf } from '../../src/status/map.ts'
-import { observe, observeRoute, StreamTally } from '../../src/status/observe.ts'
+import { observe, observeRoute } from '../../src/status/observe.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
 
@@ -19,34 +19,9 @@ async function observed() {
     sinks: [stream.sink],
     policy: { ...policy, firstRunDays: 1 },
   })
-  const { store, clock, apiClock, deps } = stage
-  const planner = new Planner({
-    store,
-    clock,
-    turn: setImmediate,
-    apiClock,
-    telemetry: deps.telemetry,
-    settings,
-  })
-  return {
-    stage,
-    look: (active = 0) =>
-      observe({
-        store,
-        clock,
-        turn: setImmediate,
-        apiClock,
-        planner,
-        settings,
-        active: pumped(active),
-      }),
-  }
-}
-
-function pumped(live: number): StreamTally {
-  const tally = new StreamTally()
-  for (let count = 0; count < live; count++) tally.add('live', stream.sink, 1)
-  return tally
+  const deps = { ...stage, telemetry: stage.deps.telemetry, turn: setImmediate, settings }
+  const planner = new Planner(deps)
+  return { stage, look: () => observe({ ...deps, planner }) }
 }
 
 describe('the observation of the store', () => {
@@ -57,15 +32,13 @@ describe('the observation of the store', () => {
     const { routes } = await look()
     expect(routes).toMatchObject([
       {
-        zone: zone.id,
-        lagSeconds: 0.1,
+        summary: { zone: zone.id, lagSeconds: 0, timeToLossSeconds: 70 * 3600 },
+        caughtUpAtMs: stage.clock.now() - 100,
         newestMs: at(1),
-        timeToLossSeconds: (70 * hourMs - 100) / 1000,
-        gaps: 0,
+        gaps: [],
       },
-      { zone: 7, lagSeconds: 2 * 3600 + 0.1, gaps: 0 },
+      { summary: { zone: 7, lagSeconds: 2 * 3600 }, newestMs: undefined, gaps: [] },
     ])
-    expect(routes[1]?.newestMs).toBeUndefined()
   })
 
   it('has a growing lag while polls fail, and a smaller one when they work', async () => {
@@ -78,13 +51,13 @@ describe('the observation of the store', () => {
     for (let hours = 0; hours < 3; hours++) {
       await stage.clock.advance(hourMs)
       await stage.pump()
-      lags.push((await look()).routes[0]!.lagSeconds)
+      lags.push((await look()).routes[0]!.summary.lagSeconds)
     }
     expect(lags.every((lag, index) => lag >= 3600 * (index + 1))).toBe(true)
     stage.script.answer = answer
     await stage.clock.advance(60_000)
     await stage.pump()
-    expect((await look()).routes[0]!.lagSeconds).toBeLessThan(1)
+    expect((await look()).routes[0]!.summary.lagSeconds).toBeLessThan(1)
   })
 
   it('counts streams by state, gaps and dead letters, and what waits, runs and backs off', async () => {
@@ -101,14 +74,12 @@ describe('the observation of the store', () => {
       { ...gap, ...times, zone: 999, from: 0 },
     ])
     await stage.store.catalogue.acknowledgeGaps([known], 4)
-    const snapshot = await look(0)
-    expect(snapshot.routes.map(({ gaps }) => gaps)).toEqual([1, 0])
-    expect(snapshot.leftGaps).toEqual([{ zone: 999, sink: stream.sink, gaps: 2 }])
+    const snapshot = await look()
+    expect([...snapshot.routes, snapshot].map(({ gaps }) => gaps.length)).toEqual([2, 0, 4])
     expect(snapshot.streams).toEqual({ open: 2, settling: 0, complete: 0, expired: 0 })
     const live = snapshot.queues.filter(({ priority }) => priority === 'live')
     const jobs = Object.fromEntries(live.map(({ state, jobs }) => [state, jobs]))
     expect(jobs).toMatchObject({ waiting: 1, active: 0, delayed: 1 })
-    expect(snapshot.deadLetters).toEqual([{ sink: stream.sink, count: 0 }])
   })
 
   it.each(['live', 'backfill'] as const)('counts what backs off at its own priority: %s', async (failing) => {
@@ -134,7 +105,7 @@ function routeAt(nowMs: number, more: Partial<Checkpoint>) {
   const live = plan({ nowOf: () => nowMs, zones: [shop], sinks: [sink], policy, checkpoints, routes })
   const planned = { zone: shop, sink, streams: live, live, checkpoints }
   const time = { nowMs, policy }
-  const cell = cellOn(today, { planned, gaps: [], deadLetters: [] })!
+  const cell = cellOn(today, { planned, gaps: [] }, [])!
   return { observed: observeRoute(planned, { time, gaps: [] }), cell: cellStateOf(cell, time) }
 }
 
@@ -144,7 +115,7 @@ test.for(['complete', 'expired'] as const)(
     const ended = { ended: { as, atMs: at(11) }, caughtUpAtMs: at(10.9) }
     const { observed, cell } = routeAt(at(12), ended)
     expect([observed.summary.state, cell]).toEqual(['failing', 'failing'])
-    expect(observed.figures.lagSeconds).toBeCloseTo(1.1 * 3600, 5)
+    expect(observed.summary.lagSeconds).toBe(3960)
     const { summary } = observed
     expect(summary.lastError).toMatchObject({
       code: 'day_ended',
@@ -152,9 +123,9 @@ test.for(['complete', 'expired'] as const)(
       retryAt: new Date(at(24)).toISOString(),
     })
     const worker = { role: 'all', name: 'one' } as const
-    const route = { ...summary, gaps: [], days: [] }
-    const facts = { at: new Date(at(12)).toISOString(), workers: [worker], deadLetters: [], unconfigured: [] }
-    expect(problemsOf({ ...facts, routes: [route] })).toMatchObject([
+    const at12 = new Date(at(12)).toISOString()
+    const facts = { at: at12, workers: [worker], deadLetters: [], unconfigured: [], gaps: [] }
+    expect(problemsOf({ ...facts, routes: [observed] })).toMatchObject([
       { kind: 'failing', remedy: expect.stringContaining('shieldlog backfill') as string },
     ])
   },
@@ -166,7 +137,7 @@ test('a caught-up time that a wrong clock wrote hides nothing', () => {
     caughtUpAtMs: at(80),
   })
   expect(observed.summary.state).toBe('failing')
-  expect(observed.figures.lagSeconds).toBe(12 * 3600)
+  expect(observed.summary.lagSeconds).toBe(12 * 3600)
 })
 
 test('a route whose past days have ended is up to date', () => {

@@ -1,6 +1,6 @@
 import type { Day } from '../../src/domain/day.ts'
 import { Failure, type FailureCode, type FailureKind } from '../../src/domain/failure.ts'
-import type { StateSnapshot } from '../../src/domain/plan/snapshot.ts'
+import type { Observation } from '../../src/domain/status/observation.ts'
 import type { Zone } from '../../src/domain/stream.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createLogger, type LogLevel } from '../../src/telemetry/logger.ts'
@@ -76,25 +76,19 @@ export function setUpMetrics() {
   return setUp('silent', 0)
 }
 
-export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lagSeconds = 5): StateSnapshot {
-  const routes = zones.flatMap(({ id }) =>
-    sinks.map((sink) => ({
-      zone: id,
-      sink,
-      lagSeconds,
-      caughtUpAtMs: 1_800_000_000_500,
-      newestMs: undefined,
-      timeToLossSeconds: 90_000,
-      delivered: 30,
-      gaps: 2,
-    })),
-  )
+export function observationOf(zones: readonly Zone[], sinks: readonly string[], lagSeconds = 5): Observation {
+  const caughtUpAtMs = 1_800_000_000_500
+  const route = { time: { nowMs: caughtUpAtMs + lagSeconds * 1000 }, caughtUpAtMs }
+  const gap = { zone: 101, sink: 'siem' }
   return {
-    routes,
-    leftGaps: [],
+    settings: { zones, sinks },
+    routes: zones.flatMap(({ id }) =>
+      sinks.map((sink) => ({ ...route, summary: { zone: id, sink, timeToLossSeconds: 90_000 } })),
+    ),
+    gaps: [gap, gap, { ...gap, acknowledgedAt: 1 }, { zone: 77, sink: 'retired' }],
     streams: { open: 4, settling: 3, complete: 2, expired: 1 },
     refusedAccounts: [],
-    deadLetters: [{ sink: 'siem', count: 7 }],
+    deadLetters: ['siem', 'retired', 'siem'].map((sink) => ({ sink, count: 7 })),
     queues: [{ sink: 'siem', priority: 'live', state: 'waiting', jobs: 9 }],
-  }
+  } as unknown as Observation
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import type { SharedLimits, Schedule } from '../../ports/process.ts'
@@ -29,7 +29,7 @@ export interface Backend {
 
 interface BackendSchedule extends Schedule {
   /** Waiting and active jobs by priority, where the schedule itself counts them. */
-  queues?(): Promise<StateSnapshot['queues']>
+  queues?(): Promise<Observation['queues']>
 }
 
 /** What any schedule needs of an engine. */

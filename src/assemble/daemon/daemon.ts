@@ -4,7 +4,7 @@ import type { Loaded } from '../../config/load.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
 import { cancelled, messageOf, type Failure, isFailure } from '../../domain/failure.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import { keepLatest } from '../../domain/promises.ts'
 import { healthOf } from '../../server/routes.ts'
 import { createServer, type Server } from '../../server/server.ts'
@@ -90,7 +90,7 @@ export class Daemon {
       await zones.refresh(this.#config, signal, true)
     }
     this.#engine = this.#makeEngine(this.#config)
-    if (this.#backend.schedules) metrics.readState(() => this.engine().snapshot())
+    if (this.#backend.schedules) metrics.readState(() => this.engine().observe())
     if (serve) await this.#listen()
     this.#warnOf(this.#warnings)
     const known = knownOf(zones.fill(this.#config))
@@ -284,7 +284,7 @@ export class Daemon {
     // A store that is full can still be read.
     if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
     try {
-      return reasonsIn(await this.#engine.snapshot(), this.#config.server.readyLagSeconds)
+      return reasonsIn(await this.#engine.observe(), this.#config.server.readyLagSeconds)
     } catch (error) {
       return [`the store cannot be read: ${messageOf(error)}`]
     }
@@ -312,12 +312,14 @@ export class Daemon {
 }
 
 /** Accounts without a key that works, and the route that lags most. */
-function reasonsIn({ refusedAccounts, routes }: StateSnapshot, readyLagSeconds: number): string[] {
+function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: number): string[] {
   const reasons = refusedAccounts.map((account) => `the API refuses the access key of account ${account}`)
-  const lagging = routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const lagging = routes
+    .map(({ summary }) => summary)
+    .filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
   const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
   if (worst !== undefined) {
-    const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${Math.round(worst.lagSeconds)} s`
+    const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${worst.lagSeconds} s`
     const others = lagging.length > 1 ? `, and so have ${lagging.length - 1} more` : ''
     reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
   }

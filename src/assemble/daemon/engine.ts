@@ -2,19 +2,19 @@ import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { keepLatest } from '../../domain/promises.ts'
+import type { Observation, ObservedRoute } from '../../domain/status/observation.ts'
 import type { StatusViews } from '../../domain/status/status-views.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe, StreamTally } from '../../status/observe.ts'
 import { planOne } from '../../plan/plan-one.ts'
-import { statusOf, type StatusInSteps } from '../../status/status.ts'
+import { readFleet, statusOf, type StatusInSteps } from '../../status/status.ts'
 import { ZoneFollower } from '../../maintenance/read/follow.ts'
 import type { LagHistory } from '../../status/lag-history.ts'
 import { LiveTail } from '../../status/live-tail.ts'
-import { readFleet, type Fleet } from '../../status/map.ts'
+import { readPage } from '../../status/map.ts'
 import { createStatusViews } from '../../status/views.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
@@ -38,7 +38,7 @@ export interface Engine {
   start(): Promise<void>
   /** Pumps every planned stream to its end once. Returns the streams given up. */
   drain(readRequestId: string, signal: AbortSignal): Promise<GivenUp[]>
-  snapshot(): Promise<StateSnapshot>
+  observe(): Promise<Observation>
   status(): Promise<StatusInSteps>
   /** What the status page shows. */
   readonly views: StatusViews
@@ -122,20 +122,17 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     workers: backend.workers,
     isRetired: (zone: number) => isRetired(config, zone),
     turn: setImmediate,
+    queued: () => schedule.queues?.(),
+    keepDays,
+    pauses,
   }
 
-  async function queuesOf(seen: StateSnapshot['queues']): Promise<StateSnapshot['queues']> {
-    const queues = await schedule.queues?.()
-    // A stream that backs off is in no queue: its checkpoint says when it is due.
-    return queues === undefined ? seen : [...queues, ...seen.filter(({ state }) => state === 'delayed')]
-  }
-
-  async function pausesOf(): Promise<Fleet['pauses']> {
-    const pauses = config.accounts.map(async ({ name }) => {
+  async function pauses() {
+    const all = config.accounts.map(async ({ name }) => {
       const untilMs = await reading.gateOf(name).pausedUntil()
       return untilMs === undefined ? [] : [{ account: name, until: new Date(untilMs).toISOString() }]
     })
-    return (await Promise.all(pauses)).flat()
+    return (await Promise.all(all)).flat()
   }
 
   const { uploadScanning, volumes } = config.metrics
@@ -161,21 +158,20 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     })
   }
 
-  async function snapshot(): Promise<StateSnapshot> {
-    const seen = await observe(observed)
-    return { ...seen, queues: await queuesOf(seen.queues) }
-  }
-
-  async function readPage(): Promise<Fleet> {
-    const fleet = await readFleet({ ...observed, keepDays, queues: queuesOf, pauses: pausesOf })
-    const samples = fleet.routes.map(({ planned: { zone, sink }, figures: { lagSeconds, delivered } }) => {
-      return { zone: zone.id, sink, lagSeconds, delivered }
+  function noteHistory(routes: readonly ObservedRoute[]): void {
+    const samples = routes.map(({ summary: { zone, sink, lagSeconds }, delivered }) => {
+      return { zone, sink, lagSeconds, delivered }
     })
     history.add(clock.now(), samples)
+  }
+
+  async function readNow() {
+    const fleet = await readPage(observed)
+    noteHistory(fleet.observed.routes)
     return fleet
   }
 
-  const page = keepLatest(readPage, freshMs, clock)
+  const page = keepLatest(readNow, freshMs, clock)
   const follow = (zone: Zone) => new ZoneFollower(zone, { source: reading.source, clock, apiClock })
   const tail = new LiveTail({ clock, zones, follow })
   const { ledger, deadLetters } = store
@@ -204,8 +200,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     async sample() {
       // All that a page shows of a large fleet takes more memory than the rest: it is kept while somebody looks.
       page.dropOld()
-      const { routes } = await snapshot()
-      history.add(clock.now(), routes)
+      noteHistory((await observe(observed)).routes)
     },
     async start() {
       await schedule.start()
@@ -240,8 +235,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
         )
       return [...givenUp, ...(await heldStreams())]
     },
-    snapshot,
-    status: () => statusOf(observed),
+    observe: () => observe(observed),
+    status: async () => statusOf(await readFleet(observed)),
     close: () => parts.disposeAsync(),
   }
 }

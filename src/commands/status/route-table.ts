@@ -1,6 +1,7 @@
 import { durationText } from '../../domain/text/time.ts'
 import { printable, wrapPlain } from '../../domain/text/terminal-text.ts'
-import { causeOf, openGaps, triesText, zoneLabel } from '../../domain/status/problems.ts'
+import { isOpenGap } from '../../domain/gap.ts'
+import { causeOf, triesText, zoneLabel } from '../../domain/status/problems.ts'
 import type { RouteStatus, Status } from '../../domain/status/status.ts'
 import { table, type Column } from '../terminal/table.ts'
 import { countOf, countText, sumOf } from '../terminal/text.ts'
@@ -83,7 +84,7 @@ const urgencies = ['failing', 'behind', 'not_read', 'up_to_date'] as const
 /** Routes of the same urgency keep their order. */
 function urgencyOf({ state, gaps }: RouteStatus): number {
   const place = urgencies.indexOf(state)
-  return openGaps(gaps).length > 0 ? Math.min(place, 0.5) : place
+  return gaps.some(isOpenGap) ? Math.min(place, 0.5) : place
 }
 
 /** `and 360 more routes, 360 up to date: --verbose`. */
@@ -102,7 +103,7 @@ function notesOf(routes: readonly RouteStatus[], at: string): string[] {
   const shared = new Set(causes.filter((cause, index) => causes.indexOf(cause) !== index))
   return routes.map((route, index) => {
     const cause = causes[index]!
-    const lost = new Set(openGaps(route.gaps).map(({ day }) => day)).size
+    const lost = new Set(route.gaps.filter(isOpenGap).map(({ day }) => day)).size
     const parts = cause === '' || shared.has(cause) ? [] : [cause, triesText([route], at)]
     if (lost > 0) parts.push(countOf(lost, 'lost day'))
     return parts.filter((part) => part !== '').join('; ')
@@ -133,5 +134,5 @@ function standingText({ state }: RouteStatus, isStopped: boolean): string {
 
 function paintState(cell: string, { state, gaps }: RouteStatus, isStopped: boolean, paint: Paint): string {
   if (state === 'failing' || isStopped) return paint.bad(cell)
-  return state === 'up_to_date' && openGaps(gaps).length === 0 ? paint.good(cell) : cell
+  return state === 'up_to_date' && !gaps.some(isOpenGap) ? paint.good(cell) : cell
 }

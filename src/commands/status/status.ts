@@ -7,8 +7,10 @@ import { exitCodes, UsageError, type Io, type Registration } from '../command.ts
 import { jsonResult, paintFor, wrapped } from '../terminal/text.ts'
 import { statusLines } from './text.ts'
 import { watchStatus } from './watch.ts'
-import { isGrave, problemsOf } from '../../domain/status/problems.ts'
+import { isGrave } from '../../domain/status/problems.ts'
 import type { Status } from '../../domain/status/status.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Choose } from '../../status/status.ts'
 
 interface StatusOptions {
   readonly zone?: string[]
@@ -47,10 +49,7 @@ export function register({ command, io, exit, load }: Registration): void {
         verbose,
         hasFilter: chosenSinks.some(({ where, sample }) => where !== undefined || sample !== undefined),
       }
-      const read = async () => {
-        const found = await readStatus(config, io.signal)
-        return { ...found, status: chosenOf(found, options) }
-      }
+      const read = () => readStatus(config, (whole) => chosenIn(whole, options), io.signal)
       if (watch) {
         await watchStatus(async () => (await read()).status, view, io)
         return
@@ -78,19 +77,12 @@ function tellUnknown({ state, hasStore, undecided }: Omit<Found, 'status'>, { st
   }
 }
 
-/** What concerns the chosen zones and sinks. Throws UsageError. */
-function chosenOf({ status, config }: Found, { zone, sink }: StatusOptions): Status {
+/** Whether a route is of the chosen zones and sinks. Throws UsageError. */
+function chosenIn(config: Config, { zone, sink }: StatusOptions): Choose {
   const zones = new Set(chooseZones(config, zone).map(({ id }) => id))
   const sinks = new Set(chooseSinks(config, sink).map(({ name }) => name))
-  const hasZone = (id: number) => zone === undefined || zones.has(id)
-  const hasSink = (name: string) => sink === undefined || sinks.has(name)
-  const chosen = {
-    ...status,
-    routes: status.routes.filter((route) => hasZone(route.zone) && hasSink(route.sink)),
-    deadLetters: status.deadLetters.filter((each) => hasSink(each.sink)),
-    unconfigured: status.unconfigured.filter((each) => hasZone(each.zone) && hasSink(each.sink)),
-  }
-  return { ...chosen, problems: problemsOf(chosen) }
+  return (route) =>
+    (zone === undefined || zones.has(route.zone)) && (sink === undefined || sinks.has(route.sink))
 }
 
 /** 1 for lost days that nobody has acknowledged, a route that fails, and where nothing ships: for monitors. */

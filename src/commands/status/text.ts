@@ -1,3 +1,4 @@
+import { isOpenGap } from '../../domain/gap.ts'
 import type { RouteStatus, Status, BackfillStatus, StatusProblem } from '../../domain/status/status.ts'
 import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/text.ts'
@@ -9,7 +10,6 @@ import {
   minuteText,
   firstUnfinished,
   fromNow,
-  lossOf,
   zoneLabel,
   unconfiguredTexts,
 } from '../../domain/status/problems.ts'
@@ -79,8 +79,9 @@ function firstBlocks({ problems, routes, unconfigured }: Status, paint: Paint): 
   const [lost, stopped] = (['gap', 'stopped'] as const).map((kind) =>
     problems.filter((problem) => problem.kind === kind),
   ) as [StatusProblem[], StatusProblem[]]
-  const loss = lossOf({ routes, unconfigured })
-  const lostText = `Events of ${countOf(loss.days, 'day')} were lost on ${countOf(loss.routes, 'route')}: ${commandLine('gaps list')}`
+  const losing = [...routes, ...unconfigured].filter(({ gaps }) => gaps.some(isOpenGap))
+  const days = new Set(losing.flatMap(({ gaps }) => gaps.filter(isOpenGap).map(({ day }) => day)))
+  const lostText = `Events of ${countOf(days.size, 'day')} were lost on ${countOf(losing.length, 'route')}: ${commandLine('gaps list')}`
   return [
     lost.length === 0
       ? []

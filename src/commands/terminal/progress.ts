@@ -1,7 +1,7 @@
 import type { Daemon } from '../../assemble/daemon/daemon.ts'
 import type { Config } from '../../config/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import { routeKey, type Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { Clock } from '../../ports/process.ts'
@@ -49,10 +49,10 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
   /** The lag is unknown before the state is open, and while the store does not answer: the log has the reason. */
   async function learnLags(daemon: Daemon): Promise<void> {
     const unknown = () => undefined
-    const snapshot: StateSnapshot | undefined = await daemon.engine()?.snapshot().catch(unknown)
-    for (const { zone, sink, lagSeconds } of snapshot?.routes ?? []) {
-      const route = routes.get(routeKey(zone, sink))
-      if (route !== undefined) route.lagSeconds = lagSeconds
+    const observed: Observation | undefined = await daemon.engine()?.observe().catch(unknown)
+    for (const { summary } of observed?.routes ?? []) {
+      const route = routes.get(routeKey(summary.zone, summary.sink))
+      if (route !== undefined) route.lagSeconds = summary.lagSeconds
     }
   }
 

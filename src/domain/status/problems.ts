@@ -1,48 +1,43 @@
-import { gapReasonTexts } from '../gap.ts'
+import { gapReasonTexts, isOpenGap, type Gap, type GapReason } from '../gap.ts'
 import { earlyEndCode } from '../plan/route-state.ts'
 import { daysBetween, type Day } from '../day.ts'
 import { routeKey } from '../stream.ts'
 import { durationText } from '../text/time.ts'
 import { printable } from '../text/terminal-text.ts'
 import { withoutSink } from '../failure.ts'
-import type { DayStatus, ErrorStatus, FleetStatus, GapStatus, RouteSummary, StatusProblem } from './status.ts'
+import type { Observation, ObservedRoute } from './observation.ts'
+import type { ErrorStatus, FleetStatus, RouteSummary, StatusProblem } from './status.ts'
 
-/** What is known of a route. */
-export type ProblemRoute = Pick<
-  RouteSummary,
-  'zone' | 'name' | 'sink' | 'state' | 'unfinished' | 'lastError'
-> & {
-  /** Those that nobody has acknowledged are problems. */
-  readonly gaps: readonly ProblemGap[]
-  readonly days: readonly Pick<DayStatus, 'day' | 'delivered' | 'filtered' | 'lost'>[]
-}
-
-type ProblemGap = Pick<GapStatus, 'day' | 'reason'> & {
-  readonly acknowledgedAt?: string | number | undefined
-}
-
-export interface ProblemFacts extends Pick<FleetStatus, 'at' | 'deadLetters' | 'unconfigured' | 'workers'> {
-  readonly routes: readonly ProblemRoute[]
+export interface ProblemFacts
+  extends Pick<Observation, 'at' | 'gaps'>, Pick<FleetStatus, 'deadLetters' | 'unconfigured' | 'workers'> {
+  readonly routes: readonly Pick<ObservedRoute, 'planned' | 'summary'>[]
 }
 
 /** All problems of a status; the only place that works them out. */
 export function problemsOf(facts: ProblemFacts): StatusProblem[] {
-  const { at, routes, unconfigured, deadLetters } = facts
+  const { at, routes, gaps, unconfigured, deadLetters } = facts
   const today = at.slice(0, 10)
-  const inState = (state: RouteSummary['state']) => routes.filter((route) => route.state === state)
+  const all = routes.map(({ summary }) => summary)
+  const inState = (state: RouteSummary['state']) => all.filter((route) => route.state === state)
   const failing = byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
   const behind = byCause(inState('behind'), ({ sink }) => sink)
-  const bySink = byCause(routes, ({ sink }) => sink)
+  const ofSinks = byCause(routes, ({ summary }) => summary.sink)
+  const withAny = (of: ProblemRoute[], counter: CounterName, day?: string) =>
+    of.filter((route) => sumOf([route], counter, day) > 0)
+  const lost = ofSinks.map((of) => withAny(of, 'lost'))
+  const filtered = ofSinks
+    .filter((of) => sumOf(of, 'delivered', today) === 0)
+    .map((of) => withAny(of, 'filtered', today))
   const left = unconfigured.filter(({ unfinishedDays }) => unfinishedDays.length > 0)
   return [
-    ...byCause(openGapsOf(facts), ({ reason }) => reason).map(gapProblem),
-    ...stoppedProblems(facts),
+    ...byCause(gaps.filter(isOpenGap), ({ reason }) => reason).map((own) => gapProblem(own, all)),
+    ...stoppedProblems(facts, all),
     ...failing.map((own) => failingProblem(own, at)).sort(byDeadline),
     ...behind.map((own) => behindProblem(own, at)).sort(byDeadline),
-    ...bySink.flatMap(lostProblems),
+    ...lost.filter(isAny).map(lostProblem),
     ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
     ...byCause(left, leftCause).map(unconfiguredProblem),
-    ...bySink.flatMap((own) => filteredProblems(own, today)),
+    ...filtered.filter(isAny).map((own) => filteredProblem(own, today)),
   ]
 }
 
@@ -51,34 +46,15 @@ export function isGrave({ kind }: StatusProblem): boolean {
   return kind === 'gap' || kind === 'stopped' || kind === 'failing'
 }
 
-/** What was lost and nobody has acknowledged: of how many days, and on how many routes. */
-export function lossOf(facts: Pick<ProblemFacts, 'routes' | 'unconfigured'>): {
-  readonly days: number
-  readonly routes: number
-} {
-  const open = openGapsOf(facts)
-  return { days: new Set(open.map(({ day }) => day)).size, routes: routesOf(open).length }
-}
-
-export function openGaps(gaps: readonly ProblemGap[]): readonly ProblemGap[] {
-  return gaps.length === 0 ? gaps : gaps.filter(({ acknowledgedAt }) => acknowledgedAt === undefined)
-}
-
-type OpenGap = Who & Pick<GapStatus, 'day' | 'reason'>
-
-function openGapsOf({ routes, unconfigured }: Pick<ProblemFacts, 'routes' | 'unconfigured'>): OpenGap[] {
-  const all = [...routes, ...unconfigured.map((left) => ({ ...left, name: '' }))]
-  return all.flatMap(({ zone, name, sink, gaps }) =>
-    openGaps(gaps).map(({ day, reason }) => ({ zone, name, sink, day, reason })),
-  )
-}
-
-function gapProblem(own: readonly OpenGap[]): StatusProblem {
-  const affected = routesOf(own)
-  const { reason } = own[0]!
+/** `gaps`: those of one reason. */
+function gapProblem(gaps: readonly Gap[], routes: readonly RouteSummary[]): StatusProblem {
+  const nameOf = new Map(routes.map(({ zone, name }) => [zone, name]))
+  const own = new Map(gaps.map(({ zone, sink }) => [routeKey(zone, sink), { zone, sink }]))
+  const affected = Array.from(own.values(), (each) => ({ ...each, name: nameOf.get(each.zone) ?? '' }))
+  const reason: GapReason = gaps[0]!.reason
   return {
     kind: 'gap',
-    text: `${whoOf(affected)}: events of ${daysText(own.map(({ day }) => day))} were lost, because ${gapReasonTexts[reason]}.`,
+    text: `${whoOf(affected)}: events of ${daysText(gaps.map(({ day }) => day))} were lost, because ${gapReasonTexts[reason]}.`,
     remedy:
       'The API does not list these events any more; shieldlog gaps list shows them. If another file sink has them: shieldlog backfill --source. Then end the alarm: shieldlog gaps acknowledge.',
     command: 'gaps list',
@@ -87,11 +63,13 @@ function gapProblem(own: readonly OpenGap[]): StatusProblem {
   }
 }
 
-function stoppedProblems({ workers, routes, at }: ProblemFacts): StatusProblem[] {
+function stoppedProblems(
+  { workers, at }: Pick<ProblemFacts, 'workers' | 'at'>,
+  routes: readonly RouteSummary[],
+): StatusProblem[] {
   const lacks = (role: 'scheduler' | 'worker') =>
     workers.every((each) => each.role !== role && each.role !== 'all')
-  const isShipping = !lacks('scheduler') && !lacks('worker')
-  if (isShipping) return []
+  if (!lacks('scheduler') && !lacks('worker')) return []
   const reason =
     workers.length === 0
       ? 'no shieldlog process runs on this state'
@@ -102,8 +80,8 @@ function stoppedProblems({ workers, routes, at }: ProblemFacts): StatusProblem[]
   return [{ kind: 'stopped', text, remedy: deadlineText(routes, at), command: 'run', ...deadlineOf(routes) }]
 }
 
-function failingProblem(own: readonly ProblemRoute[], at: string): StatusProblem {
-  const [{ sink, lastError }] = own as [ProblemRoute]
+function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem {
+  const [{ sink, lastError }] = own as [RouteSummary]
   const hasEnded = lastError?.code === earlyEndCode
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
@@ -120,7 +98,7 @@ function failingProblem(own: readonly ProblemRoute[], at: string): StatusProblem
   }
 }
 
-function behindProblem(own: readonly ProblemRoute[], at: string): StatusProblem {
+function behindProblem(own: readonly RouteSummary[], at: string): StatusProblem {
   return {
     kind: 'behind',
     text: `${whoOf(own)} ${own.length === 1 ? 'is' : 'are'} behind.`,
@@ -130,18 +108,26 @@ function behindProblem(own: readonly ProblemRoute[], at: string): StatusProblem 
   }
 }
 
-function lostProblems(ofSink: readonly ProblemRoute[]): StatusProblem[] {
-  const own = ofSink.filter((route) => sumOf([route], 'lost') > 0)
-  if (own.length === 0) return []
-  return [
-    {
-      kind: 'lost',
-      text: `${printable(own[0]!.sink)} dropped ${counted(sumOf(own, 'lost'), 'event')} that it had accepted.`,
-      remedy:
-        'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
-      ...aboutOf(own),
-    },
-  ]
+function lostProblem(own: readonly ProblemRoute[]): StatusProblem {
+  const about = aboutOf(own.map(({ summary }) => summary))
+  return {
+    kind: 'lost',
+    text: `${printable(about.sink!)} dropped ${counted(sumOf(own, 'lost'), 'event')} that it had accepted.`,
+    remedy:
+      'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
+    ...about,
+  }
+}
+
+function filteredProblem(own: readonly ProblemRoute[], today: string): StatusProblem {
+  const about = aboutOf(own.map(({ summary }) => summary))
+  const filtered = sumOf(own, 'filtered', today)
+  return {
+    kind: 'filtered',
+    text: `${printable(about.sink!)}: all ${counted(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
+    remedy: 'If that is not meant, correct where and sample of the sink.',
+    ...about,
+  }
 }
 
 function deadLetterProblem(own: FleetStatus['deadLetters']): StatusProblem {
@@ -201,20 +187,6 @@ export function unconfiguredTexts(own: readonly Left[]): { text: string; remedy:
   }
 }
 
-function filteredProblems(ofSink: readonly ProblemRoute[], today: string): StatusProblem[] {
-  const own = ofSink.filter((route) => sumOf([route], 'filtered', today) > 0)
-  if (own.length === 0 || sumOf(ofSink, 'delivered', today) > 0) return []
-  const filtered = sumOf(own, 'filtered', today)
-  return [
-    {
-      kind: 'filtered',
-      text: `${printable(own[0]!.sink)}: all ${counted(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
-      remedy: 'If that is not meant, correct where and sample of the sink.',
-      ...aboutOf(own),
-    },
-  ]
-}
-
 /** Why a route fails, in a few words. */
 export function causeOf(lastError: ErrorStatus | undefined, sink: string): string {
   if (lastError === undefined) return ''
@@ -233,7 +205,7 @@ export function causeOf(lastError: ErrorStatus | undefined, sink: string): strin
 const mostCause = 400
 
 /** `6 tries since 13:52, next try 14:04`. A time that has passed is no promise: nothing runs, or a try is under way. */
-export function triesText(routes: readonly Pick<ProblemRoute, 'lastError'>[], at: string): string {
+export function triesText(routes: readonly Pick<RouteSummary, 'lastError'>[], at: string): string {
   const errors = routes.flatMap(({ lastError }) => lastError ?? [])
   const earliest = (field: 'since' | 'retryAt') => errors.map((error) => error[field]).sort()[0] ?? ''
   const [first] = errors
@@ -249,7 +221,7 @@ export function triesText(routes: readonly Pick<ProblemRoute, 'lastError'>[], at
 type Unfinished = NonNullable<RouteSummary['unfinished']>
 
 /** The one deadline: the instant at which the oldest unfinished day of these routes becomes unreadable. */
-export function firstUnfinished(routes: readonly Pick<ProblemRoute, 'unfinished'>[]): Unfinished | undefined {
+export function firstUnfinished(routes: readonly Pick<RouteSummary, 'unfinished'>[]): Unfinished | undefined {
   let first: Unfinished | undefined
   for (const { unfinished } of routes)
     if (unfinished !== undefined && (first === undefined || unfinished.apiDeadlineAt < first.apiDeadlineAt))
@@ -257,7 +229,7 @@ export function firstUnfinished(routes: readonly Pick<ProblemRoute, 'unfinished'
   return first
 }
 
-function deadlineText(own: readonly ProblemRoute[], at: string): string {
+function deadlineText(own: readonly RouteSummary[], at: string): string {
   const first = firstUnfinished(own)
   if (first === undefined) return ''
   const { day, apiDeadlineAt } = first
@@ -266,7 +238,7 @@ function deadlineText(own: readonly ProblemRoute[], at: string): string {
     : `The API dropped the oldest unfinished day (${day}) ${fromNow(apiDeadlineAt, at)}: its events that were not shipped are lost.`
 }
 
-function deadlineOf(own: readonly ProblemRoute[]): Pick<StatusProblem, 'apiDeadlineAt'> {
+function deadlineOf(own: readonly RouteSummary[]): Pick<StatusProblem, 'apiDeadlineAt'> {
   const first = firstUnfinished(own)
   return first === undefined ? {} : { apiDeadlineAt: first.apiDeadlineAt }
 }
@@ -277,10 +249,6 @@ function byDeadline(left: StatusProblem, right: StatusProblem): number {
 }
 
 type Who = Pick<RouteSummary, 'zone' | 'name' | 'sink'>
-
-function routesOf<Each extends Who>(all: readonly Each[]): Each[] {
-  return [...new Map(all.map((each) => [routeKey(each.zone, each.sink), each])).values()]
-}
 
 /** `101 shop → siem`, `4 zones → siem`, `101 shop → 2 sinks`, or `8 routes`. */
 function whoOf(routes: readonly Who[]): string {
@@ -318,15 +286,20 @@ function daysText(given: readonly string[]): string {
   return days.length === 1 ? all.join('') : `${all.join(', ')} (${count(days.length)} days)`
 }
 
-function sumOf(
-  routes: readonly ProblemRoute[],
-  field: 'delivered' | 'filtered' | 'lost',
-  day?: string,
-): number {
+type ProblemRoute = ProblemFacts['routes'][number]
+type CounterName = 'delivered' | 'filtered' | 'lost'
+
+/** Of the live days, or of one of them. */
+function sumOf(routes: readonly ProblemRoute[], counter: CounterName, day?: string): number {
   let sum = 0
-  for (const { days } of routes)
-    for (const each of days) if (day === undefined || each.day === day) sum += each[field] ?? 0
+  for (const { planned } of routes)
+    for (const { stream, checkpoint } of planned.live)
+      if (day === undefined || stream.day === day) sum += checkpoint?.counters[counter] ?? 0
   return sum
+}
+
+function isAny(list: readonly unknown[]): boolean {
+  return list.length > 0
 }
 
 function byCause<T>(all: readonly T[], cause: (each: T) => string): T[][] {

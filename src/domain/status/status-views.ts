@@ -1,9 +1,9 @@
 import type { AuditRecord, FileAudit, StreamAudit } from '../audit-report.ts'
 import type { Counters } from '../checkpoint.ts'
 import type { CommittedPart } from '../event/delivery.ts'
-import type { StateSnapshot } from '../plan/snapshot.ts'
 import type { Ordering } from '../scan/ordering.ts'
 import type { Stream } from '../stream.ts'
+import type { Observation } from './observation.ts'
 import type {
   ErrorStatus,
   FleetStatus,
@@ -93,7 +93,7 @@ export interface MapView extends FleetStatus {
     readonly unreadDays: number
   }
   /** The oldest unfinished day of all routes. */
-  readonly unfinished?: NonNullable<RouteSummary['unfinished']>
+  readonly unfinished: RouteSummary['unfinished']
   /** At most 12. */
   readonly problems: readonly StatusProblem[]
   readonly problemsLeftOut: number
@@ -104,7 +104,7 @@ export interface MapView extends FleetStatus {
     readonly size: number
   }
   readonly routes: readonly MapRoute[]
-  readonly queues: StateSnapshot['queues']
+  readonly queues: Observation['queues']
   /** Accounts whose API asked for a pause. */
   readonly pauses: readonly { readonly account: string; readonly until: string }[]
 }

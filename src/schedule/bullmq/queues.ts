@@ -1,6 +1,6 @@
 import { Queue, type JobsOptions } from 'bullmq'
 import { parseDay } from '../../domain/day.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { TraceCarrier } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
@@ -107,7 +107,7 @@ export class Queues {
   }
 
   /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
-  async count(): Promise<StateSnapshot['queues']> {
+  async count(): Promise<Observation['queues']> {
     const counted = this.#sinks.flatMap((sink) =>
       priorities.map(async (priority) => {
         const { waiting = 0, active = 0 } = await this.of(priority, sink).getJobCounts('waiting', 'active')

@@ -1,5 +1,5 @@
 import { cancelled } from '../../domain/failure.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import { within } from '../../domain/promises.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { connectRedis, type RedisServers } from '../../redis/connection.ts'
@@ -63,7 +63,7 @@ export class BullmqSchedule implements Schedule {
   }
 
   /** Numbers of waiting and running jobs, for metrics; empty before `start`. Rejects while Redis is away. */
-  async queues(): Promise<StateSnapshot['queues']> {
+  async queues(): Promise<Observation['queues']> {
     return this.#running === undefined ? [] : promptly(this.#running.queues.count(), this.#deps.clock)
   }
 }

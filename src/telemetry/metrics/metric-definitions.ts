@@ -3,7 +3,7 @@ import { failureCodes } from '../../domain/failure.ts'
 import { gapReasons } from '../../domain/gap.ts'
 import { operations, requestOutcomes } from '../../domain/internal-event.ts'
 import { guards } from '../../domain/scan/scan.ts'
-import { queueStates } from '../../domain/plan/snapshot.ts'
+import { queueStates } from '../../domain/status/observation.ts'
 import { streamStates } from '../../domain/plan/stream-state.ts'
 
 /**

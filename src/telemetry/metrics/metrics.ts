@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTurns } from '../../domain/promises.ts'
-import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { labelText, metricText, type Labels, type Series } from './exposition.ts'
@@ -53,7 +53,7 @@ export interface Metrics extends Counting {
   zone(id: number): Zone | undefined
   hasSink(name: string): boolean
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
-  readState(read: () => Promise<StateSnapshot>): void
+  readState(read: () => Promise<Observation>): void
   /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
   text(): Promise<readonly string[]>
   readonly contentType: string

@@ -1,4 +1,4 @@
-import { problemsOf } from '../../../src/domain/status/problems.ts'
+import { problemsOf, type ProblemFacts } from '../../../src/domain/status/problems.ts'
 import type { DayStatus, GapStatus, RouteStatus, Status } from '../../../src/domain/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
@@ -65,8 +65,16 @@ const blog = { zone: 102, name: 'blog', lagSeconds: 11, days: [day({ delivered: 
 
 /** With the problems that it has. */
 export function statusWith(changes: Partial<Omit<Status, 'problems'>> = {}): Status {
-  const facts = { ...plain, ...changes }
-  return { ...facts, problems: problemsOf(facts) }
+  const status = { ...plain, ...changes }
+  const gaps = [...status.routes, ...status.unconfigured].flatMap(({ zone, sink, gaps: own }) =>
+    own.map((each) => ({ zone, sink, ...each })),
+  )
+  const routes = status.routes.map((summary) => {
+    const live = summary.days.map((each) => ({ stream: each, checkpoint: { counters: each } }))
+    return { summary, planned: { live } }
+  })
+  const facts = { ...status, routes, gaps } as unknown as ProblemFacts
+  return { ...status, problems: problemsOf(facts) }
 }
 
 const plain: Omit<Status, 'problems'> = {

@@ -6,7 +6,7 @@ import { createLiveBlock, progressMode } from '../../../src/commands/terminal/li
 import { createProgress } from '../../../src/commands/terminal/progress.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { StateSnapshot } from '../../../src/domain/plan/snapshot.ts'
+import type { Observation } from '../../../src/domain/status/observation.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 
 const file = { name: 'archive', type: 'file', path: '/nowhere/events' }
@@ -79,9 +79,9 @@ const committed = (zone: number, delivered: number, sink?: string): InternalEven
 
 /** A running shipper whose store says this lag of every zone. */
 function daemonWith(lagSeconds: number): Daemon {
-  const routes = [101, 102].map((zone) => ({ zone, sink: 'archive', lagSeconds }))
-  const snapshot = async () => ({ routes }) as unknown as StateSnapshot
-  return { engine: () => ({ snapshot }) } as unknown as Daemon
+  const routes = [101, 102].map((zone) => ({ summary: { zone, sink: 'archive', lagSeconds } }))
+  const observe = async () => ({ routes }) as unknown as Observation
+  return { engine: () => ({ observe }) } as unknown as Daemon
 }
 
 describe('what is shown', () => {

@@ -14,13 +14,12 @@ import { streamKey, type Zone } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { Planner } from '../../../src/plan/planner.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
-import { readFleet, type Fleet } from '../../../src/status/map.ts'
+import { readPage } from '../../../src/status/map.ts'
 import { LagHistory } from '../../../src/status/lag-history.ts'
 import { LiveTail } from '../../../src/status/live-tail.ts'
 import { createStatusViews } from '../../../src/status/views.ts'
 import { at, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
-import { StreamTally } from '../../../src/status/observe.ts'
 
 /** What a store holds, as a test writes it down. Tests change it while a page shows it. */
 export type World = ReturnType<typeof emptyWorld>
@@ -81,58 +80,51 @@ function storeOf(world: World): Store {
     routes: read(routes),
     gaps: read(() => world.gaps),
   }
-  const deadLetters = { counts: read(() => world.deadLetters) }
+  const deadLetters: Partial<Store['deadLetters']> = {
+    counts: read(() => world.deadLetters),
+    keys: ({ zone, sink, day }) =>
+      Promise.resolve(
+        world.refused.filter((each) => each.zone === zone && each.sink === sink && each.day === day),
+      ),
+    read: (_, keys) => Promise.resolve(world.refused.filter((each) => keys.includes(each))),
+  }
   const backfills = { list: read(() => world.backfills) }
   return { ledger, catalogue, deadLetters, backfills } as unknown as Store
 }
 
-/** The views of a world, made by the code that makes them in a daemon. */
-export function viewsOf(
+/** What reads a world as it is now, as a daemon reads its store. */
+export function depsOf(
   world: World,
   steps: TurnSteps = { monotonic: () => performance.now(), turn: setImmediate },
 ) {
-  const clock = createFakeClock(world.nowMs)
-  const history = new LagHistory()
-  const store = storeOf(world)
   const now = () => world.nowMs
-  const apiClock = { ...createApiClock(clock), now }
-  const settings = () => ({ zones: world.zones, sinks: world.sinks, policy })
-  const planner = new Planner({
-    store,
-    clock: { ...clock, monotonic: steps.monotonic },
+  const fake = createFakeClock(world.nowMs)
+  const clock = { ...fake, now, monotonic: steps.monotonic }
+  const deps = {
+    store: storeOf(world),
+    clock,
+    apiClock: { ...createApiClock(fake), now },
+    settings: () => ({ zones: world.zones, sinks: world.sinks, policy }),
     turn: steps.turn,
-    apiClock,
-    telemetry: { emit: () => undefined },
-    settings,
-  })
-  const fleet = (): Promise<Fleet> =>
-    readFleet({
-      store,
-      clock: { now, monotonic: steps.monotonic },
-      apiClock,
-      planner,
-      settings,
-      active: new StreamTally(),
-      turn: steps.turn,
-      workers: () => Promise.resolve(world.workers),
-      isRetired: () => false,
-      keepDays: 14,
-      queues: (seen) => Promise.resolve(seen),
-      pauses: () => Promise.resolve(world.pauses),
-    })
+    workers: () => Promise.resolve(world.workers),
+    isRetired: () => false,
+    keepDays: 14,
+    pauses: () => Promise.resolve(world.pauses),
+  }
+  return { ...deps, planner: new Planner({ ...deps, telemetry: { emit: () => undefined } }) }
+}
+
+/** The views of a world, made by the code that makes them in a daemon. */
+export function viewsOf(world: World, steps?: TurnSteps) {
+  const history = new LagHistory()
+  const deps = depsOf(world, steps)
+  const { ledger, deadLetters } = deps.store
   const views = createStatusViews({
     version: '1.0.0',
-    fleet,
+    fleet: () => readPage(deps),
     history,
-    minutes: store.ledger.minutes,
-    auditOf: store.ledger.auditOf,
-    deadLetters: {
-      keys: ({ zone, sink, day }) =>
-        Promise.resolve(
-          world.refused.filter((each) => each.zone === zone && each.sink === sink && each.day === day),
-        ),
-      read: (_, keys) => Promise.resolve(world.refused.filter((each) => keys.includes(each))),
-    },
+    ...ledger,
+    deadLetters,
     tail: new LiveTail({
       clock: systemClock,
       zones: () => world.zones,
@@ -140,5 +132,5 @@ export function viewsOf(
     }),
     readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
-  return { views, fleet, history }
+  return { views, history }
 }

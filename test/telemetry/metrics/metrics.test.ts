@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { StateSnapshot } from '../../../src/domain/plan/snapshot.ts'
+import type { Observation } from '../../../src/domain/status/observation.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
 import { metricDefinitions } from '../../../src/telemetry/metrics/metric-definitions.ts'
 import { promtoolAvailable } from '../../prometheus/promtool.ts'
 import { runCommand } from '../../setup/run-command.ts'
-import { blog, day, known, setUpMetrics, shop, snapshotOf, stream } from '../stage.ts'
+import { blog, day, known, setUpMetrics, shop, observationOf, stream } from '../stage.ts'
 import { parseExposition, valueOf } from './exposition.ts'
 
 describe('metrics', () => {
@@ -22,7 +22,7 @@ describe('metrics', () => {
       checkpoint_commit_duration_seconds{} streams{state} queue_jobs{sink,priority,state} clock_skew_seconds{account}
       build_info{version} zone_info{zone,name,account} stream_failures_total{sink,code}`
     const { metrics } = setUpMetrics()
-    metrics.readState(() => Promise.resolve(snapshotOf([], [])))
+    metrics.readState(() => Promise.resolve(observationOf([], [])))
     const text = await metrics.text()
     const families = parseExposition(text)
     for (const entry of contract.split(/\s+/)) {
@@ -156,9 +156,9 @@ describe('metrics', () => {
   it('have at most 25 series for each zone and sink', async () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
-    const snapshot = snapshotOf(known.zones, known.sinks)
-    const routes = snapshot.routes.map((route) => ({ ...route, newestMs: 1_800_000_000_000 }))
-    metrics.readState(() => Promise.resolve({ ...snapshot, routes }))
+    const observed = observationOf(known.zones, known.sinks)
+    const routes = observed.routes.map((route) => ({ ...route, newestMs: 1_800_000_000_000 }))
+    metrics.readState(() => Promise.resolve({ ...observed, routes }))
     const families = parseExposition(await metrics.text())
     const own = [...families.values()]
       .flatMap(({ samples }) => samples)
@@ -175,12 +175,13 @@ describe('the gauges of shared state', () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
     const gone: Zone = { id: 999, name: 'gone', account: 'default' }
-    const snapshot = snapshotOf([shop, blog, gone], [...known.sinks, 'old'])
-    const routes = snapshot.routes.map((one) =>
-      one.zone === 102 ? { ...one, newestMs: 1_800_000_000_250, timeToLossSeconds: Infinity } : one,
+    const observed = observationOf([shop, blog, gone], [...known.sinks, 'old'])
+    const routes = observed.routes.map((one) =>
+      one.summary.zone === 102
+        ? { ...one, newestMs: 1_800_000_000_250, summary: { ...one.summary, timeToLossSeconds: undefined } }
+        : one,
     )
-    const leftGaps = [{ zone: 77, sink: 'retired', gaps: 3 }]
-    metrics.readState(() => Promise.resolve({ ...snapshot, routes, leftGaps }))
+    metrics.readState(() => Promise.resolve({ ...observed, routes }))
     const families = parseExposition(await metrics.text())
     const value = (name: string, labels: Record<string, string>) =>
       valueOf(families, `shieldlog_${name}`, labels)
@@ -190,9 +191,12 @@ describe('the gauges of shared state', () => {
     expect(value('zone_newest_event_timestamp_seconds', { ...route, zone: '102' })).toBe(1_800_000_000.25)
     expect(value('time_to_loss_seconds', { ...route, zone: '102' })).toBe(Infinity)
     expect(value('gaps', route)).toBe(2)
-    expect(value('gaps', { zone: '77', sink: 'retired' })).toBe(3)
+    expect(value('gaps', { ...route, zone: '102' })).toBe(0)
+    expect(value('gaps', { zone: '77', sink: 'retired' })).toBe(1)
     expect(value('streams', { state: 'settling' })).toBe(3)
-    expect(value('dead_letters', { sink: 'siem' })).toBe(7)
+    expect(families.get('shieldlog_dead_letters')!.samples.map(({ value: count }) => count)).toEqual([
+      0, 14, 0,
+    ])
     expect(value('queue_jobs', { sink: 'siem', priority: 'live', state: 'waiting' })).toBe(9)
     expect(value('state_up', {})).toBe(1)
   })
@@ -203,7 +207,7 @@ describe('the gauges of shared state', () => {
     let asked = 0
     metrics.readState(() => {
       asked++
-      return Promise.resolve(snapshotOf(known.zones, known.sinks))
+      return Promise.resolve(observationOf(known.zones, known.sinks))
     })
     await Promise.all([metrics.text(), metrics.text(), metrics.text()])
     await metrics.text()
@@ -222,13 +226,13 @@ describe('the gauges of shared state', () => {
     const fail = () => Promise.reject(new Error('store down'))
     const { metrics, clock } = setUpMetrics()
     metrics.prepare(known)
-    let read: () => Promise<StateSnapshot> = fail
+    let read: () => Promise<Observation> = fail
     metrics.readState(() => read())
     const never = parseExposition(await metrics.text())
     expect(valueOf(never, 'shieldlog_state_up')).toBe(0)
     expect(never.get('shieldlog_zone_lag_seconds')!.samples).toEqual([])
 
-    read = () => Promise.resolve(snapshotOf(known.zones, known.sinks))
+    read = () => Promise.resolve(observationOf(known.zones, known.sinks))
     await clock.advance(3000)
     expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_state_up')).toBe(1)
     read = fail
@@ -245,7 +249,7 @@ describe('the gauges of shared state', () => {
   it('delay a scrape by at most four seconds when the store hangs, and read it every 15 seconds', async () => {
     const { metrics, clock } = setUpMetrics()
     metrics.prepare(known)
-    const questions: ((snapshot: StateSnapshot) => void)[] = []
+    const questions: ((observed: Observation) => void)[] = []
     metrics.readState(() => new Promise((resolve) => questions.push(resolve)))
     const first = metrics.text()
     await clock.untilSleeping()
@@ -256,11 +260,11 @@ describe('the gauges of shared state', () => {
     const second = metrics.text()
     await clock.untilSleeping()
     expect(questions).toHaveLength(2)
-    questions[1]!(snapshotOf(known.zones, known.sinks, 1))
+    questions[1]!(observationOf(known.zones, known.sinks, 1))
     expect(valueOf(parseExposition(await second), 'shieldlog_zone_lag_seconds', route)).toBe(1)
 
     // The abandoned answer is older than what is known by now.
-    questions[0]!(snapshotOf(known.zones, known.sinks, 77))
+    questions[0]!(observationOf(known.zones, known.sinks, 77))
     expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_zone_lag_seconds', route)).toBe(1)
     expect(clock.sleeping()).toBe(0)
   })

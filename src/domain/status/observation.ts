@@ -1,0 +1,54 @@
+import type { DeadLetterCount } from '../event/delivery.ts'
+import type { Gap } from '../gap.ts'
+import type { PlanInput, PlannedRoute } from '../plan/plan.ts'
+import type { StreamState } from '../plan/stream-state.ts'
+import type { Policy } from '../policy.ts'
+import type { Priority } from '../stream.ts'
+import type { RouteSummary } from './status.ts'
+
+/** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */
+export const queueStates = ['waiting', 'active', 'delayed'] as const
+
+/** Everything that the store holds at one instant: metrics, readiness, status and page are made of it. */
+export interface Observation {
+  readonly at: string
+  /** Of the instant of the reading: zones may change while it is worked on. */
+  readonly settings: Pick<PlanInput, 'zones' | 'sinks' | 'policy'>
+  /** Of the configuration. */
+  readonly routes: readonly ObservedRoute[]
+  /** Also of routes that left the configuration. */
+  readonly gaps: readonly Gap[]
+  readonly deadLetters: readonly DeadLetterCount[]
+  /** Streams of the live priority. */
+  readonly streams: Readonly<Record<StreamState, number>>
+  /** Accounts whose access key the API refuses. */
+  readonly refusedAccounts: readonly string[]
+  /** One entry for each sink, priority and state. */
+  readonly queues: readonly {
+    readonly sink: string
+    readonly priority: Priority
+    readonly state: (typeof queueStates)[number]
+    readonly jobs: number
+  }[]
+}
+
+/** What is known of a configured zone and sink. All instants are ms since the epoch. */
+export interface ObservedRoute {
+  readonly planned: PlannedRoute
+  readonly time: RouteTime
+  readonly gaps: readonly Gap[]
+  /** The instant up to which everything readable has been delivered. */
+  readonly caughtUpAtMs: number
+  /** Newest event time delivered; undefined until there is one. */
+  readonly newestMs: number | undefined
+  /** Delivered events of its live days. */
+  readonly delivered: number
+  /** For people. */
+  readonly summary: RouteSummary
+}
+
+export interface RouteTime {
+  /** By the API's clock for the route's account. */
+  readonly nowMs: number
+  readonly policy: Policy
+}
