@@ -125,7 +125,7 @@ export function costBlocks(): Record<string, string> {
     `${compressed}`,
   ])
   const ofPresets = presets.map(({ name, formats, compressions }) => {
-    const { plain, compressed } = costs.presets[name]
+    const { plain, compressed } = costs.presets[name]!
     const [format, compression] = [formats[0], compressions[0]]
     const over = `${compressed} over the network (\`compression: ${compression}\`)`
     return {

@@ -1,11 +1,28 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
-import type { Refusal, Skip } from '../../domain/event/delivery.ts'
+import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
 import type { BatchLimits, Compression, Layout, Preset } from './protocol/preset.ts'
+
+/** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
+export class Settled {
+  readonly taken: Event[] = []
+  readonly refusals: Refusal[] = []
+  readonly skipped: Skip[] = []
+  /** Of the accepted events: those that the destination says it dropped, without saying which. */
+  lost = 0
+  /** Bytes of the accepted events. */
+  bytes = 0
+
+  /** An event that is not accepted: a dead letter, or too old to be one. */
+  refuse(event: Event, reason: RefusalReason | SkipReason, answer: string): undefined {
+    if (reason === 'too_old') this.skipped.push({ event, reason, answer })
+    else this.refusals.push({ event, reason, answer })
+  }
+}
 
 interface Cutting {
   readonly format: Format
@@ -16,12 +33,12 @@ interface Cutting {
 
 /**
  * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
- * memory does not grow with the delivery. Events that can never be sent go to `unsendable`.
+ * memory does not grow with the delivery. Events that can never be sent are refused in `settled`.
  */
 export function* cutBatches(
   events: readonly Event[],
   cutting: Cutting,
-  unsendable: (Refusal | Skip)[],
+  settled: Settled,
 ): Generator<readonly Piece[]> {
   const { layout } = cutting.preset
   const { maxEvents, maxBytes } = cutting.limits
@@ -29,11 +46,8 @@ export function* cutBatches(
   let ids = new Set<string>()
   let size = bodySize(layout)
   for (const event of events) {
-    const piece = sendable(event, cutting)
-    if ('reason' in piece) {
-      unsendable.push(piece)
-      continue
-    }
+    const piece = sendable(event, cutting, settled)
+    if (piece === undefined) continue
     const isFull = batch.length >= maxEvents || size(piece) > maxBytes || ids.has(event.id)
     if (batch.length > 0 && isFull) {
       yield batch
@@ -63,16 +77,21 @@ export function bodySize({ before, between, after }: Layout): (piece: Piece) => 
   }
 }
 
-function sendable(event: Event, { format, preset, limits, nowMs }: Cutting): Piece | Refusal | Skip {
+function sendable(
+  event: Event,
+  { format, preset, limits, nowMs }: Cutting,
+  settled: Settled,
+): Piece | undefined {
   const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
+  const refuse = (reason: 'too_old' | 'too_large', limit: string): undefined =>
+    settled.refuse(event, reason, `not sent: ${limit}`)
   if (event.timeMs !== undefined && nowMs - event.timeMs > maxAgeHours * 3_600_000)
-    return { event, reason: 'too_old', answer: `not sent: older than batch.maxAgeHours (${maxAgeHours})` }
+    return refuse('too_old', `older than batch.maxAgeHours (${maxAgeHours})`)
   const mapped = mapEvent(event, format)
-  if ('refusal' in mapped) return mapped.refusal
+  if ('refusal' in mapped) return void settled.refusals.push(mapped.refusal)
   const piece = pieceOf(event, preset.piece(event, mapped.line), preset.layout)
   if (piece.bytes <= maxEventBytes) return piece
-  const answer = `not sent: ${piece.bytes} bytes, more than batch.maxEventBytes (${maxEventBytes})`
-  return { event, reason: 'too_large', answer }
+  return refuse('too_large', `${piece.bytes} bytes, more than batch.maxEventBytes (${maxEventBytes})`)
 }
 
 export interface Body {

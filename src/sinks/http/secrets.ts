@@ -1,5 +1,5 @@
 import { Secret } from '../../domain/text/secret.ts'
-import { type Mask, masking } from './answer-texts.ts'
+import { searchedBytes } from './answer-texts.ts'
 
 /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
 interface SecretSettings {
@@ -8,41 +8,53 @@ interface SecretSettings {
   readonly headers: Readonly<Record<string, string | Secret>>
 }
 
-export interface SinkSecrets {
-  /** The configured headers, lower case, in plain text: never print them. */
-  headers(): Readonly<Record<string, string>>
-  /** Reads all secrets again. */
-  reread(): void
-  /** Grows whenever a secret has changed. */
-  readonly generation: number
-  /** Masks every secret, and these headers with credentials, in answers. */
-  maskWith(credentials: Readonly<Record<string, string>>): Mask
-}
-
+/** Twice as many as requests at the same time. */
+const mostMade = 20
 const secretName = /auth|key|token|secret|cookie|signature|password/i
 
-export function createSinkSecrets(settings: SecretSettings): SinkSecrets {
-  const secrets = secretsIn(settings)
-  const configured = URL.parse(settings.url ?? '')
-  const headers = Object.entries(settings.headers)
-  let generation = 0
-  return {
-    headers: () => Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), reveal(value)])),
-    reread() {
-      for (const secret of secrets) if (secret.reread()) generation++
-    },
-    get generation() {
-      return generation
-    },
-    maskWith(credentials) {
-      const named = headers.filter(([name]) => secretName.test(name))
-      return masking([
-        ...secrets.filter(({ isResolved }) => isResolved).map(reveal),
-        ...named.map(([, value]) => reveal(value)),
-        ...Object.values(credentials),
-        ...(configured === null ? [] : urlSecrets(configured)),
-      ])
-    },
+/** The secrets in the settings of a sink, and what is made of them. */
+export class SinkSecrets {
+  /** Grows whenever a secret has changed. */
+  generation = 0
+  readonly #secrets: readonly Secret[]
+  readonly #headers: readonly (readonly [name: string, value: string | Secret])[]
+  readonly #url: URL | null
+  readonly #made = new Set<string>()
+
+  constructor(settings: SecretSettings) {
+    this.#secrets = secretsIn(settings)
+    this.#headers = Object.entries(settings.headers)
+    this.#url = URL.parse(settings.url ?? '')
+  }
+
+  /** The configured headers, lower case, in plain text: never print them. */
+  headers(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#headers.map(([name, value]) => [name.toLowerCase(), reveal(value)]))
+  }
+
+  /** Reads all secrets again. */
+  reread(): void {
+    for (const secret of this.#secrets) if (secret.reread()) this.generation++
+  }
+
+  /** Credentials made of the secrets: the latest are masked, too. */
+  remember(credentials: readonly string[]): void {
+    for (const each of credentials) {
+      this.#made.delete(each)
+      this.#made.add(each)
+      if (this.#made.size > mostMade) this.#made.delete(this.#made.keys().next().value!)
+    }
+  }
+
+  /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
+  mask(text: string): string {
+    const named = this.#headers.filter(([name]) => secretName.test(name))
+    return masking([
+      ...this.#secrets.filter(({ isResolved }) => isResolved).map(reveal),
+      ...named.map(([, value]) => reveal(value)),
+      ...this.#made,
+      ...(this.#url === null ? [] : urlSecrets(this.#url)),
+    ])(text)
   }
 }
 
@@ -63,4 +75,54 @@ function urlSecrets({ pathname, search, searchParams }: URL): string[] {
 
 function reveal(value: string | Secret): string {
   return value instanceof Secret ? value.reveal() : value
+}
+
+/** Shortest value, and shortest part of a value, to mask; anything shorter would mask ordinary text. */
+const shortestSecret = 4
+const shortestPart = 6
+const schemes = /^(?:apikey|basic|bearer|digest|negotiate|splunk)$/i
+/** Bytes of an answer that are kept. */
+const keptBytes = 4096
+
+/** Replaces the secrets in a text of a destination, and makes it one line of at most 4 KiB of UTF-8. */
+export function masking(secrets: readonly string[]): (text: string) => string {
+  const forms = formsOf(secrets)
+  return (given) => {
+    // A secret cut in two at the end would not be found: drop as much as the longest may reach.
+    const kept = given.length > searchedBytes ? searchedBytes - (forms[0]?.length ?? 0) : searchedBytes
+    let text = given.slice(0, kept)
+    for (const form of forms) text = text.replaceAll(form, '***')
+    return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
+  }
+}
+
+/** Every form in which a destination might echo a secret, the longest first. */
+function formsOf(secrets: readonly string[]): string[] {
+  const forms = new Set<string>()
+  for (const secret of secrets) {
+    if (secret.length < shortestSecret) continue
+    const parts = [secret, ...secret.split(/\s+/), ...secret.split(/[\s:=,;&?/]+/), ...decoded(secret)]
+    for (const part of parts) {
+      if (part !== secret && (part.length < shortestPart || schemes.test(part))) continue
+      forms.add(part)
+      forms.add(encodeURIComponent(part.toWellFormed()))
+      forms.add(JSON.stringify(part).slice(1, -1))
+    }
+  }
+  return [...forms].sort((one, other) => other.length - one.length)
+}
+
+/** `Basic dXNlcjpwYXNz` contains a password that an answer may show in plain text. */
+function decoded(secret: string): string[] {
+  const encoded = /^Basic\s+([A-Za-z\d+/=]+)$/i.exec(secret)?.[1]
+  if (encoded === undefined) return []
+  const plain = Buffer.from(encoded, 'base64').toString()
+  return [plain, plain.slice(plain.indexOf(':') + 1)]
+}
+
+function cut(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= keptBytes) return text
+  // The cut may split the last character.
+  return bytes.toString('utf8', 0, keptBytes - 3).replace(/\ufffd+$/, '')
 }

@@ -1,20 +1,11 @@
-import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/event/delivery.ts'
+import type { Refusal, RefusalReason, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
 import { excerptOf, notBefore } from './answer-texts.ts'
-import type { Piece } from './bodies.ts'
+import type { Piece, Settled } from './bodies.ts'
 import type { EventOutcome } from './protocol/preset.ts'
-import { isTaken } from './request.ts'
-import { maxRestMs, type Send, type Sent } from './send.ts'
-
-/** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
-export interface Settled {
-  readonly taken: Event[]
-  readonly refusals: (Refusal | Skip)[]
-  /** Bytes of the accepted events. */
-  bytes: number
-}
+import { isTaken, maxRestMs, type Send, type Sent } from './requests.ts'
 
 /** The stream of a delivery, and what is known of its sink. */
 export interface Evidence {
@@ -30,6 +21,8 @@ interface SettleDeps extends Evidence {
   /** How failures name the sink. */
   readonly what: string
   readonly send: Send
+  /** For texts of the destination, before anything else is done with them. */
+  readonly mask: (text: string) => string
   readonly clock: Clock
   /** Waits before events that the destination returned are sent again. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
@@ -79,7 +72,7 @@ class UnsettledBatch {
   #silent = 0
   #hasTaken = false
   /** Refused so far, while it is not decided whether the events or the sink are the cause. */
-  readonly #undecided: (Refusal | Skip)[] = []
+  readonly #undecided: Refusal[] = []
   /** The sink is in doubt; the events set aside are sent once it is not any more. */
   #isDoubted = false
   /** The events are the cause, as earlier tries of the batch have shown. */
@@ -147,10 +140,10 @@ class UnsettledBatch {
     const { pieces } = part
     if (sent.kind === 'delivered') {
       this.#take(pieces)
-      if (sent.lost !== undefined) this.#deps.lost(sent.lost.count, sent.lost.answer)
+      if (sent.lost !== undefined) this.#lose(sent.lost.count, sent.lost.answer)
     } else if (sent.kind === 'each') await this.#sortOut(part, sent, signal)
     else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
-    else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.text)
+    else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.said)
     else this.#open.halve(part)
   }
 
@@ -168,16 +161,20 @@ class UnsettledBatch {
     }
   }
 
-  #refuse({ event }: Piece, reason: RefusalReason | SkipReason, answer: string): void {
-    const { tally, refusalsStand } = this.#deps
-    const refusal = { event, reason, answer }
+  #lose(count: number, answer: string): void {
+    this.#settled.lost += count
+    this.#deps.lost(count, this.#deps.mask(answer))
+  }
+
+  #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {
+    const { mask, tally, refusalsStand } = this.#deps
+    const answer = mask(said)
     // The age is a property of the event, and no evidence about the sink.
-    const isDecided = this.#hasTaken || this.#isProven || refusalsStand || reason === 'too_old'
-    if (isDecided) {
-      this.#settled.refusals.push(refusal)
+    if (this.#hasTaken || this.#isProven || refusalsStand || reason === 'too_old') {
+      this.#settled.refuse(event, reason, answer)
       return
     }
-    this.#undecided.push(refusal)
+    this.#undecided.push({ event, reason, answer })
     const isDoubtful = tally.refusedOne(event) || this.#undecided.length >= doubtAfter
     if (isDoubtful && !this.#isDoubted) this.#doubt(samplesAtFirst)
   }
@@ -209,7 +206,7 @@ class UnsettledBatch {
       if (typeof outcome === 'object' && 'refused' in outcome)
         this.#refuse(piece, outcome.refused, outcome.answer)
     }
-    if (sent.stop !== undefined) throw sent.stop
+    if (sent.failure !== undefined) throw sent.failure
     const back = pieces.filter((_, index) => isReturned(outcomes[index]))
     if (back.length > 0) await this.#sendAgain({ ...part, pieces: back }, sent, signal)
   }
@@ -219,11 +216,11 @@ class UnsettledBatch {
     sent: Sent & { kind: 'each' },
     signal: AbortSignal,
   ): Promise<void> {
-    const { what, pause, clock } = this.#deps
+    const { what, mask, pause, clock } = this.#deps
     const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
     const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
     const count = pieces.length === 1 ? 'an event' : `${pieces.length} events`
-    const message = `${what} did not accept ${count}${excerptOf(retries[0]?.retry ?? sent.text)}`
+    const message = `${what} did not accept ${count}${excerptOf(mask(retries[0]?.retry ?? sent.said))}`
     const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
     const waitMs = retryAtMs - clock.now()
     if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)

@@ -1,33 +1,16 @@
-import type { Delivery, Refusal, Skip } from '../../domain/event/delivery.ts'
+import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
-import type { Clock, Telemetry } from '../../ports/process.ts'
-import { createDispatcher } from '../../transport/dispatcher.ts'
+import type { OpenStream, Sink } from '../../ports/delivery.ts'
 import { backoffMs } from '../../transport/retry.ts'
-import { createSlots } from '../slots.ts'
 import { excerptOf } from './answer-texts.ts'
-import { cutBatches } from './bodies.ts'
-import { checkDestination } from './check.ts'
+import { cutBatches, Settled } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import { createPreset } from './presets/registry.ts'
-import type { RequestDeps } from './request.ts'
-import { createSinkSecrets } from './secrets.ts'
-import { createSend } from './send.ts'
-import { type Evidence, settleBatch, type Settled, Tally } from './settle.ts'
+import { type HttpSinkDeps, Requests } from './requests.ts'
+import { type Evidence, settleBatch, Tally } from './settle.ts'
 
-export interface HttpSinkDeps {
-  readonly format: Format
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  readonly version: string
-  /** Returns [0, 1), for the jitter of waits. */
-  readonly random?: () => number
-}
-
-/** Concurrent requests over all streams; at most one per stream. */
-const connections = 10
 const pauseLimits = { baseMs: 500, maxMs: 4_000 }
 
 /**
@@ -39,25 +22,13 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   const { name, batch } = settings
   const { format, clock, telemetry, random = Math.random } = deps
   const preset = createPreset(settings, format)
-  const { origin } = new URL(preset.url)
-  const dispatcher = createDispatcher({ tls: settings.tls, connections })
-  const what = `sink ${name} (${origin})`
-  const requests: RequestDeps = {
-    name,
-    what,
-    preset,
-    secrets: createSinkSecrets(settings),
-    userAgent: `shieldlog/${deps.version}`,
-    dispatcher,
-    slots: createSlots(connections),
-    timeoutMs: settings.timeoutSeconds * 1000,
-    clock,
-    telemetry,
-  }
-  const send = createSend({ ...requests, compression: settings.compression, random })
+  const requests = new Requests(settings, preset, deps)
+  const { mask, send, what } = requests
   const tally = new Tally()
   const pause = (again: number, signal: AbortSignal) =>
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
+  const lost = (count: number, answer: string) =>
+    telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
   let closing: Promise<void> | undefined
 
   async function deliver(
@@ -66,39 +37,34 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     signal: AbortSignal,
   ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
-    const unsendable: (Refusal | Skip)[] = []
-    const settled: Settled = { taken: [], refusals: [], bytes: 0 }
-    let dropped = 0
-    const lost = (count: number, answer: string) => {
-      dropped += count
-      telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
-    }
+    const settled = new Settled()
+    const { taken, refusals, skipped } = settled
     let failure: Failure | undefined
     try {
       const cutting = { format, preset, limits: batch, nowMs: clock.now() }
-      const settling = { ...evidence, what, send, clock, pause, lost }
-      for (const pieces of cutBatches(events, cutting, unsendable))
+      const settling = { ...evidence, what, mask, send, clock, pause, lost }
+      for (const pieces of cutBatches(events, cutting, settled))
         await settleBatch(pieces, settling, settled, signal)
     } catch (error) {
-      if (!isFailure(error) || settled.taken.length + settled.refusals.length === 0) throw error
+      if (!isFailure(error) || taken.length + refusals.length + skipped.length === 0) throw error
       failure = error
     }
-    // Before this sink has accepted any event, a refusal may be an error of the sink.
-    const open = evidence.refusalsStand ? undefined : settled.refusals.find(needsProof)
-    if (open !== undefined && !(await evidence.hasTaken()))
-      throw failure ?? undecided(what, open, settled.refusals.length)
+    // Before this sink has accepted any event, a refusal may be an error of the sink. One by size needs no proof.
+    const open = evidence.refusalsStand ? [] : refusals.filter(({ reason }) => reason === 'refused')
+    if (open.length > 0 && !(await evidence.hasTaken())) throw failure ?? undecided(what, open)
     return {
-      ...sorted([...unsendable, ...settled.refusals]),
+      refusals,
       committed: [],
       bytes: settled.bytes,
-      ...(dropped > 0 && { lost: dropped }),
-      ...(failure !== undefined && { partial: { taken: settled.taken, failure } }),
+      ...(skipped.length > 0 && { skipped }),
+      ...(settled.lost > 0 && { lost: settled.lost }),
+      ...(failure !== undefined && { partial: { taken, failure } }),
     }
   }
 
   return {
     name,
-    address: origin,
+    address: requests.url.origin,
     async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
       const own = { stream: streamKey(stream), tally, refusalsStand }
       return {
@@ -110,22 +76,9 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
         close: () => Promise.resolve(),
       }
     },
-    check: (signal) => checkDestination(requests, signal),
-    close: () => (closing ??= dispatcher.destroy()),
+    check: (signal) => requests.check(signal),
+    close: () => (closing ??= requests.close()),
   }
-}
-
-/** What can never be sent, by what becomes of it: a dead letter, or a count. */
-function sorted(all: readonly (Refusal | Skip)[]): Pick<Delivery, 'refusals' | 'skipped'> {
-  const isSkip = (each: Refusal | Skip): each is Skip => each.reason === 'too_old'
-  const skipped = all.filter(isSkip)
-  if (skipped.length === 0) return { refusals: all as readonly Refusal[] }
-  return { refusals: all.filter((each): each is Refusal => !isSkip(each)), skipped }
-}
-
-/** Refusals by size or age need no accepted event as proof. */
-function needsProof({ reason }: Refusal | Skip): boolean {
-  return reason !== 'too_large' && reason !== 'too_old'
 }
 
 /**
@@ -133,8 +86,8 @@ function needsProof({ reason }: Refusal | Skip): boolean {
  * and nothing shows an error of the events, so nothing becomes a dead letter. The next accepted event, of any stream,
  * decides.
  */
-function undecided(what: string, { answer }: Refusal | Skip, refused: number): Failure {
-  const count = refused === 1 ? 'the only event' : `all ${refused} events`
-  const message = `${what} refused ${count} and has accepted none yet${excerptOf(answer)}`
+function undecided(what: string, open: readonly Refusal[]): Failure {
+  const count = open.length === 1 ? 'the only event' : `all ${open.length} events`
+  const message = `${what} refused ${count} and has accepted none yet${excerptOf(open[0]!.answer)}`
   return new Failure('retry', 'rejected', message)
 }

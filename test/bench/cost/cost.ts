@@ -8,7 +8,7 @@ import { formats, type FormatName } from '../../../src/formats/registry.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { entryJson } from '../../../src/simulator/entries/entry.ts'
-import { packBody, cutBatches } from '../../../src/sinks/http/bodies.ts'
+import { packBody, cutBatches, Settled } from '../../../src/sinks/http/bodies.ts'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
 import { createPreset, presets } from '../../../src/sinks/http/presets/registry.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
@@ -46,7 +46,7 @@ export async function costOfPreset(name: PresetName, events: readonly Event[]): 
   const preset = createPreset(settings, format)
   const nowMs = Date.parse('2026-01-15T18:00:00.000Z')
   let [plain, compressed] = [0, 0]
-  for (const batch of cutBatches(events, { format, preset, limits: settings.batch, nowMs }, [])) {
+  for (const batch of cutBatches(events, { format, preset, limits: settings.batch, nowMs }, new Settled())) {
     const body = await packBody(batch, preset.layout, settings.compression)
     plain += body.plainBytes
     compressed += body.bytes.length

@@ -9,7 +9,8 @@ import type { OpenStream, Sink } from '../../../src/ports/delivery.ts'
 import { afterEach } from 'vitest'
 import { Tls } from '../../../src/config/fields/tls.ts'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
-import { createHttpSink, type HttpSinkDeps } from '../../../src/sinks/http/sink.ts'
+import type { HttpSinkDeps } from '../../../src/sinks/http/requests.ts'
+import { createHttpSink } from '../../../src/sinks/http/sink.ts'
 import { type Listening, listen, listenTls } from '../../transport/listening.ts'
 import { keepInternalEvents } from '../internal-events.ts'
 
@@ -91,12 +92,17 @@ export function inTurn(...responds: readonly Respond[]): Respond {
 }
 
 /** Settings that tests change; a header may be given as plain text, which the sink takes as well. */
-export type SinkOptions = Partial<
-  Omit<HttpSinkConfig & { preset: 'ndjson' | 'json' }, 'headers' | 'tls'> & {
-    readonly headers: Readonly<Record<string, Secret | string>>
-    readonly tls: { readonly ca?: string }
-  }
->
+export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers' | 'tls'>> {
+  readonly headers?: Readonly<Record<string, Secret | string>>
+  readonly tls?: { readonly ca?: string }
+  /** Those of the preset. */
+  readonly [own: string]: unknown
+}
+
+/** The settings of a sink that ships to this address. */
+export function settingsOf(url: string, options: SinkOptions = {}): HttpSinkConfig {
+  return { ...defaults, url, ...options } as HttpSinkConfig
+}
 
 const defaults = {
   type: 'http',
@@ -113,7 +119,7 @@ const defaults = {
 export function openSink(url: string, options: SinkOptions = {}, deps: Partial<HttpSinkDeps> = {}) {
   const { telemetry, internalEvents } = keepInternalEvents()
   const sink = createHttpSink(
-    { ...defaults, url, ...options } as HttpSinkConfig,
+    settingsOf(url, options),
     // No jitter: the first wait of each back-off is over at once.
     { format, clock: systemClock, telemetry, version: '1.2.3', random: () => 0, ...deps },
   )

@@ -75,7 +75,7 @@ describe('an error of the sink', () => {
     const { sink } = ship(server.url, {
       preset: 'elasticsearch',
       index: 'logs-bunny_shield.event-default',
-    } as object)
+    })
     const failure = await failureOf(deliver(sink, buildEvents(1)))
     expect(failure.message).toContain('no rights on indices [logs-bunny_shield.event-default]: errors, items')
   })
@@ -97,7 +97,7 @@ describe('an error of the sink', () => {
       scope: 'x/.default',
       loginUrl: server.url,
       clientSecret,
-    } as object)
+    })
     expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'stop' })
     held = 'new-secret'
     await Promise.all([1, 2, 3].map((zone) => deliver(sink, buildEvents(2, `z${zone}`))))

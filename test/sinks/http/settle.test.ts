@@ -3,17 +3,22 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Refusal, Skip } from '../../../src/domain/event/delivery.ts'
 import { systemClock } from '../../../src/clock.ts'
-import type { Piece } from '../../../src/sinks/http/bodies.ts'
-import { isTaken } from '../../../src/sinks/http/request.ts'
+import { type Piece, Settled } from '../../../src/sinks/http/bodies.ts'
 import type { EventOutcome } from '../../../src/sinks/http/protocol/preset.ts'
-import type { Send } from '../../../src/sinks/http/send.ts'
-import { type Evidence, settleBatch, type Settled, Tally } from '../../../src/sinks/http/settle.ts'
+import { isTaken, type Send } from '../../../src/sinks/http/requests.ts'
+import { type Evidence, settleBatch, Tally } from '../../../src/sinks/http/settle.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { never } from './destination-server.ts'
 
 const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
 
-const base = { what: 'sink x', clock: systemClock, lost: () => undefined, refusalsStand: false }
+const base = {
+  what: 'sink x',
+  mask: (text: string) => text,
+  clock: systemClock,
+  lost: () => undefined,
+  refusalsStand: false,
+}
 
 const newTally = (hasTaken = false) => ({
   stream: 's',
@@ -42,7 +47,7 @@ async function settle(
   more: Partial<Evidence> = {},
 ) {
   const taken: string[] = []
-  const settled: Settled = { taken: [], refusals: [], bytes: 0 }
+  const settled = new Settled()
   let requests = 0
   let pauses = 0
   const send: Send = (part) => {
@@ -58,7 +63,14 @@ async function settle(
     (error: unknown) => error,
   )
   const kept = settled.taken.map(({ id }) => id)
-  return { taken, kept, refusals: settled.refusals, requests, pauses, failure } satisfies Result
+  return {
+    taken,
+    kept,
+    refusals: [...settled.refusals, ...settled.skipped],
+    requests,
+    pauses,
+    failure,
+  } satisfies Result
 }
 
 describe('a batch', () => {
@@ -78,7 +90,7 @@ describe('a batch', () => {
         const wrong = new Set(bad.filter((index) => index < count).map((index) => `event-${index}`))
         const result = await settle(batch, (ids) =>
           ids.some((id) => wrong.has(id))
-            ? { kind: 'split', reason: 'refused', text: 'no' }
+            ? { kind: 'split', reason: 'refused', said: 'no' }
             : { kind: 'delivered' },
         )
         const good = batch.map(({ event }) => event.id).filter((id) => !wrong.has(id))
@@ -99,7 +111,7 @@ describe('a batch', () => {
   })
 
   describe('of which a destination that accepted events before refuses every event', () => {
-    const refuse = { kind: 'split', reason: 'refused', text: 'no' } as const
+    const refuse = { kind: 'split', reason: 'refused', said: 'no' } as const
     const refuseAll = () => refuse
 
     it('is the fault of the sink: it backs off, and the next tries are of a few events, others each time', async () => {
@@ -160,7 +172,7 @@ describe('a batch', () => {
     it('is settled in one try where its events are too old by the time the destination reads them again', async () => {
       const tally = newTally(true)
       await settle(pieces, refuseAll, tally)
-      const old = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', text: 'old' }), tally)
+      const old = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', said: 'old' }), tally)
       expect(old.failure).toBeUndefined()
       expect(old.refusals).toHaveLength(pieces.length)
     })
@@ -170,7 +182,7 @@ describe('a batch', () => {
         pieces,
         (ids) => ({
           kind: 'each',
-          text: '',
+          said: '',
           outcomes: outcomesOf(ids, (id) =>
             id === ids[0] ? { refused: 'refused', answer: 'no' } : 'unsent',
           ),
@@ -185,7 +197,7 @@ describe('a batch', () => {
   it('is settled event by event if the destination answers so', async () => {
     const result = await settle(pieces.slice(0, 6), (ids) => ({
       kind: 'each',
-      text: '',
+      said: '',
       outcomes: outcomesOf(ids.toReversed(), (id) => {
         if (id === 'event-2') return { refused: 'refused', answer: 'mapper_parsing_exception' }
         return id === 'event-4' && ids.length > 1 ? { retry: 'busy' } : 'delivered'
@@ -199,7 +211,7 @@ describe('a batch', () => {
   it('fails for the pump if the destination keeps returning events', async () => {
     const result = await settle(pieces.slice(0, 3), (ids) => ({
       kind: 'each',
-      text: 'queue full',
+      said: 'queue full',
       // Too short an answer says nothing of the rest.
       outcomes: outcomesOf(ids.slice(0, ids.length === 3 ? 1 : 0), () => 'delivered'),
     }))
@@ -215,7 +227,7 @@ describe('a batch', () => {
       if (stopped === -1) return { kind: 'delivered' }
       return {
         kind: 'each',
-        text: '',
+        said: '',
         outcomes: outcomesOf(ids, (id) => {
           const index = ids.indexOf(id)
           if (index === stopped) return { refused: 'refused', answer: 'no' }
@@ -232,7 +244,7 @@ describe('a batch', () => {
     const returned = (refuseAfter?: true) =>
       settle(pieces.slice(0, 4), (ids) => ({
         kind: 'each',
-        text: '',
+        said: '',
         outcomes: outcomesOf(ids, (id) =>
           id === 'event-1' ? { retry: 'pipeline broke', ...(refuseAfter && { refuseAfter }) } : 'delivered',
         ),
@@ -246,9 +258,9 @@ describe('a batch', () => {
   it('keeps accepted events delivered if the rest has an error of the sink', async () => {
     const result = await settle(pieces.slice(0, 4), (ids) => ({
       kind: 'each',
-      text: '',
+      said: '',
       outcomes: outcomesOf(ids.slice(0, 2), () => 'duplicate'),
-      stop: new Failure('stop', 'sink_refuses', 'no rights'),
+      failure: new Failure('stop', 'sink_refuses', 'no rights'),
     }))
     expect(result).toMatchObject({ requests: 1, failure: { code: 'sink_refuses' }, refusals: [] })
     expect(result.kept).toEqual(['event-0', 'event-1'])
@@ -257,7 +269,7 @@ describe('a batch', () => {
   it('waits for the time at which single events may be sent again', async () => {
     const result = await settle(pieces.slice(0, 4), (ids) => ({
       kind: 'each',
-      text: '',
+      said: '',
       outcomes: outcomesOf(ids, (id) =>
         id === 'event-3' ? { retry: 'busy', retryAtMs: Date.now() + 60_000 } : 'delivered',
       ),

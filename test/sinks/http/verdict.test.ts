@@ -1,14 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import type { Failure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { EventOutcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
-import { createSignature } from '../../../src/sinks/http/protocol/credentials.ts'
-import { createSinkSecrets } from '../../../src/sinks/http/secrets.ts'
-import { createSend } from '../../../src/sinks/http/send.ts'
-import { createSlots } from '../../../src/sinks/slots.ts'
-import { createDispatcher } from '../../../src/transport/dispatcher.ts'
+import { createPreset } from '../../../src/sinks/http/presets/registry.ts'
+import { Requests } from '../../../src/sinks/http/requests.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
 import {
@@ -22,6 +20,7 @@ import {
   reply,
   type Respond,
   serve,
+  settingsOf,
 } from './destination-server.ts'
 
 const token = 'Bearer s3cr3t-token'
@@ -31,11 +30,10 @@ const pieces = buildEvents(3).map((event) => {
 })
 const size = pieces[0]!.bytes
 
-/** The parts below the sink, with a preset that reads every answer as it is told. */
+/** The requests of a sink with a preset that reads every answer as it is told. */
 async function createParts(respond: Respond, verdict: Verdict, changed: Partial<Preset> = {}) {
   const server: DestinationServer = await serve(respond)
-  const internalEvents = keepInternalEvents()
-  const dispatcher = createDispatcher({ connections: 2 })
+  const { telemetry, internalEvents } = keepInternalEvents()
   const preset: Preset = {
     url: server.url,
     mediaType: 'application/x-ndjson',
@@ -45,22 +43,10 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
     check: () => Promise.resolve({}),
     ...changed,
   }
-  const send = createSend({
-    name: 'siem',
-    what: 'sink siem',
-    preset,
-    secrets: createSinkSecrets({ headers: { Authorization: token } }),
-    userAgent: 'test',
-    dispatcher,
-    slots: createSlots(2),
-    timeoutMs: 5_000,
-    clock: systemClock,
-    telemetry: internalEvents.telemetry,
-    compression: 'none',
-    random: () => 0,
-  })
-  const answered = () => named(internalEvents.internalEvents, 'SinkAnswered')
-  return { server, send, answered }
+  const settings = settingsOf(server.url, { headers: { Authorization: token } })
+  const deps = { format, clock: systemClock, telemetry, version: 'test', random: () => 0 }
+  const { send } = new Requests(settings, preset, deps)
+  return { server, send, answered: () => named(internalEvents, 'SinkAnswered') }
 }
 
 /** Outcomes of the first events. */
@@ -95,25 +81,37 @@ describe('what a request is counted as', () => {
     ['another error', { kind: 'stop', remedy: 'x', credentials: false }, 'rejected'],
   ])('depends on the verdict if nothing was accepted with 200: %s', async (_name, verdict, outcome) => {
     const { send, answered } = await createParts(reply(200), verdict)
-    await expect(send(pieces, never)).rejects.toThrow('sink siem answered 200')
+    await expect(send(pieces, never)).rejects.toThrow(') answered 200')
     expect(answered()[0]).toMatchObject({ outcome, bytes: 0 })
   })
 })
 
 it('masks and cuts the texts of a single event, of a stop and of a loss', async () => {
-  const answer = `mapper_parsing_exception for ${token} ${'x'.repeat(9_000)}`
-  const stop = { kind: 'stop', remedy: 'grant it', credentials: false, said: answer } as const
-  const verdict = { ...each('delivered', { refused: 'refused', answer }, { retry: answer }), stop }
-  const sent = await (await createParts(reply(200), verdict)).send(pieces, never)
-  const lost = { kind: 'delivered', lost: { count: 2, answer } } as const
-  const dropped = await (await createParts(reply(200), lost)).send(pieces, never)
-  const shown = JSON.stringify([sent, dropped], (_key, value: unknown) =>
-    value instanceof Map ? [...value.values()] : value instanceof Error ? value.message : value,
-  )
-  expect(shown).not.toContain('s3cr3t')
-  expect(shown.match(/mapper_parsing_exception for \*\*\* x/g)).toHaveLength(4)
-  expect(shown).not.toContain('x'.repeat(4_100))
-  expect(shown).toContain('x…): grant it')
+  const said = `mapper_parsing_exception for ${token} ${'x'.repeat(9_000)}`
+  const [first, ...events] = buildEvents(4)
+  const item = ({ id, time }: Event, status: number, type: string) => ({
+    create: { _id: `101_${id}_${time}`, status, error: { type, reason: said } },
+  })
+  const items = [
+    item(first!, 201, ''),
+    item(events[0]!, 400, 'mapper'),
+    item(events[1]!, 403, 'security_exception'),
+  ]
+  const server = await serve(reply(200, JSON.stringify({ errors: true, items })))
+  const headers = { Authorization: token }
+  const { sink } = ship(server.url, { preset: 'elasticsearch', index: 'waf', headers })
+  const { refusals, partial } = await deliver(sink, [first!, ...events])
+  const dropped = { partialSuccess: { rejectedLogRecords: 1, errorMessage: said } }
+  const otlp = ship((await serve(reply(200, JSON.stringify(dropped)))).url, { preset: 'otlp', headers })
+  await deliver(otlp.sink, events)
+  const [lost] = named(otlp.internalEvents, 'EventsLost')
+  const texts = [refusals[0]!.answer, partial!.failure.message, lost!.answer]
+  for (const text of texts) {
+    expect(text).toContain('mapper_parsing_exception for *** x')
+    expect(text.length).toBeLessThan(4_100)
+  }
+  expect(texts.join()).not.toContain('s3cr3t')
+  expect(texts[1]).toMatch(/x…\): grant create_doc/)
 })
 
 it.each([
@@ -187,7 +185,7 @@ describe('credentials', () => {
       },
     })
     const failure = await failureOf(send(pieces, never))
-    expect(failure.message).toBe('sink siem answered 401 (bad ***): x')
+    expect(failure.message).toBe(`sink siem (${server.url}) answered 401 (bad ***): x`)
     expect(refusedBefore).toEqual([undefined, { 'x-token': 't0ken-1' }])
     expect(server.got).toHaveLength(2)
   })
@@ -202,7 +200,7 @@ describe('credentials', () => {
     )
     const failure = await failureOf(send(pieces, never))
     expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toMatch(/^sink siem: the value of x-token is empty, begins/)
+    expect(failure.message).toMatch(/^sink siem \(.*\): the value of x-token is empty, begins/)
     expect(failure.message).not.toContain('s3cr3t')
     expect(server.got).toEqual([])
   })
@@ -211,8 +209,9 @@ describe('credentials', () => {
 it('signs requests with a secret that can change', async () => {
   let key = 'first-key'
   const secret = new Secret(key, () => key)
-  const authorise = createSignature({ header: 'X-Signature', secret, algorithm: 'sha256' })
-  const made = async () => (await authorise({ body: Buffer.from('what is sent') } as never))['x-signature']
+  const signature = { header: 'X-Signature', secret, algorithm: 'sha256' }
+  const { authorise } = createPreset(settingsOf('http://h', { signature }), format)
+  const made = async () => (await authorise!({ body: Buffer.from('what is sent') } as never))['x-signature']
   const hmac = (by: string) => `sha256=${createHmac('sha256', by).update('what is sent').digest('hex')}`
   expect(await made()).toBe(hmac('first-key'))
   key = 'second-key'

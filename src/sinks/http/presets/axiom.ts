@@ -3,9 +3,16 @@ import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
-import { answerObject, noAcknowledgement, numberAt, readStatus, textAt } from '../protocol/answers.ts'
+import {
+  acknowledgedBut,
+  answerObject,
+  noAcknowledgement,
+  numberAt,
+  readStatus,
+  textAt,
+} from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { allRefused, type Answer, below, lineLayout, type Verdict, withTime } from '../protocol/preset.ts'
+import { type Answer, below, lineLayout, type Verdict, withTime } from '../protocol/preset.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events
@@ -48,12 +55,7 @@ function readIngest(answer: Answer, events: readonly Event[]): Verdict {
   const object = answerObject(answer)
   if (typeof object?.['ingested'] !== 'number')
     return noAcknowledgement('the answer has no number of ingested events: check url')
-  const failed = numberAt(object, 'failed')
-  if (failed <= 0) return { kind: 'delivered' }
-  const said = failureIn(object)
-  // If all of them failed, it is known which.
-  if (failed >= events.length) return allRefused(events, said)
-  return { kind: 'delivered', lost: { count: failed, answer: said } }
+  return acknowledgedBut(numberAt(object, 'failed'), events, failureIn(object))
 }
 
 function failureIn({ failures }: JsonObject): string {

@@ -1,6 +1,7 @@
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
+  acknowledgedBut,
   answerObject,
   isSuccess,
   noAcknowledgement,
@@ -10,7 +11,7 @@ import {
   textAt,
 } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { allRefused, type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
+import { type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
@@ -87,12 +88,7 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
     if (answer.whole && answer.body.length === 0) return { kind: 'delivered' }
     if (object === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
     const partial = objectAt(object, 'partialSuccess')
-    const count = numberAt(partial, 'rejectedLogRecords')
-    if (count <= 0) return { kind: 'delivered' }
-    const said = textAt(partial, 'errorMessage')
-    // If all of them were rejected, it is known which.
-    if (count >= events.length) return allRefused(events, said)
-    return { kind: 'delivered', lost: { count, answer: said } }
+    return acknowledgedBut(numberAt(partial, 'rejectedLogRecords'), events, textAt(partial, 'errorMessage'))
   }
   const said = textAt(object, 'message')
   // The Collector answers 400, where others answer 413.

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import { readStatus } from '../protocol/answers.ts'
-import { createClientCredentials } from '../protocol/credentials.ts'
+import { createClientCredentials } from '../protocol/client-credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { arrayLayout, below, type Verdict, withTime } from '../protocol/preset.ts'
 

@@ -1,3 +1,4 @@
+import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
 import type { Answer, Ask, Checked, Preset, Retry, Stop, Verdict } from './preset.ts'
@@ -57,6 +58,13 @@ export function readPage({ status, headers, body, whole }: Answer): Retry | unde
   if (!isSuccess(status) || !/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(type)) return undefined
   if (whole && body.length === 0) return undefined
   return noAcknowledgement('a page of HTML, as of a login or a portal: check url')
+}
+
+/** A success of a destination that says how many events it dropped, but not which: if it were all, that is known. */
+export function acknowledgedBut(count: number, events: readonly Event[], answer: string): Verdict {
+  if (count <= 0) return { kind: 'delivered' }
+  if (count < events.length) return { kind: 'delivered', lost: { count, answer } }
+  return { kind: 'each', outcomes: new Map(events.map((event) => [event, { refused: 'refused', answer }])) }
 }
 
 function retryCodeOf(status: number): Retry['code'] {

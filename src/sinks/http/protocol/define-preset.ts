@@ -2,31 +2,32 @@ import * as z from 'zod'
 import {
   addIssue,
   bytes,
+  choice,
   count,
+  described,
   duration,
   type FormatName,
   headerSecret,
   jsonFormatNames,
   name,
   onAnySink,
+  secretFile,
+  section,
 } from '../../../config/fields/fields.ts'
 import { TlsConfig } from '../../../config/fields/tls.ts'
+import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
-import type { EmptyBatch } from './answers.ts'
-import { headerNameError, type SettingMistake } from './header-rules.ts'
-import { type Credential, credentialFields, credentialMistakes } from './credentials.ts'
+import { checkByEmptyBatch, type EmptyBatch } from './answers.ts'
 import type { BatchLimits, Compression, Preset } from './preset.ts'
 
-const usualMaxEvents = { default: 1000, most: 10_000 }
-
 /** A limit of a batch: its default and the largest value allowed. */
-export interface Limit {
+interface Limit {
   readonly default: number
   readonly most?: number
 }
 
-export interface Limits {
+interface Limits {
   /** Events in one body; default: 1,000, at most 10,000. */
   readonly maxEvents?: Limit
   /** Bytes of one body before compression. */
@@ -37,14 +38,10 @@ export interface Limits {
   readonly maxAgeHours?: Limit
 }
 
-type Common = Required<Pick<PresetDefinition<string, never>, 'formats' | 'compressions'>> & {
-  readonly limits: Limits & { readonly maxEvents: Limit }
-}
 type First<Value> = readonly [Value, ...Value[]]
 
-/** A preset without the settings that every preset has. */
-interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
-  readonly name: Name
+interface Description {
+  readonly name: string
   /** Name of the destination for people, in menus. */
   readonly title: string
   readonly description: string
@@ -54,57 +51,51 @@ interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
   readonly compressions?: First<Compression>
   readonly limits: Limits
   readonly credential?: Credential
+}
+
+/** A preset without the settings that every preset has. */
+interface Definition<Own extends z.core.$ZodLooseShape> extends Description {
   readonly settings: Own
   /** Errors between settings that are valid one by one. */
-  mistakes?(settings: OwnAndHeaders<Own>): readonly SettingMistake[]
-  /** Requests carry the credential, unless it authorises them itself. */
+  mistakes?(settings: z.output<z.ZodObject<Own>> & HttpSettings): readonly SettingMistake[]
+  /** Requests carry the credential, unless it authorises them itself. `check` may be a body without events. */
   create(
-    settings: z.output<z.ZodObject<Own>> & CommonSettings,
+    settings: z.output<z.ZodObject<Own>> & HttpSettings,
     format: Format,
     credential: Secret | undefined,
-  ): PresetParts
+  ): Omit<Preset, 'check'> & { readonly check: Preset['check'] | EmptyBatch }
 }
-
-/** `check` may be a body without events that the destination answers like any other. */
-export interface PresetParts extends Omit<Preset, 'check'> {
-  readonly check: Preset['check'] | EmptyBatch
-}
-
-type OwnAndHeaders<Own extends z.core.$ZodShape> = z.output<z.ZodObject<Own>> &
-  Pick<CommonSettings, 'headers'>
-
-type CommonShape = ReturnType<typeof commonSettings>
-type CommonSettings = z.output<z.ZodObject<CommonShape>>
-
-type AllSettings<Name extends string, Own extends z.core.$ZodShape> = z.ZodObject<
-  { type: z.ZodLiteral<'http'>; preset: z.ZodLiteral<Name> } & CommonShape & Own,
-  z.core.$strict
->
-
-const Headers = z
-  .record(z.string(), headerSecret('Header value'))
-  .superRefine((headers, context) => {
-    const seen = new Set<string>()
-    for (const header of Object.keys(headers)) {
-      addIssue(context, headerNameError(header, seen), [header])
-      seen.add(header.toLowerCase())
-    }
-  })
-  .default({})
-  .register(z.globalRegistry, { description: 'Headers of every request; their values are secrets' })
 
 /** A preset with the schema of all of its settings. */
-export function definePreset<const Name extends string, Own extends z.core.$ZodShape>(
-  definition: PresetDefinition<Name, Own>,
-): PresetDefinition<Name, Own> & Common & { readonly schema: AllSettings<Name, Own> } {
+interface DefinedPreset extends Required<Omit<Description, 'credential' | 'limits'>> {
+  readonly limits: Limits & { readonly maxEvents: Limit }
+  readonly credential?: Credential
+  readonly schema: z.ZodObject<CommonShape, z.core.$strict>
+  create(settings: HttpSettings, format: Format): Preset
+}
+
+type CommonShape = ReturnType<typeof commonSettings> & {
+  readonly type: z.ZodLiteral<'http'>
+  readonly preset: z.ZodLiteral<string>
+  readonly url: z.ZodOptional<z.ZodString>
+}
+
+/** The settings that a sink has with any preset; others depend on it. */
+export type HttpSettings = Readonly<z.output<z.ZodObject<CommonShape, z.core.$strict>>>
+
+/** The preset of a sink of type http without `preset`. */
+const defaultPreset = 'ndjson'
+
+export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Definition<Own>): DefinedPreset {
   const { name: presetName, title, description, mistakes, credential } = definition
   const { formats = jsonFormatNames, compressions = ['gzip', 'none'] } = definition
-  const limits = { maxEvents: usualMaxEvents, ...definition.limits }
-  const { name: ownName, format, ...common } = commonSettings({ formats, compressions, limits })
+  const limits = { maxEvents: { default: 1000, most: 10_000 }, ...definition.limits }
+  const { name: ownName, format, ...common } = commonSettings(formats, compressions, limits)
+  const preset = z.literal(presetName).describe('Protocol of the destination')
   const schema: unknown = z
     .strictObject({
-      type: z.literal('http').register(z.globalRegistry, { description: 'Kind of sink' }),
-      preset: presetField(presetName),
+      type: described(z.literal('http'), 'Kind of sink'),
+      preset: presetName === defaultPreset ? preset.optional().default(presetName) : preset,
       name: ownName,
       format,
       ...definition.settings,
@@ -112,74 +103,182 @@ export function definePreset<const Name extends string, Own extends z.core.$ZodS
       ...common,
     })
     .meta({ title, description })
-    .superRefine((given, context) => {
-      const own = mistakes?.(given as OwnAndHeaders<Own>) ?? []
-      for (const { at, ...mistake } of [...own, ...credentialMistakes(credential, given)])
+    .superRefine((given: unknown, context) => {
+      const own = mistakes?.(given as Parameters<typeof mistakes>[0]) ?? []
+      for (const { at, ...mistake } of [...own, ...credentialMistakes(credential, given as Given)])
         addIssue(context, mistake, [at].flat())
     })
-  return { ...definition, formats, compressions, limits, schema: schema as AllSettings<Name, Own> }
+  return {
+    ...definition,
+    formats,
+    compressions,
+    limits,
+    schema: schema as DefinedPreset['schema'],
+    create(settings, format) {
+      const given: Given = settings
+      const secret = credential && (given[credential.field] as Secret | undefined)
+      // The settings were parsed by the schema above.
+      const parts = definition.create(settings as Parameters<typeof definition.create>[0], format, secret)
+      const { check, read } = parts
+      return {
+        ...(credential !== undefined && { authorise: authoriseBy(credential, given) }),
+        ...parts,
+        check: typeof check === 'function' ? check : (ask) => checkByEmptyBatch(ask, check, read),
+      }
+    },
+  }
 }
 
-/** The preset of a sink of type http without `preset`. */
-const defaultPreset: string = 'ndjson'
+type Given = Readonly<Record<string, unknown>>
 
-function presetField<const Name extends string>(presetName: Name): z.ZodLiteral<Name> {
-  const field = z.literal(presetName).describe('Protocol of the destination')
-  if (presetName !== defaultPreset) return field
-  const withDefault: unknown = field.optional().default(presetName as never)
-  return withDefault as z.ZodLiteral<Name>
-}
-
+const Headers = described(
+  z.record(z.string(), headerSecret('Header value')).superRefine((headers, context) => {
+    const seen = new Set<string>()
+    for (const header of Object.keys(headers)) {
+      addIssue(context, headerNameError(header, seen), [header])
+      seen.add(header.toLowerCase())
+    }
+  }),
+  'Headers of every request; their values are secrets',
+).default({})
 const sinkName = name('Name of the sink; a new name begins with new checkpoints').default('http')
 const timeoutSeconds = duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30)
-const tls = TlsConfig.prefault({}).register(z.globalRegistry, { description: 'Certificates for this sink' })
+const tls = described(TlsConfig.prefault({}), 'Certificates for this sink')
 
-function commonSettings({ formats, compressions, limits }: Common) {
+function commonSettings(
+  formats: First<FormatName>,
+  compressions: First<Compression>,
+  limits: DefinedPreset['limits'],
+) {
   return {
     name: sinkName,
-    format: z
-      .enum(formats)
-      .default(formats[0])
-      .register(z.globalRegistry, { description: 'Format of each event' }),
+    format: choice(formats, 'Format of each event'),
     ...onAnySink,
     headers: Headers,
-    compression: z
-      .enum(compressions)
-      .default(compressions[0])
-      .register(z.globalRegistry, { description: 'How bodies are compressed' }),
+    compression: choice(compressions, 'How bodies are compressed'),
     timeoutSeconds,
     batch: batchOf(limits),
     tls,
   }
 }
 
-function batchOf({
-  maxEvents,
-  maxBytes,
-  maxEventBytes,
-  maxAgeHours,
-}: Common['limits']): z.ZodType<BatchLimits> {
+function batchOf({ maxEvents, maxBytes, maxEventBytes, maxAgeHours }: DefinedPreset['limits']) {
+  const mostOf = (limit: Limit) => limit.most ?? limit.default
   const size = (description: string, limit: Limit) =>
     bytes(description, { min: 1024 }).max(mostOf(limit)).default(limit.default)
-  const shape: z.core.$ZodLooseShape = {
+  const age = (limit: Limit) =>
+    duration('Age above which an event is not sent', { above: 0, max: mostOf(limit) }).default(limit.default)
+  const schema: unknown = section('Limits of one request', {
     maxEvents: count('Largest number of events in one body', { max: mostOf(maxEvents) }).default(
       maxEvents.default,
     ),
     maxBytes: size('Largest body before compression', maxBytes),
-  }
-  if (maxEventBytes !== undefined) shape['maxEventBytes'] = size('Largest event', maxEventBytes)
-  if (maxAgeHours !== undefined)
-    shape['maxAgeHours'] = duration('Age above which an event is not sent', {
-      above: 0,
-      max: mostOf(maxAgeHours),
-    }).default(maxAgeHours.default)
-  const schema: unknown = z
-    .strictObject(shape)
-    .prefault({})
-    .register(z.globalRegistry, { description: 'Limits of one request' })
+    ...(maxEventBytes && { maxEventBytes: size('Largest event', maxEventBytes) }),
+    ...(maxAgeHours && { maxAgeHours: age(maxAgeHours) }),
+  })
   return schema as z.ZodType<BatchLimits>
 }
 
-function mostOf({ default: value, most = value }: Limit): number {
-  return most
+/** The secret in the settings of a preset, and the header that a request carries it in. */
+interface Credential {
+  /** The setting; `<field>File` may name a file instead. */
+  readonly field: string
+  readonly description: string
+  /** Default: authorization. */
+  readonly header?: string
+  /** Stands before the secret, as `Bearer` does. */
+  readonly scheme?: string
+  /** Some destinations need none; some also take a user name with its password (HTTP Basic) in place of it. */
+  readonly optional?: 'orNone' | 'orBasic'
+}
+
+const basicFields = {
+  username: z.string().min(1).optional().describe('User name, with password'),
+  password: headerSecret('Password of that user').optional(),
+  passwordFile: secretFile('the password'),
+}
+
+/** Its settings. */
+function credentialFields(credential: Credential | undefined): z.core.$ZodLooseShape {
+  if (credential === undefined) return {}
+  const { field, description, optional } = credential
+  return {
+    [field]: headerSecret(description).optional(),
+    [`${field}File`]: secretFile(field),
+    ...(optional === 'orBasic' && basicFields),
+  }
+}
+
+/** The errors: the secret is missing, user name or password without the other, or both kinds together. */
+function credentialMistakes(credential: Credential | undefined, given: Given): SettingMistake[] {
+  if (credential === undefined) return []
+  const { field, optional } = credential
+  const has = (name: string) => given[name] !== undefined
+  if (optional === undefined && !has(field))
+    return [{ at: field, problem: 'is missing', remedy: `give ${field} or ${field}File` }]
+  const mistakes: SettingMistake[] = []
+  const remedy = `give username with password, or ${field}`
+  if (has('username') !== has('password'))
+    mistakes.push({ at: has('username') ? 'password' : 'username', problem: 'is missing', remedy })
+  if (has('username') && has(field))
+    mistakes.push({ at: field, problem: 'cannot be used with username', remedy })
+  return mistakes
+}
+
+/** The header with the current secret; none without one. */
+function authoriseBy({ field, header = 'authorization', scheme }: Credential, given: Given) {
+  const reveal = (name: string) => (given[name] as Secret | undefined)?.reveal()
+  return (): Promise<Record<string, string>> => {
+    const [own, password] = [reveal(field), reveal('password')]
+    let text = own
+    if (own !== undefined && scheme !== undefined) text = `${scheme} ${own}`
+    else if (own === undefined && password !== undefined)
+      text = `Basic ${Buffer.from(`${String(given['username'])}:${password}`).toString('base64')}`
+    return Promise.resolve(text === undefined ? {} : { [header]: text })
+  }
+}
+
+/** An error between settings that are valid one by one. */
+export interface SettingMistake extends SettingError {
+  /** The setting, or its path within the sink. */
+  readonly at: string | string[]
+}
+
+/**
+ * Headers that frame a request, that the sink sets for each body, or that proxies read and remove; a second value would
+ * break or forge requests.
+ */
+const notConfigured = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'forwarded',
+  'host',
+  'idempotency-key',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'via',
+])
+const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
+
+/** The error of a configured header name; undefined for a valid one. `before` holds the earlier names in lower case. */
+export function headerNameError(header: string, before: ReadonlySet<string>): SettingError | undefined {
+  if (!headerName.test(header))
+    return { problem: 'is not a header name', remedy: 'use letters, digits and "-"' }
+  const name = header.toLowerCase()
+  if (notConfigured.has(name))
+    return {
+      problem: 'is a header that the sink sets or that proxies read',
+      remedy: 'remove it, or choose another one',
+    }
+  if (before.has(name)) return { problem: 'is given twice', remedy: 'keep one of them' }
+  return undefined
 }

@@ -57,12 +57,6 @@ export type Verdict =
   | Retry
   | Stop
 
-/** The verdict on a request of which the destination will never accept any event. */
-export function allRefused(events: readonly Event[], answer: string): Verdict {
-  const outcome: EventOutcome = { refused: 'refused', answer }
-  return { kind: 'each', outcomes: new Map(events.map((event) => [event, outcome])) }
-}
-
 /** The texts around and between the events of a body. `between` is ASCII. */
 export interface Layout {
   readonly before: string

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../../../src/domain/failure.ts'
 import { Secret } from '../../../../src/domain/text/secret.ts'
-import { createClientCredentials } from '../../../../src/sinks/http/protocol/credentials.ts'
+import { createClientCredentials } from '../../../../src/sinks/http/protocol/client-credentials.ts'
 import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'

@@ -1,93 +1,9 @@
-import { createHmac } from 'node:crypto'
-import * as z from 'zod'
-import { headerSecret, secretFile } from '../../../config/fields/fields.ts'
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
-import { masking, notBefore, retryAtOf } from '../answer-texts.ts'
+import { notBefore, retryAtOf } from '../answer-texts.ts'
+import { masking } from '../secrets.ts'
 import { answerObject, numberAt, readPage, readStatus, textAt } from './answers.ts'
-import type { SettingMistake } from './header-rules.ts'
 import type { Authorisation, Preset } from './preset.ts'
-
-/** The secret in the settings of a preset, and the header that a request carries it in. */
-export interface Credential {
-  /** The setting; `<field>File` may name a file instead. */
-  readonly field: string
-  readonly description: string
-  /** Default: authorization. */
-  readonly header?: string
-  /** Stands before the secret, as `Bearer` does. */
-  readonly scheme?: string
-  /** Some destinations need none; some also take a user name with its password (HTTP Basic) in place of it. */
-  readonly optional?: 'orNone' | 'orBasic'
-}
-
-type Given = Readonly<Record<string, unknown>>
-
-const basicFields = {
-  username: z.string().min(1).optional().describe('User name, with password'),
-  password: headerSecret('Password of that user').optional(),
-  passwordFile: secretFile('the password'),
-}
-
-/** Its settings. */
-export function credentialFields(credential: Credential | undefined): z.core.$ZodLooseShape {
-  if (credential === undefined) return {}
-  const { field, description, optional } = credential
-  return {
-    [field]: headerSecret(description).optional(),
-    [`${field}File`]: secretFile(field),
-    ...(optional === 'orBasic' && basicFields),
-  }
-}
-
-/** The errors: the secret is missing, user name or password without the other, or both kinds together. */
-export function credentialMistakes(credential: Credential | undefined, given: Given): SettingMistake[] {
-  if (credential === undefined) return []
-  const { field, optional } = credential
-  const has = (name: string) => given[name] !== undefined
-  if (optional === undefined && !has(field))
-    return [{ at: field, problem: 'is missing', remedy: `give ${field} or ${field}File` }]
-  const mistakes: SettingMistake[] = []
-  const remedy = `give username with password, or ${field}`
-  if (has('username') !== has('password'))
-    mistakes.push({ at: has('username') ? 'password' : 'username', problem: 'is missing', remedy })
-  if (has('username') && has(field))
-    mistakes.push({ at: field, problem: 'cannot be used with username', remedy })
-  return mistakes
-}
-
-/** The header with the current secret; none without one. */
-export function authoriseBy({ field, header = 'authorization', scheme }: Credential, given: Given) {
-  const reveal = (name: string) => (given[name] as Secret | undefined)?.reveal()
-  return (): Promise<Record<string, string>> => {
-    const [own, password] = [reveal(field), reveal('password')]
-    let text = own
-    if (own !== undefined && scheme !== undefined) text = `${scheme} ${own}`
-    else if (own === undefined && password !== undefined)
-      text = `Basic ${Buffer.from(`${String(given['username'])}:${password}`).toString('base64')}`
-    return Promise.resolve(text === undefined ? {} : { [header]: text })
-  }
-}
-
-interface SignatureSettings {
-  readonly header: string
-  readonly secret?: Secret | undefined
-  readonly algorithm: string
-}
-
-/** Signs each body as sent, the way webhooks do: `X-Signature: sha256=<hex>`. */
-export function createSignature({
-  header,
-  secret,
-  algorithm,
-}: SignatureSettings): NonNullable<Preset['authorise']> {
-  return ({ body }) => {
-    const hex = createHmac(algorithm, secret?.reveal() ?? '')
-      .update(body)
-      .digest('hex')
-    return Promise.resolve({ [header.toLowerCase()]: `${algorithm}=${hex}` })
-  }
-}
 
 interface ClientCredentials {
   readonly tokenUrl: URL

@@ -1,0 +1,388 @@
+import type { Dispatcher } from 'undici'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import type { RequestOutcome } from '../../domain/internal-event.ts'
+import { withDeadline } from '../../domain/promises.ts'
+import { headerValueError } from '../../domain/text/http-rules.ts'
+import type { Format, SinkCheck } from '../../ports/delivery.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
+import { readBody } from '../../transport/body.ts'
+import { createDispatcher } from '../../transport/dispatcher.ts'
+import { networkFailure } from '../../transport/network-failure.ts'
+import { backoffMs } from '../../transport/retry.ts'
+import { createSlots } from '../slots.ts'
+import { excerptOf, headerOf, notBefore, retryAtOf, textOf } from './answer-texts.ts'
+import { type Body, packBody, type Piece } from './bodies.ts'
+import type { HttpSinkConfig } from './config.ts'
+import { readPage, readStatus } from './protocol/answers.ts'
+import type {
+  Answer,
+  Ask,
+  AskedElsewhere,
+  EventOutcome,
+  Preset,
+  Retry,
+  Stop,
+  Verdict,
+} from './protocol/preset.ts'
+import { SinkSecrets } from './secrets.ts'
+
+export interface HttpSinkDeps {
+  readonly format: Format
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  readonly version: string
+  /** Returns [0, 1), for the jitter of waits. */
+  readonly random?: () => number
+}
+
+/** What became of a body. Its texts are raw: callers must mask and cut them. */
+export type Sent =
+  | Extract<Verdict, { kind: 'delivered' }>
+  | (Extract<Verdict, { kind: 'split' }> & { readonly said: string })
+  /** `failure` holds for the events to be sent again. */
+  | (Omit<Extract<Verdict, { kind: 'each' }>, 'stop'> & { readonly said: string; readonly failure?: Failure })
+  /**
+   * Each try ended with status 500 or without an answer: either the destination fails, or something in the body makes
+   * it fail.
+   */
+  | { readonly kind: 'unexplained'; readonly failure: Failure }
+
+/**
+ * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first.
+ * Throws Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination
+ * named a time), `sink_refuses` (stop), `cancelled`.
+ */
+export type Send = (pieces: readonly Piece[], signal: AbortSignal, tries?: number) => Promise<Sent>
+
+/** Headers with all secrets in plain text: never print them. */
+interface Prepared {
+  readonly headers: Readonly<Record<string, string>>
+  /** The headers that the preset built from its secrets. */
+  readonly credentials: Readonly<Record<string, string>>
+}
+
+interface Exchange {
+  readonly url: URL
+  readonly headers: Prepared['headers']
+  readonly method: Dispatcher.HttpMethod
+  readonly body?: Pick<Body, 'bytes' | 'plainBytes'>
+  /** The events in the body; none in a check. */
+  readonly pieces: readonly Piece[]
+  /** Interprets an answer that is not a page of HTML. */
+  readonly read: (answer: Answer) => Verdict
+}
+
+interface Answered {
+  readonly answer: Answer
+  readonly verdict: Verdict
+}
+
+/** Concurrent requests over all streams; at most one per stream. */
+const connections = 10
+/** Largest answer that is read. */
+const maxAnswerBytes = 4_194_304
+const maxTries = 3
+const tryWindowMs = 10_000
+const backoff = { baseMs: 500, maxMs: 4_000 }
+/** The pump handles a longer wait: a waiting stream then occupies no worker. */
+export const maxRestMs = 2_000
+
+/** The requests of one sink. Throws Failure (stop) for certificates. */
+export class Requests {
+  readonly url: URL
+  /** Names the sink and its destination in failures, without secrets. */
+  readonly what: string
+  readonly #settings: HttpSinkConfig
+  readonly #preset: Preset
+  readonly #deps: HttpSinkDeps
+  readonly #secrets: SinkSecrets
+  readonly #dispatcher: Dispatcher
+  /** One per connection: waiting for a connection must not count against a request's time limit. */
+  readonly #slots = createSlots(connections)
+  /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
+  #restUntilMs = 0
+
+  constructor(settings: HttpSinkConfig, preset: Preset, deps: HttpSinkDeps) {
+    this.url = new URL(preset.url)
+    this.what = `sink ${settings.name} (${this.url.origin})`
+    this.#settings = settings
+    this.#preset = preset
+    this.#deps = deps
+    this.#secrets = new SinkSecrets(settings)
+    this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
+  }
+
+  /** Replaces secrets in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
+  readonly mask = (text: string): string => this.#secrets.mask(text)
+
+  readonly send: Send = async (pieces, signal, tries = maxTries) => {
+    const { clock, random = Math.random } = this.#deps
+    const body = await packBody(pieces, this.#preset.layout, this.#settings.compression)
+    const untilMs = clock.monotonic() + tryWindowMs
+    let isUnexplained = true
+    for (let tried = 1; ; tried++) {
+      await this.#rest(signal)
+      let failure: Failure
+      try {
+        const { answer, verdict } = await this.#attempt(pieces, body, signal)
+        if (verdict.kind !== 'retry') return this.#sentOf(verdict, answer)
+        failure = this.#failureOf(verdict, answer)
+        isUnexplained &&= answer.status === 500 && failure.kind === 'retry'
+      } catch (error) {
+        if (!isFailure(error) || error.kind !== 'retry') throw error
+        failure = error
+        isUnexplained &&= isCutOff(error)
+      }
+      const { retryAt = 0 } = failure.details
+      const restMs = retryAt - clock.now()
+      if (restMs > 0) this.#restUntilMs = Math.max(this.#restUntilMs, clock.monotonic() + restMs)
+      const waitMs = backoffMs(tried - 1, backoff, random)
+      const tooLong = this.#restUntilMs - clock.monotonic() > maxRestMs
+      if (tried >= tries || tooLong || clock.monotonic() + waitMs >= untilMs) {
+        if (isUnexplained) return { kind: 'unexplained', failure }
+        throw failure
+      }
+      await clock.sleep(waitMs, signal)
+    }
+  }
+
+  /** Checks the destination with the check of its preset. Throws Failure like a delivery. */
+  async check(signal: AbortSignal): Promise<SinkCheck> {
+    const preset = this.#preset
+    const ask: Ask = async ({ method, url = preset.url, body, mediaType = preset.mediaType }) => {
+      const bytes = Buffer.from(body ?? '')
+      const prepared = await this.#prepare(bytes, signal)
+      const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
+      const content = body === undefined ? {} : { body: { bytes, plainBytes: 0 } }
+      const read = ({ status }: Answer) => readStatus(status)
+      const request = { url: new URL(url), method, headers, ...content, pieces: [], read }
+      const { answer } = await this.#exchange(request, signal)
+      // A page of HTML comes from no destination, whatever the check of the preset would make of it.
+      const page = readPage(answer)
+      if (page !== undefined) throw this.#failureOf(page, answer)
+      return answer
+    }
+    const checked = await preset.check(ask)
+    if ('verdict' in checked) throw this.#failureOf(checked.verdict, checked.answer)
+    return checked
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy()
+  }
+
+  async #rest(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps
+    const leftMs = Math.ceil(this.#restUntilMs - clock.monotonic())
+    if (leftMs <= 0) return
+    if (leftMs > maxRestMs) throw notBefore(clock.now() + leftMs, 'throttled', this.what)
+    await clock.sleep(leftMs, signal)
+  }
+
+  /** One try, and a second at once when the refused credentials have changed since they were read. */
+  async #attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Answered> {
+    const prepared = await this.#prepareFresh(body.bytes, signal)
+    const answered = await this.#post(pieces, body, prepared, signal)
+    const { answer, verdict } = answered
+    const stop = verdict.kind === 'each' ? verdict.stop : verdict
+    if (stop?.kind !== 'stop' || !stop.credentials) return answered
+    this.#secrets.reread()
+    const changed = await this.#prepare(body.bytes, signal, prepared.credentials)
+    if (JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return answered
+    if (verdict.kind !== 'each') return this.#post(pieces, body, changed, signal)
+    // Only the events without an outcome are sent again, with the new credentials.
+    const { stop: _, ...outcomes } = verdict
+    return { answer, verdict: outcomes }
+  }
+
+  #sentOf(verdict: Exclude<Verdict, Retry>, answer: Answer): Sent {
+    if (verdict.kind === 'delivered') return verdict
+    if (verdict.kind === 'stop') throw this.#failureOf(verdict, answer)
+    const said = textOf(answer) || `status ${answer.status}`
+    if (verdict.kind === 'split') return { said, ...verdict }
+    const { stop, ...outcomes } = verdict
+    return { ...outcomes, said, ...(stop !== undefined && { failure: this.#failureOf(stop, answer) }) }
+  }
+
+  /**
+   * One line that says how to fix an error of the sink; or the failure of a request that may be repeated, of kind `wait`
+   * where the destination named a time in the future.
+   */
+  #failureOf(verdict: Stop | Retry, answer: Answer): Failure {
+    const answered = `${this.what} answered ${answer.status}`
+    if (verdict.kind === 'retry') {
+      const said = excerptOf(this.mask(verdict.said ?? ''))
+      const retryAt = retryAtOf(answer, this.#deps.clock.now(), verdict.retryAtMs)
+      return notBefore(retryAt, verdict.code, answered + said)
+    }
+    // Only the origin: the rest of a redirect's address may repeat the secrets of the sink's URL.
+    const location = answer.status < 400 ? headerOf(answer, 'location') : undefined
+    const to = location === undefined ? undefined : URL.parse(location, this.url.href)?.origin
+    const said = to === undefined ? excerptOf(this.mask(verdict.said ?? textOf(answer))) : ` to ${to}`
+    return new Failure('stop', 'sink_refuses', `${answered}${said}: ${verdict.remedy}`)
+  }
+
+  #post(pieces: readonly Piece[], body: Body, prepared: Prepared, signal: AbortSignal): Promise<Answered> {
+    const { compression } = this.#settings
+    const headers = {
+      ...prepared.headers,
+      'content-type': this.#preset.mediaType,
+      ...(compression === 'none' ? {} : { 'content-encoding': compression }),
+      'idempotency-key': body.key,
+    }
+    const events = pieces.map(({ event }) => event)
+    const read = (answer: Answer) => this.#preset.read(answer, events)
+    return this.#exchange({ method: 'POST', url: this.url, headers, body, pieces, read }, signal)
+  }
+
+  /** Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again. */
+  async #prepareFresh(body: Buffer, signal: AbortSignal): Promise<Prepared> {
+    const { generation } = this.#secrets
+    try {
+      return await this.#prepare(body, signal)
+    } catch (error) {
+      if (!isFailure(error) || error.kind !== 'stop') throw error
+      this.#secrets.reread()
+      if (this.#secrets.generation === generation) throw error
+      return this.#prepare(body, signal)
+    }
+  }
+
+  /**
+   * Finds headers and credentials for the next try of a body. `refused` are the credentials that the destination has
+   * just refused. Throws Failure like a request, since it may request a token.
+   */
+  async #prepare(body: Buffer, signal: AbortSignal, refused?: Prepared['credentials']): Promise<Prepared> {
+    const { clock, version } = this.#deps
+    try {
+      const ask = (request: AskedElsewhere) => this.#answerTo(request, signal)
+      const about = { body, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
+      const credentials = (await this.#preset.authorise?.(about)) ?? {}
+      this.#secrets.remember(Object.values(credentials))
+      const own = { 'user-agent': `shieldlog/${version}`, ...this.#preset.headers }
+      const headers = { ...own, ...credentials, ...this.#secrets.headers() }
+      assertSendable(headers)
+      return { headers, credentials }
+    } catch (error) {
+      if (!isFailure(error) || error.kind === 'cancelled' || error.message.startsWith(this.what)) throw error
+      const message = `${this.what}: ${this.mask(error.message)}`
+      throw new Failure(error.kind, error.code, message, error.details)
+    }
+  }
+
+  /**
+   * Sends one request once, interprets the answer and reports it to telemetry. Throws Failure: `network`, `timeout`
+   * (retry), `sink_refuses` (stop) where no trusted connection is possible, `cancelled`.
+   */
+  async #exchange({ body, pieces, read, ...request }: Exchange, signal: AbortSignal): Promise<Answered> {
+    const { clock, telemetry } = this.#deps
+    const giveBack = await this.#slots.take(signal)
+    const startedMs = clock.monotonic()
+    const tell = (outcome: RequestOutcome, bytes = 0) => {
+      const seconds = (clock.monotonic() - startedMs) / 1000
+      telemetry.emit({ name: 'SinkAnswered', sink: this.#settings.name, outcome, seconds, bytes })
+    }
+    try {
+      const answer = await this.#answerTo({ ...request, ...(body && { body: body.bytes }) }, signal)
+      const verdict = readPage(answer) ?? read(answer)
+      tell(outcomeOf(verdict, pieces), bytesTaken(verdict, pieces, body))
+      return { answer, verdict }
+    } catch (error) {
+      if (!isFailure(error) || error.code === 'cancelled') throw error
+      tell(error.code === 'timeout' ? 'timeout' : 'network')
+      if (error.code !== 'tls' && error.kind !== 'stop') throw error
+      throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
+    } finally {
+      giveBack()
+    }
+  }
+
+  /**
+   * Reads the answer to its end, so that the connection can be reused; follows no redirect. A truncated answer counts
+   * as none, because it is unknown whether the destination accepted the events.
+   */
+  async #answerTo(
+    {
+      url,
+      method,
+      headers,
+      body,
+    }: Pick<Exchange, 'url' | 'method' | 'headers'> & Pick<AskedElsewhere, 'body'>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    return withDeadline(this.#settings.timeoutSeconds * 1000, signal, this.#deps.clock, async (limited) => {
+      try {
+        const answer = await this.#dispatcher.request({
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method,
+          headers,
+          body: body ?? null,
+          signal: limited,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        })
+        const read = await readAnswer(answer, limited)
+        return { status: answer.statusCode, headers: answer.headers, ...read }
+      } catch (error) {
+        throw networkFailure(error, this.what, limited)
+      }
+    })
+  }
+}
+
+/** A secret that was read again may contain characters that are invalid in a header. */
+function assertSendable(headers: Prepared['headers']): void {
+  for (const [header, value] of Object.entries(headers)) {
+    const error = headerValueError(value)
+    if (error === undefined) continue
+    throw new Failure('stop', 'sink_refuses', `the value of ${header} ${error.problem}: ${error.remedy}`)
+  }
+}
+
+/** The status counts even if the body cannot be used. */
+async function readAnswer(
+  { body, headers }: Dispatcher.ResponseData,
+  signal: AbortSignal,
+): Promise<Pick<Answer, 'body' | 'whole'>> {
+  try {
+    const limits = { encoding: headers['content-encoding'], maxBytes: maxAnswerBytes, signal }
+    return { body: await readBody(body, limits), whole: true }
+  } catch (error) {
+    if (!isFailure(error, 'page_too_large') && !isFailure(error, 'bad_body')) throw error
+    return { body: Buffer.alloc(0), whole: false }
+  }
+}
+
+const cutOffCodes = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
+
+/** Whether the connection was closed under the request. */
+function isCutOff({ code, details: { cause } }: Failure): boolean {
+  const cutOff = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return code === 'network' && cutOffCodes.includes(cutOff)
+}
+
+/** `ok` only if the destination accepted every event of the request, whatever the status. */
+function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
+  if (verdict.kind === 'delivered') return verdict.lost === undefined ? 'ok' : 'rejected'
+  if (verdict.kind === 'retry') return verdict.code
+  if (verdict.kind === 'split') return 'rejected'
+  const stop = verdict.kind === 'stop' ? verdict : verdict.stop
+  if (stop?.credentials === true) return 'unauthorised'
+  if (stop !== undefined || verdict.kind === 'stop') return 'rejected'
+  const outcomes = pieces.map(({ event }) => verdict.outcomes.get(event))
+  if (outcomes.some((outcome) => typeof outcome === 'object' && 'refused' in outcome)) return 'rejected'
+  return outcomes.every(isTaken) ? 'ok' : 'server_error'
+}
+
+export function isTaken(outcome: EventOutcome | undefined): boolean {
+  return outcome === 'delivered' || outcome === 'duplicate'
+}
+
+function bytesTaken(verdict: Verdict, pieces: readonly Piece[], body: Exchange['body']): number {
+  if (verdict.kind === 'delivered') return body?.plainBytes ?? 0
+  if (verdict.kind !== 'each') return 0
+  const taken = pieces.filter(({ event }) => isTaken(verdict.outcomes.get(event)))
+  return taken.reduce((sum, { bytes }) => sum + bytes, 0)
+}
