@@ -3,12 +3,14 @@ import { writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { systemClock } from '../clock.ts'
+import { yamlText } from '../config/print.ts'
+import { literal } from '../config/templates.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { dayOf, daysFrom, firstReadable } from '../domain/day.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { scenarios } from '../simulator/faults.ts'
-import { startSimulator, type SimulatorOptions } from '../simulator/simulator.ts'
-import type { Clock } from '../ports/process.ts'
+import type { Settings } from '../simulator/options.ts'
+import { startSimulator } from '../simulator/simulator.ts'
 import { atLeastOne, idList, nameList, wholeNumber } from './options.ts'
 import { UsageError, type Io, type Registration } from './command.ts'
 import { commandLine, example } from './program-name.ts'
@@ -16,7 +18,7 @@ import { commandLine, example } from './program-name.ts'
 type Passed =
   'host' | 'port' | 'zones' | 'pageSize' | 'order' | 'firstPage' | 'lastToken' | 'seed' | 'latencyMs'
 
-export interface SimulateOptions extends Required<Pick<SimulatorOptions, Passed>> {
+interface SimulateOptions extends Pick<Settings, Passed> {
   readonly accessKey: string
   /** How many days hold entries, today included. */
   readonly days: number
@@ -63,22 +65,27 @@ export function register({ command, io }: Registration): void {
     .option('--faults <names>', 'faults, as a comma list; an unknown name prints the list', faultNames, [])
     .option('--write-config <file>', 'write a configuration for it; does not overwrite a file')
     .addHelpText('after', example('simulate --port 8090 --zones 101 --order newest-first'))
-    .action((options: SimulateOptions) => simulate(options, systemClock, io))
+    .action((options: SimulateOptions) => simulate(options, io))
 }
 
 /** Serves until the signal aborts. Throws UsageError for a value that is out of range, and Failure. */
-export async function simulate(
-  options: SimulateOptions,
-  clock: Clock,
-  { stdout, signal }: Pick<Io, 'stdout' | 'signal'>,
-): Promise<void> {
-  const simulator = await startSimulator(simulatorOptions(options, clock)).catch((error: unknown) => {
+async function simulate(options: SimulateOptions, { stdout, signal }: Io): Promise<void> {
+  const { days, entries, rate, startedAt: startedAtMs = systemClock.now(), faults, writeConfig } = options
+  const today = dayOf(startedAtMs)
+  const filled = daysFrom(firstReadable(today, days), today).map((day) => [day, entries] as const)
+  const simulator = await startSimulator({
+    ...options,
+    startedAtMs,
+    readableDays: Math.max(usualReadableDays, days),
+    days: Object.fromEntries(filled),
+    live: { ratePerSecond: rate },
+  }).catch((error: unknown) => {
     if (error instanceof RangeError) throw new UsageError(messageOf(error))
     throw new Failure('stop', 'network', messageOf(error))
   })
   try {
-    if (options.writeConfig !== undefined) writeConfigOf(options.writeConfig, simulator.url, options)
-    for (const rule of options.faults.flatMap((name) => scenarios[name] ?? [])) simulator.fail(rule)
+    if (writeConfig !== undefined) writeConfigOf(writeConfig, simulator.url, options)
+    for (const rule of faults.flatMap((name) => scenarios[name] ?? [])) simulator.fail(rule)
     for (const line of greeting(simulator.url, options)) stdout.write(`${line}\n`)
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
@@ -104,20 +111,6 @@ function faultNames(text: string): string[] {
   throw new InvalidArgumentError(`use ${Object.keys(scenarios).join(', ')}.`)
 }
 
-function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOptions {
-  const { days, entries, rate, faults: _, startedAt, ...same } = options
-  const today = dayOf(startedAt ?? clock.now())
-  const filled = daysFrom(firstReadable(today, days), today).map((day) => [day, entries])
-  return {
-    ...same,
-    clock,
-    readableDays: Math.max(usualReadableDays, days),
-    days: Object.fromEntries(filled) as { [day: string]: number },
-    live: { ratePerSecond: rate },
-    ...(startedAt !== undefined && { startedAtMs: startedAt }),
-  }
-}
-
 function greeting(url: string, options: SimulateOptions): readonly string[] {
   const { zones, days, entries, rate, pageSize, order, faults, writeConfig, accessKey } = options
   return [
@@ -134,9 +127,13 @@ function greeting(url: string, options: SimulateOptions): readonly string[] {
 /** Days that the API keeps readable, and the default of `poll.readableDays`. */
 const usualReadableDays = 3
 
+const comment = `# For a simulator that "shieldlog simulate" serves. Its next start may use another address; write a new file then.
+# Simulated events must not mix with those of a real account.
+`
+
 /**
- * Writes a configuration for a running simulator, readable by its owner alone: YAML, with texts as JSON, which YAML
- * includes. State and events stand beside the file, in a folder of its name. Throws Failure.
+ * Writes a configuration for a running simulator, readable by its owner alone. State and events stand beside the file,
+ * in a folder of its name. Throws Failure.
  */
 function writeConfigOf(
   file: string,
@@ -144,23 +141,20 @@ function writeConfigOf(
   { accessKey, zones, firstPage, days }: SimulateOptions,
 ): void {
   const folder = join(dirname(resolve(file)), `${basename(file, extname(file))}-data`)
-  const text = (value: string) => JSON.stringify(value.replaceAll('${', () => '$${'))
-  const lines = [
-    '# For a simulator that "shieldlog simulate" serves. Its next start may use another address; write a new file then.',
-    'api:',
-    `  baseUrl: ${text(url)}`,
-    `  accessKey: ${text(accessKey)}`,
+  const settings = {
     // The simulator answers the default form of the first page, too.
-    `  firstPage: ${text(firstPage === 'any' ? 'omit' : firstPage)}`,
-    `zones: [${zones.join(', ')}]`,
-    `poll: { everySeconds: 2, readableDays: ${Math.max(usualReadableDays, days)} }`,
-    '# Simulated events must not mix with those of a real account.',
-    `state: ${text(`sqlite:${join(folder, 'shieldlog.db')}`)}`,
-    'sinks:',
-    `  - { name: archive, type: file, path: ${text(join(folder, 'events'))} }`,
-  ]
+    api: {
+      baseUrl: url,
+      accessKey: literal(accessKey),
+      firstPage: firstPage === 'any' ? 'omit' : literal(firstPage),
+    },
+    zones,
+    poll: { everySeconds: 2, readableDays: Math.max(usualReadableDays, days) },
+    state: literal(`sqlite:${join(folder, 'shieldlog.db')}`),
+    sinks: [{ name: 'archive', type: 'file', path: literal(join(folder, 'events')) }],
+  }
   try {
-    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flag: 'wx' })
+    writeFileSync(file, `${comment}${yamlText(settings)}`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
     const why = exists

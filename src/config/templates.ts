@@ -73,3 +73,9 @@ export function readSecretFile(path: string, cwd: string): string {
     throw refused(problem, 'use a file that exists and that this user can read')
   }
 }
+
+/** Text that the configuration must not expand. */
+export function literal(text: string): string {
+  // A function, since `$$` in a replacement text means `$`.
+  return text.replaceAll('${', () => '$${')
+}

@@ -94,7 +94,7 @@ const envelopes: { readonly [Name in Operation]?: (error: object, statusCode: nu
 
 /** A logical error, as the operation of the request tells it. */
 export function failed(route: Route, status: number, errorKey: string, message: string): Answer {
-  const envelope = envelopes[route.operation]
+  const envelope = route.operation && envelopes[route.operation]
   if (envelope === undefined) return problem(status, `${errorKey}: ${message}`, route)
   return jsonAnswer(status, envelope({ success: false, message, errorKey }, status))
 }

@@ -1,19 +1,5 @@
 import { parseDay, type Day } from '../domain/day.ts'
 
-export type Operation =
-  'eventLogs' | 'updateRateLimit' | 'uploadScanning' | 'volumes' | 'shieldZones' | 'unknown'
-
-/** A request, parsed from its method and path. */
-export interface Route extends Values {
-  readonly operation: Operation
-  readonly method: string
-  /** The path as received, without the query. */
-  readonly path: string
-  readonly query: URLSearchParams
-  /** The method that the path allows; empty for an unknown path. */
-  readonly allowed: string
-}
-
 /** What the segments of a path name, decoded once; a value that is not valid is absent. */
 interface Values {
   readonly zone?: number
@@ -23,20 +9,34 @@ interface Values {
   /** Id of a rate-limit rule. */
   readonly rule?: number
   readonly app?: string
+}
+
+/** Each operation with the method that its path allows. */
+const paths = {
+  eventLogs: ['GET', /^\/shield\/event-logs\/(?<zone>[^/]+)\/(?<day>[^/]+)(?:\/(?<token>[^/]*))?$/],
+  updateRateLimit: ['PATCH', /^\/shield\/rate-limit\/(?<rule>[^/]+)$/],
+  uploadScanning: ['GET', /^\/shield\/metrics\/shield-zone\/(?<zone>[^/]+)\/upload-scanning$/],
+  volumes: ['GET', /^\/mc\/apps\/(?<app>[^/]+)\/volumes$/],
+  shieldZones: ['GET', /^\/shield\/shield-zones$/],
+} as const
+
+export type Operation = keyof typeof paths
+
+/** A request, parsed from its method and path. */
+export interface Route extends Values {
+  /** Undefined for an unknown path. */
+  readonly operation: Operation | undefined
+  readonly method: string
+  /** The path as received, without the query. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The method that the path allows. */
+  readonly allowed: string
   /** Why no operation accepts the path. */
   readonly malformed?: string
 }
 
-const paths: readonly (readonly [Operation, method: string, path: string])[] = [
-  ['eventLogs', 'GET', '/shield/event-logs/{zone}/{day}'],
-  ['eventLogs', 'GET', '/shield/event-logs/{zone}/{day}/{token}'],
-  ['updateRateLimit', 'PATCH', '/shield/rate-limit/{rule}'],
-  ['uploadScanning', 'GET', '/shield/metrics/shield-zone/{zone}/upload-scanning'],
-  ['volumes', 'GET', '/mc/apps/{app}/volumes'],
-  ['shieldZones', 'GET', '/shield/shield-zones'],
-]
-
-const readers: Readonly<Record<string, (text: string) => unknown>> = {
+const readers: { readonly [Name in keyof Values]-?: (text: string) => Values[Name] } = {
   zone: int32,
   day: dayOf,
   token: String,
@@ -45,31 +45,25 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
 }
 
 export function routeOf(method: string, target: string): Route {
-  const split = target.indexOf('?')
-  const path = split < 0 ? target : target.slice(0, split)
-  const base = { method, path, query: new URLSearchParams(split < 0 ? '' : target.slice(split + 1)) }
-  const segments = decoded(path)
-  if (segments === undefined)
-    return { ...base, operation: 'unknown', allowed: method, malformed: 'The path is not percent-encoded.' }
-  for (const [operation, allowed, template] of paths) {
-    const values = valuesIn(segments, template.split('/'))
-    if (values !== undefined) return { ...base, operation, allowed, ...values }
+  const [, path = '', search = ''] = /^([^?]*)\??(.*)$/s.exec(target) ?? []
+  const base = { operation: undefined, method, path, query: new URLSearchParams(search), allowed: '' }
+  for (const [operation, [allowed, pattern]] of Object.entries(paths)) {
+    const found = pattern.exec(path)
+    if (found !== null)
+      return { ...base, ...valuesIn(found.groups ?? {}), operation: operation as Operation, allowed }
   }
-  return { ...base, operation: 'unknown', allowed: '' }
+  return base
 }
 
-/** Undefined where the path is another one. */
-function valuesIn(segments: readonly string[], template: readonly string[]): Values | undefined {
-  if (segments.length !== template.length) return undefined
+function valuesIn(groups: Readonly<Record<string, string | undefined>>): Partial<Route> {
   const values: Record<string, unknown> = {}
-  for (const [index, part] of template.entries()) {
-    const text = segments[index]!
-    const name = part.startsWith('{') ? part.slice(1, -1) : undefined
-    if (name === undefined ? text !== part : text === '' && name !== 'token') return undefined
-    if (name === undefined) continue
-    const value = readers[name]!(text)
-    if (value === undefined) values['malformed'] ??= `The value '${text}' is not valid for ${name}.`
-    else values[name] = value
+  for (const [name, encoded] of Object.entries(groups)) {
+    if (encoded === undefined) continue
+    // A segment is decoded after the split, so that an encoded slash stays inside it.
+    const text = decoded(encoded)
+    const value = text === undefined ? undefined : readers[name as keyof Values](text)
+    if (value === undefined) return { malformed: `The value '${encoded}' is not valid for ${name}.` }
+    values[name] = value
   }
   return values
 }
@@ -92,10 +86,9 @@ function dayOf(text: string): Day | undefined {
   return parseDay(`${year}-${month}-${date}`)
 }
 
-// Segments are decoded once and after the split, so that an encoded slash stays inside its segment.
-function decoded(path: string): string[] | undefined {
+function decoded(segment: string): string | undefined {
   try {
-    return path.split('/').map(decodeURIComponent)
+    return decodeURIComponent(segment)
   } catch {
     return undefined
   }

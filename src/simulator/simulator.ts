@@ -17,7 +17,7 @@ import { hex4, mix } from './entries/hash.ts'
 import { Traffic, type AppendOptions } from './entries/traffic.ts'
 import { FaultRules, type FaultRule } from './faults.ts'
 import { settingsOf, type Settings, type SimulatorOptions } from './options.ts'
-import { routeOf, type Route } from './route.ts'
+import { routeOf, type Operation, type Route } from './route.ts'
 
 export type { WireEntry } from './entries/entry.ts'
 export type { Fault, FaultRule } from './faults.ts'
@@ -48,8 +48,6 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 export class Simulator {
-  /** Every request in order; of a very long run only the latest ones. */
-  readonly requests: readonly SimulatorRequest[]
   readonly #requests: Recorded[] = []
   readonly #open = new Set<Promise<void>>()
   readonly #server: Server
@@ -57,16 +55,12 @@ export class Simulator {
   readonly #eventLogs: EventLogs
   readonly #rateLimits: RateLimits
   readonly #faults = new FaultRules()
-  #options: SimulatorOptions
   #settings: Settings
   #requestNumber = 0
   #closing: Promise<void> | undefined
   url = ''
-  port = 0
 
   constructor(options: SimulatorOptions) {
-    this.requests = this.#requests
-    this.#options = options
     this.#settings = settingsOf(options)
     this.#traffic = new Traffic(() => this.#settings)
     this.#eventLogs = new EventLogs(() => this.#settings, this.#traffic)
@@ -99,8 +93,13 @@ export class Simulator {
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('the server has no port')
     const isEverywhere = ['', '0.0.0.0', '::'].includes(host)
-    this.port = address.port
-    this.url = `http://${isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${this.port}`
+    const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+    this.url = `http://${name}:${address.port}`
+  }
+
+  /** Every request in order; of a very long run only the latest ones. */
+  get requests(): readonly SimulatorRequest[] {
+    return this.#requests
   }
 
   /** Adds entries that are visible at once, and returns them. */
@@ -137,9 +136,7 @@ export class Simulator {
 
   /** Changes options, but for port, seed, days and the size of entries. Existing entries stay as they are. */
   set(changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'entryBytes'>): void {
-    const options = { ...this.#options, ...changes }
-    this.#settings = settingsOf(options)
-    this.#options = options
+    this.#settings = settingsOf({ ...this.#settings, ...changes })
     this.#traffic.adjust()
   }
 
@@ -153,17 +150,11 @@ export class Simulator {
   }
 
   /** Closes open connections, too. Idempotent. */
-  close(): Promise<void> {
-    return (this.#closing ??= this.#shutDown())
-  }
-
-  async #shutDown(): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve())
-    })
+  async close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => this.#server.close(() => resolve()))
     // Closing a connection aborts what its request waits for.
     this.#server.closeAllConnections()
-    await Promise.all([closed, ...this.#open])
+    await Promise.all([this.#closing, ...this.#open])
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -213,7 +204,7 @@ export class Simulator {
     const { operation, allowed, malformed, zone } = route
     if (body.length > maxBodyBytes)
       return problem(413, `The body is larger than ${maxBodyBytes} bytes.`, route)
-    if (allowed === '') return problem(404, 'There is nothing at this path.', route)
+    if (operation === undefined) return problem(404, 'There is nothing at this path.', route)
     if (route.method !== allowed) {
       const refusal = problem(405, `The path takes ${allowed} only.`, route)
       return { ...refusal, headers: { ...refusal.headers, allow: allowed } }
@@ -227,12 +218,14 @@ export class Simulator {
     if (malformed !== undefined) return problem(400, malformed, route)
     if (zone !== undefined && !this.#settings.zones.includes(zone))
       return failed(route, 202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
-    if (operation === 'eventLogs') return this.#eventLogs.answer(route)
-    if (operation === 'updateRateLimit') return this.#rateLimits.answer(route, body)
-    if (operation === 'uploadScanning') return uploadScanningAnswer(route, this.#settings)
-    return operation === 'volumes'
-      ? volumesAnswer(route, this.#settings)
-      : shieldZonesAnswer(route, this.#settings)
+    const answers: Readonly<Record<Operation, () => Answer>> = {
+      eventLogs: () => this.#eventLogs.answer(route),
+      updateRateLimit: () => this.#rateLimits.answer(route, body),
+      uploadScanning: () => uploadScanningAnswer(route, this.#settings),
+      volumes: () => volumesAnswer(route, this.#settings),
+      shieldZones: () => shieldZonesAnswer(route, this.#settings),
+    }
+    return answers[operation]()
   }
 
   #isAuthorised({ operation }: Route, key: string | string[] | undefined): boolean {

@@ -4,38 +4,11 @@ import { expect, test } from 'vitest'
 import { enumerations as inCode, fieldsAt, variables } from '../../src/shield/rate-limit-update.ts'
 import { acceptedFields } from '../../src/shield/rate-limit.ts'
 import { projectFolder } from '../setup/project-folder.ts'
+import { fieldsOf } from './interface-fields.ts'
 import { readPage } from './pages.ts'
 
-// What the description of the interface lists, written by hand from it and from nothing else: every field of every
-// resource, every member of every enumeration, every operation with its parameters, every error body and limit.
-
-const fieldsOf: Readonly<Record<string, string>> = {
-  RateLimitRule: 'id shieldZoneId userId ruleName ruleDescription ruleJson ruleConfiguration errorResponse',
-  UpdateWafRateLimitRequest: 'ruleName ruleDescription ruleConfiguration',
-  RuleConfiguration:
-    'actionType variableTypes operatorType severityType transformationTypes value isNegated isRegexVariable requestCount counterKeyType timeframe blockTime chainedRuleConditions',
-  ChainedCondition: 'variableTypes operatorType value isNegated isRegexVariable',
-  GenericRequestResponse: 'statusCode success message errorKey',
-  AcceptedResult: 'location value formatters contentTypes declaredType statusCode',
-  UnauthorizedResult: 'statusCode',
-  VolumeTemplate:
-    'name id size totalUsage totalInstancesCount attachedInstancesCount containersCount volumeInstances',
-  VolumeInstance: 'id attachedPods attachedContainers region size usage set',
-  VolumeList: 'items meta cursor summary',
-  'VolumeList.meta': 'totalItems',
-  'VolumeList.summary': 'totalPods totalContainers totalStorage',
-  UploadScanningMetrics: 'error data',
-  'UploadScanningMetrics.error': 'success message errorKey',
-  'UploadScanningMetrics.data':
-    'overviewPastTwentyEightDays totalLoggedRequests totalBlockedRequests totalFilesScanned',
-  EventLogPage: 'logs hasMoreData continuationToken startToken errorResponse',
-  'EventLogPage.errorResponse': 'success message errorKey',
-  EventLogEntry: 'logId timestamp log labels',
-  'EventLogEntry.labels': 'asn country ruleId severity method ruleGroup status serverZone',
-  ProblemDetails: 'type title status detail instance',
-  ValidationProblem: 'title status detail instance errors id',
-  'ValidationProblem.errors': 'message field',
-}
+// What the description of the interface lists, written by hand from it and from nothing else: every member of every
+// enumeration, every operation with its parameters, every error body and limit; its fields are in `interface-fields.ts`.
 
 const variableTypes =
   'REQUEST_URI REQUEST_URI_RAW ARGS ARGS_COMBINED_SIZE ARGS_GET ARGS_GET_NAMES ARGS_POST ARGS_POST_NAMES FILES_NAMES GEO REMOTE_ADDR QUERY_STRING REQUEST_BASENAME REQUEST_BODY REQUEST_COOKIES_NAMES REQUEST_COOKIES REQUEST_FILENAME REQUEST_HEADERS_NAMES REQUEST_HEADERS REQUEST_LINE REQUEST_METHOD REQUEST_PROTOCOL RESPONSE_BODY RESPONSE_HEADERS RESPONSE_STATUS FINGERPRINT VERIFIED_BOT_CATEGORY'.split(

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { pathOf, startAsking, today, type AskOptions } from './asking.ts'
-import * as schemas from './schemas.ts'
+import { expectReply, pathOf, startAsking, today } from './asking.ts'
 
-const { expectReply } = schemas
 const page = pathOf(null)
 const rule = '/shield/rate-limit/1'
 const upload = '/shield/metrics/shield-zone/101/upload-scanning'
@@ -10,24 +8,15 @@ const volumes = '/mc/apps/shop/volumes'
 const zones = '/shield/shield-zones'
 const patch = (body = '{}') => ({ method: 'PATCH', body })
 
-test('a page of event logs, its entries and their log', async () => {
+test('a page of event logs with its labels', async () => {
   const { ask } = await startAsking({ days: 300 })
   const reply = await ask(page)
-  expectReply(reply, 200, schemas.eventLogPage)
-  const { logs } = reply.json() as { logs: { log: string }[] }
+  expectReply(reply, 200, 'EventLogPage')
+  const { logs } = JSON.parse(reply.text) as { logs: { log: string }[] }
   expect(logs).toHaveLength(300)
-  for (const { log } of logs) schemas.expectConforms(schemas.log, JSON.parse(log))
-  expect(reply.headers['date']).toBe('Fri, 20 Nov 2026 12:00:00 GMT')
-  expect(reply.headers['cdn-requestid']).toMatch(/^[0-9a-f]{32}$/)
-})
-
-test.each([
-  ['empty', ''],
-  ['null', null],
-  ['repeated', ''],
-] as const)('the token of the last page: %s', async (lastToken, expected) => {
-  const { page } = await startAsking({ days: 1, lastToken })
-  expect((await page(null)).continuationToken).toBe(expected)
+  for (const { log } of logs) expect(JSON.parse(log)).toMatchObject({ Url: expect.stringMatching(/^https:/) })
+  expect(reply.headers.get('date')).toBe('Fri, 20 Nov 2026 12:00:00 GMT')
+  expect(reply.headers.get('cdn-requestid')).toMatch(/^[0-9a-f]{32}$/)
 })
 
 test('the days that can be read follow the clock', async () => {
@@ -36,7 +25,7 @@ test('the days that can be read follow the clock', async () => {
     const days = ['2026-11-17', '2026-11-18', '2026-11-19', today, '2026-11-21']
     const replies = await Promise.all(days.map((day) => ask(pathOf(null, { day }))))
     for (const reply of replies.filter(({ status }) => status !== 200)) {
-      expectReply(reply, 401, schemas.failedEventLogPage)
+      expectReply(reply, 401, 'EventLogPage')
       expect(reply.text).toContain('"errorKey":"invalid_datetime_window.event_logs"')
     }
     return days.filter((_, index) => replies[index]?.status === 200)
@@ -48,67 +37,62 @@ test('the days that can be read follow the clock', async () => {
   expect(await readable()).toEqual(['2026-11-19', today, '2026-11-21'])
 })
 
-const { problemDetails, validationProblem, unauthorisedResult } = schemas
-test.each<[what: string, path: string, status: number, schema: object, options?: AskOptions]>([
-  ['an unknown zone', pathOf(null, { zone: 9 }), 202, schemas.failedEventLogPage],
-  ['an unknown zone', upload.replace('101', '9'), 202, schemas.failedUploadScanning],
-  ['an unknown rule', '/shield/rate-limit/77', 202, schemas.failedRateLimitRule, patch()],
-  ['an unknown application', '/mc/apps/other/volumes', 404, problemDetails],
-  ['no zone', '/shield/event-logs/x/11-20-2026', 400, problemDetails],
-  ['no date', '/shield/event-logs/101/2026-11-20', 400, problemDetails],
-  ['an impossible date', '/shield/event-logs/101/02-30-2026', 400, problemDetails],
-  ['no encoding', '/shield/event-logs/1/%zz', 400, problemDetails],
-  ['more than 32 bits', '/shield/rate-limit/2147483648', 400, problemDetails, patch()],
-  ['no JSON', rule, 400, problemDetails, patch('{"ruleName":')],
-  ['no object', rule, 400, problemDetails, patch('[]')],
-  ['too much', rule, 413, problemDetails, patch(`"${'x'.repeat(2_000_000)}"`)],
-  ['another method', page, 405, problemDetails, { method: 'POST', body: '{}' }],
-  ['nothing', '/', 404, problemDetails],
-  ['a part of a path', '/shield/event-logs/101', 404, problemDetails],
-  ['more than a path', `${pathOf('a')}/b`, 404, problemDetails],
-  ['a wrong cursor', `${volumes}?nextCursor=nope`, 400, validationProblem],
-  ['a wrong page', `${zones}?page=0`, 400, validationProblem],
-  ['a wrong page', `${zones}?page=x`, 400, validationProblem],
-  ['too large a page', `${zones}?perPage=1001`, 400, validationProblem],
-  ['a wrong key', page, 401, problemDetails, { headers: { AccessKey: 'other' } }],
-  ['no key', page, 401, problemDetails, { headers: {} }],
-  ['no key', zones, 401, problemDetails, { headers: {} }],
-  ['no key', rule, 401, unauthorisedResult, { ...patch(), headers: {} }],
-  ['no key', upload, 401, unauthorisedResult, { headers: {} }],
-])('%s: %s → %d', async (_, path, status, schema, options) => {
+test.each<[what: string, path: string, status: number, resource: string, options?: RequestInit]>([
+  ['an unknown zone', pathOf(null, { zone: 9 }), 202, 'EventLogPage'],
+  ['an unknown zone', upload.replace('101', '9'), 202, 'UploadScanningMetrics'],
+  ['an unknown rule', '/shield/rate-limit/77', 202, 'RateLimitRule', patch()],
+  ['an unknown application', '/mc/apps/other/volumes', 404, 'ProblemDetails'],
+  ['no zone', '/shield/event-logs/x/11-20-2026', 400, 'ProblemDetails'],
+  ['no date', '/shield/event-logs/101/2026-11-20', 400, 'ProblemDetails'],
+  ['an impossible date', '/shield/event-logs/101/02-30-2026', 400, 'ProblemDetails'],
+  ['no encoding', '/shield/event-logs/1/%zz', 400, 'ProblemDetails'],
+  ['more than 32 bits', '/shield/rate-limit/2147483648', 400, 'ProblemDetails', patch()],
+  ['no object', rule, 400, 'ProblemDetails', patch('[]')],
+  ['too much', rule, 413, 'ProblemDetails', patch(`"${'x'.repeat(2_000_000)}"`)],
+  ['another method', page, 405, 'ProblemDetails', { method: 'POST', body: '{}' }],
+  ['nothing', '/', 404, 'ProblemDetails'],
+  ['more than a path', `${pathOf('a')}/b`, 404, 'ProblemDetails'],
+  ['a wrong cursor', `${volumes}?nextCursor=nope`, 400, 'ValidationProblem'],
+  ['a wrong page', `${zones}?page=x`, 400, 'ValidationProblem'],
+  ['too large a page', `${zones}?perPage=1001`, 400, 'ValidationProblem'],
+  ['a wrong key', page, 401, 'ProblemDetails', { headers: { AccessKey: 'other' } }],
+  ['no key', zones, 401, 'ProblemDetails', { headers: {} }],
+  ['no key', rule, 401, 'UnauthorizedResult', { ...patch(), headers: {} }],
+  ['no key', upload, 401, 'UnauthorizedResult', { headers: {} }],
+])('%s: %s → %d', async (_, path, status, resource, options) => {
   const { ask } = await startAsking({ accessKey: 'secret' })
   const reply = await ask(path, { headers: { AccessKey: 'secret' }, ...options })
-  expectReply(reply, status, schema)
-  expect(reply.headers['allow']).toBe(status === 405 ? 'GET' : undefined)
+  expectReply(reply, status, resource)
+  expect(reply.headers.get('allow')).toBe(status === 405 ? 'GET' : null)
 })
 
 test('without a key of the simulator volumes alone want one', async () => {
   const { ask } = await startAsking()
-  expectReply(await ask(page), 200, schemas.eventLogPage)
-  expectReply(await ask(volumes), 401, problemDetails)
+  expectReply(await ask(page), 200, 'EventLogPage')
+  expectReply(await ask(volumes), 401, 'ProblemDetails')
 })
 
 test('an update changes the given fields of a rule, and keeps the others', async () => {
   const { ask, simulator } = await startAsking()
   const before = simulator.rateLimitRule(1)
   const reply = await ask(rule, patch('{"ruleName":"New","ruleConfiguration":{"timeframe":10}}'))
-  expectReply(reply, 200, schemas.rateLimitRule)
-  expect(reply.json()).toEqual(simulator.rateLimitRule(1))
+  expectReply(reply, 200, 'RateLimitRule')
   const ruleConfiguration = { ...before?.ruleConfiguration, timeframe: 10 }
   const ruleJson = JSON.stringify(ruleConfiguration)
-  expect(simulator.rateLimitRule(1)).toEqual({ ...before, ruleName: 'New', ruleConfiguration, ruleJson })
+  expect(JSON.parse(reply.text)).toEqual({ ...before, ruleName: 'New', ruleConfiguration, ruleJson })
+  expect(simulator.rateLimitRule(1)).toEqual(JSON.parse(reply.text))
 })
 
 test('the totals of upload scanning are the sums of its days', async () => {
   const { ask } = await startAsking()
   const reply = await ask(upload)
-  expectReply(reply, 200, schemas.uploadScanning)
-  const { data } = reply.json() as {
+  expectReply(reply, 200, 'UploadScanningMetrics')
+  const { data } = JSON.parse(reply.text) as {
     data: { totalFilesScanned: number; overviewPastTwentyEightDays: Record<string, { filesScanned: number }> }
   }
   const days = Object.values(data.overviewPastTwentyEightDays)
+  expect(days).toHaveLength(28)
   expect(days.reduce((sum, { filesScanned }) => sum + filesScanned, 0)).toBe(data.totalFilesScanned)
-  expect(data.totalFilesScanned).toBeGreaterThan(0)
 })
 
 test('volumes on one page, and on several', async () => {
@@ -116,8 +100,8 @@ test('volumes on one page, and on several', async () => {
   const read = async (cursor: string | null) => {
     const query = cursor === null ? '' : `?nextCursor=${encodeURIComponent(cursor)}`
     const reply = await ask(`${volumes}${query}`, { headers: { AccessKey: 'any' } })
-    expectReply(reply, 200, schemas.volumeList)
-    return reply.json() as { items: { id: string }[]; cursor: string | null; meta: { totalItems: number } }
+    expectReply(reply, 200, 'VolumeList')
+    return JSON.parse(reply.text) as { items: object[]; cursor: string | null; meta: { totalItems: number } }
   }
   const whole = await read(null)
   expect(whole).toMatchObject({ cursor: null, meta: { totalItems: 3 } })
@@ -132,9 +116,10 @@ test('the zones in pages of ten by default; without zones there is no page', asy
   const ids = Array.from({ length: 12 }, (_, index) => 101 + index)
   const { ask, simulator } = await startAsking({ zones: ids })
   const read = async (query: string) => {
-    const reply = await ask(`${zones}${query}`)
-    expectReply(reply, 200, schemas.zoneList)
-    const { data, page } = reply.json() as { data: { shieldZoneId: number }[]; page: unknown }
+    const { data, page } = JSON.parse((await ask(`${zones}${query}`)).text) as {
+      data: { shieldZoneId: number }[]
+      page: unknown
+    }
     return { ids: data.map(({ shieldZoneId }) => shieldZoneId), page }
   }
   expect(await read('')).toMatchObject({ ids: ids.slice(0, 10), page: { totalPages: 2, nextPage: 2 } })

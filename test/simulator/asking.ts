@@ -1,12 +1,7 @@
-import { Agent } from 'undici'
-import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
-import { onTestFinished } from 'vitest'
-import {
-  startSimulator,
-  type Simulator,
-  type SimulatorOptions,
-  type WireEntry,
-} from '../../src/simulator/simulator.ts'
+import { expect, onTestFinished } from 'vitest'
+import { startSimulator, type SimulatorOptions, type WireEntry } from '../../src/simulator/simulator.ts'
+import { fieldsOf } from '../docs/interface-fields.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 
 export interface EventLogPage {
   readonly logs: readonly WireEntry[] | null
@@ -16,21 +11,8 @@ export interface EventLogPage {
 
 export interface Reply {
   readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly bytes: Buffer
+  readonly headers: Headers
   readonly text: string
-  /** The parsed body; throws where it is no JSON. */
-  json(): unknown
-}
-
-export interface Asking {
-  readonly simulator: Simulator
-  readonly clock: FakeClock
-  ask(path: string, options?: AskOptions): Promise<Reply>
-  /** One page of the event logs; `token` null asks for the first one without a segment. */
-  page(token: string | null, at?: ListingAt): Promise<EventLogPage>
-  /** All pages from one on, at most 200. */
-  scan(token: string | null, at?: ListingAt): Promise<EventLogPage[]>
 }
 
 interface ListingAt {
@@ -38,42 +20,29 @@ interface ListingAt {
   readonly day?: string
 }
 
-export interface AskOptions {
-  readonly method?: string
-  readonly headers?: Record<string, string>
-  readonly body?: string
-  readonly signal?: AbortSignal
-}
-
 export const today = '2026-11-20'
 
 /** A simulator at noon of `today`, ended with the test. */
-export async function startAsking(options: SimulatorOptions = {}): Promise<Asking> {
+export async function startAsking(options: SimulatorOptions = {}) {
   const clock = createFakeClock(Date.parse(`${today}T12:00:00.000Z`))
   const simulator = await startSimulator({ clock, ...options })
-  const agent = new Agent()
-  onTestFinished(async () => {
-    await simulator.close()
-    await agent.destroy()
-  })
+  onTestFinished(() => simulator.close())
 
-  const ask = async (path: string, options: AskOptions = {}): Promise<Reply> => {
-    const method = (options.method ?? 'GET') as 'GET'
-    const {
-      statusCode: status,
-      headers,
-      body,
-    } = await agent.request({ origin: simulator.url, path, ...options, method })
-    const bytes = Buffer.from(await body.arrayBuffer())
-    const text = bytes.toString('utf8')
-    return { status, headers, bytes, text, json: () => JSON.parse(text) as unknown }
+  async function ask(path: string, options: RequestInit = {}): Promise<Reply> {
+    const answer = await fetch(`${simulator.url}${path}`, options)
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
   }
-  const page: Asking['page'] = async (token, at = {}) => {
-    const reply = await ask(pathOf(token, at))
-    if (reply.status !== 200) throw new Error(`${reply.status} for ${pathOf(token, at)}: ${reply.text}`)
-    return reply.json() as EventLogPage
+  async function statusOf(token: string | null, at?: ListingAt): Promise<number> {
+    return (await ask(pathOf(token, at))).status
   }
-  const scan: Asking['scan'] = async (token, at = {}) => {
+  /** One page of the event logs; `token` null asks for the first one without a segment. */
+  async function page(token: string | null, at?: ListingAt): Promise<EventLogPage> {
+    const { status, text } = await ask(pathOf(token, at))
+    if (status !== 200) throw new Error(`${status} for ${pathOf(token, at)}: ${text}`)
+    return JSON.parse(text) as EventLogPage
+  }
+  /** All pages from one on, at most 200. */
+  async function scan(token: string | null, at?: ListingAt): Promise<EventLogPage[]> {
     const pages = [await page(token, at)]
     for (let last = pages[0]; last?.hasMoreData === true; last = pages.at(-1)) {
       if (pages.length >= 200) throw new Error('the listing has no end')
@@ -81,7 +50,7 @@ export async function startAsking(options: SimulatorOptions = {}): Promise<Askin
     }
     return pages
   }
-  return { simulator, clock, ask, page, scan }
+  return { simulator, clock, ask, statusOf, page, scan }
 }
 
 export function pathOf(token: string | null, at: ListingAt = {}): string {
@@ -92,4 +61,31 @@ export function pathOf(token: string | null, at: ListingAt = {}): string {
 
 export function idsOf(pages: readonly EventLogPage[]): string[] {
   return pages.flatMap((page) => (page.logs ?? []).map((entry) => entry.logId))
+}
+
+/** Fields that hold a resource of another name than `Resource.field`. */
+const held: Readonly<Record<string, string>> = {
+  'EventLogPage.logs': 'EventLogEntry',
+  'RateLimitRule.ruleConfiguration': 'RuleConfiguration',
+  'RateLimitRule.errorResponse': 'GenericRequestResponse',
+  'VolumeList.items': 'VolumeTemplate',
+  'VolumeTemplate.volumeInstances': 'VolumeInstance',
+}
+
+/** The reply has this status, and a JSON body with exactly the fields of a resource of the interface. */
+export function expectReply({ status, headers, text }: Reply, wanted: number, resource: string): void {
+  expect(status, text).toBe(wanted)
+  const isProblem = resource === 'ProblemDetails' || resource === 'ValidationProblem'
+  const type = isProblem ? 'application/problem+json' : 'application/json'
+  expect(headers.get('content-type')).toBe(`${type}; charset=utf-8`)
+  expectFields(JSON.parse(text), resource)
+}
+
+function expectFields(value: unknown, resource: string): void {
+  if (Array.isArray(value)) for (const each of value) expectFields(each, resource)
+  const fields = fieldsOf[resource]?.split(' ')
+  if (Array.isArray(value) || typeof value !== 'object' || value === null || fields === undefined) return
+  expect(Object.keys(value).toSorted(), resource).toEqual(fields.toSorted())
+  for (const [name, inner] of Object.entries(value))
+    expectFields(inner, held[`${resource}.${name}`] ?? `${resource}.${name}`)
 }

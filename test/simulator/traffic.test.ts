@@ -102,29 +102,10 @@ describe('entries', () => {
 
   test('have different ids, also by zone and day', () => {
     const ids = new Set<string>()
-    for (let index = 0; index < 45_000; index++) {
-      const place = {
-        zone: 1 + (index % 3),
-        dayNumber: Math.floor(index / 3) % 3,
-        seq: Math.floor(index / 9),
-      }
-      ids.add((JSON.parse(entryJson(shape, place, 0)) as WireEntry).logId)
-    }
+    for (let seq = 0; seq < 5_000; seq++)
+      for (const zone of [1, 2, 3])
+        for (const dayNumber of [0, 1, 2])
+          ids.add((JSON.parse(entryJson(shape, { zone, dayNumber, seq }, 0)) as WireEntry).logId)
     expect(ids.size).toBe(45_000)
-  })
-
-  test('contain what a shipper has to handle', () => {
-    const text = textsOf({}).join('\n')
-    const shown = ['198.18.', '.*', '2001:db8:', 'Cookie', 'Authorization', 'CDN-RequestId', 'User-Agent']
-    const odd = [
-      '\\\\u003C',
-      '"severity":""',
-      '"WARNING"',
-      '"CRITICAL"',
-      '"ruleGroup":""',
-      'hunter2',
-      '"Logged"',
-    ]
-    for (const part of [...shown, ...odd]) expect(text).toContain(part)
   })
 })

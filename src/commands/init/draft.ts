@@ -17,7 +17,7 @@ import {
   scalarForm,
   type Shape,
 } from '../../config/shape.ts'
-import { isTemplate } from '../../config/templates.ts'
+import { isTemplate, literal } from '../../config/templates.ts'
 import { Failure } from '../../domain/failure.ts'
 import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
@@ -41,12 +41,6 @@ export class KeptSecret {
 
 /** Sections of the configuration, or settings of a sink, with secrets as KeptSecret. */
 export type Draft = Readonly<Record<string, unknown>>
-
-/** Text that the configuration must not expand. */
-export function literal(text: string): string {
-  // A function, since `$$` in a replacement text means `$`.
-  return text.replaceAll('${', () => '$${')
-}
 
 /** A place that events can go to: a kind of sink, or a preset of one. */
 export interface Destination {

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { openWork } from '../../assemble/work.ts'
 import { fileShape } from '../../config/file-shape.ts'
 import { loadConfig } from '../../config/load.ts'
+import { literal } from '../../config/templates.ts'
 import { listZones, meantZone } from '../../discovery/list-zones.ts'
 import { Failure, type FailureCode, isFailure, messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
@@ -20,7 +21,6 @@ import {
   hasKeyInEnvironment,
   isOfSection,
   KeptSecret,
-  literal,
   loadDraft,
   parseAssignment,
   refuseExisting,

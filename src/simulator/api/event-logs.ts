@@ -1,4 +1,4 @@
-import { dayOf, firstReadable, parseDay, type Day } from '../../domain/day.ts'
+import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
 import { failed, problem, type Answer } from '../answer.ts'
 import { hashOf } from '../entries/hash.ts'
 import type { Traffic } from '../entries/traffic.ts'
@@ -9,11 +9,10 @@ import { formOf, type Route } from '../route.ts'
 interface Place {
   readonly zone: number
   readonly day: Day
-  readonly kind: Settings['tokens']
   /** Entries to skip; with `anchor`, the number of the entry before the page, or -1 for the beginning. */
   readonly at: number
-  /** How many entries the snapshot holds; 0 with the other kinds. */
-  readonly held: number
+  /** With `snapshot`, how many entries it holds. */
+  readonly held?: number
 }
 
 export class EventLogs {
@@ -53,45 +52,35 @@ export class EventLogs {
     if (form === 'wrong') return undefined
     const { count } = this.#traffic.listing(zone, day)
     if (form === 'first')
-      return {
-        zone,
-        day,
-        kind: tokens,
-        at: tokens === 'anchor' ? -1 : 0,
-        held: tokens === 'snapshot' ? count : 0,
-      }
+      return { zone, day, at: tokens === 'anchor' ? -1 : 0, ...(tokens === 'snapshot' && { held: count }) }
     const place = this.#placeIn(route.token ?? '')
     if (place?.zone !== zone || place.day !== day) return undefined
     // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
-    return place.kind === 'anchor' && place.at >= count ? undefined : place
+    return tokens === 'anchor' && place.at >= count ? undefined : place
   }
 
-  #tokenOf({ zone, day, kind, at, held }: Place): string {
-    const text = [zone, day, kind, at, held].join('|')
-    return hostile + Buffer.from(`${text}|${hashOf(this.#seal + text)}`).toString('base64url')
+  #tokenOf(place: Place): string {
+    const text = JSON.stringify(place)
+    return hostile + Buffer.from(`${hashOf(this.#seal + text)} ${text}`).toString('base64url')
   }
 
   /** Undefined for a token that was not issued under this seal. */
   #placeIn(token: string): Place | undefined {
-    if (!token.startsWith(hostile)) return undefined
-    const parts = Buffer.from(token.slice(hostile.length), 'base64url').toString('utf8').split('|')
-    const [zone, dayText = '', kind, at, held, sum] = parts
-    const day = parseDay(dayText)
-    if (day === undefined || sum !== String(hashOf(this.#seal + parts.slice(0, -1).join('|'))))
-      return undefined
-    return { zone: Number(zone), day, kind: kind as Place['kind'], at: Number(at), held: Number(held) }
+    const content = Buffer.from(token.slice(hostile.length), 'base64url').toString('utf8')
+    const place = content.slice(content.indexOf(' ') + 1)
+    const isIssued = token.startsWith(hostile) && content === `${hashOf(this.#seal + place)} ${place}`
+    return isIssued ? (JSON.parse(place) as Place) : undefined
   }
 
   #page(route: Route, place: Place): Answer {
-    const { pageSize, order: wanted, lastToken } = this.#settings()
+    const { pageSize, order, lastToken, tokens } = this.#settings()
     const listing = this.#traffic.listing(place.zone, place.day)
-    const order = listing.inOrder(wanted, place.kind === 'snapshot' ? place.held : undefined)
-    const isAnchor = place.kind === 'anchor'
-    const begin = isAnchor ? order.positionAfter(place.at) : Math.min(place.at, order.length)
-    const end = Math.min(begin + pageSize, order.length)
-    const lastAt = end > begin ? order.seqAt(end - 1) : place.at
-    const next = this.#tokenOf({ ...place, at: isAnchor ? lastAt : end })
-    const more = end < order.length
+    const seqs = listing.inOrder(order, place.held)
+    const begin = tokens === 'anchor' ? seqs.indexOf(place.at) + 1 : Math.min(place.at, seqs.length)
+    const shown = seqs.slice(begin, begin + pageSize)
+    const end = begin + shown.length
+    const next = this.#tokenOf({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end })
+    const more = end < seqs.length
     const lastTokens = { empty: '', null: null, repeated: route.token ?? '', real: next }
     const tail = {
       hasMoreData: more,
@@ -99,14 +88,11 @@ export class EventLogs {
       startToken: this.#tokenOf(place),
       errorResponse: null,
     }
-    const texts = ['{"logs":[']
-    for (let position = begin; position < end; position++)
-      texts.push(position > begin ? ',' : '', listing.json(order.seqAt(position)))
-    texts.push(`],${JSON.stringify(tail).slice(1)}`)
+    const texts = shown.flatMap((seq, index) => [index === 0 ? '' : ',', listing.json(seq)])
     return {
       status: 200,
       headers: { 'content-type': 'application/json; charset=utf-8' },
-      body: bytesOf(texts),
+      body: bytesOf(['{"logs":[', ...texts, `],${JSON.stringify(tail).slice(1)}`]),
     }
   }
 }

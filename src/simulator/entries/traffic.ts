@@ -1,18 +1,25 @@
-import { dayOf, daysFrom, endOf, firstReadable, startOf, type Day } from '../../domain/day.ts'
+import { dayMs, dayOf, daysFrom, endOf, firstReadable, startOf, type Day } from '../../domain/day.ts'
 import type { Settings } from '../options.ts'
-import type { WireEntry } from './entry.ts'
-import { Listing, type Era } from './listing.ts'
+import { entryId, entryJson, type EntryShape, type WireEntry } from './entry.ts'
+import { hashOf } from './hash.ts'
 
 export interface AppendOptions {
   /** Times of the events, ms since the epoch; default: now, or the day's last millisecond once it is over. */
   readonly timestampMs?: number | ((index: number) => number)
 }
 
+/** A period of steady traffic, by the service's clock. It ends when the rate changes. */
+interface Era {
+  readonly fromMs: number
+  toMs: number
+  readonly ratePerSecond: number
+}
+
 /** All entries of the zones. Steady traffic is computed from the clock on access, without a timer. */
 export class Traffic {
   readonly #settings: () => Settings
   readonly #startedAtMs: number
-  readonly #filled: ReadonlyMap<string, number>
+  readonly #filled: Readonly<Record<string, number>>
   readonly #listings = new Map<string, Listing>()
   readonly #eras: Era[] = []
 
@@ -21,17 +28,20 @@ export class Traffic {
     this.#settings = settings
     this.#startedAtMs = startedAtMs ?? clock.now()
     const today = dayOf(this.#startedAtMs)
-    const filled = daysFrom(firstReadable(today, readableDays), today)
-    this.#filled = new Map(
-      typeof days === 'object' ? Object.entries(days) : filled.map((day) => [day, days] as const),
-    )
-    this.#begin(this.#startedAtMs)
+    const readable = daysFrom(firstReadable(today, readableDays), today)
+    this.#filled =
+      typeof days === 'object' ? days : Object.fromEntries(readable.map((day) => [day, days] as const))
+    this.adjust(this.#startedAtMs)
   }
 
   listing(zone: number, day: Day): Listing {
     const key = `${zone}/${day}`
-    const listing = this.#listings.get(key) ?? this.#created(zone, day)
-    this.#listings.set(key, listing)
+    let listing = this.#listings.get(key)
+    if (listing === undefined) {
+      listing = new Listing(zone, day, this.#settings())
+      listing.fill(this.#filled[day] ?? 0, this.#startedAtMs)
+      this.#listings.set(key, listing)
+    }
     listing.settle(this.#eras, this.#settings().clock.now())
     return listing
   }
@@ -42,49 +52,114 @@ export class Traffic {
     entries: number | readonly WireEntry[],
     { timestampMs }: AppendOptions = {},
   ): void {
-    const listing = this.listing(zone, day)
     const arrivedMs = Math.min(Math.max(this.#settings().clock.now(), startOf(day)), endOf(day) - 1)
     const own = typeof entries === 'number' ? undefined : entries
     const timeOf = (index: number): number => {
-      if (timestampMs === undefined) return timeIn(own?.[index]) ?? arrivedMs
-      return typeof timestampMs === 'number' ? timestampMs : timestampMs(index)
+      if (typeof timestampMs === 'function') return timestampMs(index)
+      // A caller's own entry may be malformed, as from a hostile service.
+      const given = own?.[index] as WireEntry | null | undefined
+      return timestampMs ?? (Number.isFinite(given?.timestamp) ? given!.timestamp : arrivedMs)
     }
-    const count = typeof entries === 'number' ? entries : entries.length
-    listing.add(
-      count,
-      timeOf,
-      own?.map((entry) => JSON.stringify(entry)),
-    )
+    const texts = own?.map((entry) => JSON.stringify(entry))
+    this.listing(zone, day).add(typeof entries === 'number' ? entries : entries.length, timeOf, texts)
   }
 
   /** Call it after settings changed: entries that have already arrived stay as they were. */
-  adjust(): void {
-    const { clock, live } = this.#settings()
-    const current = this.#eras.at(-1)
-    if (current !== undefined && current.toMs > clock.now()) {
-      if (current.ratePerSecond === live.ratePerSecond) return
-      current.toMs = clock.now()
-    }
-    this.#begin(clock.now())
-  }
-
-  #begin(fromMs: number): void {
+  adjust(nowMs = this.#settings().clock.now()): void {
     const { ratePerSecond } = this.#settings().live
-    if (ratePerSecond > 0) this.#eras.push({ fromMs, toMs: Number.POSITIVE_INFINITY, ratePerSecond })
-  }
-
-  #created(zone: number, day: Day): Listing {
-    const listing = new Listing(zone, day, this.#settings())
-    const count = this.#filled.get(day) ?? 0
-    const startMs = startOf(day)
-    const endMs = startMs > this.#startedAtMs ? endOf(day) : Math.min(endOf(day), this.#startedAtMs)
-    const stepMs = (endMs - startMs) / Math.max(1, count)
-    listing.add(count, (index) => startMs + index * stepMs)
-    return listing
+    const current = this.#eras.at(-1)
+    if (current?.ratePerSecond === ratePerSecond) return
+    if (current !== undefined) current.toMs = nowMs
+    this.#eras.push({ fromMs: nowMs, toMs: Number.POSITIVE_INFINITY, ratePerSecond })
   }
 }
 
-/** The time of a caller's own entry, where it has one. */
-function timeIn(entry: WireEntry | null | undefined): number | undefined {
-  return Number.isFinite(entry?.timestamp) ? entry?.timestamp : undefined
+/**
+ * All entries of a zone's day, numbered in the order of arrival. Of an entry that is computed only the time is kept, so
+ * that a day of millions takes little memory.
+ */
+export class Listing {
+  readonly #zone: number
+  readonly #day: Day
+  readonly #shape: EntryShape
+  /** ms since the epoch, by number. */
+  readonly #times: number[] = []
+  /** JSON of the entries that a caller brought. */
+  readonly #given = new Map<number, string>()
+  readonly #settled = new Map<Era, number>()
+  readonly #hashes: number[] = []
+  readonly #byTime: number[] = []
+  readonly #byHash: number[] = []
+
+  constructor(zone: number, day: Day, shape: EntryShape) {
+    this.#zone = zone
+    this.#day = day
+    this.#shape = shape
+  }
+
+  get count(): number {
+    return this.#times.length
+  }
+
+  json(seq: number): string {
+    return this.#given.get(seq) ?? entryJson(this.#shape, this.#placeOf(seq), this.#times[seq]!)
+  }
+
+  /**
+   * The numbers of the entries in an order, as it is now or as it was when there were `heldCount`: new entries never
+   * change the order of older ones.
+   */
+  inOrder(order: Settings['order'], heldCount = this.count): readonly number[] {
+    const isByTime = order !== 'unordered'
+    const sorted = isByTime ? this.#byTime : this.#byHash
+    const keyOf = (seq: number) => (isByTime ? this.#times[seq]! : this.#hashOf(seq))
+    let isSorted = true
+    for (let seq = sorted.length; seq < this.count; seq++) {
+      const last = sorted.at(-1)
+      if (last !== undefined && keyOf(seq) < keyOf(last)) isSorted = false
+      sorted.push(seq)
+    }
+    if (!isSorted) sorted.sort((one, other) => keyOf(one) - keyOf(other) || one - other)
+    const held = heldCount < this.count ? sorted.filter((seq) => seq < heldCount) : sorted
+    return order === 'newest-first' ? held.toReversed() : held
+  }
+
+  /** Adds computed entries, or with `texts` those of a caller. */
+  add(count: number, timeOf: (index: number) => number, texts?: readonly string[]): void {
+    for (let index = 0; index < count; index++) {
+      if (texts !== undefined) this.#given.set(this.count, texts[index]!)
+      this.#times.push(Math.floor(timeOf(index)))
+    }
+  }
+
+  /** Adds entries evenly over the day, up to that time. */
+  fill(count: number, untilMs: number): void {
+    const startMs = startOf(this.#day)
+    const endMs = startMs > untilMs ? endOf(this.#day) : Math.min(endOf(this.#day), untilMs)
+    this.add(count, (index) => startMs + (index * (endMs - startMs)) / count)
+  }
+
+  /** Adds the steady traffic up to now. */
+  settle(eras: readonly Era[], nowMs: number): void {
+    for (const era of eras) {
+      if (era.ratePerSecond === 0) continue
+      const stepMs = 1000 / era.ratePerSecond
+      const shiftMs = (hashOf(String(this.#zone)) / 2 ** 32) * stepMs
+      const startMs = Math.max(era.fromMs, startOf(this.#day)) + shiftMs
+      const untilMs = Math.min(era.toMs, endOf(this.#day) - 1, nowMs)
+      const had = this.#settled.get(era) ?? 0
+      const count = Math.floor((untilMs - startMs) / stepMs) + 1
+      if (count <= had) continue
+      this.#settled.set(era, count)
+      this.add(count - had, (index) => startMs + (had + index) * stepMs)
+    }
+  }
+
+  #placeOf(seq: number) {
+    return { zone: this.#zone, dayNumber: startOf(this.#day) / dayMs, seq }
+  }
+
+  #hashOf(seq: number): number {
+    return (this.#hashes[seq] ??= hashOf(this.#given.get(seq) ?? entryId(this.#shape, this.#placeOf(seq))))
+  }
 }
