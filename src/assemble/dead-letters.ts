@@ -1,12 +1,11 @@
 import { zonesOf } from '../config/planned.ts'
 import type { Config } from '../config/schema.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
-import type { Event } from '../domain/event/event.ts'
-import { restoreEvent } from '../domain/event/stored-event.ts'
 import { messageOf } from '../domain/failure.ts'
+import type { JsonObject } from '../domain/text/json.ts'
 import { formats } from '../formats/registry.ts'
 import type { DeadLetterWork } from '../maintenance/dead-letters.ts'
-import { eventAgain } from '../shield/entries/to-event.ts'
+import { eventOfLine } from '../shield/entries/to-event.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import { heldSinks } from './held-sinks.ts'
 import type { Work } from './work.ts'
@@ -33,18 +32,29 @@ type ReadDeadLetter = { readonly event: unknown } | { readonly problem: string }
 export function deadLetterReader(config: Config): (deadLetter: DeadLetter) => ReadDeadLetter {
   const redo = redoneBy(config)
   const { encode } = formats.native()
-  return ({ event }) => {
+  return (deadLetter) => {
     try {
-      return { event: JSON.parse(encode(redo(restoreEvent(event)))) as unknown }
+      return { event: JSON.parse(encode(redo(deadLetter))) as unknown }
     } catch (error) {
       return { problem: messageOf(error) }
     }
   }
 }
 
-/** Maps a stored event by the present configuration: its names of zones, its redaction. */
-function redoneBy(config: Config): (event: Event) => Event {
+/** Maps what is kept by the present configuration: its names of zones, its redaction. Throws for damaged text. */
+function redoneBy(config: Config): DeadLetterWork['redo'] {
   const redactor = createRedactor(config.redact)
   const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
-  return (event) => eventAgain(event, zones.get(event.zone.id) ?? event.zone, redactor)
+  return ({ zone, event, ...identity }) => {
+    const kept = { ...identity, zone, of: { raw: entryIn(event) } }
+    return eventOfLine(kept, zones.get(zone) ?? { id: zone, name: String(zone) }, redactor)
+  }
+}
+
+function entryIn(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject
+  } catch (cause) {
+    throw new Error('a stored event is damaged: it is not valid JSON', { cause })
+  }
 }

@@ -8,7 +8,6 @@ import {
   type Skip,
 } from '../domain/event/delivery.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
-import { restoreEvent } from '../domain/event/stored-event.ts'
 import { cancelled, isFailure, messageOf, type Failure } from '../domain/failure.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
@@ -24,8 +23,8 @@ export interface DeadLetterWork {
   /** Why nothing may be shipped to a sink. */
   readonly held: ReadonlyMap<string, string>
   readonly zoneOf: (id: number) => Zone
-  /** Maps a stored event by the present configuration. */
-  readonly redo: (event: Event) => Event
+  /** The event of a dead letter, mapped by the present configuration. */
+  readonly redo: (deadLetter: DeadLetter) => Event
 }
 
 /** Result of a replay for one sink. */
@@ -173,8 +172,8 @@ async function loadDeadLetters(
 
 interface ReplayJob extends Settling {
   readonly sink: AnySink
-  /** Maps a stored event by the present configuration. */
-  readonly redo: (event: Event) => Event
+  /** The event of a dead letter, mapped by the present configuration. */
+  readonly redo: (deadLetter: DeadLetter) => Event
   /** Called after each page. */
   readonly done: (page: ReplayedPage) => void
 }
@@ -221,7 +220,7 @@ async function replayPage(
   const letterOf = new Map<Event, DeadLetter>()
   for (const deadLetter of deadLetters) {
     try {
-      letterOf.set(redo(restoreEvent(deadLetter.event)), deadLetter)
+      letterOf.set(redo(deadLetter), deadLetter)
     } catch (error) {
       // One that cannot be read is kept, with the reason.
       damaged.push({ ...deadLetter, reason: 'unmappable', answer: messageOf(error).slice(0, 1024) })

@@ -2,8 +2,8 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { takenOf, type DeadLetter, type Delivery, type Refusal, type Skip } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
-import { storeEvent } from '../domain/event/stored-event.ts'
 import { onlyStream } from '../domain/stream.ts'
+import { jsonText } from '../domain/text/json-text.ts'
 import type { SinkTarget } from './open-sink.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
@@ -85,6 +85,6 @@ export function deadLettersOf({ job }: Session, refusals: readonly Refusal[], at
     reason,
     answer,
     at,
-    event: storeEvent(event),
+    event: jsonText(event.raw()),
   }))
 }

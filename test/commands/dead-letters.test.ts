@@ -4,10 +4,7 @@ import { systemClock } from '../../src/clock.ts'
 import { newCheckpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
-import { storeEvent } from '../../src/domain/event/stored-event.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
-import { createRedactor } from '../../src/shield/redaction/redact.ts'
-import { eventsOf } from '../../src/shield/entries/entry-event.ts'
 import { openSqliteStore } from '../setup/stores.ts'
 import { executeWith, openWorkshop } from './workshop.ts'
 
@@ -18,15 +15,15 @@ const hostile = '400\n\u001B[2Jgone \u202Ebad'
 
 function letter(id: string, more: Partial<DeadLetter> = {}): DeadLetter {
   const entry = { logId: id, timestamp: at, log: '{"a":1}', labels: { status: 'Blocked', note: '\u001B[2J' } }
-  const event = storeEvent(eventsOf([entry], { id: 101, name: 'shop' }, createRedactor('off'))[0]!)
+  const event = JSON.stringify(entry)
   return { zone: 101, day, sink: 'siem', id, reason: 'refused', answer: 'no', at, event, ...more }
 }
 
 const deadLetters = [
   letter('a,1', { answer: hostile }),
   letter('b\u0007', { reason: 'too_large' }),
-  letter('c', { zone: 102, event: '{}' }),
-  letter('d', { sink: 'archive', reason: 'unmappable', event: '{}' }),
+  letter('c', { zone: 102, event: '{' }),
+  letter('d', { sink: 'archive', reason: 'unmappable', event: '{' }),
 ]
 const ids = deadLetters.map(({ id }) => id)
 

@@ -7,7 +7,6 @@ import { newCheckpoint } from '../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { systemClock } from '../../src/clock.ts'
 import { openSqliteStore } from '../setup/stores.ts'
-import { storeEvent } from '../../src/domain/event/stored-event.ts'
 import { buildEvent } from '../formats/events.ts'
 import { receiver } from '../e2e/receiver.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -158,7 +157,7 @@ async function refuseOne(folder: string, sink: string): Promise<void> {
   const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
   const at = Date.now()
   const made = buildEvent({ id: 'x', zone: { id: 101, name: '101' } })
-  const event = storeEvent(made)
+  const event = JSON.stringify(made.raw())
   const next = { ...newCheckpoint(stream, at, unknownOrdering), commit: 1 }
   const deadLetters = [
     { ...stream, id: made.id, time: made.time!, reason: 'refused' as const, answer: 'no', at, event },

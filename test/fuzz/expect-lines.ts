@@ -2,7 +2,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
-import { restoreEvent, storeEvent } from '../../src/domain/event/stored-event.ts'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { formats } from '../../src/formats/registry.ts'
 
@@ -29,8 +28,6 @@ export function expectLines(event: Event, zone: number): void {
     if (name === 'native') expect(isNative(read), JSON.stringify(isNative.errors)).toBe(true)
     // By this a part of a lost store is compared, and by nothing else.
     expect(fingerprintOf(format.identify(line)!), name).toBe(event.fingerprint)
-    // As a dead letter it is the same when it is sent at last.
-    expect(format.encode(restoreEvent(storeEvent(event))), name).toBe(line)
     expect(format.encode(event), name).toBe(line)
   }
 }

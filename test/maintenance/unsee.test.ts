@@ -4,7 +4,7 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { unseeDay } from '../../src/maintenance/unsee.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, zone, type Stage } from '../pump/stage.ts'
+import { createStage, eventAt, listingOf, redo, zone, type Stage } from '../pump/stage.ts'
 
 const request = { stream, priority: 'backfill', readRequest: { id: 'b1' } } as const
 const events = [0, 1, 2, 3].map((number) => eventAt(number))
@@ -39,7 +39,6 @@ async function setUp(of: (some: readonly Event[]) => Delivery = all) {
   const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
   const replay = async () => {
     const keys = await stage.store.deadLetters.keys(stream)
-    const redo = (event: Event) => event
     const job = { stream, zone, sink: stage.plainSink, keys, redo, done: () => undefined }
     await replayStream(job, stage.deps, never)
   }

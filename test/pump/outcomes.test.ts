@@ -6,7 +6,7 @@ import { shipArchived } from '../../src/maintenance/archive/ship-archived.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { dayAt, stream } from '../domain/builders.ts'
 import { failureOf, serve, ship } from '../sinks/http/destination-server.ts'
-import { createStage, eventAt, listingOf, zone, type Stage } from './stage.ts'
+import { createStage, eventAt, listingOf, redo, zone, type Stage } from './stage.ts'
 
 const events = [0, 1, 2, 3, 4, 5].map((number) => eventAt(number))
 const never = new AbortController().signal
@@ -56,7 +56,7 @@ async function replay(stage: Stage, deliver: (some: readonly Event[]) => Deliver
   const keys = await stage.store.deadLetters.keys(stream)
   const pages: number[] = []
   const done = ({ delivered }: { readonly delivered: number }) => void pages.push(delivered)
-  const job = { stream, zone, sink: stage.plainSink, keys, redo: (event: Event) => event, done }
+  const job = { stream, zone, sink: stage.plainSink, keys, redo, done }
   await replayStream(job, stage.deps, never).catch((error: unknown) => {
     if (error !== failure) throw error
   })

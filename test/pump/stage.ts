@@ -32,6 +32,11 @@ export function eventAt(number: number, timeMs = at(1) + number * 1_000): Event 
   return { ...identity, timeMs, fingerprint: fingerprintOf(identity), ...rest }
 }
 
+/** The event of a dead letter of one. */
+export function redo({ id }: { readonly id: string }): Event {
+  return eventAt(Number(id.slice(1)))
+}
+
 export interface PageAnswer {
   readonly events: readonly Event[]
   readonly next?: string

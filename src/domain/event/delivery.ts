@@ -79,7 +79,7 @@ export interface DeadLetter {
   readonly answer: string
   /** When it was refused, ms since the epoch. */
   readonly at: number
-  /** The whole event as JSON text (`storeEvent`), so that a replay can map it anew. */
+  /** The entry as received, redacted, as JSON text: a replay maps it anew. */
   readonly event: string
 }
 

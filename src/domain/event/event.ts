@@ -59,7 +59,7 @@ export interface Identity {
   readonly time?: string
 }
 
-/** What a line in a file holds of its event: enough to rebuild the event. */
+/** What a line in a file, or a dead letter, holds of its event: enough to rebuild the event. */
 export interface KeptEvent extends Identity {
   readonly zone: number
   /** What to rebuild it from: the entry as received, or the decoded `labels` and `log`. Redacted in both cases. */

@@ -193,16 +193,8 @@ function isNamed(held: Json | undefined, name: string): boolean {
 }
 
 /**
- * A stored event, redacted once more by the current configuration. It keeps its identity: an id that is a hash of the
- * whole entry cannot be computed from the redacted entry.
- */
-export function eventAgain(event: Event, zone: Event['zone'], redactor: Redactor): Event {
-  return toEvent(entryOf({ id: event.id, of: { raw: event.raw() } }, event), zone, redactor, event)
-}
-
-/**
- * Rebuilds the event of a stored line: the same id and time, mapped as usual, and redacted once more by the current
- * configuration. What redaction has hidden in the line stays hidden.
+ * Rebuilds the event of a stored line or of a dead letter: the same id and time, mapped as usual, and redacted once more
+ * by the current configuration. What redaction has hidden stays hidden.
  */
 export function eventOfLine(kept: KeptEvent, zone: Event['zone'], redactor: Redactor): Event {
   const identity = identityIn(kept)
@@ -215,7 +207,7 @@ function identityIn({ id, time }: KeptEvent): EntryIdentity {
   return { id, time, fingerprint: fingerprintOf({ id, time }), ...(!Number.isNaN(timeMs) && { timeMs }) }
 }
 
-function entryOf({ id, of }: Pick<KeptEvent, 'id' | 'of'>, { timeMs }: EntryIdentity): Json {
+function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {
   if ('raw' in of) return textEntry(of.raw, id) ?? of.raw
   const { labels, log } = of
   return { logId: id, ...(timeMs !== undefined && { timestamp: timeMs }), log: textLog(log) ?? log, labels }

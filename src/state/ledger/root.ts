@@ -7,7 +7,7 @@ import type { Condition, Records } from '../../ports/records.ts'
 import { again, jsonOf, textOf, untilDecided, type Part } from './values.ts'
 
 /** The layout of records that this version reads and writes. */
-const layoutNumber = 2
+const layoutNumber = 3
 
 /** The record of the store itself. */
 export interface StoreRecord {

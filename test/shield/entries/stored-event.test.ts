@@ -2,8 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
-import { restoreEvent, storeEvent } from '../../../src/domain/event/stored-event.ts'
-import { eventAgain, eventOfLine, toEvent } from '../../../src/shield/entries/to-event.ts'
+import { eventOfLine, toEvent } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
 import { defaults } from '../samples.ts'
 
@@ -129,23 +128,4 @@ it('cannot be created from other text', () => {
     expect(native.readBack!(line)).toBeUndefined()
   for (const line of ['', '{"logId":"x"}', '{"shieldZoneId":1}', '{"logId":"x","shieldZoneId":"1"}'])
     expect(raw.readBack!(line)).toBeUndefined()
-})
-
-it('a stored event gives the line that it would give now, redacted as configured now, and keeps its id', () => {
-  fc.assert(
-    fc.property(entry, fc.constantFrom(...redactions), fc.boolean(), (received, redaction, wasOpen) => {
-      const stored = storeEvent(toEvent(received, zone, createRedactor(wasOpen ? 'off' : redaction)))
-      const again = eventAgain(restoreEvent(stored), zone, createRedactor(redaction))
-      const now = toEvent(received, zone, createRedactor(redaction))
-      expect([again.id, again.time, again.timeMs, again.fingerprint]).toEqual([
-        now.id,
-        now.time,
-        now.timeMs,
-        now.fingerprint,
-      ])
-      for (const format of [formats.native(), formats.raw()])
-        expect(format.encode(again)).toBe(format.encode(now))
-    }),
-    { numRuns: 200 },
-  )
 })
