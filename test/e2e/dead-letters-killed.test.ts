@@ -1,19 +1,88 @@
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import { executeWith } from '../commands/workshop.ts'
-import { redisAvailable } from '../setup/redis.ts'
+import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
+import { startProgram } from '../setup/processes.ts'
+import { redisAvailable, useRedis } from '../setup/redis.ts'
+import { forgetHolders as forgetHoldersIn, openSqliteStore } from '../setup/stores.ts'
 import { isLong } from './crash-matrix.ts'
-import { poisoned, type Poisoned } from './poisoned.ts'
+import { forgetHolders } from './crash-world.ts'
+import { honest, honestyOf, keyOfLine } from './honesty.ts'
+import { receiver } from './receiver.ts'
 import { linesBelow } from './shipped.ts'
+import { endOf, readableDays, workplace } from './workplace.ts'
 
-const stores = redisAvailable() ? ['sqlite', 'redis'] : ['sqlite']
+/** More than one page of a replay. */
+const deadLetters = 130
+const [, , today] = readableDays()
+const stores = redisAvailable() ? (['SQLite', 'Redis'] as const) : (['SQLite'] as const)
+type Kind = (typeof stores)[number]
 
-async function expectNoneLeft({ place }: Poisoned): Promise<void> {
-  const listed = await executeWith(place.configFile, ['dead-letters', 'list'])
-  expect(listed.stdout).toBe('no dead letters\n')
+/** A stream with dead letters of a receiver that has taken everything else; `daysAgo` before today. */
+async function poisoned(kind: Kind, daysAgo = 0) {
+  const siem = await receiver()
+  const shift = { offsetMs: -daysAgo * 86_400_000, rate: 1, originMs: Date.now() }
+  const day = shiftDay(today, -daysAgo)
+  const clock = createShiftedClock(shift)
+  const place = await workplace({ zones: [101], days: { [day]: 200 }, pageSize: 100, clock })
+  const redis = kind === 'Redis' ? await useRedis() : undefined
+  const configure = (sink: object) =>
+    place.configure({
+      log: { level: 'error', format: 'json' },
+      zones: [101],
+      sinks: [sink],
+      ...(redis !== undefined && { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }),
+    })
+  configure({ name: 'siem', type: 'http', url: siem.url, batch: { maxEvents: 20 }, timeoutSeconds: 3_600 })
+  // Events that are accepted lie between them: refusals alone would be an error of the sink.
+  const entries = place.simulator.entries(101, day).filter((_, index) => index % 20 >= 7)
+  const poison = entries.map(({ logId }) => logId)
+  expect(poison).toHaveLength(deadLetters)
+  siem.answer(({ text }) => ({ status: poison.some((id) => text.includes(id)) ? 400 : 200 }))
+  // On the clock on which the dead letters come to be.
+  const once = () => endOf(place.entry(['--once', ...clockArguments(shift)]))
+  await once()
+  expect(siem.taken).toHaveLength(200 - deadLetters)
+  siem.answer(() => ({ status: 200 }))
+  const command = (...args: readonly string[]) => executeWith(place.configFile, args)
+  return {
+    place,
+    siem,
+    day,
+    poison,
+    once,
+    command,
+    /** The sink of the same name is a file from now on. */
+    intoFiles: () => configure({ name: 'siem', type: 'file', path: place.events }),
+    ids: () =>
+      linesBelow(place.events)
+        .map(({ line }) => line.id)
+        .sort(),
+    /** A replay that ends itself there. */
+    async replayKilled(moment: string) {
+      const args = ['-c', place.configFile, '--kill', moment]
+      const exit = await endOf(startProgram('replay', args, { cwd: place.folder }))
+      expect(exit.signal, exit.stderr).toBe('SIGKILL')
+      // A dead command holds its streams for 20 s.
+      if (redis !== undefined) await forgetHolders(redis)
+      else forgetHoldersIn(place.database)
+    },
+    /** A replay to the end: what the killed one had shipped counts too. */
+    async replayRest() {
+      const { code, stdout, stderr } = await command('dead-letters', 'replay')
+      expect([code, stdout], stderr).toEqual([
+        0,
+        expect.stringMatching(/^siem: \d+ delivered(?:, \d+ already replayed or dropped)?\n$/),
+      ])
+      expect((await command('dead-letters', 'list')).stdout).toBe('no dead letters\n')
+    },
+    async deep() {
+      const ended = await command('audit', '--zone', '101', '--day', day, '--deep', '--json')
+      return (JSON.parse(ended.stdout) as { readonly files: readonly object[] }).files[0]
+    },
+  }
 }
-
-/** What the killed one had shipped counts too. */
-const replayed = /^siem: \d+ delivered(?:, \d+ already replayed or dropped)?\n$/
 
 const moments = [
   'before:commit:1',
@@ -22,66 +91,81 @@ const moments = [
   'before:datasync:2',
   'after:datasync:2',
 ]
+/** Between two stores only the commit differs; of an old day only what was written and not committed is in question. */
+const cases = stores.flatMap((kind) =>
+  [0, 5].flatMap((daysAgo) =>
+    moments
+      .filter((moment) => isLong || kind === 'SQLite' || moment === 'before:commit:1')
+      .filter(
+        (moment) => isLong || daysAgo === 0 || (kind === 'SQLite' && /before:c.*1|after:d/.test(moment)),
+      )
+      .map((moment) => [kind, moment, daysAgo] as const),
+  ),
+)
 
-describe('a replay into files that is killed', () => {
-  // Between two stores only the commit differs.
-  const cases = stores.flatMap((kind) =>
-    (kind === 'redis' ? moments.slice(0, 1) : moments).map((moment) => [kind, moment] as const),
-  )
-
-  test.for(cases)('over %s at %s ships each dead letter once', async ([kind, moment]) => {
-    const stage = await poisoned(kind)
+test.for(cases)(
+  'a replay into files over %s that is killed %s, of a day that was %i days ago, ships each dead letter once',
+  async ([kind, moment, daysAgo]) => {
+    const stage = await poisoned(kind, daysAgo)
     stage.intoFiles()
     await stage.replayKilled(moment)
-    expect(await stage.replay()).toMatch(replayed)
-    const ids = linesBelow(stage.place.events).map(({ line }) => line.id)
-    expect(ids.sort()).toEqual(stage.poison.toSorted())
-    await expectNoneLeft(stage)
+    await stage.replayRest()
+    expect(stage.ids()).toEqual(stage.poison.toSorted())
+  },
+)
+
+test.for(stores)(
+  'a replay over HTTP and %s that is killed ships each at least once, with the same bytes',
+  async (kind) => {
+    const stage = await poisoned(kind)
+    const { siem, poison } = stage
+    const before = siem.got.length
+    await stage.replayKilled('before:commit:1')
+    await stage.replayKilled('before:commit:2')
+    await stage.replayRest()
+    const got = siem.got.slice(before)
+    expect(honestyOf(got)).toEqual(honest)
+    const ids = new Set(got.flatMap(({ lines }) => lines.map((line) => keyOfLine(line).split('/')[2]!)))
+    expect([...ids].sort()).toEqual(poison.toSorted())
+    // Else no kill came between a delivery and its commit, and nothing was tried here.
+    expect(got.length).toBeGreaterThan(new Set(got.map(({ text }) => text)).size)
+  },
+)
+
+describe('dead letters of a day that can no longer be read', () => {
+  test('outlive its checkpoint, and are shipped into its files once', async () => {
+    const stage = await poisoned('SQLite', 5)
+    const { place, day, poison } = stage
+    stage.intoFiles()
+    const more = place.simulator.append(101, day, 7).map(({ logId }) => logId)
+    await stage.once()
+    await prune(place.database)
+    await stage.replayRest()
+    expect(stage.ids()).toEqual([...more, ...poison].sort())
+    // The checkpoint that was made anew has ended. It does not know what was shipped before, and leaves it as it is.
+    const count = poison.length
+    expect(await stage.deep()).toMatchObject({ isEqual: true, lines: count, ledger: count })
   })
 
-  // Of such a day only what was written and not committed is in question: the commits are the same.
-  const ofOldDay = ['before:commit:1', 'after:datasync:2']
-  const isTried = ([kind, moment]: (typeof cases)[number]) => kind === 'sqlite' && ofOldDay.includes(moment)
-  test.for(isLong ? cases : cases.filter(isTried))(
-    'over %s at %s, of a day that can no longer be read, ships each dead letter once',
-    async ([kind, moment]) => {
-      const stage = await poisoned(kind, -5)
-      stage.intoFiles()
-      await stage.replayKilled(moment)
-      expect(await stage.replay()).toMatch(replayed)
-      const ids = linesBelow(stage.place.events).map(({ line }) => line.id)
-      expect(ids.sort()).toEqual(stage.poison.toSorted())
-      await expectNoneLeft(stage)
-    },
-  )
+  test('kept or dropped do not count as missing lines', async () => {
+    const stage = await poisoned('SQLite', 5)
+    stage.intoFiles()
+    stage.place.simulator.append(101, stage.day, 7)
+    await stage.once()
+    // Before it became a file the sink had taken the rest over HTTP: those lines are nowhere.
+    const counts = { ledger: 207, lines: 7, missing: 200 - deadLetters }
+    expect(await stage.deep()).toMatchObject({ ...counts, deadLetters, dropped: 0 })
+    await stage.command('dead-letters', 'drop', '--sink', 'siem', '--day', stage.day, '--yes')
+    expect(await stage.deep()).toMatchObject({ ...counts, deadLetters: 0, dropped: deadLetters })
+  })
 })
 
-describe('a replay over HTTP that is killed', () => {
-  test.for(stores)(
-    'over %s ships each dead letter at least once, each time with the same bytes',
-    async (kind) => {
-      const stage = await poisoned(kind)
-      const { siem, poison } = stage
-      const before = siem.got.length
-      await stage.replayKilled('before:commit:1')
-      await stage.replayKilled('before:commit:2')
-      expect(await stage.replay()).toMatch(replayed)
-      const bodies = new Map<string, string>()
-      const lines = new Map<string, string>()
-      for (const { headers, text, lines: own } of siem.got.slice(before)) {
-        const key = String(headers['idempotency-key'])
-        expect(bodies.get(key) ?? text).toBe(text)
-        bodies.set(key, text)
-        for (const line of own) {
-          const { id } = JSON.parse(line) as { id: string }
-          expect(lines.get(id) ?? line).toBe(line)
-          lines.set(id, line)
-        }
-      }
-      expect([...lines.keys()].sort()).toEqual(poison.toSorted())
-      // Else no kill came between a delivery and its commit, and nothing was tried here.
-      expect(siem.got.length - before).toBeGreaterThan(bodies.size)
-      await expectNoneLeft(stage)
-    },
-  )
-})
+/** What housekeeping does to a day that ended longer ago than `state.keepDays`. */
+async function prune(path: string): Promise<void> {
+  forgetHoldersIn(path)
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
+  const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
+  await store.upkeep.prune(streams, { uncommittedBefore: dayOf(Date.now()), gapsBefore: 0 })
+  expect(await store.catalogue.checkpoints()).toEqual([])
+  await store.close()
+}
