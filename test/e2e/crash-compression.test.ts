@@ -3,8 +3,6 @@ import { expect, test } from 'vitest'
 import { told } from '../commands/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { isLong } from './crash-matrix.ts'
-import { durableRedis, forgetHolders, stores } from './crash-world.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
 import { readableDays, workplace } from './workplace.ts'
 
@@ -18,60 +16,52 @@ const moments = [
   'after:compression:2',
 ]
 
-test.for(stores.filter(({ isThere }) => isThere))(
-  'killed within a compression over $store: each event once, and no temporary files',
-  async ({ store }) => {
-    const redis = store === 'Redis' ? await durableRedis() : undefined
-    const state =
-      redis === undefined ? {} : { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
-    // A closed part is compressed a minute later: on this clock within seconds. Redis must answer in its time as well,
-    // also on a busy machine.
-    const fast = todayAt(2, redis === undefined ? 120 : 6)
-    const place = await workplace(
-      { zones: [zone], days: 5, clock: createShiftedClock(fast) },
-      { zones: [zone], ...state },
-    )
-    const { simulator, events } = place
-    const days = readableDays()
-    const rotate = { maxBytes: 2_000 }
-    place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }] })
-    const files = () => globSync(['zone=*/day=*/{*,.*}', '.shieldlog/*.unfinished*'], { cwd: events })
-    const expectEachOnce = (after: string) => {
-      const whole = keysOf(simulator, [zone], days).length
-      expect(compareFiles(events, simulator, [zone], days), after).toEqual(exactly(whole))
-    }
-    let before = 'the start'
-    for (const moment of redis === undefined || isLong ? moments : ['after:replacement:1']) {
-      const child = place.entry(['--rounds', '--kill', moment, ...clockArguments(fast)])
-      await child.waitForLine(/^drained$/)
-      expectEachOnce(before)
-      const standing = keysOf(simulator, [zone], days)
-      for (const day of days) simulator.append(zone, day, 8)
-      process.kill(child.pid, 'SIGUSR2')
-      expect(await child.exited, child.stderr()).toEqual({ code: null, signal: 'SIGKILL' })
-      if (redis !== undefined) await forgetHolders(redis)
-      // Perhaps before any of the new events.
-      const shipped = linesBelow(events, 'under way').map(({ key }) => key)
-      expect(compare(shipped, standing), moment).toMatchObject({ missing: 0, repeated: 0 })
-      before = moment
-    }
-    const last = place.entry(['--rounds', ...clockArguments(fast)])
-    await last.waitForLine(/^drained$/)
+test('killed within a compression: each event once, and no temporary files', async () => {
+  // A closed part is compressed a minute later: on this clock within a second.
+  const fast = todayAt(2, 120)
+  const place = await workplace(
+    { zones: [zone], days: 5, clock: createShiftedClock(fast) },
+    { zones: [zone] },
+  )
+  const { simulator, events } = place
+  const days = readableDays()
+  const rotate = { maxBytes: 2_000 }
+  place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }] })
+  const files = () => globSync(['zone=*/day=*/{*,.*}', '.shieldlog/*.unfinished*'], { cwd: events })
+  const expectEachOnce = (after: string) => {
+    const whole = keysOf(simulator, [zone], days).length
+    expect(compareFiles(events, simulator, [zone], days), after).toEqual(exactly(whole))
+  }
+  let before = 'the start'
+  for (const moment of moments) {
+    const child = place.entry(['--rounds', '--kill', moment, ...clockArguments(fast)])
+    await child.waitForLine(/^drained$/)
+    expectEachOnce(before)
+    const standing = keysOf(simulator, [zone], days)
     for (const day of days) simulator.append(zone, day, 8)
-    process.kill(last.pid, 'SIGUSR2')
-    // Both forms of a part, or one that is not whole.
-    const isLeft = (file: string, _: number, all: readonly string[]) =>
-      all.includes(`${file}.gz`) || file.includes('unfinished')
-    await waitFor(
-      () =>
-        last.stderr().split('drained').length > 2 &&
-        files().some((file) => file.endsWith('.gz')) &&
-        !files().some(isLeft),
-      { what: () => `compressed parts and nothing beside them: ${files().join(' ')}` },
-    )
-    expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
-    expectEachOnce('all')
-    const audit = await told(place, 'audit', '--zone', '101', '--day', days[1])
-    expect(audit.code, audit.stdout).toBe(0)
-  },
-)
+    process.kill(child.pid, 'SIGUSR2')
+    expect(await child.exited, child.stderr()).toEqual({ code: null, signal: 'SIGKILL' })
+    // Perhaps before any of the new events.
+    const shipped = linesBelow(events, 'under way').map(({ key }) => key)
+    expect(compare(shipped, standing), moment).toMatchObject({ missing: 0, repeated: 0 })
+    before = moment
+  }
+  const last = place.entry(['--rounds', ...clockArguments(fast)])
+  await last.waitForLine(/^drained$/)
+  for (const day of days) simulator.append(zone, day, 8)
+  process.kill(last.pid, 'SIGUSR2')
+  // Both forms of a part, or one that is not whole.
+  const isLeft = (file: string, _: number, all: readonly string[]) =>
+    all.includes(`${file}.gz`) || file.includes('unfinished')
+  await waitFor(
+    () =>
+      last.stderr().split('drained').length > 2 &&
+      files().some((file) => file.endsWith('.gz')) &&
+      !files().some(isLeft),
+    { what: () => `compressed parts and nothing beside them: ${files().join(' ')}` },
+  )
+  expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
+  expectEachOnce('all')
+  const audit = await told(place, 'audit', '--zone', '101', '--day', days[1])
+  expect(audit.code, audit.stdout).toBe(0)
+})

@@ -1,9 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/day.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { isLong } from './crash-matrix.ts'
-import { stores, zone, type CrashWorld } from './crash-world.ts'
+import { crashWorld, zone, type CrashWorld } from './crash-world.ts'
 import { thaw } from './thaw.ts'
 import { logged } from './workplace.ts'
 
@@ -21,52 +20,48 @@ async function ship(world: CrashWorld, offsetMs: number, ...args: readonly strin
   return child.stderr()
 }
 
-// The pump, not the store, decides what midnight changes: `npm run test:long` tries it over Redis too.
-const tried = stores.filter(({ store, isThere }) => isThere && (isLong || store === 'SQLite'))
-
-describe.for(tried)('around midnight over $store', ({ makeWorld }) => {
-  test('killed before it, frozen across it, killed after it: the same', async () => {
-    const world = await makeWorld()
-    const { days, place } = world
-    const { simulator } = place
-    // So long before that the slowest machine is through with the first two runs by then.
-    const begunMs = Date.now()
-    const earlyMs = endOfDay(today) - 1_800_000 - begunMs
-    simulator.set({ clock: createShiftedClock({ offsetMs: earlyMs }) })
-    await ship(world, earlyMs)
-    world.expectWhole('the day before')
-    simulator.append(zone, today, 7, { timestampMs: Date.now() + earlyMs })
-    await ship(world, earlyMs, '--kill', 'after:deliver@archive:1')
-    const beforeMs = endOfDay(today) - 8_000 - Date.now()
-    simulator.set({ clock: createShiftedClock({ offsetMs: beforeMs }) })
-    const appendLate = () => simulator.append(zone, today, 7, { timestampMs: endOfDay(today) - 1 })
-    appendLate()
-    const frozen = world.start([
-      '--once',
-      '--freeze',
-      'amid:write:1',
-      ...clockArguments({ offsetMs: beforeMs }),
-    ])
-    await frozen.waitForLine(/^frozen$/)
-    await waitFor(() => Date.now() + beforeMs > startOf(tomorrow), { what: 'midnight' })
-    days.push(tomorrow)
-    world.append([tomorrow])
-    appendLate()
-    await thaw(frozen)
-    // The oldest day became unreadable meanwhile; there was nothing new in it.
-    await waitFor(() => !frozen.isRunning(), {
-      what: () => `the end of what was frozen: ${frozen.stderr().slice(-2000)}`,
-    })
-    await world.bury()
-    const afterMs = startOf(tomorrow) + 2_000 - begunMs
-    simulator.set({ clock: createShiftedClock({ offsetMs: afterMs }) })
-    for (const moment of ['before:rotation:1', 'before:commit@archive:1', 'amid:commit@siem:1']) {
-      world.append([tomorrow, today])
-      await ship(world, afterMs, '--kill', moment)
-    }
-    const said = await ship(world, afterMs)
-    world.expectWhole('midnight')
-    const gaps = logged(said).filter(({ event }) => event === 'GapFound')
-    expect(gaps).toEqual([])
+// The pump, not the store, decides what midnight changes.
+test('around midnight, killed before it, frozen across it, killed after it: nothing lost, nothing twice', async () => {
+  const world = await crashWorld()
+  const { days, place } = world
+  const { simulator } = place
+  // So long before that the slowest machine is through with the first two runs by then.
+  const begunMs = Date.now()
+  const earlyMs = endOfDay(today) - 1_800_000 - begunMs
+  simulator.set({ clock: createShiftedClock({ offsetMs: earlyMs }) })
+  await ship(world, earlyMs)
+  world.expectWhole('the day before')
+  simulator.append(zone, today, 7, { timestampMs: Date.now() + earlyMs })
+  await ship(world, earlyMs, '--kill', 'after:deliver@archive:1')
+  const beforeMs = endOfDay(today) - 8_000 - Date.now()
+  simulator.set({ clock: createShiftedClock({ offsetMs: beforeMs }) })
+  const appendLate = () => simulator.append(zone, today, 7, { timestampMs: endOfDay(today) - 1 })
+  appendLate()
+  const frozen = world.start([
+    '--once',
+    '--freeze',
+    'amid:write:1',
+    ...clockArguments({ offsetMs: beforeMs }),
+  ])
+  await frozen.waitForLine(/^frozen$/)
+  await waitFor(() => Date.now() + beforeMs > startOf(tomorrow), { what: 'midnight' })
+  days.push(tomorrow)
+  world.append([tomorrow])
+  appendLate()
+  await thaw(frozen)
+  // The oldest day became unreadable meanwhile; there was nothing new in it.
+  await waitFor(() => !frozen.isRunning(), {
+    what: () => `the end of what was frozen: ${frozen.stderr().slice(-2000)}`,
   })
+  await world.bury()
+  const afterMs = startOf(tomorrow) + 2_000 - begunMs
+  simulator.set({ clock: createShiftedClock({ offsetMs: afterMs }) })
+  for (const moment of ['before:rotation:1', 'before:commit@archive:1', 'amid:commit@siem:1']) {
+    world.append([tomorrow, today])
+    await ship(world, afterMs, '--kill', moment)
+  }
+  const said = await ship(world, afterMs)
+  world.expectWhole('midnight')
+  const gaps = logged(said).filter(({ event }) => event === 'GapFound')
+  expect(gaps).toEqual([])
 })

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { drained, endAt, isLong, killed, nextRound, stopped, timeout } from './crash-matrix.ts'
 import { thaw } from './thaw.ts'
-import { redisWorld } from './crash-world.ts'
+import { drained, endAt, isLong, killed, nextRound, redisWorld, stopped, timeout } from './crash-world.ts'
 
 /** Where the store takes part; all else is the same over SQLite, where every step is tried. */
 const committing = killed.filter((each) => each.includes('commit'))

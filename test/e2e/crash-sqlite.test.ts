@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
-import { drained, endAt, isLong, killed, nextRound, stopped, timeout } from './crash-matrix.ts'
 import { thaw } from './thaw.ts'
-import { crashWorld } from './crash-world.ts'
+import { crashWorld, drained, endAt, isLong, killed, nextRound, stopped, timeout } from './crash-world.ts'
 
 test('killed at every step over SQLite: nothing lost, nothing twice', { timeout }, async () => {
   const world = await crashWorld()

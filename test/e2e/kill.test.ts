@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
-import { isLong } from './crash-matrix.ts'
+import { isLong } from './crash-world.ts'
 import { compareFiles, exactly } from './shipped.ts'
 import { readableDays, workplace, zones, type Workplace } from './workplace.ts'
 
-const kills = isLong ? 40 : 8
+const kills = isLong ? 40 : 6
 
 /** Kills a `run --once` a little after so many more requests. Returns whether it was still under way. */
 async function killOnTheWay(place: Workplace, requests: number, delayMs: number): Promise<boolean> {
@@ -24,7 +24,7 @@ async function killOnTheWay(place: Workplace, requests: number, delayMs: number)
 
 test(`${kills} kills at any moment, then a run to the end: each event once`, async () => {
   const days = readableDays()
-  const place = await workplace({ days: 1500, pageSize: 50 })
+  const place = await workplace({ days: 700, pageSize: 50 })
   const { simulator, events } = place
   // Small parts, so that a kill meets rotation too.
   place.configure({
@@ -42,6 +42,6 @@ test(`${kills} kills at any moment, then a run to the end: each event once`, asy
   expect(killed).toBeGreaterThan(kills / 2)
   const last = await place.once()
   expect(last.code, last.stderr).toBe(0)
-  const whole = zones.length * (days.length * 1500 + 9)
+  const whole = zones.length * (days.length * 700 + 9)
   expect(compareFiles(events, simulator, zones, days), moments.join(' ')).toEqual(exactly(whole))
 })

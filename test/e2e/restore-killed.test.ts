@@ -10,11 +10,6 @@ import { editCheckpoints, forgetHolders } from '../setup/stores.ts'
 
 const [, yesterday] = readableDays()
 
-/** As after the last scan of the day, which the API goes on to show. */
-function close(path: string): void {
-  editCheckpoints(path, (body) => ({ ...body, ended: { as: 'complete', atMs: Date.now() } }))
-}
-
 const audit = ['audit', '--zone', '101', '--day', yesterday, '--deep', '--repair']
 
 /** A day that was shipped into files that are gone, whose repair is killed then. */
@@ -22,7 +17,9 @@ async function killedRepair(moment: string, state: string): Promise<Workplace> {
   const place = await workplace({ zones: [101], days: { [yesterday]: 120 }, pageSize: 20 })
   place.configure({ zones: [101], log: { level: 'error', format: 'json' } })
   expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
-  if (state === 'complete') close(place.database)
+  // As after the last scan of the day, which the API goes on to show.
+  if (state === 'complete')
+    editCheckpoints(place.database, (body) => ({ ...body, ended: { as: 'complete', atMs: Date.now() } }))
   for (const part of partsBelow(place.events)) rmSync(join(place.events, part))
   const args = ['--kill', moment, '--', ...audit, '-c', place.configFile]
   const killed = await endOf(startProgram('command', args, { cwd: place.folder }))
@@ -34,16 +31,13 @@ async function killedRepair(moment: string, state: string): Promise<Workplace> {
 
 test.for([
   ['before:datasync:2', 'settling'],
-  ['after:datasync:2', 'settling'],
   ['after:datasync:4', 'settling'],
   ['after:datasync:3', 'complete'],
-])(
+] as const)(
   'a repair of files that is killed at %s has written each line at most once, of a day that is %s',
-  async ([moment = '', state = '']) => {
+  async ([moment, state]) => {
     const place = await killedRepair(moment, state)
-    const repaired = await executeWith(place.configFile, audit)
-    expect(repaired.code, repaired.stdout).toBe(0)
-    expect(compareFiles(place.events, place.simulator, [101], [yesterday])).toEqual(exactly(120))
+    await expectEnded(place, audit)
   },
 )
 
@@ -60,12 +54,20 @@ test.for([
     const checkpoint = await inStore(place, (store) =>
       store.ledger.read({ zone: 101, day: yesterday, sink: 'archive' }),
     )
-    expect(checkpoint).toMatchObject({ repairs: 1, committed: [], needsFull: true })
+    expect(checkpoint).toMatchObject({
+      repairs: 1,
+      committed: [],
+      needsFull: true,
+      counters: { delivered: 0 },
+    })
     expect(checkpoint?.ended).toBeUndefined()
-    expect(checkpoint?.counters.delivered).toBe(0)
     expect(partsBelow(place.events)).toEqual([])
-    const ended = await executeWith(place.configFile, command)
-    expect(ended.code, ended.stderr).toBe(0)
-    expect(compareFiles(place.events, place.simulator, [101], [yesterday])).toEqual(exactly(120))
+    await expectEnded(place, command)
   },
 )
+
+async function expectEnded(place: Workplace, command: readonly string[]): Promise<void> {
+  const ended = await executeWith(place.configFile, command)
+  expect(ended.code, ended.stdout + ended.stderr).toBe(0)
+  expect(compareFiles(place.events, place.simulator, [101], [yesterday])).toEqual(exactly(120))
+}
