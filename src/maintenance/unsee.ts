@@ -6,7 +6,7 @@ import { Failure } from '../domain/failure.ts'
 import { packSightings, seenAs, SeenWindow, type Sighting } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import type { FilesLooked } from './audit/audit-files.ts'
-import type { FoundEvents } from './audit/compare.ts'
+import type { FoundEvents } from './read/found-events.ts'
 import { holdStream, type HeldStream } from './hold-stream.ts'
 
 /**

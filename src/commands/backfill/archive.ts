@@ -107,6 +107,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
     say('stopped; the same command continues it')
   }
   const all = settled.map(([, archived]) => archived)
+  const unreadable = all.map((each) => each.unreadable)
   const days = new Set(settled.flatMap(([{ day }, { leftOut }]) => (leftOut === undefined ? [day] : [])))
   const incomplete = all.filter((archived) => !isWhole(archived)).length
   const sums = [
@@ -114,7 +115,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
     `${counted(sumOf(all, 'shipped'), 'event')} shipped`,
     `${sumOf(all, 'present')} already there`,
     ...plainSomeOf([sumOf(all, 'refused'), 'refused']),
-    `${counted(sumOf(all, 'lines'), 'line')} unreadable`,
+    `${counted(sumOf(unreadable, 'lines'), 'line')} unreadable`,
     ...(incomplete > 0 ? [`${counted(incomplete, 'stream')} incomplete`] : []),
   ]
   // Keeps the result apart from events that are shipped to stdout.
@@ -128,12 +129,13 @@ function whoOf({ zone, day, sink }: Stream): string {
   return `${day}  zone ${zone} → ${printable(sink)}`
 }
 
-function isWhole({ leftOut, lines, damagedParts, refused }: Archived): boolean {
+function isWhole({ leftOut, refused, unreadable: { lines, damagedParts } }: Archived): boolean {
   return leftOut === undefined && lines + damagedParts + refused === 0
 }
 
 function linesOf(stream: Stream, archived: Archived): string[] {
-  const { shipped, present, filtered, skipped, refused, lines, damagedParts, where, leftOut } = archived
+  const { shipped, present, filtered, skipped, refused, leftOut } = archived
+  const { lines, damagedParts, where } = archived.unreadable
   const counts = plainSomeOf(
     [filtered, 'filtered'],
     [skipped, `skipped, too old for ${printable(stream.sink)}`],

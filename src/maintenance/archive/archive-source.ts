@@ -34,15 +34,14 @@ const mostBytes = 4_194_304
 const mostNamed = 5
 
 /**
- * Reads a day's files of another sink page by page. A cursor is a number of pages and valid for this reading only. A
- * page that is requested again is read again from the first line.
+ * Reads a day's files of another sink page by page; the last page is empty. A cursor is a number of pages and valid for
+ * this reading only. A page that is requested again is read again from the first line.
  */
 export class ArchiveSource implements Source {
   readonly #read: () => AsyncIterable<ArchivedPiece>
   readonly #clock: Clock
-  #pages: AsyncGenerator<readonly Event[]> | undefined
+  #pages: AsyncGenerator<readonly Event[], undefined> | undefined
   #number = 0
-  #next: IteratorResult<readonly Event[], unknown> | undefined
   /** Unreadable lines and parts so far. */
   unreadable = new Unreadable()
   /** Events read so far. */
@@ -56,13 +55,15 @@ export class ArchiveSource implements Source {
   async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
     const requestedAt = this.#clock.steady()
     const wanted = Number(cursor ?? 0)
-    if (this.#pages === undefined || wanted !== this.#number) await this.#begin(wanted, signal)
-    const page = await this.#advance(signal)
-    const isMore = this.#next?.done !== true
+    if (this.#pages === undefined || wanted !== this.#number) {
+      await this.close()
+      while (this.#number < wanted) await this.#advance(signal)
+    }
+    const events = await this.#advance(signal)
     return {
-      events: page,
-      more: isMore,
-      next: isMore ? (String(this.#number) as Cursor) : null,
+      events,
+      more: events.length > 0,
+      next: events.length > 0 ? (String(this.#number) as Cursor) : null,
       bytes: 0,
       requestedAt,
       release: () => undefined,
@@ -72,25 +73,19 @@ export class ArchiveSource implements Source {
   async close(): Promise<void> {
     await this.#pages?.return(undefined)
     this.#pages = undefined
-  }
-
-  async #begin(number: number, signal: AbortSignal): Promise<void> {
-    await this.close()
-    this.unreadable = new Unreadable()
-    this.events = 0
     this.#number = 0
-    this.#pages = pagesOf(this.#read(), this.unreadable)
-    this.#next = await this.#pages.next()
-    while (this.#number < number) await this.#advance(signal)
   }
 
-  /** Returns the current page; reads the next one too, since only that shows whether there is one. */
   async #advance(signal: AbortSignal): Promise<readonly Event[]> {
     if (signal.aborted) throw cancelled(signal.reason)
-    const page = this.#next?.done === false ? this.#next.value : []
+    if (this.#pages === undefined) {
+      this.unreadable = new Unreadable()
+      this.events = 0
+      this.#pages = pagesOf(this.#read(), this.unreadable)
+    }
+    const { value: page = [] } = await this.#pages.next()
     this.events += page.length
     this.#number++
-    this.#next = await this.#pages?.next()
     return page
   }
 }
@@ -99,7 +94,7 @@ export class ArchiveSource implements Source {
 export async function* pagesOf(
   pieces: AsyncIterable<ArchivedPiece>,
   unreadable: Unreadable,
-): AsyncGenerator<readonly Event[]> {
+): AsyncGenerator<readonly Event[], undefined> {
   let page: Event[] = []
   let pageBytes = 0
   for await (const piece of pieces) {

@@ -1,11 +1,11 @@
 import { committedLengths } from '../../domain/checkpoint.ts'
 import { daysFrom, type Day } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
-import { beginArchiveScan, endArchiveScan } from '../../domain/scan/progress.ts'
+import { beginArchiveScan } from '../../domain/scan/progress.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import { FoundEvents } from '../audit/compare.ts'
+import { FoundEvents } from '../read/found-events.ts'
 import { setClocks, tooOldFor, type AgeLimits } from '../backfill/backfill-plan.ts'
 import { ArchiveSource, pagesOf, Unreadable, type ArchivedPiece } from './archive-source.ts'
 import { beginAnew, holdStream, shortJob } from '../hold-stream.ts'
@@ -15,7 +15,7 @@ import { serveRequest } from '../serve-request.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
 /** The result for one stream. */
-export interface Archived extends Readonly<Pick<Unreadable, 'lines' | 'damagedParts' | 'where'>> {
+export interface Archived {
   readonly shipped: number
   /** Delivered to the sink before. */
   readonly present: number
@@ -25,8 +25,14 @@ export interface Archived extends Readonly<Pick<Unreadable, 'lines' | 'damagedPa
   readonly skipped: number
   /** Of those shipped: refused by the sink, and dead letters now. */
   readonly refused: number
+  readonly unreadable: Unreadable
   /** Why nothing, or not all, was shipped; absent where all was. */
   readonly leftOut?: string
+}
+
+function nothing(leftOut?: string): Archived {
+  const none = { shipped: 0, present: 0, filtered: 0, skipped: 0, refused: 0, unreadable: new Unreadable() }
+  return leftOut === undefined ? none : { ...none, leftOut }
 }
 
 interface ArchiveRequest {
@@ -54,68 +60,45 @@ interface ArchiveDeps extends AgeLimits {
  * sink. Throws `cancelled` and the Failures of a store.
  */
 export async function shipArchive(
-  request: ArchiveRequest,
+  { source, sinks, zones, from, to }: ArchiveRequest,
   deps: ArchiveDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { store, apiClock } = deps.pump
-  setClocks(await store.catalogue.checkpoints(), request.zones, apiClock)
-  for (const sink of request.sinks) await shipToSink(sink, request, deps, signal)
-}
-
-async function shipToSink(
-  sink: AnySink,
-  { source, zones, from, to }: ArchiveRequest,
-  deps: ArchiveDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const day of daysFrom(from, to))
-    for (const zone of zones) {
-      const job = {
-        request: deps.requestId(),
-        stream: { zone: zone.id, day, sink: sink.name },
-        zone,
-        sink,
-        read: () => deps.read(sink.name, zone, day),
-      }
+  setClocks(await store.catalogue.checkpoints(), zones, apiClock)
+  const places = daysFrom(from, to).flatMap((day) => zones.map((zone) => ({ day, zone })))
+  for (const sink of sinks)
+    for (const { day, zone } of places) {
+      const stream = { zone: zone.id, day, sink: sink.name }
+      const read = () => deps.read(sink.name, zone, day)
+      const progressed = (shipped: number, present: number) => deps.progressed(stream, shipped, present)
+      const job = { request: deps.requestId(), stream, zone, sink, read, progressed }
       try {
-        deps.settled(job.stream, await shipDay(job, source, deps, signal))
+        deps.settled(stream, await shipDay(job, source, deps, signal))
       } catch (error) {
         if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error
-        const leftOut = `${messageOf(error)}; this sink gets nothing more in this run: run it again`
-        deps.settled(job.stream, { ...nothing, leftOut })
-        return
+        const why = `${messageOf(error)}; this sink gets nothing more in this run: run it again`
+        deps.settled(stream, nothing(why))
+        break
       }
     }
 }
 
 async function shipDay(
-  job: Omit<ArchivedJob, 'progressed'>,
+  job: ArchivedJob,
   source: string,
   deps: ArchiveDeps,
   signal: AbortSignal,
 ): Promise<Archived> {
   const { stream, read } = job
   const tooOld = tooOldFor(stream, deps.pump.clock.now(), deps)
-  if (tooOld !== undefined) return { ...nothing, leftOut: tooOld }
-  const progressed = (shipped: number, present: number) => deps.progressed(stream, shipped, present)
-  for await (const _ of read()) return await shipArchived({ ...job, progressed }, deps.pump, signal)
+  if (tooOld !== undefined) return nothing(tooOld)
+  for await (const _ of read()) return await shipArchived(job, deps.pump, signal)
   // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
   const own = await deps.pump.store.ledger.read({ ...stream, sink: source })
   const { delivered = 0, deadLetters = 0, dropped = 0, filtered = 0, skipped = 0 } = own?.counters ?? {}
   const isEmpty = own?.lastFull !== undefined && delivered + deadLetters + dropped + filtered + skipped === 0
-  return isEmpty ? nothing : { ...nothing, leftOut: `${source} has no files of it` }
-}
-
-const nothing: Archived = {
-  shipped: 0,
-  present: 0,
-  filtered: 0,
-  skipped: 0,
-  refused: 0,
-  lines: 0,
-  damagedParts: 0,
-  where: [],
+  return nothing(isEmpty ? undefined : `${source} has no files of it`)
 }
 
 interface ArchivedJob {
@@ -141,7 +124,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   const held = shortJob({ stream, zone, sink, readRequest })
   const begun = await holdStream(held, deps, (session) => begin(session, job), signal)
   if (begun === 'index dropped') return compareCounts(job, deps)
-  if (begun === 'files unknown') return { ...nothing, leftOut: filesUnknown }
+  if (begun === 'files unknown') return nothing(filesUnknown)
   const source = new ArchiveSource(job.read, clock)
   // What a scan found, also where another command made it restart.
   let [found, last] = [0, 0]
@@ -159,16 +142,13 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     const now = () => clock.now()
     const served = await serveRequest(stream, readRequest, { store, clock, pump, now }, signal)
     const { deadLetters: refused, filtered, skipped, outcome, reason } = served
-    const { lines, damagedParts, where } = source.unreadable
     return {
       shipped: found - filtered - skipped,
       present: source.events - found,
       filtered,
       skipped,
       refused,
-      lines,
-      damagedParts,
-      where,
+      unreadable: source.unreadable,
       ...(outcome === 'left_out' && { leftOut: reason ?? shippedUnknown }),
     }
   } finally {
@@ -186,11 +166,10 @@ async function begin(
 ): Promise<'begun' | 'index dropped' | 'files unknown'> {
   const { checkpoint, commit, deps, now } = session
   if (await areFilesUnknown(session, sink)) return 'files unknown'
+  if (await deps.store.ledger.isIndexDropped(session.job.stream)) return 'index dropped'
   await beginAnew(session)
   await commit(beginArchiveScan(checkpoint(), request, now()))
-  if (!(await deps.store.ledger.isIndexDropped(session.job.stream))) return 'begun'
-  await commit(endArchiveScan(checkpoint(), request))
-  return 'index dropped'
+  return 'begun'
 }
 
 /**
@@ -216,7 +195,7 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
     const own = ledger.get(minute)
     return own?.count === fingerprints.size && own.hash === hash
   })
-  const { lines, damagedParts, where } = unreadable
-  const read = { ...nothing, lines, damagedParts, where }
-  return isThere ? { ...read, present: found.count } : { ...read, leftOut: shippedUnknown }
+  return isThere
+    ? { ...nothing(), unreadable, present: found.count }
+    : { ...nothing(shippedUnknown), unreadable }
 }

@@ -14,7 +14,8 @@ import {
   type ListedMinute,
 } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
-import { compareWithLedger, FoundEvents, type MinuteDifference, type OtherFingerprints } from './compare.ts'
+import { compareWithLedger, type MinuteDifference, type OtherFingerprints } from './compare.ts'
+import { FoundEvents } from '../read/found-events.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { SeenWindow } from '../../pump/seen-window.ts'

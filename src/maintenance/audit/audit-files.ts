@@ -16,7 +16,8 @@ import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 import { seenAs, type Sighting } from '../../pump/seen-window.ts'
-import { compareWithLedger, FoundEvents, type MinuteDifference } from './compare.ts'
+import { compareWithLedger, type MinuteDifference } from './compare.ts'
+import { FoundEvents } from '../read/found-events.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 
 /** Lines of a part in order; a line that no format can read has no identity. */

@@ -3,16 +3,15 @@ import type { Stream, Zone } from '../../domain/stream.ts'
 import { auditFiles, type FilesLooked } from './audit-files.ts'
 import { auditDay, type AuditTarget, type DayDeps } from './audit-day.ts'
 import { isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
-import type { FoundEvents } from './compare.ts'
+import type { FoundEvents } from '../read/found-events.ts'
 import { unseeLost } from '../unsee.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Store } from '../../ports/store.ts'
-import { fewAtOnce } from '../../domain/promises.ts'
 import type { PumpDeps } from '../../pump/session.ts'
-import { Accounts } from '../read/check.ts'
+import { fewOfAccounts } from '../read/check.ts'
 import { serveRequest } from '../serve-request.ts'
 
 export interface AuditDeps extends DayDeps {
@@ -85,28 +84,33 @@ export async function auditDays(
   const targets = await targetsOf(choice, deps.store)
   const gaps = await deps.store.catalogue.gaps()
   const found = new Map<AuditTarget, readonly Finding[]>()
-  const accounts = new Accounts()
   const budget = new DetailBudget()
   let listed = 0
-  await fewAtOnce(targets, deps.deep ? atOnce.deep : atOnce.usual, async (target) => {
-    const { account } = target.zone
-    const failure = accounts.failureOf(account)
+  function settle(target: AuditTarget, own: readonly Finding[]): Failure | undefined {
+    found.set(
+      target,
+      own.map((finding) => budget.shorten(finding)),
+    )
+    listed += own[0]?.stream?.listed ?? 0
+    deps.progressed({ done: found.size, all: targets.length, listed })
+    return own[0]?.failure
+  }
+  async function work(target: AuditTarget): Promise<Failure | undefined> {
     try {
-      const own =
-        failure === undefined ? await auditTarget(target, deps, signal) : eachOf(target, { failure })
-      if (failure === undefined) accounts.note(account, own[0]?.failure)
-      found.set(
-        target,
-        own.map((finding) => budget.shorten(finding)),
-      )
-      listed += own[0]?.stream?.listed ?? 0
-      deps.progressed({ done: found.size, all: targets.length, listed })
-      return true
+      // After a stop the others are not begun.
+      return signal.aborted ? undefined : settle(target, await auditTarget(target, deps, signal))
     } catch (error) {
       if (!isFailure(error, 'cancelled')) throw error
-      return false
+      return undefined
     }
-  })
+  }
+  await fewOfAccounts(
+    targets,
+    deps.deep ? atOnce.deep : atOnce.usual,
+    ({ zone }) => zone.account,
+    work,
+    (target, failure) => void settle(target, eachOf(target, { failure })),
+  )
   const findings = targets
     .flatMap((target) => found.get(target) ?? eachOf(target, {}))
     .map((finding) => {

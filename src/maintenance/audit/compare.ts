@@ -1,45 +1,6 @@
-import { FingerprintSet, minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
+import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
 import type { Sighting } from '../../pump/seen-window.ts'
-
-interface FoundMinute {
-  readonly fingerprints: FingerprintSet
-  /** Fingerprints of ids that events share, of which each was found under its own: the ledger may have one of those. */
-  readonly shared: FingerprintSet
-  /** Sum of the fingerprints modulo 2^64, as in the ledger. */
-  hash: bigint
-}
-
-/** What the API lists of a zone's day, or what files hold of it, by minute of event time, each event once. */
-export class FoundEvents {
-  readonly minutes = new Map<number, FoundMinute>()
-  #count = 0
-
-  get count(): number {
-    return this.#count
-  }
-
-  /** False for an event that was added before. */
-  add(event: Sighting): boolean {
-    const { fingerprint, timeMs, hasOwnId } = event
-    const minute = minuteOf(timeMs)
-    let found = this.minutes.get(minute)
-    if (found === undefined) {
-      found = { fingerprints: new FingerprintSet(), shared: new FingerprintSet(), hash: 0n }
-      this.minutes.set(minute, found)
-    }
-    const shared = hasOwnId === true ? event.otherFingerprint?.() : undefined
-    if (shared !== undefined) found.shared.add(shared)
-    if (!found.fingerprints.add(fingerprint)) return false
-    found.hash = BigInt.asUintN(64, found.hash + fingerprint)
-    this.#count++
-    return true
-  }
-
-  has(minute: number, fingerprint: bigint): boolean {
-    const found = this.minutes.get(minute)
-    return found?.fingerprints.has(fingerprint) === true || found?.shared.has(fingerprint) === true
-  }
-}
+import type { FoundEvents } from '../read/found-events.ts'
 
 /** The other fingerprints of found events that the ledger does not have under the first one. */
 export interface OtherFingerprints {

@@ -57,26 +57,31 @@ const accountCodes: readonly FailureCode[] = [
   'throttled',
 ]
 
-/** After this many failures of a whole account, and no answer, its other zones are not read. */
+/** After this many failures of a whole account, and no answer, its other items are left. */
 const enoughFailures = 3
 
-/** Which accounts answer: other zones of an account without an answer would fail for the same reason. */
-export class Accounts {
-  readonly #answered = new Set<string>()
-  readonly #failures = new Map<string, Failure[]>()
-
-  /** `failure`: undefined for an answer. */
-  note(account: string, failure?: Failure): void {
-    if (failure === undefined) this.#answered.add(account)
+/**
+ * Works on items of accounts, a few at once. `work` resolves to the failure of an item. Those of an account that does not
+ * answer would fail for the same reason: they are left, with its first failure. Rejects with the first error.
+ */
+export async function fewOfAccounts<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  accountOf: (item: Item) => string,
+  work: (item: Item) => Promise<Failure | undefined>,
+  leave: (item: Item, failure: Failure) => void,
+): Promise<void> {
+  const answered = new Set<string>()
+  const failures = new Map<string, Failure[]>()
+  await fewAtOnce(items, atOnce, async (item) => {
+    const account = accountOf(item)
+    const before = failures.get(account) ?? []
+    if (!answered.has(account) && before.length >= enoughFailures) return leave(item, before[0]!)
+    const failure = await work(item)
+    if (failure === undefined) answered.add(account)
     else if (accountCodes.includes(failure.code))
-      this.#failures.set(account, [...(this.#failures.get(account) ?? []), failure])
-  }
-
-  /** Why no further zone of the account need be read. */
-  failureOf(account: string): Failure | undefined {
-    const failures = this.#failures.get(account) ?? []
-    return this.#answered.has(account) || failures.length < enoughFailures ? undefined : failures[0]
-  }
+      failures.set(account, [...(failures.get(account) ?? []), failure])
+  })
 }
 
 /** Reads the first page of today of every zone. Throws only `cancelled`, and bugs. */
@@ -84,18 +89,12 @@ export async function checkApi(
   { source, zones, today, clock, filters = new Map() }: CheckDeps,
   signal: AbortSignal,
 ): Promise<ApiChecked> {
-  const accounts = new Accounts()
   const passed = new Map([...filters].map(([name]) => [name, 0]))
   const clockOffsets = new Map<string, number>()
   const read = new Map<Zone, ZoneRead>()
   const failures: { readonly zone: Zone; readonly failure: Failure }[] = []
   const notAsked: Zone[] = []
-  await fewAtOnce(zones, askedAtOnce, async (zone) => {
-    const { account } = zone
-    if (accounts.failureOf(account) !== undefined) {
-      notAsked.push(zone)
-      return
-    }
+  async function ask(zone: Zone): Promise<Failure | undefined> {
     try {
       const beganMs = clock.monotonic()
       const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
@@ -108,14 +107,16 @@ export async function checkApi(
       read.set(zone, { zone, tookMs, events: events.length, more, ...known })
       for (const [name, wants] of filters) passed.set(name, passed.get(name)! + events.filter(wants).length)
       page.release()
-      accounts.note(account)
-      if (clockOffsetMs !== undefined) clockOffsets.set(account, clockOffsetMs)
+      if (clockOffsetMs !== undefined) clockOffsets.set(zone.account, clockOffsetMs)
+      return undefined
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
       failures.push({ zone, failure: error })
-      accounts.note(account, error)
+      return error
     }
-  })
+  }
+  const accountOf = ({ account }: Zone) => account
+  await fewOfAccounts(zones, askedAtOnce, accountOf, ask, (zone) => void notAsked.push(zone))
   const told = new Set<string>()
   const place = new Map(zones.map((zone, index) => [zone, index]))
   failures.sort((one, other) => place.get(one.zone)! - place.get(other.zone)!)

@@ -4,17 +4,20 @@ import type { Zone } from '../../domain/stream.ts'
 import type { Cursor, Page } from '../../domain/scan/page.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { readDay, type ReadDeps } from './read-day.ts'
-import { FingerprintSet, minuteOf } from '../../domain/event/seen.ts'
+import { FoundEvents } from './found-events.ts'
 
 /** Events of a day may be listed after its end. */
 const lateMs = 10 * 60_000
+
+/** Of the events of a day; at most 32 bytes each. */
+const mostRemembered = 200_000
 
 /** Where a listing shows its new events, as its first page with several times suggests. */
 type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
 
 /** What is known of one day's listing. */
 interface Followed {
-  readonly shown: ShownEvents
+  readonly shown: FoundEvents
   order: Order
   /** Opens the last page that was read. */
   last: Cursor | null
@@ -55,7 +58,12 @@ export class ZoneFollower {
     const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
     for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)
     for (const day of days) {
-      const fresh: Followed = { shown: new ShownEvents(), order: 'unknown', last: null, begun: false }
+      const fresh: Followed = {
+        shown: new FoundEvents(mostRemembered),
+        order: 'unknown',
+        last: null,
+        begun: false,
+      }
       const followed = this.#days.get(day) ?? fresh
       this.#days.set(day, followed)
       try {
@@ -109,45 +117,4 @@ export function orderOf({ events }: Pick<Page, 'events'>): Order {
   if (times.every((time, index) => index === 0 || time >= times[index - 1]!)) return 'oldest-first'
   if (times.every((time, index) => index === 0 || time <= times[index - 1]!)) return 'newest-first'
   return 'unordered'
-}
-
-/** At most 32 bytes each. */
-const mostRemembered = 200_000
-
-/**
- * Which events a reader without state has shown. Of a day with more events it remembers the newest minutes; what is
- * older than these counts as shown.
- */
-export class ShownEvents {
-  readonly #most: number
-  readonly #minutes = new Map<number, FingerprintSet>()
-  #size = 0
-  #firstMinute = -Infinity
-
-  constructor(most = mostRemembered) {
-    this.#most = most
-  }
-
-  /** Returns false for an event that counts as shown. */
-  add({ timeMs, fingerprint }: Pick<Event, 'timeMs' | 'fingerprint'>): boolean {
-    const minute = minuteOf(timeMs)
-    if (minute < this.#firstMinute) return false
-    const shown = this.#minutes.get(minute) ?? new FingerprintSet()
-    this.#minutes.set(minute, shown)
-    if (!shown.add(fingerprint)) return false
-    this.#size++
-    if (this.#size > this.#most) this.#forgetOldest()
-    return true
-  }
-
-  /** The newest minute stays, however many events it has. */
-  #forgetOldest(): void {
-    const minutes = [...this.#minutes.keys()].toSorted((one, other) => one - other)
-    for (const minute of minutes.slice(0, -1)) {
-      if (this.#size <= this.#most / 2) return
-      this.#size -= this.#minutes.get(minute)!.size
-      this.#minutes.delete(minute)
-      this.#firstMinute = minute + 1
-    }
-  }
 }

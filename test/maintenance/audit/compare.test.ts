@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { countMinute, packFingerprints, type MinuteCount } from '../../../src/domain/event/seen.ts'
-import { compareWithLedger, FoundEvents } from '../../../src/maintenance/audit/compare.ts'
+import { compareWithLedger } from '../../../src/maintenance/audit/compare.ts'
+import { FoundEvents } from '../../../src/maintenance/read/found-events.ts'
 
 // Few of each, so that minutes and events meet; 0 is a fingerprint like any other.
 const fingerprint = fc.nat({ max: 12 }).map((id) => (id === 0 ? 0n : fingerprintOf({ id: String(id) })))
