@@ -94,7 +94,7 @@ export function inTurn(...responds: readonly Respond[]): Respond {
 /** Settings that tests change; a header may be given as plain text, which the sink takes as well. */
 export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers' | 'tls'>> {
   readonly headers?: Readonly<Record<string, Secret | string>>
-  readonly tls?: { readonly ca?: string }
+  readonly tls?: { readonly ca?: string | undefined }
   /** Those of the preset. */
   readonly [own: string]: unknown
 }

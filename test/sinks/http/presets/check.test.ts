@@ -1,16 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../../src/clock.ts'
+import { expect, test } from 'vitest'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { formats } from '../../../../src/formats/registry.ts'
 import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
 import { presets } from '../../../../src/sinks/http/presets/registry.ts'
-import { createHttpSink } from '../../../../src/sinks/http/sink.ts'
 import type { PresetName } from '../../../contract/answers.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
-import { keepInternalEvents } from '../../internal-events.ts'
-import { failureOf, type Got, never, serve } from '../destination-server.ts'
+import { failureOf, type Got, never, serve, ship } from '../destination-server.ts'
+import { presetWith, rule } from './dialects.ts'
 
-const rule = { ruleId: 'dcr-1', stream: 'Custom-Shield', tenantId: 't-1', clientId: 'c-1' }
 const own: Readonly<Partial<Record<PresetName, object>>> = {
   elasticsearch: { index: 'waf' },
   axiom: { dataset: 'waf' },
@@ -32,16 +29,13 @@ async function sinkWith(preset: PresetName, given: Readonly<Record<string, Reply
   const { credential } = presets.find(({ name }) => name === preset)!
   const settings = HttpSinkConfig.parse({
     type: 'http',
-    name: 'siem',
     preset,
     url: server.url,
     ...(credential && { [credential.field]: new Secret('s3cr3t-token') }),
     ...own[preset],
     ...(preset === 'sentinel' && { loginUrl: server.url }),
   })
-  const deps = { clock: systemClock, telemetry: keepInternalEvents().telemetry, version: '1' }
-  const sink = createHttpSink(settings, { ...deps, format: formats[settings.format](), random: () => 0 })
-  onTestFinished(() => sink.close())
+  const { sink } = ship(server.url, { ...settings }, { format: formats[settings.format]() })
   return { sink, got }
 }
 
@@ -129,4 +123,20 @@ test.each(bodies)('a check finds that a page of HTML is no answer of %s', async 
   const { sink } = await sinkWith(preset, { '/oauth2/v2.0/token': token, '': html })
   const failure = await failureOf(sink.check(never))
   expect(failure.message).toContain('answered 200 (a page of HTML, as of a login or a portal: check url)')
+})
+
+// API reference, Authentication, "Validate API key": 200 {"valid":true}, 403 {"errors":["Forbidden"]}.
+test.each([
+  [200, { found: 'accepted the API key' }],
+  [403, { verdict: { kind: 'stop', credentials: true }, answer: { status: 403 } }],
+  [503, { verdict: { kind: 'retry', code: 'server_error' } }],
+])('a check asks the site of Datadog whether the key is valid: %i', async (status, expected) => {
+  const asked: unknown[] = []
+  const datadog = presetWith({ preset: 'datadog', site: 'datadoghq.eu', apiKey: new Secret('k') })
+  const checked = await datadog.check((request) => {
+    asked.push(request)
+    return Promise.resolve({ status, headers: {}, body: Buffer.from('{}'), whole: true })
+  })
+  expect(asked).toEqual([{ method: 'GET', url: 'https://api.datadoghq.eu/api/v1/validate' }])
+  expect(checked).toMatchObject(expected)
 })
