@@ -2,9 +2,7 @@ import { nearest } from '../domain/text/nearest.ts'
 import { type ConfigError, isWithin, type Path, pathText } from './errors.ts'
 import {
   acceptsNull,
-  environmentName,
   forms,
-  isDirect,
   isForeignName,
   isOurName,
   isPlainObject,
@@ -31,7 +29,7 @@ export function unknownNames(env: Environment, shape: Shape, asked: ReadonlySet<
 
 /** The file with what the environment sets in it. */
 export interface Laid {
-  readonly value: unknown
+  value: unknown
   /** By path: the name of the environment, and whether its text is taken as it is. */
   readonly origins: Map<string, { readonly where: string; readonly isLiteral: boolean }>
   readonly errors: ConfigError[]
@@ -41,74 +39,64 @@ export interface Laid {
 
 /** Lays the environment over the file's value, which stays as it is. */
 export function layOver(file: unknown, shape: Shape, env: Environment): Laid {
-  const laid = { origins: new Map(), errors: [], overridden: new Map() }
-  return { ...laid, value: over(file, { shape, path: [] }, { ...laid, value: file }, env) }
+  const laid = { value: file, origins: new Map(), errors: [] as ConfigError[], overridden: new Map() }
+  // Outer settings come before those inside of them.
+  for (const { path, environment: where, shape: field } of settingsOf(shape)) {
+    const text = env[where]
+    if (text === undefined || text === '') continue
+    const { value, isDocument, errors } = coerce(text, field, where)
+    for (const error of errors) laid.errors.push({ ...error, path: pathText(path) })
+    const given = { value, where, isLiteral: isDocument !== true }
+    if (errors.length === 0) laid.value = put(given, laid.value, { shape, path: [], rest: path }, laid)
+  }
+  return laid
+}
+
+interface Given {
+  readonly value: unknown
+  readonly where: string
+  readonly isLiteral: boolean
 }
 
 interface Place {
   readonly shape: Shape
   readonly path: Path
+  /** From here to the setting. */
+  readonly rest: Path
 }
 
-function over(value: unknown, { shape, path }: Place, laid: Laid, env: Environment): unknown {
-  const given = givenAt(path, shape, laid, env)
+/** What a place holds, with the setting in it; all around it is copied. */
+function put(given: Given, held: unknown, { shape, path, rest }: Place, laid: Laid): unknown {
+  const { value, where, isLiteral } = given
+  const at = pathText([...path, ...rest])
   const short = shape['x-marks']?.short
-  // A scalar for an object sets the key that it is short for; the rest of the object stays.
-  const isShort =
-    short !== undefined && isPlainObject(value) && given !== undefined && !isPlainObject(given.value)
-  if (given !== undefined) {
-    const at = pathText(isShort ? [...path, short] : path)
-    laid.origins.set(at, given.origin)
-    if (((isShort ? value[short] : value) ?? null) !== null) laid.overridden.set(at, given.origin.where)
+  if (rest.length === 0) {
+    // A scalar for an object sets the key that it is short for; the rest of the object stays.
+    if (short !== undefined && isPlainObject(held) && !isPlainObject(value))
+      return put(given, held, { shape, path, rest: [short] }, laid)
+    laid.origins.set(at, { where, isLiteral })
+    if ((held ?? null) !== null) laid.overridden.set(at, where)
+    return value
   }
-  const held = given === undefined || isShort ? value : given.value
+  const [key = '', ...inner] = rest.map(String)
+  const form = objectForm(shape)!
   const object = asObject(held, shape)
-  const form = objectForm(shape)
-  const set = new Map<string, unknown>(isShort ? [[short, given.value]] : [])
-  for (const [key, field] of Object.entries(form?.properties ?? {})) {
-    const before = object?.[key]
-    const after = over(before, { shape: field, path: [...path, key] }, laid, env)
-    if (after !== before) set.set(key, after)
+  if (Array.isArray(held) && forms(shape).some(({ items }) => items !== undefined)) {
+    const list = pathText(path)
+    const problem = `has no effect: ${list} is a list, which has no ${key}`
+    laid.errors.push({ path: at, problem, remedy: `remove it, or give ${list} as an object`, where })
   }
-  if (form === undefined || set.size === 0) return held
-  if (Array.isArray(held) && forms(shape).some(({ items }) => items !== undefined))
-    for (const key of set.keys()) refuseBesideList([...path, key], laid)
   // A number in place of an object stays; the schema then refuses it.
   if (object === undefined) return held
+  const isSet = (rival: string) =>
+    [...laid.origins.keys()].some((each) => isWithin(each, pathText([...path, rival])))
+  const gone = rivalsOf(form, key).filter((rival) => (object[rival] ?? null) !== null && !isSet(rival))
+  const below = { shape: form.properties![key]!, path: [...path, key], rest: inner }
+  const after = put(given, object[key], below, laid)
   const isDropped = typeof held === 'string' && Object.keys(object).length === 0
-  const gone = new Set<string>()
-  for (const key of set.keys()) {
-    const rivals = rivalsOf(form, key).filter((rival) => (object[rival] ?? null) !== null && !set.has(rival))
-    if (rivals.length > 0 || isDropped) noteOverridden([...path, key], laid)
-    for (const rival of rivals) gone.add(rival)
-  }
-  return Object.fromEntries([...Object.entries(object).filter(([key]) => !gone.has(key)), ...set])
-}
-
-function givenAt(path: Path, shape: Shape, laid: Laid, env: Environment) {
-  const name = environmentName(path)
-  const text = path.length > 0 && isDirect(shape) ? env[name] : undefined
-  if (text === undefined || text === '') return undefined
-  const { value, isDocument, errors } = coerce(text, shape, name)
-  for (const error of errors) laid.errors.push({ ...error, path: pathText(path) })
-  return errors.length > 0 ? undefined : { value, origin: { where: name, isLiteral: !isDocument } }
-}
-
-/** What the environment sets at a place or inside of it. */
-function setAt(path: Path, { origins }: Laid): [string, string][] {
-  const at = pathText(path)
-  return [...origins].flatMap(([text, { where }]) => (isWithin(text, at) ? [[text, where]] : []))
-}
-
-function noteOverridden(path: Path, laid: Laid): void {
-  for (const [at, where] of setAt(path, laid)) laid.overridden.set(at, where)
-}
-
-function refuseBesideList(path: Path, laid: Laid): void {
-  const list = pathText(path.slice(0, -1))
-  const problem = `has no effect: ${list} is a list, which has no ${String(path.at(-1))}`
-  const remedy = `remove it, or give ${list} as an object`
-  for (const [at, where] of setAt(path, laid)) laid.errors.push({ path: at, problem, remedy, where })
+  if (gone.length > 0 || isDropped) laid.overridden.set(at, where)
+  const kept = Object.entries(object).filter(([each]) => !gone.includes(each))
+  return Object.fromEntries([...kept, [key, after]])
 }
 
 /** The object that stands in the file, or that a scalar is short for; undefined for anything else. */
