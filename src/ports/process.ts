@@ -1,3 +1,4 @@
+import type { Observation } from '../domain/status/observation.ts'
 import type { Priority } from '../domain/stream.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { SpanFacts, SpanName } from '../domain/span.ts'
@@ -31,6 +32,8 @@ export interface Schedule {
   start(): Promise<void>
   /** Aborts what runs and resolves when all of it has ended. May be called twice, and before `start`. */
   stop(): Promise<void>
+  /** Waiting and active jobs by priority, where the schedule itself counts them. */
+  queues?(): Promise<Observation['queues']>
 }
 
 /**
@@ -98,3 +101,15 @@ export interface Tracer {
 
 /** Names of trace headers and their values. */
 export type TraceCarrier = Readonly<Record<string, string>>
+
+/** Connects the work that a tick starts to the span of that tick, in this process or through a queue in another one. */
+export interface TickTracing {
+  /** Runs the plan of a tick. The span starts with it, but exists only if the tick starts some work. */
+  tick<Result>(plan: () => Promise<Result>): Promise<Result>
+  /** Runs work that the latest tick started as a part of its trace. */
+  started<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Headers that carry the latest tick's trace to another process; empty without an SDK. Never throws. */
+  inject(): TraceCarrier
+  /** Runs the work as a part of the trace in the headers. */
+  within<Result>(carrier: TraceCarrier, work: () => Promise<Result>): Promise<Result>
+}

@@ -1,7 +1,7 @@
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
-import { streamKey, type Priority } from '../domain/stream.ts'
-import type { Clock, Telemetry } from '../ports/process.ts'
+import { streamKey, type Priority, type Stream } from '../domain/stream.ts'
+import type { Clock, Telemetry, TickTracing } from '../ports/process.ts'
 
 /** Dependencies of every kind of schedule. */
 export interface ScheduleDeps {
@@ -9,12 +9,21 @@ export interface ScheduleDeps {
   readonly telemetry: Telemetry
   /** All planned streams, the most urgent first. */
   readonly plan: () => Promise<readonly PlannedStream[]>
+  /** One stream by the present state of the store; undefined where this configuration does not plan it. */
+  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+  /** Commits a failure for a pump whose process died, so that the stream backs off. Throws Failure. */
+  readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
   readonly now: (planned: PlannedStream) => number
   /** Records that this process is alive; called every 5 s. */
   readonly heartbeat: () => Promise<void>
   /** Periodic work; called every ten minutes, and soon again where it resolves with false. */
   readonly housekeep: (signal: AbortSignal) => Promise<boolean>
+  /** Removes what sinks hold beyond the last commit; called in processes that pump. */
+  readonly reconcile: (signal: AbortSignal) => Promise<void>
+  /** Called at each turn of a loop that must keep running, and while Redis is away. For `/healthz`. */
+  readonly turned: (loop: 'schedule' | 'tick' | 'worker') => void
+  readonly tracing: TickTracing
 }
 
 /** Also how soon a step is repeated that resolved with false. */

@@ -13,7 +13,7 @@ import {
 import { isFailure, type FailureCode } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
 import type { SpanFacts, SpanName } from '../domain/span.ts'
-import type { Clock, TraceCarrier, Tracer } from '../ports/process.ts'
+import type { Clock, TickTracing, Tracer } from '../ports/process.ts'
 
 const scope = 'shieldlog'
 
@@ -73,18 +73,6 @@ function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean):
     if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
     span.end()
   })
-}
-
-/** Connects the work that a tick starts to the span of that tick, in this process or through a queue in another one. */
-export interface TickTracing {
-  /** Runs the plan of a tick. The span starts with it, but exists only if the tick starts some work. */
-  tick<Result>(plan: () => Promise<Result>): Promise<Result>
-  /** Runs work that the latest tick started as a part of its trace. */
-  started<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Headers that carry the latest tick's trace to another process; empty without an SDK. Never throws. */
-  inject(): TraceCarrier
-  /** Runs the work as a part of the trace in the headers. */
-  within<Result>(carrier: TraceCarrier, work: () => Promise<Result>): Promise<Result>
 }
 
 export function createTickTracing(clock: Clock, version: string): TickTracing {

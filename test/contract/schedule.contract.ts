@@ -5,16 +5,20 @@ import { systemClock } from '../../src/clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { fairnessContract } from './schedule/fairness.contract.ts'
 import { untilAborted } from './schedule/until-aborted.ts'
-import { World, type ScheduleParts } from './schedule/world.ts'
+import { World } from './schedule/world.ts'
+import type { Places } from '../../src/schedule/local/pump-loop.ts'
 
 /** What every schedule owes to the streams and to whoever stops it. The tests mostly wait, so they wait side by side. */
-export function scheduleContract(name: string, create: (parts: ScheduleParts) => Promise<Schedule>): void {
+export function scheduleContract(
+  name: string,
+  create: (places: Places, of: World) => Promise<Schedule>,
+): void {
   describe(`a schedule: ${name}`, { concurrent: true }, () => {
-    const world = (): World => new World()
+    const world = (): World => new World(systemClock)
     const opened: Schedule[] = []
 
     async function started(of: World, streams = 4, backfillStreams = 2): Promise<Schedule> {
-      const schedule = await create(of.parts(streams, backfillStreams))
+      const schedule = await create({ live: streams, backfill: backfillStreams }, of)
       opened.push(schedule)
       await schedule.start()
       return schedule
@@ -85,11 +89,11 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
     it('reports that the store cannot be reached, and continues when it can', async () => {
       const of = world()
       of.add('live', [1])
-      of.planFails = true
+      of.planFails = () => true
       await started(of)
       await waitFor(() => of.internalEvents.some(({ name }) => name === 'TickFailed'), { what: 'the line' })
       expect(of.begun).toEqual([])
-      of.planFails = false
+      of.planFails = () => false
       await waitFor(() => of.ended.length === 1, { what: 'the pump' })
     })
 
@@ -134,7 +138,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
     })
 
     it('can be stopped before it was started', async () => {
-      const schedule = await create(world().parts(1, 1))
+      const schedule = await create({ live: 1, backfill: 1 }, world())
       await schedule.stop()
       await schedule.stop()
     })

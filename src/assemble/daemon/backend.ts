@@ -1,11 +1,9 @@
 import type { Config } from '../../config/schema.ts'
-import type { Observation } from '../../domain/status/observation.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import type { SharedLimits, Schedule } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
-import type { BullmqScheduleDeps } from '../../schedule/bullmq/schedule.ts'
-import type { TickTracing } from '../../telemetry/tracing.ts'
+import type { ScheduleDeps } from '../../schedule/pumping.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
 
@@ -19,7 +17,7 @@ export interface Backend {
   workers(): Promise<WorkerStatus[]>
   /** The limits of an account that processes share; undefined where each process has its own. */
   limitsOf(account: string, config: Config): SharedLimits | undefined
-  createSchedule(deps: ScheduleDeps): BackendSchedule
+  createSchedule(config: Config, deps: EngineDeps): Schedule
   /** Whether this process, one of those that share the store, reads figures for metrics. Rejects while that is not known. */
   readsFigures(): Promise<boolean>
   /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
@@ -27,20 +25,8 @@ export interface Backend {
   close(): Promise<void>
 }
 
-interface BackendSchedule extends Schedule {
-  /** Waiting and active jobs by priority, where the schedule itself counts them. */
-  queues?(): Promise<Observation['queues']>
-}
-
 /** What any schedule needs of an engine. */
-interface ScheduleDeps extends Pick<
-  BullmqScheduleDeps,
-  'plan' | 'planned' | 'pump' | 'fail' | 'housekeep' | 'now'
-> {
-  readonly config: Config
+interface EngineDeps extends Omit<ScheduleDeps, 'clock' | 'telemetry' | 'heartbeat' | 'reconcile'> {
   /** Reconciles the sinks to the last commit; for processes that pump. */
   readonly reconcile: SinkReconciler
-  /** Called at each turn of a loop that must keep running. */
-  readonly turned: (loop: string) => void
-  readonly ticks: TickTracing
 }

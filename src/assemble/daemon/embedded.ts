@@ -30,21 +30,10 @@ export async function openEmbedded(config: Config, runtime: Runtime, signal: Abo
     limitsOf: () => undefined,
     storeTrouble: () => undefined,
     readsFigures: async () => true,
-    createSchedule({ config: now, plan, pump, housekeep, reconcile, turned, now: nowOf, ticks }) {
-      return new LocalSchedule({
-        clock,
-        telemetry,
-        plan: () => ticks.tick(plan),
-        pump: (planned, stop) => ticks.started(() => pump(planned, stop)),
-        places: { live: now.workers.streams, backfill: now.workers.backfillStreams },
-        heartbeat: () => store.ledger.heartbeat(holder),
-        async housekeep(stop) {
-          await reconcile.turn(stop)
-          return housekeep(stop)
-        },
-        turned: () => turned('schedule'),
-        now: nowOf,
-      })
+    createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
+      const heartbeat = () => store.ledger.heartbeat(holder)
+      const own = { clock, telemetry, heartbeat, reconcile: (stop: AbortSignal) => deps.reconcile.turn(stop) }
+      return new LocalSchedule({ live, backfill }, { ...deps, ...own })
     },
     close: () => open.disposeAsync(),
   }

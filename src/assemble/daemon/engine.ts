@@ -91,9 +91,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     }
   }
 
-  const schedule = backend.createSchedule({
-    config,
-    ticks: createTickTracing(clock, version),
+  const schedule = backend.createSchedule(config, {
+    tracing: createTickTracing(clock, version),
     now: nowOf,
     turned,
     pump,

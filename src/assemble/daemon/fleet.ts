@@ -69,22 +69,20 @@ export async function openFleet(
     workers: () => livingProcesses(keyPrefix, { client, clock }),
     limitsOf: (account, { api: { maxRequestsPerSecond } }) =>
       createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock),
-    createSchedule({ config: now, ticks, plan, reconcile, ...deps }) {
+    createSchedule(now, deps) {
       const { streams, backfillStreams } = now.workers
       const accounts = now.accounts.map(({ name }) => name)
       const sinks = now.sinks.map(({ name }) => name)
-      reconciling = reconcile
+      reconciling = deps.reconcile
+      const own = {
+        clock,
+        telemetry,
+        heartbeat: () => beat(accounts),
+        reconcile: (stop: AbortSignal) => deps.reconcile.turn(stop),
+      }
       return new BullmqSchedule(
         { connection: state, keyPrefix, role, sinks, streams, backfillStreams, tickMs: tickMsOf(now) },
-        {
-          ...deps,
-          clock,
-          telemetry,
-          plan: () => ticks.tick(plan),
-          heartbeat: () => beat(accounts),
-          reconcile: reconcile.turn,
-          tracing: ticks,
-        },
+        { ...deps, ...own },
       )
     },
     close: () => open.disposeAsync(),

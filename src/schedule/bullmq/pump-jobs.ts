@@ -2,27 +2,10 @@ import type { Job } from 'bullmq'
 import { Failure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
-import type { TraceCarrier } from '../../ports/process.ts'
+import { streamKey, type Priority } from '../../domain/stream.ts'
 import { Rests, type ScheduleDeps } from '../pumping.ts'
 import type { JobOutcome } from './queue-worker.ts'
 import { readJob, type QueuedJob } from './queues.ts'
-
-export interface PumpJobsDeps extends Pick<ScheduleDeps, 'clock' | 'telemetry' | 'pump' | 'now'> {
-  /** One stream by the present state of the store; undefined where this configuration does not plan it. */
-  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
-  /** Commits a failure for a pump whose process died, so that the stream backs off. Throws Failure. */
-  readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
-  readonly tracing?: Tracing
-}
-
-/** Carries a trace over the queue. Neither may throw. */
-interface Tracing {
-  /** The headers that the current trace would send with a request; empty without one. */
-  readonly inject: () => TraceCarrier
-  /** Runs the work as a part of the trace that sent these headers. */
-  readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
-}
 
 /** After one crash another worker takes the stream over at once; after the next one the stream backs off. */
 const mostCrashes = 1
@@ -36,7 +19,7 @@ const unplanned =
   'this process drops jobs of streams that it does not plan; give all processes the same configuration and the right time'
 
 /** Turns a job into one pump over its stream. */
-export function createPumpJobs(deps: PumpJobsDeps) {
+export function createPumpJobs(deps: ScheduleDeps) {
   const { clock, telemetry, now, tracing } = deps
   const rests = new Rests(deps)
   const running = new Set<string>()
@@ -94,8 +77,7 @@ export function createPumpJobs(deps: PumpJobsDeps) {
     running.add(key)
     try {
       const work = () => pumpIfDue(job, priority, stalledCounter, signal)
-      const isTraced = tracing !== undefined && job.trace !== undefined
-      return await (isTraced ? tracing.within(job.trace, work) : work())
+      return await (job.trace === undefined ? work() : tracing.within(job.trace, work))
     } catch (error) {
       if (!signal.aborted) rests.begin(resting, error)
       return 'done'

@@ -7,7 +7,7 @@ import { redisFailureIn } from '../../redis/redis-failure.ts'
 import { promptly } from '../../redis/script.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { housekeepMs, oftenMs, priorities, repeat, sharesOf, type ScheduleDeps } from '../pumping.ts'
-import { createPumpJobs, type PumpJobsDeps } from './pump-jobs.ts'
+import { createPumpJobs } from './pump-jobs.ts'
 import { createErrorReport, QueueWorker, type QueueWorkerOptions, type ReportError } from './queue-worker.ts'
 import { Queues, readJob } from './queues.ts'
 import { createTick } from './ticks.ts'
@@ -26,27 +26,22 @@ export interface BullmqScheduleOptions {
   readonly lockMs?: number
 }
 
-/** The roles `scheduler` and `all` call `plan` and `housekeep`, the roles `worker` and `all` call `pump`. */
-export interface BullmqScheduleDeps extends ScheduleDeps, PumpJobsDeps {
-  /** Removes what sinks hold beyond the last commit; called every few seconds in the roles that pump. */
-  readonly reconcile: (signal: AbortSignal) => Promise<void>
-  /** Called while ticks and streams are taken from their queues, and while Redis is away. For `/healthz`. */
-  readonly turned: (loop: 'tick' | 'worker') => void
-}
-
 const defaultLockMs = 15_000
 /** Together with returning jobs that hang, this stays under the 5 s that a stop may take. */
 const closeMs = 300
 
-/** Runs ticks and streams as jobs in Redis, shared by any number of processes of any role. */
+/**
+ * Runs ticks and streams as jobs in Redis, shared by any number of processes of any role. The roles `scheduler` and `all`
+ * call `plan` and `housekeep`, the roles `worker` and `all` call `pump` and, every few seconds, `reconcile`.
+ */
 export class BullmqSchedule implements Schedule {
   readonly #options: BullmqScheduleOptions
-  readonly #deps: BullmqScheduleDeps
+  readonly #deps: ScheduleDeps
   readonly #stopping = new AbortController()
   #running: ReturnType<typeof run> | undefined
   #stopped: Promise<void> | undefined
 
-  constructor(options: BullmqScheduleOptions, deps: BullmqScheduleDeps) {
+  constructor(options: BullmqScheduleOptions, deps: ScheduleDeps) {
     this.#options = options
     this.#deps = deps
   }
@@ -69,7 +64,7 @@ export class BullmqSchedule implements Schedule {
 }
 
 /** Opens connections and queues, and starts workers and timers; `signal` ends the timers. */
-function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: AbortSignal) {
+function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSignal) {
   const { connection, keyPrefix, role, sinks, lockMs = defaultLockMs } = options
   const { clock, telemetry } = deps
   const server = nameOf(connection)

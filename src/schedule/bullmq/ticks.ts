@@ -1,15 +1,12 @@
 import { streamKey } from '../../domain/stream.ts'
 import { DueTimes, priorities, restAfterMs, type ScheduleDeps } from '../pumping.ts'
-import type { PumpJobsDeps } from './pump-jobs.ts'
 import type { Queues } from './queues.ts'
-
-type TickDeps = Pick<ScheduleDeps, 'clock' | 'plan' | 'now'> & Pick<PumpJobsDeps, 'tracing'>
 
 /** Plans, and queues what is due. A late or doubled tick is harmless: the plan depends on checkpoints only. */
 export function createTick(
   queues: Queues,
   sinks: readonly string[],
-  { clock, plan, now, tracing }: TickDeps,
+  { clock, plan, now, tracing }: ScheduleDeps,
 ): () => Promise<void> {
   const dueTimes = new DueTimes()
   let restUntilMs = -Infinity
@@ -17,7 +14,7 @@ export function createTick(
   return async () => {
     const beganMs = clock.monotonic()
     if (beganMs < restUntilMs) return
-    const planned = await plan()
+    const planned = await tracing.tick(plan)
     const plannedMs = clock.monotonic()
     restUntilMs = plannedMs + restAfterMs(plannedMs - beganMs)
     const bySink = await Promise.all(
@@ -34,7 +31,7 @@ export function createTick(
     const live = new Set(
       due.filter((each) => each.priority === 'live').map(({ stream }) => streamKey(stream)),
     )
-    const carrier = due.length === 0 ? undefined : tracing?.inject()
+    const carrier = due.length === 0 ? undefined : tracing.inject()
     for (const { sink, queued } of bySink)
       for (const priority of priorities) {
         // One pump at a time works on a stream, at one priority; live comes before backfill.

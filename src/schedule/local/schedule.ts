@@ -5,31 +5,26 @@ import type { Schedule } from '../../ports/process.ts'
 import { DueTimes, housekeepMs, oftenMs, repeat, Rests, type ScheduleDeps } from '../pumping.ts'
 import { PumpLoop, type Places } from './pump-loop.ts'
 
-interface LocalScheduleDeps extends ScheduleDeps {
-  readonly places: Places
-  /** Called at each turn of the loop, for `/healthz`. */
-  readonly turned: () => void
-}
-
 const shortestTurnMs = 250
 
 type Loop = 'schedule' | Extract<UpkeepTask, 'heartbeat' | 'housekeeping'>
 
 /** Timers and a bounded pool in this process. It plans again every second, from the checkpoints alone. */
 export class LocalSchedule implements Schedule {
-  readonly #deps: LocalScheduleDeps
+  readonly #deps: ScheduleDeps
   readonly #abort = new AbortController()
   readonly #pumps: PumpLoop
   readonly #rests: Rests
   readonly #dueTimes = new DueTimes()
   #loops: Promise<unknown> | undefined
 
-  constructor(deps: LocalScheduleDeps) {
+  constructor(places: Places, deps: ScheduleDeps) {
     this.#deps = deps
     this.#rests = new Rests(deps)
     this.#pumps = new PumpLoop(
       {
-        ...deps,
+        clock: deps.clock,
+        places,
         shortestMs: shortestTurnMs,
         endsWhenDone: false,
         plan: () => this.#plan(),
@@ -41,11 +36,15 @@ export class LocalSchedule implements Schedule {
   }
 
   async start(): Promise<void> {
-    const { heartbeat, housekeep } = this.#deps
+    const { heartbeat, housekeep, reconcile } = this.#deps
+    const { signal } = this.#abort
     this.#loops ??= Promise.all([
       this.#repeat('schedule', 0, () => this.#pumps.turn()),
       this.#repeat('heartbeat', oftenMs, heartbeat),
-      this.#repeat('housekeeping', housekeepMs, () => housekeep(this.#abort.signal)),
+      this.#repeat('housekeeping', housekeepMs, async () => {
+        await reconcile(signal)
+        return housekeep(signal)
+      }),
     ])
   }
 
@@ -65,8 +64,9 @@ export class LocalSchedule implements Schedule {
   }
 
   async #plan(): Promise<readonly PlannedStream[]> {
-    this.#deps.turned()
-    const planned = await this.#deps.plan()
+    const { plan, tracing, turned } = this.#deps
+    turned('schedule')
+    const planned = await tracing.tick(plan)
     this.#dueTimes.forgetUnplanned(planned)
     return planned
   }
@@ -81,10 +81,11 @@ export class LocalSchedule implements Schedule {
 
   /** A pump returns a failure that its checkpoint holds, and throws any other. */
   async #pump(planned: PlannedStream): Promise<void> {
+    const { pump, tracing } = this.#deps
     const { signal } = this.#abort
     this.#dueTimes.tried(planned)
     try {
-      await this.#deps.pump(planned, signal)
+      await tracing.started(() => pump(planned, signal))
     } catch (error) {
       if (!signal.aborted && !isFailure(error, 'cancelled')) this.#rests.begin(planned, error)
     }

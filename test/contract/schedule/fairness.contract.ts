@@ -9,7 +9,7 @@ type Start = (of: World, streams?: number, backfillStreams?: number) => Promise<
 
 /** Whom a schedule lets go first, and whom it lets wait for nobody. */
 export function fairnessContract(started: Start): void {
-  const world = (): World => new World()
+  const world = (): World => new World(systemClock)
 
   it('reserves places for backfills, which do not delay live streams', async ({ onTestFinished }) => {
     const of = world()

@@ -1,33 +1,20 @@
-import { systemClock } from '../../../src/clock.ts'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/process.ts'
+import { systemClock } from '../../../src/clock.ts'
+import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
 import { RequestGate } from '../../../src/shield/client/account-gate.ts'
+import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
-/** What a schedule under test is given; the suite watches what it does with it. */
-export interface ScheduleParts {
-  readonly clock: Clock
-  readonly telemetry: { emit(internalEvent: InternalEvent): void }
-  readonly streams: number
-  readonly backfillStreams: number
-  readonly sinks: readonly string[]
-  readonly plan: () => Promise<PlannedStream[]>
-  /** One stream as `plan` would name it now. */
-  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
-  readonly pump: Work
-  readonly heartbeat: () => Promise<void>
-  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
-  readonly turned: () => void
-  readonly now: () => number
-}
-
-type Work = (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+const never = new AbortController().signal
 
 /** A small world of streams: when each is due, what a pump does, and what happened. */
-export class World {
+export class World<OwnClock extends Clock = Clock> {
+  readonly clock: OwnClock
   readonly dueAtMs = new Map<string, number>()
   readonly begun: string[] = []
   readonly ended: string[] = []
@@ -37,17 +24,25 @@ export class World {
   mostOfOne = 0
   plans = 0
   heartbeats = 0
+  housekeeps = 0
   turns = 0
-  planFails = false
+  /** Asked with each plan. */
+  planFails: () => boolean = () => false
+  planTakesMs = 0
+  /** Of every stream. */
+  checkpoint: Checkpoint | undefined
   /** Of each zone's streams; set before anything is added. */
   sinkOf: (zone: number) => string = () => 'archive'
   sinks: readonly string[] = ['archive']
-  clock: Clock = systemClock
   readonly #gate = new RequestGate({ account: 'main', maxRequestsPerSecond: null }, systemClock)
   /** The default work takes no time and leaves the stream with nothing more to do. */
-  work: Work = (planned) => {
+  work: ScheduleDeps['pump'] = (planned) => {
     this.rest(planned.stream, planned.priority)
     return Promise.resolve(undefined)
+  }
+
+  constructor(clock: OwnClock) {
+    this.clock = clock
   }
 
   add(priority: Priority, zones: readonly number[], dueAtMs = 0): void {
@@ -63,54 +58,62 @@ export class World {
     await this.#gate.enter(signal, priority)
   }
 
-  parts(streams: number, backfillStreams: number): ScheduleParts {
+  /** What a schedule under test is given. */
+  deps(): ScheduleDeps {
     return {
       clock: this.clock,
       telemetry: { emit: (internalEvent) => void this.internalEvents.push(internalEvent) },
-      streams,
-      backfillStreams,
-      sinks: this.sinks,
       plan: async () => {
         this.plans++
-        if (this.planFails) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
-        return this.planned()
+        if (this.planFails()) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
+        const planned = this.#planned()
+        if (this.planTakesMs > 0) await this.clock.sleep(this.planTakesMs, never)
+        return planned
       },
       planned: async (stream, priority) =>
-        this.planned().find((each) => keyOf(each.stream, each.priority) === keyOf(stream, priority)),
-      pump: (planned, signal) => this.pump(planned, signal),
+        this.#planned().find((each) => keyOf(each.stream, each.priority) === keyOf(stream, priority)),
+      pump: (planned, signal) => this.#pump(planned, signal),
+      fail: async () => undefined,
       heartbeat: async () => void this.heartbeats++,
-      housekeep: async () => true,
+      housekeep: async () => {
+        this.housekeeps++
+        return true
+      },
+      reconcile: async () => undefined,
       turned: () => void this.turns++,
-      now: () => Date.now(),
+      now: () => this.clock.now(),
+      tracing: createTickTracing(this.clock, 'test'),
     }
   }
 
-  private planned(): PlannedStream[] {
+  #planned(): PlannedStream[] {
     return [...this.dueAtMs]
       .map(([key, dueAtMs]) => {
         const [priority, zone] = partsOf(key)
-        return plannedStream(streamOf(zone, this.sinkOf(zone)), priority, dueAtMs)
+        const stream = streamOf(zone, this.sinkOf(zone))
+        return { ...plannedStream(stream, priority, dueAtMs), checkpoint: this.checkpoint }
       })
       .sort((left, right) =>
         left.priority === right.priority ? left.dueAtMs - right.dueAtMs : left.priority === 'live' ? -1 : 1,
       )
   }
 
-  private async pump(...[planned, signal]: Parameters<Work>): Promise<Failure | undefined> {
-    const key = streamKey(planned.stream)
-    this.begun.push(keyOf(planned.stream, planned.priority))
-    this.running.set(key, (this.running.get(key) ?? 0) + 1)
-    this.mostOfOne = Math.max(this.mostOfOne, this.running.get(key) ?? 0)
-    this.mostAtOnce = Math.max(
-      this.mostAtOnce,
-      [...this.running.values()].filter((count) => count > 0).length,
-    )
-    using _ = planned.priority === 'live' ? this.#gate.liveBegins() : undefined
+  async #pump(planned: PlannedStream, signal: AbortSignal): Promise<Failure | undefined> {
+    const { stream, priority } = planned
+    const key = streamKey(stream)
+    const count = (this.running.get(key) ?? 0) + 1
+    this.begun.push(keyOf(stream, priority))
+    this.running.set(key, count)
+    this.mostOfOne = Math.max(this.mostOfOne, count)
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.running.size)
+    using _ = priority === 'live' ? this.#gate.liveBegins() : undefined
     try {
       return await this.work(planned, signal)
     } finally {
-      this.running.set(key, (this.running.get(key) ?? 1) - 1)
-      this.ended.push(keyOf(planned.stream, planned.priority))
+      const left = this.running.get(key)! - 1
+      if (left > 0) this.running.set(key, left)
+      else this.running.delete(key)
+      this.ended.push(keyOf(stream, priority))
     }
   }
 }

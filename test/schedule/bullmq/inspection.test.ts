@@ -1,7 +1,8 @@
 import { Worker } from 'bullmq'
 import { describe, expect, it } from 'vitest'
-import { streamKey } from '../../../src/domain/stream.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { queuePrefix, Queues } from '../../../src/schedule/bullmq/queues.ts'
+import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 import { buildCheckpoint } from '../../contract/checkpoint-store/builders.ts'
 import { streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
@@ -54,6 +55,7 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     const carried: unknown[] = []
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const tracing = {
+      ...createTickTracing(systemClock, 'test'),
       inject: () => ({ traceparent }),
       async within<T>(carrier: unknown, work: () => Promise<T>): Promise<T> {
         carried.push(carrier)
@@ -72,10 +74,10 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     await queues.of('live', 'archive').add('live', {})
     await queues.add('live', 'archive', [{ stream: streamOf(99) }])
     // An interval that is not a whole number of ms is accepted.
-    const { schedule, isPumped, internalEvents } = scheduleAt(redis, { tickMs: 1_000.000_1 })
+    const { schedule, world } = scheduleAt(redis, { tickMs: 1_000.000_1 })
     await schedule.start()
-    await waitFor(isPumped, { what: 'both pumps' })
-    expect(internalEvents).toMatchObject([
+    await waitFor(() => world.ended.length === 2, { what: 'both pumps' })
+    expect(world.internalEvents).toMatchObject([
       { name: 'Warned', text: expect.stringContaining('whose id is no stream') },
       { name: 'Warned', text: expect.stringContaining('that it does not plan') },
     ])
@@ -116,17 +118,17 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     const outcomes: string[] = []
     const end = (outcome: string) => {
       outcomes.push(outcome)
-      due.set(streamKey(streamOf(1)), Infinity)
+      world.add('live', [1], Infinity)
       return undefined
     }
-    const times = { count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }
-    const trouble = { kind: 'retry', code, message: '', ...times } as const
-    const checkpoint = buildCheckpoint(streamOf(1), 1, { trouble })
-    const { schedule, due } = scheduleAt(
+    const { schedule, world } = scheduleAt(
       redis,
-      { zones: [1], role: 'worker', lockMs: 1_000, checkpoint },
+      { zones: [1], role: 'worker', lockMs: 1_000 },
       { pump: async () => end('pumped'), fail: async (_planned, failure) => end(failure.code) },
     )
+    const times = { count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }
+    const trouble = { kind: 'retry', code, message: '', ...times } as const
+    world.checkpoint = buildCheckpoint(streamOf(1), 1, { trouble })
     await schedule.start()
     await waitFor(() => outcomes.length > 0, { what: 'the stream' })
     expect(outcomes).toEqual([expected])

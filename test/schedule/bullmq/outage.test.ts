@@ -1,32 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
-import { streamKey } from '../../../src/domain/stream.ts'
 import { connected } from '../../redis/connected.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { scheduleAt } from './started.ts'
 
-/** A stream is due again so long after its pump: each pump is one that a tick has queued. */
-const restMs = 100
-
-/** A schedule in this process over streams that are due again and again, beside a Redis that the test may hurt. */
+/** A schedule over streams that are due again and again, beside a Redis that the test may hurt. */
 function pumpingAt(server: TestRedisServer, { pumpMs = 20 } = {}) {
-  const seen = { pumps: 0, turns: { tick: 0, worker: 0 } }
-  const { schedule, due, internalEvents } = scheduleAt(
-    server,
-    { zones: [1, 2, 3, 4, 5], streams: 3, tickMs: 300 },
-    {
-      async pump({ stream }, signal) {
-        await systemClock.sleep(pumpMs, signal)
-        due.set(streamKey(stream), Date.now() + restMs)
-        seen.pumps++
-        return undefined
-      },
-      turned: (loop) => void seen.turns[loop]++,
-    },
-  )
-  return { schedule, seen: Object.assign(seen, { internalEvents }) }
+  const seen = { pumps: 0 }
+  const { schedule, world } = scheduleAt(server, { zones: [1, 2, 3, 4, 5], streams: 3, tickMs: 300 })
+  world.work = async ({ stream, priority }, signal) => {
+    await systemClock.sleep(pumpMs, signal)
+    // Each pump is one that a tick has queued.
+    world.rest(stream, priority, Date.now() + 100)
+    seen.pumps++
+    return undefined
+  }
+  return { schedule, seen: Object.assign(seen, { internalEvents: world.internalEvents }) }
 }
 
 type Seen = ReturnType<typeof pumpingAt>['seen']
@@ -79,7 +70,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
 
   it('goes down during a tick is what the line of the tick says', async () => {
     const server = await startRedis()
-    const { schedule, internalEvents } = scheduleAt(
+    const { schedule, world } = scheduleAt(
       server,
       {},
       {
@@ -90,7 +81,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
       },
     )
     await schedule.start()
-    const failed = () => internalEvents.find(({ name }) => name === 'TickFailed')
+    const failed = () => world.internalEvents.find(({ name }) => name === 'TickFailed')
     await waitFor(() => failed() !== undefined, { what: 'the line' })
     expect(failed()).toMatchObject({ error: { code: 'store_unavailable', kind: 'retry' } })
   })
@@ -122,44 +113,40 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await server.resume()
   })
 
-  it('is full gets few commands, and does the work when it has memory again', async () => {
+  it.each([
+    {
+      // Two samples of a look, a heartbeat, some tries: tens a second at most, where a spinning worker makes thousands.
+      what: 'is full gets few commands, and does the work when it has memory again',
+      hurt: ['CONFIG', 'SET', 'maxmemory', '1'],
+      heal: ['CONFIG', 'SET', 'maxmemory', '0'],
+      code: 'store_refuses',
+      figure: 'total_commands_processed',
+      most: 100,
+    },
+    {
+      // Each connection asks now and then whether it has found a primary.
+      what: 'became a replica gets few commands, and does the work when it accepts writes again',
+      hurt: ['REPLICAOF', '127.0.0.1', '1'],
+      heal: ['REPLICAOF', 'NO', 'ONE'],
+      code: 'store_unavailable',
+      figure: 'total_connections_received',
+      most: 25,
+    },
+  ])('$what', async ({ hurt, heal, code, figure, most }) => {
     const server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] })
     const { schedule, seen } = pumpingAt(server)
     await schedule.start()
     await untilMorePumps(seen)
     const client = connected(server.url)
-    await client.config('SET', 'maxmemory', '1')
-    await waitFor(() => codesOf(seen).includes('store_refuses'), { what: 'the line' })
-    const commands = async () =>
-      Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
-    const saidOf = async () => seen.internalEvents.length
-    const [commandsPerSecond, saidPerSecond] = await Promise.all([perSecond(commands), perSecond(saidOf)])
-    // Two samples of a look, a heartbeat, some tries: tens a second at most, where a spinning worker makes thousands.
-    expect(commandsPerSecond).toBeLessThan(100)
-    expect(saidPerSecond).toBeLessThan(2.5)
-    await client.config('SET', 'maxmemory', '0')
-    await untilMorePumps(seen)
-  })
-
-  it('became a replica gets few commands, and does the work when it accepts writes again', async () => {
-    const server = await startRedis()
-    const { schedule, seen } = pumpingAt(server)
-    await schedule.start()
-    await untilMorePumps(seen)
-    const client = connected(server.url)
-    await client.call('REPLICAOF', '127.0.0.1', '1')
-    await waitFor(() => codesOf(seen).includes('store_unavailable'), { what: 'the line' })
-    const connections = async () =>
-      Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
-    const saidOf = async () => seen.internalEvents.length
-    const [connectionsPerSecond, saidPerSecond] = await Promise.all([
-      perSecond(connections),
-      perSecond(saidOf),
-    ])
-    // Each connection asks now and then whether it has found a primary.
-    expect(connectionsPerSecond).toBeLessThan(25)
-    expect(saidPerSecond).toBeLessThan(2.5)
-    await client.call('REPLICAOF', 'NO', 'ONE')
+    const call = ([command = '', ...args]: readonly string[]) => client.call(command, ...args)
+    await call(hurt)
+    await waitFor(() => codesOf(seen).some((each) => each === code), { what: 'the line' })
+    const figureOf = async () =>
+      Number(new RegExp(`${figure}:(\\d+)`).exec(await client.info('stats'))?.[1] ?? Number.NaN)
+    const grown = await Promise.all([perSecond(figureOf), perSecond(async () => seen.internalEvents.length)])
+    expect(grown[0]).toBeLessThan(most)
+    expect(grown[1]).toBeLessThan(2.5)
+    await call(heal)
     await untilMorePumps(seen)
   })
 })

@@ -9,17 +9,10 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
   let redis: TestRedis
   beforeAll(async () => void (redis = await useRedis()))
 
-  scheduleContract('jobs in Redis', async (parts) => {
-    const { url } = redis
+  scheduleContract('jobs in Redis', async ({ live, backfill }, of) => {
+    const connection = serversAt(redis.url)
     const keyPrefix = `${redis.keyPrefix}-${randomUUID()}`
-    const { sinks, streams, backfillStreams } = parts
-    return new BullmqSchedule(
-      { connection: serversAt(url), keyPrefix, role: 'all', sinks, streams, backfillStreams, tickMs: 250 },
-      {
-        ...parts,
-        reconcile: async () => undefined,
-        fail: async () => undefined,
-      },
-    )
+    const places = { sinks: of.sinks, streams: live, backfillStreams: backfill }
+    return new BullmqSchedule({ connection, keyPrefix, role: 'all', tickMs: 250, ...places }, of.deps())
   })
 })

@@ -1,155 +1,124 @@
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../../src/domain/failure.ts'
-import { drain } from '../../../src/schedule/local/drain.ts'
-import { createWorkshop, hang, type Workshop } from './workshop.ts'
+import { drain, type GivenUp } from '../../../src/schedule/local/drain.ts'
+import { untilAborted } from '../../contract/schedule/until-aborted.ts'
+import { World } from '../../contract/schedule/world.ts'
+import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
-function run(workshop: Workshop, signal = new AbortController().signal, heartbeat = async () => undefined) {
-  return drain(
-    {
-      clock: workshop.clock,
-      plan: () => workshop.plan(),
-      pump: (planned, abort) => workshop.pump(planned, abort),
-      places: { live: 3, backfill: 0 },
-      heartbeat,
-    },
-    signal,
-  )
+function worldOf(zones: readonly number[]): World<FakeClock> {
+  const world = new World(createFakeClock())
+  world.add('live', zones)
+  return world
 }
 
-/** Moves time until the drain has ended. */
-async function passed<Value>(workshop: Workshop, ended: Promise<Value>): Promise<Value> {
+/** Drains a world, and moves time until that has ended. */
+async function drained(world: World<FakeClock>, stop = new AbortController()): Promise<GivenUp[]> {
+  const { clock } = world
+  const { plan, pump, heartbeat } = world.deps()
+  const ended = drain({ clock, plan, pump, heartbeat, places: { live: 3, backfill: 0 } }, stop.signal)
   const over = { is: false }
   ended.finally(() => (over.is = true)).catch(() => undefined)
-  for (let turns = 0; !over.is && turns < 20_000; turns++) await workshop.clock.advance(100)
+  for (let turns = 0; !over.is && turns < 20_000; turns++) await clock.advance(100)
+  expect([world.running.size, clock.sleeping()]).toEqual([0, 0])
   return ended
 }
 
+const noRoute = new Failure('retry', 'network', 'no route')
+
 describe('a drain', () => {
   it('ends when no stream is due, without giving up any', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1, 2, 3, 4, 5], 0)
-    const pumps = new Map<number, number>()
-    workshop.work = async ({ stream }, signal) => {
-      await workshop.clock.sleep(300, signal)
-      const count = (pumps.get(stream.zone) ?? 0) + 1
-      pumps.set(stream.zone, count)
-      if (count === stream.zone) workshop.due([stream.zone], Infinity)
+    const world = worldOf([1, 2, 3, 4, 5])
+    const pumpsOf = (zone: number) => world.begun.filter((key) => key === `live ${zone}`).length
+    world.work = async ({ stream, priority }, signal) => {
+      await world.clock.sleep(300, signal)
+      if (pumpsOf(stream.zone) === stream.zone) world.rest(stream, priority)
       return undefined
     }
-    expect(await passed(workshop, run(workshop))).toEqual([])
-    expect(Object.fromEntries(pumps)).toEqual({ 1: 1, 2: 2, 3: 3, 4: 4, 5: 5 })
-    expect([workshop.mostAtOnce, workshop.begun.length]).toEqual([3, 15])
-    expect(workshop.clock.sleeping()).toBe(0)
+    expect(await drained(world)).toEqual([])
+    expect([1, 2, 3, 4, 5].map(pumpsOf)).toEqual([1, 2, 3, 4, 5])
+    expect(world.mostAtOnce).toBe(3)
   })
 
   it('plans many streams a few times, not once for each', async () => {
-    const workshop = createWorkshop()
-    workshop.due(
-      Array.from({ length: 300 }, (_, zone) => zone + 1),
-      0,
-    )
-    await passed(workshop, run(workshop))
-    expect(workshop.begun).toHaveLength(300)
-    expect(workshop.plans).toBeLessThan(30)
-  })
-
-  it('tries a temporary failure four times in a row, and gives up only that stream', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1, 2], 0)
-    workshop.work = async ({ stream }) => {
-      if (stream.zone === 1) return new Failure('retry', 'network', 'no route')
-      workshop.due([2], Infinity)
-      return undefined
-    }
-    const givenUp = await passed(workshop, run(workshop))
-    expect(givenUp).toMatchObject([{ planned: { stream: { zone: 1 } }, reason: 'no route' }])
-    expect(workshop.begun.filter((zone) => zone === '1')).toHaveLength(4)
-  })
-
-  it('restarts the count when a stream has progressed', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1], 0)
-    let pumps = 0
-    workshop.work = async () => {
-      if (++pumps === 20) workshop.due([1], Infinity)
-      return pumps % 3 === 0 ? undefined : new Failure('retry', 'network', 'no route')
-    }
-    expect(await passed(workshop, run(workshop))).toEqual([])
-    expect(pumps).toBe(20)
+    const world = worldOf(Array.from({ length: 300 }, (_, zone) => zone + 1))
+    await drained(world)
+    expect(world.begun).toHaveLength(300)
+    expect(world.plans).toBeLessThan(30)
   })
 
   it.each([
-    ['what a person must fix', new Failure('stop', 'unauthorised', 'bad key')],
-    ['what will always fail', new Failure('refuse', 'zone_gone', 'no such zone')],
-    ['a bug', new TypeError('a bug')],
-  ])('gives up at once at %s', async (_, error) => {
-    const workshop = createWorkshop()
-    workshop.due([1], 0)
-    workshop.work = () => (error instanceof Failure ? Promise.resolve(error) : Promise.reject(error))
-    expect(await passed(workshop, run(workshop))).toMatchObject([{ reason: error.message }])
-    expect(workshop.begun).toHaveLength(1)
+    ['a temporary failure four times in a row', noRoute, 4],
+    ['what a person must fix once', new Failure('stop', 'unauthorised', 'bad key'), 1],
+    ['what will always fail once', new Failure('refuse', 'zone_gone', 'no such zone'), 1],
+    ['a bug once', new TypeError('a bug'), 1],
+  ])('tries %s, and gives up only that stream', async (_, error, tries) => {
+    const world = worldOf([1, 2])
+    world.work = async ({ stream, priority }) => {
+      if (stream.zone === 2) world.rest(stream, priority)
+      else if (error instanceof Failure) return error
+      else throw error
+      return undefined
+    }
+    const reason = error.message
+    expect(await drained(world)).toMatchObject([{ planned: { stream: { zone: 1 } }, reason }])
+    expect(world.begun.filter((key) => key === 'live 1')).toHaveLength(tries)
   })
 
-  it('waits as long as the destination asks, up to a minute; the next run handles longer waits', async () => {
-    for (const [waitMs, pumps] of [
-      [50_000, 2],
-      [61_000, 1],
-    ] as const) {
-      const workshop = createWorkshop()
-      workshop.due([1], 0)
-      const began = workshop.clock.now()
-      workshop.work = async () => {
-        if (workshop.begun.length > 1) workshop.due([1], Infinity)
-        else return new Failure('wait', 'throttled', 'slowly', { retryAt: began + waitMs })
-        return undefined
-      }
-      const givenUp = await passed(workshop, run(workshop))
-      expect([workshop.begun.length, givenUp.length]).toEqual([pumps, 2 - pumps])
-      if (pumps === 2) expect(workshop.clock.now() - began).toBeGreaterThanOrEqual(waitMs)
+  it('restarts the count when a stream has progressed', async () => {
+    const world = worldOf([1])
+    world.work = async ({ stream, priority }) => {
+      if (world.begun.length === 20) world.rest(stream, priority)
+      return world.begun.length % 3 === 0 ? undefined : noRoute
     }
+    expect(await drained(world)).toEqual([])
+    expect(world.begun).toHaveLength(20)
+  })
+
+  it.each([
+    ['waits as long as the destination asks, up to a minute', 50_000, 2],
+    ['leaves longer waits to the next run', 61_000, 1],
+  ])('%s', async (_, waitMs, pumps) => {
+    const world = worldOf([1])
+    const beganMs = world.clock.now()
+    world.work = async ({ stream, priority }) => {
+      if (world.begun.length === 1)
+        return new Failure('wait', 'throttled', 'slowly', { retryAt: beganMs + waitMs })
+      world.rest(stream, priority)
+      return undefined
+    }
+    expect(await drained(world)).toHaveLength(2 - pumps)
+    expect(world.begun).toHaveLength(pumps)
+    if (pumps === 2) expect(world.clock.now() - beganMs).toBeGreaterThanOrEqual(waitMs)
   })
 
   it('survives a short failure of the store, and ends with a lasting one after all pumps have ended', async () => {
-    const workshop = createWorkshop()
-    const { plan } = workshop
-    let plans = 0
-    const lost = new Failure('retry', 'store_unavailable', 'no disk')
-    workshop.due([1], 0)
-    workshop.plan = () => (plans++ % 2 === 0 ? Promise.reject(lost) : plan())
-    expect(await passed(workshop, run(workshop))).toEqual([])
-    workshop.due([1], 0)
-    workshop.work = (_, signal) => hang(signal)
-    const goesAway = plans + 2
-    workshop.plan = () => (plans++ > goesAway ? Promise.reject(lost) : plan())
-    await expect(passed(workshop, run(workshop))).rejects.toBe(lost)
-    expect([workshop.running.size, workshop.clock.sleeping()]).toEqual([0, 0])
+    const world = worldOf([1])
+    world.planFails = () => world.plans % 2 === 1
+    expect(await drained(world)).toEqual([])
+    const other = worldOf([1])
+    other.work = (_, signal) => untilAborted(signal)
+    other.planFails = () => other.plans > 2
+    await expect(drained(other)).rejects.toMatchObject({ code: 'store_unavailable' })
   })
 
   it('sends heartbeats to the store during a long pump', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1], 0)
-    let heartbeats = 0
-    workshop.work = async (_, signal) => {
-      await workshop.clock.sleep(60_000, signal)
-      workshop.due([1], Infinity)
+    const world = worldOf([1])
+    world.work = async ({ stream, priority }, signal) => {
+      await world.clock.sleep(60_000, signal)
+      world.rest(stream, priority)
       return undefined
     }
-    await passed(
-      workshop,
-      run(workshop, undefined, async () => void heartbeats++),
-    )
-    expect(heartbeats).toBeGreaterThanOrEqual(11)
+    await drained(world)
+    expect(world.heartbeats).toBeGreaterThanOrEqual(11)
   })
 
   it('ends its pumps when it is stopped, and throws', async () => {
-    const workshop = createWorkshop()
-    workshop.due([1, 2], 0)
-    workshop.work = (_, signal) => hang(signal)
+    const world = worldOf([1, 2])
     const stop = new AbortController()
-    const ended = run(workshop, stop.signal)
-    for (let turns = 0; turns < 5; turns++) await workshop.clock.advance(100)
-    stop.abort(cancelled())
-    await expect(passed(workshop, ended)).rejects.toMatchObject({ code: 'cancelled' })
-    expect([workshop.running.size, workshop.clock.sleeping()]).toEqual([0, 0])
+    world.work = (_, signal) => {
+      if (world.begun.length === 2) stop.abort(cancelled())
+      return untilAborted(signal)
+    }
+    await expect(drained(world, stop)).rejects.toMatchObject({ code: 'cancelled' })
   })
 })
