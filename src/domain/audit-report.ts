@@ -1,4 +1,5 @@
 import type { Day } from './day.ts'
+import type { Identity } from './event/event.ts'
 import { untimedMinute } from './event/seen.ts'
 
 /** Start of a minute of event time, ISO 8601; null for events without a time. */
@@ -12,20 +13,13 @@ export interface MinuteReport {
   readonly ledger: number
   readonly missing: number
   readonly extra: number
+  /** Of files. */
+  readonly lines?: number
 }
 
 export interface ListedMinute extends MinuteReport {
   readonly listed: number
   readonly notYetDue: number
-}
-
-export interface FileMinute extends MinuteReport {
-  readonly lines: number
-}
-
-export interface EventReport {
-  readonly id: string
-  readonly time?: string
 }
 
 /** What a comparison of a zone, day and sink with its ledger tells, of the API and of files. Counts are events. */
@@ -72,7 +66,7 @@ export interface StreamAudit extends Compared {
   /** Of the ledger's events, those that the destination takes no more, since they are too old. */
   readonly skipped: number
   /** The first of the missing events, as far as their ids are known. */
-  readonly missingEvents: readonly EventReport[]
+  readonly missingEvents: readonly Identity[]
   /** What a repair shipped. */
   readonly repaired?: number
 }
@@ -87,13 +81,11 @@ export interface StreamAudit extends Compared {
  */
 export type LineProblem = 'unreadable' | 'unknown' | 'doubled' | 'torn' | 'damaged'
 
-export interface LineReport {
+export interface LineReport extends Partial<Identity> {
   readonly part: string
   /** From 1. */
   readonly line: number
   readonly problem: LineProblem
-  readonly id?: string
-  readonly time?: string
   readonly why?: string
 }
 
@@ -110,7 +102,6 @@ export interface ForeignLines {
  * wait as a dead letter, was not dropped, and is wanted.
  */
 export interface FileAudit extends Compared {
-  readonly minutes: readonly FileMinute[]
   /** Whole lines up to the committed lengths. */
   readonly lines: number
   /** Lines that should not be there, by what is wrong with them. */
@@ -126,17 +117,14 @@ export interface FileAudit extends Compared {
 
 /** Lines that readers of the folder find, and that are not the sink's. */
 export function foreignLinesOf({ foreign }: Pick<FileAudit, 'foreign'>): number {
-  let lines = 0
-  for (const each of foreign) lines += each.lines
-  return lines
+  return foreign.reduce((sum, { lines }) => sum + lines, 0)
 }
 
 /** Whether a repair has something to do: it never removes foreign parts. */
 export function isRepairable(file: FileAudit): boolean {
-  if (file.isEqual) return false
   const bad = Object.values(file.problems).some((count) => count > 0)
   const differs = bad || file.minutes.length > 0 || file.missing > 0
-  return differs || file.parts.some(({ problem }) => problem !== 'foreign')
+  return !file.isEqual && (differs || file.parts.some(({ problem }) => problem !== 'foreign'))
 }
 
 /** What the latest audit of a stream found, as the store keeps it. Counts are events. */

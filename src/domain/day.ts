@@ -1,8 +1,5 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
-import { differenceInCalendarDays } from 'date-fns/differenceInCalendarDays'
 import { formatISO } from 'date-fns/formatISO'
-import { isValid } from 'date-fns/isValid'
-import { parseISO } from 'date-fns/parseISO'
 
 /** A UTC calendar day, `YYYY-MM-DD`. */
 export type Day = string & { readonly brand: 'Day' }
@@ -33,8 +30,8 @@ function kept<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): 
 /** Reads exactly `YYYY-MM-DD`; undefined for anything else, impossible dates such as 2026-02-30 included. */
 export function parseDay(text: string): Day | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
-  const date = parseISO(text, { in: (value) => new UTCDateMini(value) })
-  return isValid(date) && dayOf(date.getTime()) === text ? (text as Day) : undefined
+  const atMs = Date.parse(`${text}T00:00:00Z`)
+  return !Number.isNaN(atMs) && dayOf(atMs) === text ? (text as Day) : undefined
 }
 
 /** First instant of the day, ms since the epoch. */
@@ -53,7 +50,7 @@ export function shiftDay(day: Day, days: number): Day {
 
 /** How many days `later` lies after `earlier`; negative when it lies before. */
 export function daysBetween(earlier: Day, later: Day): number {
-  return differenceInCalendarDays(new UTCDateMini(startOf(later)), new UTCDateMini(startOf(earlier)))
+  return (startOf(later) - startOf(earlier)) / dayMs
 }
 
 /** All days from `from` to `to`, both included; empty when `to` lies before `from`. */

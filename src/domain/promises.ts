@@ -66,19 +66,15 @@ export async function withDeadline<T>(
   clock: Waits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const stop = new AbortController()
+  const late = new AbortController()
   const done = new AbortController()
-  const onAbort = () => stop.abort(signal.reason)
-  if (signal.aborted) onAbort()
-  else signal.addEventListener('abort', onAbort, { once: true })
   clock.sleep(ms, done.signal).then(
-    () => stop.abort(new DOMException(`no answer within ${ms / 1000} s`, 'TimeoutError')),
+    () => late.abort(new DOMException(`no answer within ${ms / 1000} s`, 'TimeoutError')),
     () => undefined,
   )
   try {
-    return await work(stop.signal)
+    return await work(AbortSignal.any([signal, late.signal]))
   } finally {
-    signal.removeEventListener('abort', onAbort)
     done.abort(isOver)
   }
 }

@@ -136,7 +136,9 @@ export async function listVolumes(
   let expected = Number.POSITIVE_INFINITY
   let cursor = ''
   for (let page = 0; page < mostPages; page++) {
-    const list = await readList(client, appId, cursor, signal)
+    const query = cursor === '' ? '' : `?nextCursor=${encodeURIComponent(cursor.toWellFormed())}`
+    const path = `/mc/apps/${pathSegment(appId)}/volumes${query}`
+    const list = await client.get('volumes', path, VolumeList, signal)
     if (page === 0) {
       summary = list.summary
       expected = list.meta?.totalItems ?? expected
@@ -155,16 +157,6 @@ export async function listVolumes(
 /** What the instance is doing, in the API's word, such as `Attached`. */
 export function stateOf({ status, set }: VolumeInstance): string {
   return String(status ?? set ?? '')
-}
-
-function readList(
-  client: ShieldClient,
-  appId: string,
-  cursor: string,
-  signal: AbortSignal,
-): Promise<VolumeList> {
-  const query = cursor === '' ? '' : `?nextCursor=${encodeURIComponent(cursor.toWellFormed())}`
-  return client.get('volumes', `/mc/apps/${pathSegment(appId)}/volumes${query}`, VolumeList, signal)
 }
 
 const count = z.number().nullish()

@@ -6,18 +6,14 @@ export class Secret {
   #value: string
   readonly #read: (() => string) | undefined
   #problem: string | undefined
-  readonly #setting: string
+  /** Path of the setting that gives it, such as `api.accessKeyFile`; empty where it is no setting of its own. */
+  readonly setting: string
 
   /** `read` reads the value again from its origin (a file); absent where the value cannot change. */
   constructor(value: string, read?: () => string, setting = '') {
     this.#value = value
     this.#read = read
-    this.#setting = setting
-  }
-
-  /** Path of the setting that gives it, such as `api.accessKeyFile`; empty where it is no setting of its own. */
-  get setting(): string {
-    return this.#setting
+    this.setting = setting
   }
 
   /** A secret whose value could not be read, for a command that does not use it: `reveal` throws the problem. */

@@ -7,17 +7,12 @@ import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { iso } from '../../domain/text/time.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
-import {
-  minuteText,
-  type StreamAudit,
-  type EventReport,
-  type ListedMinute,
-} from '../../domain/audit-report.ts'
+import { minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
 import { compareWithLedger, type MinuteDifference, type OtherFingerprints } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
-import type { Event } from '../../domain/event/event.ts'
+import type { Event, Identity } from '../../domain/event/event.ts'
 import { SeenWindow } from '../../pump/seen-window.ts'
 
 /** A zone's day, which is read once and compared for all of these sinks. */
@@ -172,7 +167,7 @@ interface MissingReport {
   /** Time of the oldest due event; Infinity where there is none, -Infinity where one has no time. */
   readonly oldestMs: number
   readonly minutes: ListedMinute[]
-  readonly events: EventReport[]
+  readonly events: Identity[]
 }
 
 /** Beyond this number events are counted and not named. */
@@ -182,7 +177,7 @@ const mostNamed = 1_000
 /** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
 export class MissingEvents implements OtherFingerprints {
   readonly #seen: SeenWindow
-  readonly #noted = new Map<bigint, { readonly report: EventReport; readonly timeMs: number | undefined }>()
+  readonly #noted = new Map<bigint, { readonly report: Identity; readonly timeMs: number | undefined }>()
   readonly #othersOf = new Map<bigint, bigint[]>()
   readonly #others = new Set<bigint>()
 
@@ -219,7 +214,7 @@ export class MissingEvents implements OtherFingerprints {
   /** `dueUntilMs`: newer events need not be in the ledger yet. */
   reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport {
     const minutes: ListedMinute[] = []
-    const events: EventReport[] = []
+    const events: Identity[] = []
     let [due, notYetDue, oldestMs] = [0, 0, Infinity]
     for (const { minute, found, ledger, unknown, lacking, events: known } of differences) {
       const dueOnes = (known?.unknown ?? []).filter((each) => this.#timeOf(each, minute) <= dueUntilMs)

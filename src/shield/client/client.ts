@@ -190,57 +190,37 @@ export class ShieldClient {
     reservation: Reservation,
     signal: AbortSignal,
   ): Promise<Answer<T>> {
-    const { clock, telemetry } = this.#options
+    const { clock, telemetry, accessKey } = this.#options
+    const { operation, token } = call
     const beganMs = clock.monotonic()
-    let seconds: number | undefined
-    const passed = () => (clock.monotonic() - beganMs) / 1000
-    const tell = (outcome: RequestOutcome) =>
-      telemetry.emit({
-        name: 'ApiAnswered',
-        account: this.account,
-        operation: call.operation,
-        outcome,
-        seconds: seconds ?? passed(),
-      })
+    let endedMs: number | undefined
+    const tell = (outcome: RequestOutcome) => {
+      const seconds = ((endedMs ?? clock.monotonic()) - beganMs) / 1000
+      telemetry.emit({ name: 'ApiAnswered', account: this.account, operation, outcome, seconds })
+    }
     try {
-      const exchange = await this.#exchange(call, key, signal)
-      seconds = passed()
-      const answer = await this.#read(call, key, exchange, reservation, signal)
+      const { status, body, details, ...timed } = await this.#exchange(call, key, signal)
+      endedMs = clock.monotonic()
+      reservation.resize(this.#sizes.heldBy(body.length))
+      if (isSuccess(status)) await call.whenWanted?.()
+      signal.throwIfAborted()
+      const parsed = parseBody(body)
+      const keySetting = accessKey.setting || 'api.accessKey'
+      const context = { what: this.#what(call), key, token, keySetting, details }
+      const failure = failureOf(status, parsed, context)
+      if (failure !== undefined) throw failure
+      const value = call.read(parsed)
+      if (operation === 'event_logs') {
+        this.#sizes.saw(body.length)
+        // Repeated, so that the budget admits waiters by their new estimates, which include this page.
+        reservation.resize(this.#sizes.heldBy(body.length))
+      }
       tell('ok')
-      return answer
+      return { value, bytes: body.length, ...timed, release: () => reservation.release() }
     } catch (error) {
       if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
       throw error
     }
-  }
-
-  async #read<T>(
-    call: Call<T>,
-    key: string,
-    { status, body, details, ...timed }: Exchange,
-    reservation: Reservation,
-    signal: AbortSignal,
-  ): Promise<Answer<T>> {
-    reservation.resize(this.#sizes.heldBy(body.length))
-    if (isSuccess(status)) await call.whenWanted?.()
-    signal.throwIfAborted()
-    const parsed = parseBody(body)
-    const keySetting = this.#options.accessKey.setting || 'api.accessKey'
-    const failure = failureOf(status, parsed, {
-      what: this.#what(call),
-      key,
-      token: call.token,
-      keySetting,
-      details,
-    })
-    if (failure !== undefined) throw failure
-    const value = call.read(parsed)
-    if (call.operation === 'event_logs') {
-      this.#sizes.saw(body.length)
-      // Repeated, so that the budget admits waiters by their new estimates, which include this page.
-      reservation.resize(this.#sizes.heldBy(body.length))
-    }
-    return { value, bytes: body.length, ...timed, release: () => reservation.release() }
   }
 
   /** Sends one request and reads the whole answer within the time for one try. */

@@ -293,26 +293,10 @@ export function replaceAddresses(text: string, replace: (address: string) => str
 
 /** IPv4 without its last octet (`1.2.3.*`), IPv6 without its last four groups (`2001:db8:0:1::*`). */
 export function maskAddress(address: string): string {
-  if (isIP(address) === 4) return address.replace(/\d+$/, '*')
-  const groups = groupsOf(address)
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (isMapped) return `::ffff:${groups[6]! >> 8}.${groups[6]! & 255}.${groups[7]! >> 8}.*`
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::*`
-}
-
-/** The eight groups of a valid IPv6 address. */
-function groupsOf(address: string): number[] {
-  // A URL has no dotted groups.
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const front = read(head)
-  if (tail === undefined) return front
-  const back = read(tail)
-  return [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back]
-}
-
-function read(groups: string): number[] {
-  return groups === '' ? [] : groups.split(':').map((group) => Number.parseInt(group, 16))
+  if (/^(?:::ffff:)?[\d.]+$/i.test(address)) return address.replace(/\d+$/, '*')
+  // A URL has groups only, and at most one run of zeros left out.
+  const written = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [front = [], back] = written.split('::').map((part) => part.split(':').filter(Boolean))
+  const zeros = back === undefined ? [] : Array<string>(8 - front.length - back.length).fill('0')
+  return `${[...front, ...zeros, ...(back ?? [])].slice(0, 4).join(':')}::*`
 }
