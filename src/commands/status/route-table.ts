@@ -14,6 +14,17 @@ export interface RouteTableView {
   readonly hasFilter?: boolean
 }
 
+/** Title, the text of a row, and how the column gives way. */
+export type ColumnOf<Row> = readonly [
+  title: string,
+  textOf: (row: Row) => string,
+  more?: Omit<Column, 'title' | 'cells'>,
+]
+
+export function columnsOf<Row>(rows: readonly Row[], columns: readonly ColumnOf<Row>[]): Column[] {
+  return columns.map(([title, textOf, more]) => ({ title, cells: rows.map(textOf), ...more }))
+}
+
 const names = { most: 24, least: 8 }
 
 /** A row a route under a header, what is wrong first: so many routes, in so many lines. */
@@ -29,41 +40,34 @@ export function routeTable(
   const all = status.routes.toSorted((left, right) => urgencyOf(left) - urgencyOf(right))
   // No row has less than a line.
   const routes = all.slice(0, Math.min(most.routes, most.lines))
-  const column = (title: string, cellOf: (route: RouteStatus) => string): Column => ({
-    title,
-    cells: routes.map(cellOf),
-  })
-  const count = (title: string, spare: number, of: (route: RouteStatus) => number): Column => ({
-    ...column(title, (route) => countText(of(route))),
-    align: 'right',
-    spare,
-  })
   const today = ({ days }: RouteStatus) => days.filter(({ day }) => day === at.slice(0, 10))
-  const ifAny = (of: (route: RouteStatus) => number, shown: Column) =>
-    all.some((route) => of(route) > 0) ? [shown] : []
-  const [filtered, skipped, lost] = [
-    (route: RouteStatus) => sumOf(today(route), 'filtered'),
-    ({ days }: RouteStatus) => sumOf(days, 'skipped'),
-    ({ days }: RouteStatus) => sumOf(days, 'lost'),
-  ]
   const notes = notesOf(all, at).slice(0, routes.length)
+  /** In a pipe a row is a line; on a terminal a note is below its row. */
+  const inRow = paint.isPiped && notes.some((note) => note !== '')
+  const count = (title: string, spare: number, isShown: boolean, of: (route: RouteStatus) => number) =>
+    isShown || all.some((route) => of(route) > 0)
+      ? [[title, (route: RouteStatus) => countText(of(route)), { align: 'right', spare }] as const]
+      : []
+  const columns: readonly ColumnOf<RouteStatus>[] = [
+    ['zone', zoneLabel, names],
+    ['sink', ({ sink }) => printable(sink), names],
+    [
+      'state',
+      (route) => standingText(route, isStopped),
+      { paint: (cell, row) => paintState(cell, routes[row]!, isStopped, paint) },
+    ],
+    ['lag', ({ lagSeconds }) => shortDuration(lagSeconds), { align: 'right' }],
+    ...count('events today', 4, true, (route) => sumOf(today(route), 'delivered')),
+    ...count('filtered', 2, hasFilter, (route) => sumOf(today(route), 'filtered')),
+    ...count('skipped', 3, false, ({ days }) => sumOf(days, 'skipped')),
+    ...count('lost', 5, false, ({ days }) => sumOf(days, 'lost')),
+    ['last event', (route) => lastEventText(route, at), { spare: 1 }],
+  ]
   const [header = '', ...rows] = table(
     [
-      { ...column('zone', zoneLabel), ...names },
-      { ...column('sink', ({ sink }) => printable(sink)), ...names },
-      {
-        ...column('state', (route) => standingText(route, isStopped)),
-        paint: (cell, row) => paintState(cell, routes[row]!, isStopped, paint),
-      },
-      { ...column('lag', ({ lagSeconds }) => shortDuration(lagSeconds)), align: 'right' },
-      count('events today', 4, (route) => sumOf(today(route), 'delivered')),
-      ...(hasFilter ? [count('filtered', 2, filtered)] : ifAny(filtered, count('filtered', 2, filtered))),
-      ...ifAny(skipped, count('skipped', 3, skipped)),
-      ...ifAny(lost, count('lost', 5, lost)),
-      { ...column('last event', (route) => lastEventText(route, at)), spare: 1 },
+      ...columnsOf(routes, columns),
       ...(live?.(routes) ?? []),
-      // In a pipe a row is a line; on a terminal a note is below its row.
-      ...(paint.isPiped && notes.some((note) => note !== '') ? [{ title: 'note', cells: notes }] : []),
+      ...(inRow ? [{ title: 'note', cells: notes }] : []),
     ],
     paint,
   )

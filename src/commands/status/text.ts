@@ -1,9 +1,15 @@
 import { isOpenGap } from '../../domain/gap.ts'
-import type { RouteStatus, Status, BackfillStatus, StatusProblem } from '../../domain/status/status.ts'
+import type {
+  DayStatus,
+  RouteStatus,
+  Status,
+  BackfillStatus,
+  StatusProblem,
+} from '../../domain/status/status.ts'
 import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/text.ts'
 import { aboutText, counted, countOf, countText, sumOf } from '../terminal/text.ts'
-import { routeTable, shortDuration, type RouteTableView } from './route-table.ts'
+import { columnsOf, routeTable, shortDuration, type ColumnOf, type RouteTableView } from './route-table.ts'
 import { version } from '../../assemble/version.ts'
 import { durationText, secondText } from '../../domain/text/time.ts'
 import {
@@ -189,62 +195,28 @@ function detailBlocks(
   ]
 }
 
+const dayColumns: readonly ColumnOf<DayStatus>[] = [
+  ['  day', ({ day }) => `  ${day}`],
+  ['state', ({ state, lastError }) => (lastError === undefined ? state : `${state}, failing`)],
+  ['lag', ({ lagSeconds }) => (lagSeconds === undefined ? '-' : durationText(lagSeconds))],
+  ['events', ({ delivered }) => countText(delivered)],
+  ['pages', ({ pages }) => countText(pages), { spare: 3 }],
+  ['order', ({ order }) => order, { spare: 4 }],
+  ['late', ({ late }) => countText(late), { spare: 1 }],
+  ['dead letters', ({ deadLetters }) => countText(deadLetters), { spare: 2 }],
+  ['last full scan', lastScanText],
+]
+
+function lastScanText({ lastFullScanAt, scanningPages }: DayStatus): string {
+  if (lastFullScanAt !== undefined) return secondText(lastFullScanAt)
+  return scanningPages === undefined ? '-' : `under way, ${counted(scanningPages, 'page')}`
+}
+
 function routeLines(route: RouteStatus, paint: Paint): string[] {
-  const { days, gaps } = route
-  const column = (title: string, cells: readonly string[], spare?: number) => ({
-    title,
-    cells,
-    ...(spare !== undefined && { spare }),
-  })
-  const scans = days.map(({ lastFullScanAt, scanningPages: pages }) => {
-    if (lastFullScanAt !== undefined) return secondText(lastFullScanAt)
-    return pages === undefined ? '-' : `under way, ${counted(pages, 'page')}`
-  })
   return [
     ...wrapPlain(`${zoneLabel(route)} → ${printable(route.sink)}`, paint.width),
-    ...table(
-      [
-        column(
-          '  day',
-          days.map(({ day }) => `  ${day}`),
-        ),
-        column(
-          'state',
-          days.map(({ state, lastError }) => (lastError === undefined ? state : `${state}, failing`)),
-        ),
-        column(
-          'lag',
-          days.map(({ lagSeconds }) => (lagSeconds === undefined ? '-' : durationText(lagSeconds))),
-        ),
-        column(
-          'events',
-          days.map(({ delivered }) => countText(delivered)),
-        ),
-        column(
-          'pages',
-          days.map(({ pages }) => countText(pages)),
-          3,
-        ),
-        column(
-          'order',
-          days.map(({ order }) => order),
-          4,
-        ),
-        column(
-          'late',
-          days.map(({ late }) => countText(late)),
-          1,
-        ),
-        column(
-          'dead letters',
-          days.map(({ deadLetters }) => countText(deadLetters)),
-          2,
-        ),
-        column('last full scan', scans),
-      ],
-      paint,
-    ),
-    ...gaps.flatMap(({ day, from, to, reason, acknowledgedAt }) => {
+    ...table(columnsOf(route.days, dayColumns), paint),
+    ...route.gaps.flatMap(({ day, from, to, reason, acknowledgedAt }) => {
       const known =
         acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(acknowledgedAt)}`
       const text = `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${known}`
