@@ -8,33 +8,29 @@ import {
   type PlanInput,
   validUntil,
 } from '../domain/plan/plan.ts'
-import { requestsOf, type Requests } from '../domain/plan/backfill.ts'
-import { routeKey, streamKey, type Zone } from '../domain/stream.ts'
+import { requestsOf } from '../domain/plan/backfill.ts'
+import type { Policy } from '../domain/policy.ts'
+import { routeKey, type Zone } from '../domain/stream.ts'
 
-/** A route as it was planned last. */
-interface KeptRoute {
-  readonly key: string
-  readonly zone: Zone
-  readonly sink: string
-  firstDay: Day | undefined
-  streams: readonly PlannedStream[]
-  live: readonly PlannedStream[]
+/** A route as it was planned last, and what it was planned from. */
+interface KeptRoute extends PlannedRoute {
+  readonly firstDay: Day | undefined
+  readonly policy: Policy
   /** The plan is the same from the one instant until before the other, by the clock of the account. */
-  atMs: number
-  untilMs: number
+  readonly atMs: number
+  readonly untilMs: number
 }
 
 export type LivePlanInput = Omit<PlanInput, 'readRequest'>
 
 /**
- * The plan of a configuration, kept from one look at the store to the next: `plan` of the same input, at the cost of what
- * has changed or is due. All routes of 5,000 zones are planned anew only once a day.
+ * The plan of a configuration, kept from one look at the store to the next: `plan` of the same input, at the cost of
+ * planning what has changed or is due. All routes of 5,000 zones are planned anew only once a day.
  */
 export class LivePlan {
-  readonly #held = new HeldCheckpoints()
-  #routes = new Map<string, KeptRoute>()
+  /** By zone, then by sink: keys of text take longer than all else for a large fleet. */
+  #routes: ReadonlyMap<Zone, ReadonlyMap<string, KeptRoute>> = new Map()
   #sorted: readonly PlannedStream[] = []
-  #before: Pick<LivePlanInput, 'zones' | 'sinks' | 'policy' | 'routes'> | undefined
   #requested: ReadonlySet<string> = new Set()
 
   /**
@@ -42,24 +38,51 @@ export class LivePlan {
    * each route that it plans anew. Call it again only after it has resolved.
    */
   async update(input: LivePlanInput, letTurn: () => Promise<void>): Promise<readonly PlannedStream[]> {
-    const stale = this.#held.update(input.checkpoints)
-    this.#fit(input)
+    const { zones, sinks, policy } = input
     const requests = requestsOf(input.backfills)
+    const asked = requests.routes.union(this.#requested)
+    const checkpointsOf = Map.groupBy(input.checkpoints, ({ stream }) => stream.zone)
+    const routesOf = Map.groupBy(input.routes, ({ zone }) => zone)
     // Each is read once: all streams of a plan are planned at one instant.
-    const accounts = new Set(input.zones.map(({ account }) => account))
+    const accounts = new Set(zones.map(({ account }) => account))
     const times = new Map([...accounts].map((account) => [account, input.nowOf(account)]))
-    const gone = new Set<PlannedStream>()
+    const before = this.#routes
+    const routes = new Map<Zone, Map<string, KeptRoute>>()
     const come: PlannedStream[] = []
-    for (const route of this.#routes.values()) {
-      const nowMs = times.get(route.zone.account)!
-      const isSame = nowMs >= route.atMs && nowMs < route.untilMs
-      const isAsked = requests.routes.has(route.key) || this.#requested.has(route.key)
-      if (isSame && !isAsked && !stale.has(route.key)) continue
-      for (const each of route.streams) gone.add(each)
-      this.#plan(route, nowMs, input, requests)
-      come.push(...route.streams)
-      await letTurn()
+    for (const zone of zones) {
+      const nowMs = times.get(zone.account)!
+      const held = checkpointsOf.get(zone.id) ?? []
+      const own = new Map<string, KeptRoute>()
+      for (const sink of sinks) {
+        const firstDay = routesOf.get(zone.id)?.find((route) => route.sink === sink)?.firstDay
+        const known = before.get(zone)?.get(sink)
+        const isAsked = asked.size > 0 && asked.has(routeKey(zone.id, sink))
+        if (
+          known?.policy === policy &&
+          known.firstDay === firstDay &&
+          nowMs >= known.atMs &&
+          nowMs < known.untilMs &&
+          !isAsked &&
+          isSame(known.checkpoints, held, sink)
+        ) {
+          own.set(sink, known)
+          continue
+        }
+        const checkpoints = held.filter(({ stream }) => stream.sink === sink)
+        const streams = planRoute({ zone, sink, nowMs, policy, firstDay, held: checkpoints, requests })
+        const live = streams.filter(({ priority }) => priority === 'live')
+        const untilMs = validUntil(streams, nowMs, policy)
+        own.set(sink, { zone, sink, policy, firstDay, checkpoints, streams, live, atMs: nowMs, untilMs })
+        come.push(...streams)
+        await letTurn()
+      }
+      routes.set(zone, own)
     }
+    const gone = new Set<PlannedStream>()
+    for (const [zone, known] of before)
+      for (const [sink, route] of known)
+        if (routes.get(zone)?.get(sink) !== route) for (const each of route.streams) gone.add(each)
+    this.#routes = routes
     this.#requested = requests.routes
     // Sorting is cheap where most of a list is sorted.
     if (gone.size + come.length > 0)
@@ -68,103 +91,14 @@ export class LivePlan {
   }
 
   /** The routes in the order of zones and sinks, as of the last update. */
-  routes(): PlannedRoute[] {
-    return Array.from(this.#routes.values(), ({ key, zone, sink, streams, live }) => {
-      return { zone, sink, streams, live, checkpoints: this.#held.of(key) }
-    })
-  }
-
-  #plan(route: KeptRoute, nowMs: number, { policy }: LivePlanInput, requests: Requests): void {
-    const { key, zone, sink, firstDay } = route
-    const held = this.#held.of(key)
-    route.streams = planRoute({ zone, sink, nowMs, policy, firstDay, held, requests })
-    route.live = route.streams.filter(({ priority }) => priority === 'live')
-    route.atMs = nowMs
-    route.untilMs = validUntil(route.streams, nowMs, policy)
-  }
-
-  /** Makes one of each configured route; all of them when the configuration or the known routes changed. */
-  #fit({ zones, sinks, policy, routes }: LivePlanInput): void {
-    const before = this.#before
-    if (
-      before?.zones === zones &&
-      before.sinks === sinks &&
-      before.policy === policy &&
-      before.routes === routes
-    )
-      return
-    this.#before = { zones, sinks, policy, routes }
-    const firstDays = new Map(routes.map(({ zone, sink, firstDay }) => [routeKey(zone, sink), firstDay]))
-    this.#routes = new Map(
-      zones.flatMap((zone) =>
-        sinks.map((sink) => {
-          const key = routeKey(zone.id, sink)
-          const firstDay = firstDays.get(key)
-          const known = this.#routes.get(key)
-          const isSame = before?.policy === policy && known?.zone === zone && known.firstDay === firstDay
-          const unplanned = { key, zone, sink, firstDay, streams: [], live: [], atMs: 0, untilMs: 0 }
-          return [key, isSame ? known : unplanned]
-        }),
-      ),
-    )
-    const kept = new Set([...this.#routes.values()].flatMap(({ streams }) => streams))
-    this.#sorted = this.#sorted.filter((each) => kept.has(each))
+  routes(): readonly PlannedRoute[] {
+    return [...this.#routes.values()].flatMap((ofZone) => [...ofZone.values()])
   }
 }
 
-const none: readonly Checkpoint[] = []
-
-/** The listed checkpoints by route. A list that follows another one costs what has changed in between. */
-class HeldCheckpoints {
-  #listed: readonly Checkpoint[] = []
-  #byRoute = new Map<string, Checkpoint[]>()
-
-  /** Replaces the list by a newer one; returns the routes with other checkpoints, by `zone/sink`. */
-  update(listed: readonly Checkpoint[]): ReadonlySet<string> {
-    const before = this.#listed
-    this.#listed = listed
-    const changed = new Set<string>()
-    // Stores list in an order that keeps, new streams last.
-    for (let index = 0; index < before.length; index++) {
-      const [old, now] = [before[index]!, listed[index]]
-      if (old === now) continue
-      if (now === undefined || streamKey(old.stream) !== streamKey(now.stream))
-        return changed.union(this.#rebuild())
-      const held = this.#byRoute.get(keyOf(now))!
-      held[held.indexOf(old)] = now
-      changed.add(keyOf(now))
-    }
-    for (const added of listed.slice(before.length)) {
-      this.#add(added)
-      changed.add(keyOf(added))
-    }
-    return changed
-  }
-
-  of(route: string): readonly Checkpoint[] {
-    return this.#byRoute.get(route) ?? none
-  }
-
-  #rebuild(): ReadonlySet<string> {
-    const before = this.#byRoute
-    this.#byRoute = new Map()
-    for (const each of this.#listed) this.#add(each)
-    const all = new Set([...before.keys(), ...this.#byRoute.keys()])
-    for (const key of all) if (isEqual(before.get(key) ?? none, this.of(key))) all.delete(key)
-    return all
-  }
-
-  #add(checkpoint: Checkpoint): void {
-    const held = this.#byRoute.get(keyOf(checkpoint))
-    if (held === undefined) this.#byRoute.set(keyOf(checkpoint), [checkpoint])
-    else held.push(checkpoint)
-  }
-}
-
-function keyOf({ stream }: Checkpoint): string {
-  return routeKey(stream.zone, stream.sink)
-}
-
-function isEqual(left: readonly Checkpoint[], right: readonly Checkpoint[]): boolean {
-  return left.length === right.length && left.every((each, index) => each === right[index])
+/** `ofZone`: with those of other sinks. */
+function isSame(known: readonly Checkpoint[], ofZone: readonly Checkpoint[], sink: string): boolean {
+  let count = 0
+  for (const each of ofZone) if (each.stream.sink === sink && each !== known[count++]) return false
+  return count === known.length
 }

@@ -60,10 +60,9 @@ export class Planner {
   readonly #deps: PlannerDeps
   readonly #live = new LivePlan()
   readonly #inTurn = createInTurn()
-  #rememberedAtMs = -Infinity
   /** By account, since when the API's clock is far ahead of the host's, by the monotonic clock. */
   readonly #aheadSinceMs = new Map<string, number>()
-  #remembered: { readonly zones: readonly Zone[]; readonly sinksAndAccounts: string } | undefined
+  #remembered: { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
   #routes: { readonly known: readonly Route[]; readonly atMs: number } | undefined
 
   constructor(deps: PlannerDeps) {
@@ -109,13 +108,9 @@ export class Planner {
   /** The first day of a known route hardly changes: routes are read again only for what others have stored. */
   async #knownRoutes(): Promise<readonly Route[]> {
     const nowMs = this.#deps.clock.monotonic()
-    const held = this.#routes
-    if (held !== undefined && nowMs - held.atMs < rememberEveryMs) return held.known
-    const read = await this.#deps.store.catalogue.routes()
-    // The same list for the same routes: who gets another one compares all of it.
-    const known = held !== undefined && isSameRoutes(held.known, read) ? held.known : read
-    this.#routes = { known, atMs: nowMs }
-    return known
+    if (this.#routes === undefined || nowMs - this.#routes.atMs >= rememberEveryMs)
+      this.#routes = { known: await this.#deps.store.catalogue.routes(), atMs: nowMs }
+    return this.#routes.known
   }
 
   /**
@@ -132,10 +127,10 @@ export class Planner {
     const accounts = [...new Set(zones.map(({ account }) => account))].filter(
       (account) => apiClock.sureNow(account) !== undefined,
     )
-    const sinksAndAccounts = JSON.stringify([sinks, accounts])
+    const others = JSON.stringify([sinks, accounts])
     const before = this.#remembered
-    const isFresh = clock.monotonic() - this.#rememberedAtMs < rememberEveryMs
-    if (isFresh && before?.zones === zones && before.sinksAndAccounts === sinksAndAccounts) return
+    const isSame = before?.zones === zones && before.others === others
+    if (isSame && clock.monotonic() - before.atMs < rememberEveryMs) return
     const isSure = new Set(accounts)
     const sure = zones.filter(({ account }) => isSure.has(account))
     const known = await store.catalogue.routes()
@@ -155,9 +150,8 @@ export class Planner {
     await this.#recordMissedDays(next, byKey, policy)
     for (let from = 0; from < next.length; from += rememberedAtOnce)
       await store.catalogue.rememberRoutes(next.slice(from, from + rememberedAtOnce))
-    this.#remembered = { zones, sinksAndAccounts }
-    this.#rememberedAtMs = clock.monotonic()
-    if (this.#routes !== undefined) this.#routes = { ...this.#routes, atMs: -Infinity }
+    this.#remembered = { zones, others, atMs: clock.monotonic() }
+    this.#routes = undefined
   }
 
   /**
@@ -189,16 +183,11 @@ export class Planner {
     policy: Policy,
   ): Promise<void> {
     const { store, telemetry } = this.#deps
-    const before = planned.flatMap(({ zone, sink, plannedAtMs }) => {
+    let checkpoints: readonly Checkpoint[] | undefined
+    for (const { zone, sink, plannedAtMs: nowMs } of planned) {
       const route = known.get(routeKey(zone, sink))
-      return route === undefined || missedDays(route, [], plannedAtMs, policy).length === 0
-        ? []
-        : [{ route, nowMs: plannedAtMs }]
-    })
-    if (before.length === 0) return
-    const checkpoints = await store.catalogue.checkpoints()
-    for (const { route, nowMs } of before) {
-      const { zone, sink } = route
+      if (route === undefined || missedDays(route, [], nowMs, policy).length === 0) continue
+      checkpoints ??= await store.catalogue.checkpoints()
       const held = checkpoints.filter(({ stream }) => stream.zone === zone && stream.sink === sink)
       const gaps = missedDays(route, held, nowMs, policy).map((day): Gap => {
         const reason = reasonOf(route, [...known.values()], day, nowMs)
@@ -242,16 +231,6 @@ function plannedOf(
   return wasAhead
     ? { firstDay: first, plannedAtMs: sureMs }
     : { firstDay, plannedAtMs: Math.max(plannedAtMs, sureMs) }
-}
-
-function isSameRoutes(left: readonly Route[], right: readonly Route[]): boolean {
-  return (
-    left.length === right.length &&
-    left.every(({ zone, sink, firstDay }, index) => {
-      const other = right[index]!
-      return zone === other.zone && sink === other.sink && firstDay === other.firstDay
-    })
-  )
 }
 
 /** Why a day has no checkpoint: no process ran, only other routes were planned meanwhile, or no pump reached it. */
