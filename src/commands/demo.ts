@@ -1,19 +1,20 @@
+import { createReadStream, globSync, readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { printable } from '../domain/text/terminal-text.ts'
+import { createInterface } from 'node:readline'
 import { systemClock } from '../clock.ts'
-import { loadConfig, type Loaded } from '../config/load.ts'
+import { loadConfig } from '../config/load.ts'
 import { dayOf, daysFrom, shiftDay } from '../domain/day.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
+import { withDeadline } from '../domain/promises.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { startSimulator, type Simulator } from '../simulator/simulator.ts'
-import { atLeastOne } from './options.ts'
 import type { Io, Registration } from './command.ts'
-import { run } from './run.ts'
+import { atLeastOne } from './options.ts'
 import { example } from './program-name.ts'
-import { wrapped, counted } from './terminal/text.ts'
-import { createReadStream, globSync, readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { run } from './run.ts'
+import { counted, wrapped } from './terminal/text.ts'
 
 export function register({ command, io, exit }: Registration): void {
   command
@@ -32,7 +33,7 @@ const perSecond = 5
 /** Events of each zone and day: enough for several pages, read within a second or two. */
 const history = { days: 3, events: 500, pageSize: 200 }
 
-export async function demo(seconds: number | undefined, io: Io): Promise<number> {
+async function demo(seconds: number | undefined, io: Io): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'shieldlog-demo-'))
   const events = join(folder, 'events')
   const simulator = await startSimulator({
@@ -42,23 +43,6 @@ export async function demo(seconds: number | undefined, io: Io): Promise<number>
     pageSize: history.pageSize,
     live: { ratePerSecond: perSecond },
   })
-  const ending = endAfter(seconds, io.signal)
-  const say = (line: string) => void io.stderr.write(wrapped(`${line}\n`, io.stderr))
-  try {
-    for (const line of greeting(simulator, events, seconds)) io.stderr.write(`${line}\n`)
-    const load = () => loadDemo(simulator, folder, events)
-    const demoIo = { ...io, signal: ending.signal }
-    const code = await run(load, { once: false, progress: 'always', watch: showSample(events) }, demoIo)
-    say(await compareWithApi(events, simulator))
-    return code
-  } finally {
-    ending.cancel()
-    await simulator.close()
-    say(`the shipped events are in ${events}\nto remove them: rm -r ${folder}`)
-  }
-}
-
-function loadDemo(simulator: Simulator, folder: string, events: string): Loaded {
   const settings = {
     api: { baseUrl: simulator.url, accessKey },
     zones,
@@ -69,7 +53,22 @@ function loadDemo(simulator: Simulator, folder: string, events: string): Loaded 
     // Beside lines for people.
     log: { level: 'warn', format: 'pretty' },
   }
-  return loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
+  const load = () => loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
+  const ship = (signal: AbortSignal) =>
+    run(load, { once: false, progress: 'always', watch: showSample(events) }, { ...io, signal })
+  const say = (line: string) => void io.stderr.write(wrapped(`${line}\n`, io.stderr))
+  try {
+    for (const line of greeting(simulator, events, seconds)) io.stderr.write(`${line}\n`)
+    const code =
+      seconds === undefined
+        ? await ship(io.signal)
+        : await withDeadline(seconds * 1000, io.signal, systemClock, ship)
+    say(await compareWithApi(events, simulator))
+    return code
+  } finally {
+    await simulator.close()
+    say(`the shipped events are in ${events}\nto remove them: rm -r ${folder}`)
+  }
 }
 
 function greeting(simulator: Simulator, events: string, seconds: number | undefined): string[] {
@@ -85,65 +84,33 @@ function greeting(simulator: Simulator, events: string, seconds: number | undefi
   ]
 }
 
-function addressLines(address: string): string {
-  return `page     ${address}/\nmetrics  ${address}/metrics\n`
-}
-
-/** Shows the addresses of the server, and the first event that was shipped. */
+/** Shows the addresses of the server, and the first event that was shipped, one field a row. */
 function showSample(events: string): (internalEvent: InternalEvent, say: (line: string) => void) => void {
-  let shown = false
+  let isShown = false
   return (internalEvent, say) => {
-    if (internalEvent.name === 'ServerListening') say(addressLines(internalEvent.address))
-    if (shown || internalEvent.name !== 'PageCommitted' || internalEvent.delivered === 0) return
-    shown = true
-    const line = firstLineBelow(events)
-    if (line === undefined) return
+    const { name } = internalEvent
+    if (name === 'ServerListening')
+      say(`page     ${internalEvent.address}/\nmetrics  ${internalEvent.address}/metrics\n`)
+    if (isShown || name !== 'PageCommitted' || internalEvent.delivered === 0) return
+    isShown = true
+    const { zone, day } = internalEvent.stream
+    const [part = ''] = globSync(join(events, `zone=${zone}/day=${day}/*.ndjson`))
+    const [line = ''] = readFileSync(part, 'utf8').split('\n', 1)
+    const { labels: _, log: __, ...shown } = JSON.parse(line) as Record<string, unknown>
     say('the first event in the file, without labels and log:')
-    for (const text of sampleLines(line)) say(`  ${printable(text)}`)
+    for (const [field, value] of Object.entries(shown)) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      say(`  ${field.padEnd(8)} ${printable(text)}`)
+    }
     say('')
   }
-}
-
-/** Aborts with the given signal or after the time; the abort reason is text for people. */
-function endAfter(
-  seconds: number | undefined,
-  signal: AbortSignal,
-): { readonly signal: AbortSignal; cancel(): void } {
-  const end = new AbortController()
-  const cancelled = new AbortController()
-  signal.addEventListener('abort', () => end.abort(signal.reason), { signal: cancelled.signal })
-  if (signal.aborted) end.abort(signal.reason)
-  if (seconds !== undefined)
-    void systemClock.sleep(seconds * 1000, cancelled.signal).then(
-      () => end.abort(`stopping after ${seconds} seconds`),
-      () => undefined,
-    )
-  return { signal: end.signal, cancel: () => cancelled.abort() }
-}
-
-const parts = 'zone=*/day=*/*.ndjson'
-
-/** The first line below a file sink's path; undefined where there is none. */
-export function firstLineBelow(path: string): string | undefined {
-  for (const part of globSync(parts, { cwd: path }).toSorted()) {
-    const [line = '', rest] = readFileSync(join(path, part), 'utf8').split('\n', 2)
-    if (rest !== undefined && line !== '') return line
-  }
-  return undefined
-}
-
-/** A line in native format, one field a row. */
-export function sampleLines(line: string): string[] {
-  return Object.entries(JSON.parse(line) as Record<string, unknown>)
-    .filter(([name]) => name !== 'labels' && name !== 'log')
-    .map(([name, value]) => `${name.padEnd(8)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
 }
 
 /** Compares every line below the path with all entries of the simulator, in words. */
 export async function compareWithApi(path: string, simulator: Simulator): Promise<string> {
   const shipped = new Set<string>()
   let lines = 0
-  for (const part of globSync(parts, { cwd: path })) {
+  for (const part of globSync('zone=*/day=*/*.ndjson', { cwd: path })) {
     const [, zone = '', day = ''] = /zone=(\d+)\/day=([\d-]+)\//.exec(part.replaceAll('\\', '/')) ?? []
     for await (const line of createInterface(createReadStream(join(path, part)))) {
       lines++

@@ -3,17 +3,15 @@ import { openWork } from '../assemble/work.ts'
 import { tailEvents } from '../assemble/look.ts'
 import { createFormat } from '../formats/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import type { Config } from '../config/schema.ts'
 import { unknownWord } from '../domain/event/known-words.ts'
 import type { Event } from '../domain/event/event.ts'
 import { inertJson } from '../domain/text/json-text.ts'
-import { printable, widestOf, cut, pad, textWidth } from '../domain/text/terminal-text.ts'
+import { cut, pad, printable, widestOf } from '../domain/text/terminal-text.ts'
 import type { Zone } from '../domain/stream.ts'
 import { collectNames, chooseSinks, chooseZones } from './options.ts'
-import type { Io, Registration } from './command.ts'
+import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { wrapped, paintFor } from './terminal/text.ts'
-import type { Paint } from './terminal/text.ts'
+import { paintFor, wrapped, type Paint } from './terminal/text.ts'
 
 interface TailOptions {
   readonly zone?: string[]
@@ -38,21 +36,25 @@ export function register({ command, io, load }: Registration): void {
     )
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))
-    .action(async (options: TailOptions, command: Command) => {
+    .action(async ({ zone, action, sink, json = false }: TailOptions, command: Command) => {
       await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
-      const { config } = work
-      const zones = chooseZones(config, options.zone)
-      for (const action of options.action ?? []) {
-        const why = unknownWord('actions', action)
+      const zones = chooseZones(work.config, zone)
+      for (const name of action ?? []) {
+        const why = unknownWord('actions', name)
         if (why !== undefined)
-          io.stderr.write(wrapped(`note: --action ${printable(action)} ${why}\n`, io.stderr))
+          io.stderr.write(wrapped(`note: --action ${printable(name)} ${why}\n`, io.stderr))
       }
+      const form = sink === undefined ? undefined : chooseSinks(work.config, [sink])[0]!
+      const filters = [wantsOf(form ?? {}), wantsOf({ where: { actions: action } })]
+      const { encode } = createFormat(form ?? { format: 'native' })
+      const paint = paintFor(io.stdout)
+      const zoned = zones.length === 1 ? 0 : Math.min(widestZone, widestOf(zones.map(nameOf)))
+      const isEncoded = json || form !== undefined
+      const lineFor = (event: Event) => (isEncoded ? inertJson(encode(event)) : tailLine(event, paint, zoned))
       const end = new AbortController()
-      const signal = AbortSignal.any([io.signal, end.signal])
-      const lineFor = lineMaker(config, zones, options, io)
       const request = {
         zones,
-        wants: wantedBy(config, options),
+        wants: (event: Event) => filters.every((wants) => wants?.(event) !== false),
         before: shownBefore,
         show(events: readonly Event[]) {
           for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
@@ -61,72 +63,44 @@ export function register({ command, io, load }: Registration): void {
         },
         warn: (text: string) => void io.stderr.write(`${printable(text)}\n`),
       }
-      await tailEvents(work, request, signal)
+      await tailEvents(work, request, AbortSignal.any([io.signal, end.signal]))
       // The terminal has shown ^C: what is typed next begins a line.
       if (io.stdout.isTTY === true) io.stdout.write('\n')
     })
 }
 
-function wantedBy(config: Config, { action, sink }: TailOptions): (event: Event) => boolean {
-  const bySink = sink === undefined ? undefined : wantsOf(chooseSinks(config, [sink])[0]!)
-  const byAction = wantsOf({ where: { actions: action } })
-  return (event) => bySink?.(event) !== false && byAction?.(event) !== false
-}
-
-function lineMaker(
-  config: Config,
-  zones: readonly Zone[],
-  { sink, json }: TailOptions,
-  { stdout }: Io,
-): (event: Event) => string {
-  if (sink !== undefined || json === true) {
-    const { encode } = createFormat(
-      sink === undefined ? { format: 'native' } : chooseSinks(config, [sink])[0]!,
-    )
-    return (event) => inertJson(encode(event))
-  }
-  const paint = paintFor(stdout)
-  const zoned =
-    zones.length === 1 ? 0 : Math.min(widestZone, widestOf(zones.map(({ name }) => printable(name))))
-  return (event) => tailLine(event, paint, stdout.isTTY !== true, zoned)
-}
+const nameOf = ({ name }: Zone) => printable(name)
 
 const absent = '-'
-/** Widths of the columns; what is left of a terminal's line is for the path. */
-const widths = { action: 10, rule: 8, method: 4, address: 15 }
-/** Country and network, or the country alone on a narrow terminal. */
-const fromWidth = { wide: 10, narrow: 2, narrowBelow: 100 }
-const narrowestPath = 8
-/** Of a path that is printed to a pipe. */
-const pipedPath = 40
+/** On a narrow terminal the last column has the country alone, else the network too. */
+const narrowBelow = 100
+const path = { narrowest: 8, piped: 40 }
 
-/**
- * Formats an event as one line that fits the width, and is whole in a pipe; with `zoned`, the name of the zone is
- * first.
- */
-function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0): string {
+/** An event as one line that fits the width, and is whole in a pipe; with `zoned`, the name of the zone is second. */
+function tailLine(event: Event, paint: Paint, zoned: number): string {
+  const { isPiped, width } = paint
   const { time = '', action = absent, rule, request, client, zone } = event
-  const column = (text: string, width: number) =>
-    pad(isPiped ? printable(text) : cut(printable(text), width), width)
-  const zoneColumn = zoned === 0 ? '' : `${column(zone.name, zoned)}  `
-  const left = `${time.slice(11, 19).padEnd(8)}  ${zoneColumn}`
-  const middle = `  ${column(rule?.id ?? absent, widths.rule)}  ${column(request?.method ?? absent, widths.method)} `
-  const isNarrow = !isPiped && paint.width < fromWidth.narrowBelow
+  const isNarrow = !isPiped && width < narrowBelow
   const network = client?.asn === undefined || isNarrow ? undefined : `AS${client.asn}`
-  const from = [client?.country, network]
-  const right = `${column(client?.address ?? absent, widths.address)}  ${printable(from.filter(Boolean).join(' '))}`
-  const fixed =
-    textWidth(left) +
-    widths.action +
-    textWidth(middle) +
-    widths.address +
-    fromWidth[isNarrow ? 'narrow' : 'wide'] +
-    5
-  const room = isPiped ? pipedPath : Math.max(narrowestPath, paint.width - fixed)
-  const path = pathOf(request?.url ?? absent)
-  const plain = `${middle}${column(path, room)}  ${right}`
-  const rest = isPiped ? plain.trimEnd() : cut(plain, paint.width - textWidth(left) - widths.action)
-  return `${left}${colourOf(action, paint)(column(action, widths.action))}${rest}`
+  const before = [[time.slice(11, 19), 8] as const, ...(zoned === 0 ? [] : [[zone.name, zoned] as const])]
+  const after = [
+    [rule?.id ?? absent, 8],
+    [request?.method ?? absent, 4],
+    [pathOf(request?.url ?? absent), 0],
+    [client?.address ?? absent, 15],
+    [[client?.country, network].filter(Boolean).join(' '), isNarrow ? 2 : 10],
+  ] as const
+  const cells = [...before, [action, 10] as const, ...after]
+  let room = width - 1 + 2
+  for (const [, own] of cells) room -= own + 2
+  const texts = cells.map(([text, own]) => {
+    const size = own || (isPiped ? path.piped : Math.max(path.narrowest, room))
+    return pad(isPiped ? printable(text) : cut(printable(text), size), size)
+  })
+  const line = cut(texts.join('  '), isPiped ? Infinity : width - 1)
+  const from = texts.slice(0, before.length).join('  ').length + 2
+  const to = from + texts[before.length]!.length
+  return line.slice(0, from) + colourOf(action, paint)(line.slice(from, to)) + line.slice(to)
 }
 
 /** The name of each action as well as its colour says what happened. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { compareWithApi, firstLineBelow, sampleLines } from '../../../src/commands/demo.ts'
+import { compareWithApi } from '../../../src/commands/demo.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import { startCli } from '../../setup/processes.ts'
@@ -61,11 +61,4 @@ test('counts events that are twice in the files, missing, or newer', async () =>
   expect(await compareWithApi(path, simulator)).toBe(
     'DIFFERENT FROM THE API: 2 events in the files, 1 missing, 1 twice; the next poll would ship 15 newer',
   )
-  expect(firstLineBelow(path)).toBe(lines[0])
-  expect(firstLineBelow(join(path, 'nothing'))).toBeUndefined()
-})
-
-test('shows a line field by field, without the long fields', () => {
-  const line = JSON.stringify({ v: 1, id: 'x', rule: { id: '9' }, labels: { a: 'b' }, log: {} })
-  expect(sampleLines(line)).toEqual(['v        1', 'id       x', 'rule     {"id":"9"}'])
 })
