@@ -60,12 +60,6 @@ export function recordsContract(name: string, open: () => Promise<OpenedRecords>
         expect([found.nothing, found.unasked]).toEqual([[undefined], []])
       })
 
-      it('answers for more than 500 keys', async () => {
-        await put('heads', numbered(1_200, String))
-        const found = await textsOf('heads', Object.keys(numbered(1_300, String)))
-        expect(found).toEqual(range(1_300).map((at) => (at < 1_200 ? String(at) : undefined)))
-      })
-
       it('keeps every byte, and an empty record apart from none', async () => {
         await put('heads', { allBytes, empty: '', emptyBytes: bytes(), text: 'é𝄞\n"' })
         const found = await valuesOf('heads', ['allBytes', 'empty', 'emptyBytes', 'text', 'absent'])

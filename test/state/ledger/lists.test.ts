@@ -41,18 +41,6 @@ describe('gaps', () => {
     expect(found).toEqual(expect.arrayContaining(gaps))
   })
 
-  it('are acknowledged as named, once, and stay so when they are recorded again', async () => {
-    const { store, reopen } = await openStore()
-    const [first, other, last] = [buildGap(), buildGap({ sink: 'siem' }), buildGap({ from: 5 })] as const
-    await store.catalogue.addGaps([first, other, last])
-    expect(await store.catalogue.acknowledgeGaps([first, other], 700)).toBe(2)
-    expect(await store.catalogue.acknowledgeGaps([other, buildGap({ zone: 999 })], 800)).toBe(0)
-    await store.catalogue.addGaps([first])
-    const marked = [last, { ...first, acknowledgedAt: 700 }, { ...other, acknowledgedAt: 700 }]
-    expect(await store.catalogue.gaps()).toEqual(marked)
-    expect(await (await reopen()).catalogue.acknowledgeGaps([first, last], 900)).toBe(1)
-  })
-
   it('keep the copies of cut lines that they name; another copy raises the alarm again', async () => {
     const { store } = await openStore()
     const gap: Gap = { ...buildGap(), files: ['/var/my events/.shieldlog/aside/zone=1.from-0'] }

@@ -23,22 +23,6 @@ const sorted = (bytes: Uint8Array = new Uint8Array()): bigint[] => {
 const range = (from: number, count: number): bigint[] => sorted(packed(from, count))
 
 describe('the fingerprints of a stream', () => {
-  it('are given for the requested minutes, without empty ones, and of no other stream', async () => {
-    const { store } = await openStore()
-    const seen = new Map([
-      [7, packed(1, 2)],
-      [8, packed(3, 1)],
-      [untimedMinute, packed(4, 2)],
-    ])
-    await commitOnce(store, stream, { seen })
-    await commitOnce(store, buildStream({ sink: 'siem' }), { seen: new Map([[7, packed(9, 1)]]) })
-    const found = await store.ledger.loadSeen(stream, [7, 9, untimedMinute, 7])
-    expect([...found.keys()]).toEqual([7, untimedMinute])
-    for (const [minute, bytes] of found) expect(bytes).toEqual(seen.get(minute))
-    expect((await store.ledger.loadSeen(stream, [])).size).toBe(0)
-    expect((await store.ledger.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
-  })
-
   it('are added in any number to a minute, commit by commit', async () => {
     const { store } = await openStore()
     let next = 0
@@ -112,49 +96,5 @@ describe('the fingerprints of a stream', () => {
     ])
     // They were removed, not dropped.
     expect(await store.ledger.isIndexDropped(stream)).toBe(false)
-  })
-
-  it('are dropped down to their counts, unless a live holder has the stream', async () => {
-    const { store } = await openStore()
-    await commitOnce(store, stream, {
-      seen: new Map([
-        [7, packed(1, 300)],
-        [untimedMinute, packed(1, 2)],
-      ]),
-    })
-    const before = await store.ledger.minutes(stream)
-    const { fence } = await store.ledger.take(stream, one)
-    expect(await store.upkeep.dropIndex(stream)).toBe(false)
-    expect((await store.ledger.loadSeen(stream, [7])).size).toBe(1)
-    await store.ledger.release(stream, fence)
-    for (let times = 0; times < 2; times++) {
-      expect(await store.upkeep.dropIndex(stream)).toBe(true)
-      expect((await store.ledger.loadSeen(stream, [7, untimedMinute])).size).toBe(0)
-      expect(await store.ledger.minutes(stream)).toEqual(before)
-    }
-    await commitOnce(store, stream, { seen: new Map([[7, packed(301, 10)]]) })
-    const grown = [countMinute(untimedMinute, packed(1, 2)), countMinute(7, packed(1, 310))]
-    expect(await store.ledger.minutes(stream)).toEqual(grown)
-    await store.upkeep.dropIndex(stream)
-    expect(await store.ledger.minutes(stream)).toEqual(grown)
-    await store.upkeep.dropIndex(buildStream({ zone: 9 }))
-  })
-
-  it('that were dropped are remembered, whatever is committed afterwards, and under another name', async () => {
-    const { store } = await openStore()
-    const isDropped = () => store.ledger.isIndexDropped(stream)
-    expect(await isDropped()).toBe(false)
-    await commitOnce(store, stream)
-    await store.upkeep.dropIndex(stream)
-    // There was nothing to drop.
-    expect(await isDropped()).toBe(false)
-    await commitOnce(store, stream, { seen: new Map([[7, packed(1, 300)]]) })
-    await store.upkeep.dropIndex(stream)
-    expect(await isDropped()).toBe(true)
-    await commitOnce(store, stream, { seen: new Map([[7, packed(301, 1)]]) })
-    expect(await isDropped()).toBe(true)
-    await store.upkeep.renameSink(stream.sink, 'renamed')
-    expect(await store.ledger.isIndexDropped({ ...stream, sink: 'renamed' })).toBe(true)
-    expect(await isDropped()).toBe(false)
   })
 })
