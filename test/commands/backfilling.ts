@@ -38,7 +38,7 @@ export async function allDone(place: Workplace, stderr: () => string): Promise<v
 }
 
 export async function inStore<Value>(
-  { database }: Workplace,
+  { database }: Pick<Workplace, 'database'>,
   use: (store: Store) => Promise<Value>,
 ): Promise<Value> {
   const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { Gap } from '../../src/domain/gap.ts'
-import { openSqliteStore } from '../setup/stores.ts'
+import { inStore } from './backfilling.ts'
 import { executeWith, openWorkshop } from './workshop.ts'
 
 const from = Date.UTC(2026, 10, 17, 13, 2)
@@ -22,10 +21,8 @@ const gaps = [gap, { ...gap, day: '2026-11-18' as Day, from: gap.to, to: Date.UT
 
 async function filled() {
   const workshop = openWorkshop()
-  const path = join(workshop.folder, 'var', 'shieldlog.db')
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
-  await store.catalogue.addGaps(gaps)
-  await store.close()
+  const database = join(workshop.folder, 'var', 'shieldlog.db')
+  await inStore({ database }, ({ catalogue }) => catalogue.addGaps(gaps))
   const open = async () => {
     const { stdout } = await workshop.execute('gaps', 'list', '--json')
     const listed = (JSON.parse(stdout) as { gaps: { zone: number; day: string; acknowledgedAt?: string }[] })
@@ -38,7 +35,7 @@ async function filled() {
 }
 
 test('lists gaps with zone, sink, day, span, reason, when recorded, and whether acknowledged', async () => {
-  const { execute } = await filled()
+  const { configFile, execute } = await filled()
   const { code, stdout } = await execute('gaps', 'list')
   expect(code).toBe(0)
   expect(stdout).toMatch(/^zone +sink +day +lost, UTC +reason +recorded +acknowledged$/m)
@@ -47,6 +44,11 @@ test('lists gaps with zone, sink, day, span, reason, when recorded, and whether 
   expect(stdout).toContain('zone_gone: the API no longer knows the zone.')
   expect(stdout).toContain('backfill --source archive --sink old --from 2026-11-17 --to 2026-11-18\n')
   expect(stdout).toContain('To end the alarm about 3 gaps: shieldlog gaps acknowledge')
+  let narrow = ''
+  await executeWith(configFile, ['gaps', 'list'], {
+    stdout: { write: (part) => void (narrow += part), isTTY: true, columns: 80 },
+  })
+  expect(narrow.split('\n').filter((line) => line.length > 80 || line.includes('…'))).toEqual([])
   const { stdout: json } = await execute('gaps', 'list', '--zone', 'shop', '--day', '2026-11-17', '--json')
   expect(JSON.parse(json)).toEqual({
     gaps: [
@@ -64,33 +66,17 @@ test('lists gaps with zone, sink, day, span, reason, when recorded, and whether 
   })
 })
 
-test('fits the list into 80 columns', async () => {
-  const { configFile } = await filled()
-  let text = ''
-  await executeWith(configFile, ['gaps', 'list'], {
-    stdout: { write: (part) => void (text += part), isTTY: true, columns: 80 },
-  })
-  expect(text).toMatch(/^101 shop +archive +2026-11-17 +13:02-24:00 +unreadable +2026-11-20 +no/m)
-  expect(text.split('\n').filter((line) => line.length > 80 || line.includes('…'))).toEqual([])
-})
-
 test('asks before it acknowledges, and obeys the answer', async () => {
   const { configFile, open } = await filled()
   const asked: string[] = []
-  const answering = (answer: string) => ({
-    async ask(question: string) {
-      asked.push(question)
-      return answer
-    },
-  })
+  const acknowledge = (answer: string, ...args: readonly string[]) => {
+    const ask = async (question: string) => (asked.push(question), answer)
+    return executeWith(configFile, ['gaps', 'acknowledge', ...args], { ask })
+  }
   for (const answer of ['', 'n', 'nay'])
-    expect(await executeWith(configFile, ['gaps', 'acknowledge'], answering(answer))).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'nothing was acknowledged\n',
-    })
+    expect(await acknowledge(answer)).toEqual({ code: 1, stdout: '', stderr: 'nothing was acknowledged\n' })
   expect(await open()).toEqual(['101 2026-11-17', '101 2026-11-18', '999 2026-11-17'])
-  const done = await executeWith(configFile, ['gaps', 'acknowledge', '--zone', '101'], answering('y'))
+  const done = await acknowledge('y', '--zone', '101')
   expect(done).toEqual({ code: 0, stdout: 'acknowledged 2 gaps\n', stderr: '' })
   expect(asked.at(-1)).toBe(
     'acknowledge 2 gaps (101 → archive 2026-11-17, 101 → archive 2026-11-18)? They no longer raise an alarm. [y/N] ',

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { inStore } from '../backfilling.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
 import * as faults from '../../simulator/faults.ts'
 
@@ -63,14 +62,12 @@ describe('an audit of everything', () => {
       expect((await workshop.execute('audit', ...wrong)).code).toBe(2)
 
     // Names the days with gaps that the API no longer lists, unless days were named.
-    const path = join(workshop.folder, 'var', 'shieldlog.db')
-    const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
     const day = shiftDay(today, -9)
     const span = { from: startOf(day), to: startOf(day) + 1, recordedAt: startOf(today) }
     const lost = { zone: 101, day, ...span, reason: 'unreadable' as const }
     const other = { ...lost, sink: 'other', day: shiftDay(today, -8) }
-    await store.catalogue.addGaps([{ ...lost, sink: 'archive' }, other])
-    await store.close()
+    const database = join(workshop.folder, 'var', 'shieldlog.db')
+    await inStore({ database }, ({ catalogue }) => catalogue.addGaps([{ ...lost, sink: 'archive' }, other]))
     const told = `events were lost on 1 day that the API no longer lists (${day}): shieldlog gaps list\n`
     const whole = await workshop.execute('audit')
     expect([whole.code, whole.stdout]).toEqual([0, expect.stringContaining(told)])

@@ -2,10 +2,9 @@ import { readdirSync, truncateSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
-import { systemClock } from '../../../src/clock.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
 import { readParts } from '../../sinks/file/samples.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { inStore } from '../backfilling.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
 import type { StreamAudit } from '../../../src/domain/audit-report.ts'
 import * as faults from '../../simulator/faults.ts'
@@ -32,13 +31,10 @@ async function idsInFiles({ folder }: Workshop, zone: number, day: string): Prom
 }
 
 /** What the status page shows of the audit of yesterday. */
-async function keptAudit({ folder }: Workshop) {
-  const path = join(folder, 'var', 'shieldlog.db')
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
-  const record = await store.ledger.auditOf({ zone: 101, day: yesterday, sink: 'archive' })
-  await store.close()
-  return record
-}
+const keptAudit = ({ folder }: Workshop) =>
+  inStore({ database: join(folder, 'var', 'shieldlog.db') }, ({ ledger }) =>
+    ledger.auditOf({ zone: 101, day: yesterday, sink: 'archive' }),
+  )
 
 test('reports missing events by minute and id, ships exactly these, and then finds no difference', async () => {
   const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })

@@ -42,18 +42,7 @@ test('writes what was compared into one file, and names what is missing', async 
   expect(html).toContain(createHash('sha256').update(style).digest('base64'))
 })
 
-test('says that newer events are not delivered yet', async () => {
-  const workshop = await openWorkshopWithApi({ days: 50 })
-  await workshop.execute('run', '--once')
-  workshop.simulator.append(101, today, 2)
-  const file = join(workshop.folder, 'audit.html')
-  expect((await workshop.execute('audit', '--day', 'today', '--report', file)).code).toBe(0)
-  expect(readFileSync(file, 'utf8')).toContain(
-    'Nothing is missing: what the API lists and the ledger of shieldlog have the same events up to the last scan. Not delivered yet: 2 newer events.',
-  )
-})
-
-test('refuses before it reads anything where the report could not be written', async () => {
+test('writes no report where it could not be written, or nothing was shipped, before it reads anything', async () => {
   const workshop = await openWorkshopWithApi({ days: 5 })
   const file = join(workshop.folder, 'audit.html')
   writeFileSync(file, 'mine')
@@ -65,13 +54,25 @@ test('refuses before it reads anything where the report could not be written', a
   expect(readFileSync(file, 'utf8')).toBe('mine')
   const lost = await workshop.execute('audit', '--report', join(workshop.folder, 'no', 'audit.html'))
   expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('/no does not exist; name a file in')])
+  const none = await workshop.execute('audit', '--report', `${file}l`)
+  expect([none.code, existsSync(`${file}l`)]).toEqual([3, false])
+  expect(none.stderr).toMatch(
+    /there is no store .*\nno report was written, since nothing could be compared\n$/s,
+  )
   expect(workshop.simulator.requests).toEqual([])
 })
 
-test('says that nothing is missing where a repair failed and another process shipped the events', () => {
-  const zone = { id: 101, name: 'shop', account: 'default' }
+const same = 'Nothing is missing: what the API lists and the ledger of shieldlog have the same events'
+
+test.each([
+  [{}, {}, 'well', `${same}.`],
+  [{ notYetDue: 2 }, {}, 'well', `${same} up to the last scan. Not delivered yet: 2 newer events.`],
+  // Another process has shipped the events.
+  [{}, { unrepaired: 'another process holds it' }, 'attention', `${same}. A repair failed.`],
+] as const)('the headline of %j and %j is %s', (counts, finding, level, headline) => {
   const of = { day: today, sink: 'archive' }
   const none = {
+    missing: 0,
     extra: 0,
     notYetDue: 0,
     deadLetters: 0,
@@ -79,38 +80,12 @@ test('says that nothing is missing where a repair failed and another process shi
     filtered: 0,
     lost: 0,
     skipped: 0,
-    missing: 0,
   }
-  const lists = { minutes: [], missingEvents: [], parts: [] }
-  const stream = { ...of, zone: 101, name: 'shop', ...none, ...lists, listed: 2, ledger: 2, isEqual: true }
-  const found = {
-    zone,
-    ...of,
-    stream: { ...stream, isByCounts: false },
-    unrepaired: 'another process holds it',
-  }
+  const lists = { isByCounts: false, minutes: [], missingEvents: [], parts: [] }
+  const ledger = { listed: 2, ledger: 2, isEqual: true }
+  const stream = { ...of, zone: 101, name: 'shop', ...none, ...lists, ...ledger, ...counts }
+  const found = { ...of, zone: { id: 101, name: 'shop', account: 'default' }, stream, ...finding }
+  const about = { api: '', host: 'siem-1', version, beganAt: '', endedAt: '', isDeep: false }
   const audit = { days: [today], findings: [found], gaps: [], details: [] }
-  const about = {
-    api: 'https://api.example',
-    host: 'siem-1',
-    version,
-    beganAt: '',
-    endedAt: '',
-    isDeep: false,
-  }
-  const { level, headline } = reportOf(audit, about)
-  expect([level, headline]).toEqual([
-    'attention',
-    'Nothing is missing: what the API lists and the ledger of shieldlog have the same events. A repair failed.',
-  ])
-})
-
-test('writes none where nothing was shipped', async () => {
-  const workshop = await openWorkshopWithApi({ days: 5 })
-  const file = join(workshop.folder, 'audit.html')
-  const ended = await workshop.execute('audit', '--report', file)
-  expect([ended.code, existsSync(file)]).toEqual([3, false])
-  expect(ended.stderr).toMatch(
-    /there is no store .*\nno report was written, since nothing could be compared\n$/s,
-  )
+  expect(reportOf(audit, about)).toMatchObject({ level, headline })
 })
