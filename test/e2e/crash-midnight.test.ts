@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/day.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { crashWorld, zone, type CrashWorld } from './crash-world.ts'
-import { thaw } from './thaw.ts'
+import { crashWorld, type CrashWorld, thaw, zone } from './crash-world.ts'
 import { logged } from './workplace.ts'
 
 const today = dayOf(Date.now())

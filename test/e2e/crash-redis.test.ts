@@ -2,8 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { thaw } from './thaw.ts'
-import { drained, endAt, isLong, killed, nextRound, redisWorld, stopped, timeout } from './crash-world.ts'
+import {
+  drained,
+  endAt,
+  isLong,
+  killed,
+  nextRound,
+  redisWorld,
+  stopped,
+  thaw,
+  timeout,
+} from './crash-world.ts'
 
 /** Where the store takes part; all else is the same over SQLite, where every step is tried. */
 const committing = killed.filter((each) => each.includes('commit'))

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
-import { thaw } from './thaw.ts'
-import { crashWorld, drained, endAt, isLong, killed, nextRound, stopped, timeout } from './crash-world.ts'
+import {
+  crashWorld,
+  drained,
+  endAt,
+  isLong,
+  killed,
+  nextRound,
+  stopped,
+  thaw,
+  timeout,
+} from './crash-world.ts'
 
 test('killed at every step over SQLite: nothing lost, nothing twice', { timeout }, async () => {
   const world = await crashWorld()

@@ -4,6 +4,7 @@ import { connected } from '../redis/connected.ts'
 import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedis } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
 import { honest, honestyOf, keyOfLine } from './honesty.ts'
 import { receiver, type Receiver } from './receiver.ts'
 import { compare, compareFiles, keysOf, linesBelow } from './shipped.ts'
@@ -225,4 +226,18 @@ export async function drained(world: CrashWorld, before: string): Promise<void> 
   const end = await last.exited
   expect(end, `after ${before}: ${last.stderr().slice(-2000)}`).toEqual({ code: 0, signal: null })
   world.expectWhole(before)
+}
+
+/**
+ * Lets a process go on that has said `frozen`. It says so just before it stops: a SIGCONT that comes in between is lost,
+ * so the signal is sent until the process says that it goes on.
+ */
+export async function thaw(child: TestProcess): Promise<void> {
+  await waitFor(
+    async () => {
+      await child.kill('SIGCONT')
+      return !child.isRunning() || /^thawed$/m.test(child.stderr())
+    },
+    { what: 'the end of a freeze' },
+  )
 }

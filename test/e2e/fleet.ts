@@ -10,7 +10,7 @@ import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
 import { probeOf, type Probe } from './metrics.ts'
-import { paceOf } from './next-due.ts'
+import { paceOf } from './caught-up.ts'
 import { compareFiles, exactly, keysOf, type Comparison } from './shipped.ts'
 import { readableDays, workplace, type Settings, type Workplace } from './workplace.ts'
 

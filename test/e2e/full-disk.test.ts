@@ -1,34 +1,11 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { startProcess } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-import { caughtUp } from './caught-up.ts'
 import { compareFiles, exactly } from './shipped.ts'
-import { mayMount, smallDisk } from './small-disk.ts'
 import { endOf, readableDays, workplace } from './workplace.ts'
 
 const zone = 101
 const today = readableDays()[2]
-
-// Where nobody may mount, the limit of a file's size is the real disk that says no.
-if (mayMount) {
-  test('a daemon reports a full disk, and continues by itself when there is space', async () => {
-    const fast = todayAt(12, 5)
-    const disk = smallDisk(16, 400_000)
-    const clock = createShiftedClock(fast)
-    const place = await workplace({ clock, days: { [today]: 3000 }, pageSize: 100, zones: [zone] })
-    const events = join(disk.folder, 'events')
-    const sinks = [{ name: 'archive', type: 'file', path: events }]
-    place.configure({ zones: [zone], sinks, server: { port: 0 } })
-    const child = place.entry(clockArguments(fast))
-    await child.waitForLine(/"code":"disk_full"/)
-    disk.makeRoom()
-    await caughtUp({ ...place, events }, child, { of: [zone], days: [today] })
-    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-    expect(compareFiles(events, place.simulator, [zone], [today])).toEqual(exactly(3000))
-  })
-}
 
 test('a file that cannot grow further stops the run, which continues when the limit is raised', async () => {
   const days = { [today]: 1500 }

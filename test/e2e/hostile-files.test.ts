@@ -1,13 +1,12 @@
 import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
 import { told } from '../commands/backfilling.ts'
 import { clockArguments } from '../entry/shifted-clock.ts'
-import type { TestProcess } from '../setup/processes.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
-import { endOf, logged, readableDays, workplace, type Workplace } from './workplace.ts'
+import { endOf, logged, readableDays, workplace } from './workplace.ts'
 
 const zone = 101
 
@@ -17,6 +16,7 @@ const failures = [
   { fail: 'before:datasync:3', code: 'EIO' },
   { fail: 'amid:write:3', code: 'EROFS' },
   { fail: 'before:rotation:2', code: 'EROFS' },
+  { fail: 'amid:write:2', code: 'ENOSPC' },
   { fail: 'before:rotation:3', code: 'EMFILE' },
   { fail: 'amid:write:5', code: 'EDQUOT' },
 ]
@@ -66,7 +66,8 @@ const vandals: readonly Vandal[] = [
     harm(_, part) {
       const { length } = readFileSync(part)
       rmSync(part)
-      writeFileSync(part, `${JSON.stringify({ zone: { id: zone }, id: 'x'.repeat(length - 31) })}\n`)
+      const id = Number(/zone=(\d+)/.exec(part)?.[1])
+      writeFileSync(part, `${JSON.stringify({ zone: { id }, id: 'x'.repeat(length - 31) })}\n`)
     },
     left: 0,
   },
@@ -74,45 +75,51 @@ const vandals: readonly Vandal[] = [
 ]
 
 const today = readableDays()[2]
-const folderOf = ({ events }: Workplace) => join(events, `zone=${zone}`, `day=${today}`)
 
-async function untilAll(place: Workplace, child: TestProcess, ids: readonly string[]): Promise<void> {
-  const found = () => idsBelow(place).filter((id) => ids.includes(id))
-  await waitFor(() => found().length >= ids.length, {
-    what: () => `${ids.length} new lines, with ${found().length}: ${child.stderr().slice(-2000)}`,
-  })
-}
-
-function idsBelow({ events }: Workplace): string[] {
-  return linesBelow(events).map(({ line }) => line.id)
-}
-
-describe.concurrent('under a running process', () => {
-  test.for(vandals)('$what: new events are written, each once', async ({ harm, left }, { expect }) => {
-    const place = await workplace(
-      { zones: [zone], days: { [today]: 40 } },
-      { zones: [zone], server: { port: 0 } },
+test('under a running process, each in a zone of its own: new events are written once, what is gone is not', async () => {
+  const zones = vandals.map((_, index) => zone + index)
+  const place = await workplace({ zones, days: { [today]: 40 } }, { zones, server: { port: 0 } })
+  const { simulator, events } = place
+  const child = place.start(['run'])
+  await caughtUp(place, child, { of: zones, days: [today] })
+  const parts = new Map(partsBelow(events).map((part) => [/zone=(\d+)/.exec(part)?.[1], join(events, part)]))
+  for (const [index, { harm }] of vandals.entries()) {
+    const part = parts.get(String(zones[index]))!
+    harm(dirname(part), part)
+  }
+  const idsOf = (of: number) =>
+    linesBelow(events).flatMap(({ key, line }) => (key.startsWith(`${of}/`) ? [line.id] : []))
+  const added = new Map(zones.map((each) => [each, [] as string[]]))
+  for (let round = 0; round < 2; round++) {
+    for (const [of, ids] of added) ids.push(...simulator.append(of, today, 12).map(({ logId }) => logId))
+    const areThere = ([of, ids]: readonly [number, readonly string[]]) =>
+      ids.every((id) => idsOf(of).includes(id))
+    await waitFor(() => [...added].every(areThere), { what: () => child.stderr().slice(-2000) })
+  }
+  expect(await child.kill('SIGTERM'), child.stderr()).toEqual({ code: 0, signal: null })
+  const once = await place.once()
+  expect(once.code, once.stderr).toBe(0)
+  expect(logged(child.stderr() + once.stderr).map(({ event }) => event)).toContain('FileShort')
+  for (const [index, { what, left }] of vandals.entries()) {
+    const of = zones[index]!
+    const ids = idsOf(of)
+    for (const id of added.get(of)!)
+      expect(
+        ids.filter((each) => each === id),
+        what,
+      ).toHaveLength(1)
+    const old = new Set(
+      simulator
+        .entries(of, today)
+        .slice(0, 40)
+        .map(({ logId }) => logId),
     )
-    const { simulator } = place
-    const child = place.start(['run'])
-    await caughtUp(place, child, { of: [zone], days: [today] })
-    const [part] = partsBelow(place.events)
-    harm(folderOf(place), join(place.events, part!))
-    const first = simulator.append(zone, today, 12).map(({ logId }) => logId)
-    await untilAll(place, child, first)
-    const second = simulator.append(zone, today, 12).map(({ logId }) => logId)
-    await untilAll(place, child, second)
-    expect(await child.kill('SIGTERM'), child.stderr()).toEqual({ code: 0, signal: null })
-    const once = await place.once()
-    expect(once.code, once.stderr).toBe(0)
-    const ids = idsBelow(place)
-    for (const id of [...first, ...second]) expect(ids.filter((each) => each === id)).toHaveLength(1)
-    const old = simulator.entries(zone, today).slice(0, 40)
-    expect(ids.filter((id) => old.some(({ logId }) => logId === id))).toHaveLength(left)
+    expect(
+      ids.filter((id) => old.has(id)),
+      what,
+    ).toHaveLength(left)
     // What is gone is not made good by itself, and not hidden either.
-    const audit = await told(place, 'audit', '--zone', String(zone), '--day', today)
-    if (left === 0)
-      expect(logged(child.stderr() + once.stderr).map(({ event }) => event)).toContain('FileShort')
-    expect(audit.code, audit.stdout).toBe(left === 0 ? 1 : 0)
-  })
+    const audit = await told(place, 'audit', '--zone', String(of), '--day', today)
+    expect(audit.code, `${what}: ${audit.stdout}`).toBe(left === 0 ? 1 : 0)
+  }
 })

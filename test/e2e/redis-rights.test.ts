@@ -126,6 +126,8 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
     expect(ran.filter((name) => !used.some((each) => each.name === name))).toEqual([])
     // On a quick machine a lock is never renewed.
     expect(ran.length).toBeGreaterThan(10)
+    // Processes share the limits of an account.
+    expect(ran).toContain('account-take.lua')
     const withoutRight = ['auth', 'hello', 'acl', 'keys', 'monitor', 'quit', 'echo']
     const sent = [...seen.commands].filter((command) => !withoutRight.includes(command))
     const needed = new Set([...used.flatMap((script) => script.commands), ...sent])

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Status } from '../../src/domain/status/status.ts'
+import type { WireEntry } from '../../src/simulator/simulator.ts'
 import { readableDays, workplace, type Settings } from '../e2e/workplace.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -14,6 +15,8 @@ import * as faults from '../simulator/faults.ts'
 
 const zone = 101
 const events = 15
+const refusedEntry = 'entry-3'
+const redactedHeaders = ['cookie', 'set-cookie', 'authorization', 'proxy-authorization']
 const failing = ['refusing', 'busy', 'away', 'secure', 'proxied']
 
 /** A shipper whose every destination fails in another way and repeats all that it was sent. */
@@ -44,8 +47,9 @@ export async function leakWorld() {
   })
   const fault = faults.status({ status: 400, body: repeating, contentType: 'application/json' })
   simulator.fail({ match: { zone: 103 }, times: Infinity, fault })
-  const refused = simulator.entries(zone, readableDays()[1])[3]?.logId ?? 'none'
-  const taking = await echo((text) => (text.includes(refused) ? 400 : 200))
+  simulator.append(zone, readableDays()[2], entriesWith(make))
+  const bodies: string[] = []
+  const taking = await echo((text) => (bodies.push(text), text.includes(refusedEntry) ? 400 : 200))
   const refusing = await echo(() => 401)
   const busy = await echo(() => 503)
   const secure = await echo(() => 200, { tls: true })
@@ -59,6 +63,7 @@ export async function leakWorld() {
   const authorized = { Authorization: `Bearer ${bearer}`, 'X-Key': header }
   const sinks = [
     { name: 'archive', type: 'file', path: place.events },
+    { name: 'raw', type: 'file', format: 'raw', path: join(folder, 'raw') },
     http('taking', `${taking.url}/in?token=${query}`, { Authorization: `Basic ${basic}`, 'X-Key': header }),
     http('refusing', `${refusing.url}/in/${path}?token=${query}`, authorized),
     http('busy', `${busy.url}/in?token=${query}`, authorized),
@@ -78,6 +83,7 @@ export async function leakWorld() {
       ],
       server: { port: 0, token },
       log: { level: 'trace', format: 'json' },
+      redact: { headers: [...redactedHeaders, 'x-own-key'], query: ['session'] },
       sinks,
       ...changes,
     })
@@ -131,11 +137,48 @@ export async function leakWorld() {
       for (const folder of folders)
         for (const [path, bytes] of filesBelow(folder, ['access-key', 'shieldlog.yaml', ...besides]))
           places.set(path, bytes)
+      for (const [index, text] of bodies.entries()) places.set(`body ${index}`, text)
       expect([...places.keys()].some((name) => name.startsWith('spans'))).toBe(true)
+      // It looked at the right things: what is no secret of a request is found.
+      const all = [...places.values()].map(String)
+      for (const known of ['entry-0', 'entry-1', 'entry-2', refusedEntry, '[redacted]', 'curl/8.5.0'])
+        expect(all.filter((text) => text.includes(known)).length, known).toBeGreaterThan(1)
       for (const [secret, heard] of arrived()) expect(heard?.includes(secret!), secret).toBe(true)
       expect(canaries.leaks(places)).toEqual([])
     },
   }
+}
+
+/** Entries as the API has them of requests with secrets in every place; the last one is refused. */
+function entriesWith(make: (name: string, plain?: boolean) => string): WireEntry[] {
+  const secretOf = (name: string) => make(`${name} of a request`, true)
+  const [cookie, bearer, query] = [secretOf('cookie'), secretOf('bearer'), secretOf('query')]
+  const logOf = (path: string) => ({
+    Message: 'SQL Injection',
+    Url: `https://shop.example.com${path}?a=1&Session=${query}&b=2`,
+    RemoteIp: '198.18.0.7',
+    UrlEncodedBody: `user=admin&password=${secretOf('body')}`,
+    Headers: [
+      { Name: 'COOKIE', Value: `session=${cookie}; cart=1` },
+      { Name: 'Authorization', Value: `Bearer ${bearer}` },
+      { Name: 'proxy-authorization', Value: secretOf('proxy') },
+      { Name: 'Set-Cookie', Value: `sid=${secretOf('Set-Cookie')}; Secure` },
+      { Name: 'X-Own-Key', Value: secretOf('own header') },
+      { Name: 'Referer', Value: `https://www.example.org/?session=${query}` },
+      { Name: 'User-Agent', Value: 'curl/8.5.0' },
+    ],
+    // A rule tells what it matched: the secret once more.
+    TriggerMatch: { Key: 'RX', Value: cookie },
+  })
+  const plain = [
+    `GET /login?session=${query}&x=1 HTTP/1.1`,
+    `Cookie: session=${secretOf('plain text')}`,
+    `Authorization: Bearer ${bearer}`,
+  ].join('\r\n')
+  const labels = { status: 'Blocked', ruleId: '942100', severity: 'CRITICAL' }
+  return [JSON.stringify(logOf('/text')), logOf('/object'), plain, JSON.stringify(logOf('/refused'))].map(
+    (log, index) => ({ logId: `entry-${index}`, timestamp: Date.now() - index, log, labels }),
+  )
 }
 
 /** Text of an answer with its headers. */

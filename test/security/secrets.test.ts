@@ -12,7 +12,7 @@ import { answerOf, everythingFailed, leakWorld } from './leak-world.ts'
 const paths = ['/metrics', '/status', '/readyz', '/healthz']
 const addressLine = /(http:\/\/127\.0\.0\.1:\d+)/
 
-test('no secret of the configuration appears anywhere, whatever fails', async () => {
+test('no secret of the configuration or of a request appears anywhere, whatever fails', async () => {
   const { canaries, place, env, token, configure, places, ask, run, expectNoLeak } = await leakWorld()
   const junk = canaries.make('junk', true)
   const child = place.start(['run'], { env })
@@ -28,7 +28,9 @@ test('no secret of the configuration appears anywhere, whatever fails', async ()
       'dead-letters list --json',
       'config print',
       'check',
-      'fetch --zone 101 --day today --limit 1',
+      'fetch --zone 101 --day today',
+      'fetch --zone 101 --day today --format raw',
+      'dead-letters show entry-3',
       'fetch --zone 102 --day today',
     ]),
     ...proxies.map((proxy, index) => run(['check'], { HTTP_PROXY: proxy }, ` with junk proxy ${index}`)),
