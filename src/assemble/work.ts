@@ -45,10 +45,17 @@ export class Work implements AsyncDisposable {
   }
 
   /** Throws Failure; what is open by then is closed. */
-  static async open(config: Config, needs: Needs, signal: AbortSignal): Promise<Work> {
+  static async open(
+    config: Config,
+    { store, zones, sharesBudgets = false, runtime = createQuietRuntime() }: Needs,
+    signal: AbortSignal,
+  ): Promise<Work> {
     await using parts = new AsyncDisposableStack()
-    const work = parts.use(new Work(config, needs.runtime ?? createQuietRuntime()))
-    await work.#open(needs, signal)
+    const work = parts.use(new Work(config, runtime))
+    if (sharesBudgets) await work.#shareBudgets()
+    if (store === 'created') await work.createStore()
+    if (store === 'existing') await work.#openExisting()
+    if (zones !== undefined) work.config = await work.#withZones(zones, signal)
     parts.move()
     return work
   }
@@ -98,13 +105,6 @@ export class Work implements AsyncDisposable {
 
   get #clock(): Clock {
     return this.runtime.clock
-  }
-
-  async #open({ store, zones, sharesBudgets = false }: Needs, signal: AbortSignal): Promise<void> {
-    if (sharesBudgets) await this.#shareBudgets()
-    if (store === 'created') await this.createStore()
-    if (store === 'existing') await this.#openExisting()
-    if (zones !== undefined) this.config = await this.#withZones(zones, signal)
   }
 
   async #openExisting(): Promise<void> {

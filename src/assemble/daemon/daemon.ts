@@ -169,29 +169,30 @@ export class Daemon {
 
   async #reload(load: () => Loaded): Promise<void> {
     if (this.#phase !== 'running') return
-    const old = this.engine()
     const { state, server } = this.#config
-    let loaded: Loaded
-    let next: Engine
     try {
-      loaded = await this.#loadWithZones(load)
+      const loaded = await this.#loadWithZones(load)
       // State and server change only at a restart.
-      next = this.#makeEngine({ ...loaded.config, state, server })
+      const config = { ...loaded.config, state, server }
+      const next = this.#makeEngine(config)
+      const changes = compareConfigs(this.#config, loaded.config)
+      // Running pumps stop between two pages or are repeated: nothing is lost.
+      await this.engine()
+        .close()
+        .catch((error: unknown) => {
+          this.#warn('reload', `cannot stop the old configuration cleanly: ${messageOf(error)}`)
+        })
+      this.#engine = next
+      this.#config = config
+      this.#runtime.logger.setLevel(config.log.level)
+      this.#prepare()
+      if (!this.#stopped.signal.aborted) await next.start()
+      this.#runtime.telemetry.emit({ name: 'ConfigReloaded', ...changes })
+      this.#warnOf(loaded.warnings)
     } catch (error) {
-      return this.#refuse(error)
+      const errors = error instanceof ConfigErrors ? error.errors.map(errorLine) : [messageOf(error)]
+      this.#runtime.telemetry.emit({ name: 'ConfigRefused', errors })
     }
-    const changes = compareConfigs(this.#config, loaded.config)
-    // Running pumps stop between two pages or are repeated: nothing is lost.
-    await this.#closeReplaced(old)
-    try {
-      await this.#startInstead(next)
-    } catch (error) {
-      this.#refuse(error)
-      await this.#closeReplaced(next)
-      return await this.#startAgain(old.config)
-    }
-    this.#runtime.telemetry.emit({ name: 'ConfigReloaded', ...changes })
-    this.#warnOf(loaded.warnings)
   }
 
   /** A configuration whose zones cannot be found out is refused, as one with errors is. */
@@ -204,41 +205,8 @@ export class Daemon {
     return loaded
   }
 
-  #refuse(error: unknown): void {
-    const errors = error instanceof ConfigErrors ? error.errors.map(errorLine) : [messageOf(error)]
-    this.#runtime.telemetry.emit({ name: 'ConfigRefused', errors })
-  }
-
   #prepare(): void {
     this.#runtime.metrics.prepare(knownOf(this.#zones!.fill(this.#config)))
-  }
-
-  async #closeReplaced(engine: Engine): Promise<void> {
-    await engine.close().catch((error: unknown) => {
-      this.#warn('reload', `cannot stop the old configuration cleanly: ${messageOf(error)}`)
-    })
-  }
-
-  /** Replaces a closed engine. */
-  async #startInstead(engine: Engine): Promise<void> {
-    const { config } = engine
-    this.#engine = engine
-    this.#config = config
-    this.#runtime.logger.setLevel(config.log.level)
-    this.#prepare()
-    if (this.#phase !== 'running') return
-    await engine.start()
-    this.#trouble = undefined
-  }
-
-  /** Goes back to a configuration; where that fails too, nothing is shipped any more. */
-  async #startAgain(config: Config): Promise<void> {
-    try {
-      await this.#startInstead(this.#makeEngine(config))
-    } catch (error) {
-      this.#trouble = `shieldlog has shipped nothing since a failed reload: ${messageOf(error)}`
-      this.#warn('reload', `${this.#trouble}; fix it and send SIGHUP again, or restart`)
-    }
   }
 
   async #listen(): Promise<void> {

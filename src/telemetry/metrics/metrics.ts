@@ -101,18 +101,16 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
       const name = String(labels[label])
       return typeof set === 'string' ? set === 'any' || names[set].has(name) : set.includes(name)
     }
-    return Number.isFinite(value) && Object.entries(measuredMetrics[metric].labels).every(isKnown)
+    return Number.isFinite(value) && Object.entries<LabelSet>(measuredMetrics[metric][0]).every(isKnown)
   }
 
   function prepare(known: Known): void {
     names = namesOf(known)
     zones = new Map(known.zones.map((zone) => [zone.id, zone]))
     const combinations = combinationsOf(names)
-    for (const [metric, definition] of Object.entries(countedMetrics) as [
-      CountedMetric,
-      MetricDefinition,
-    ][]) {
-      const { labels, buckets } = definition
+    for (const { name, labels, buckets } of metricDefinitions) {
+      if (!Object.hasOwn(countedMetrics, name)) continue
+      const metric = name as CountedMetric
       const before = counted.get(metric)?.series
       const keys = combinations(labels).flatMap((text) => additions(text, buckets, 0).map(([key]) => key))
       const series = new Map(keys.map((key) => [key, before?.get(key) ?? 0]))

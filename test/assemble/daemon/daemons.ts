@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Role } from '../../../src/assemble/daemon/backend.ts'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { createRuntime, type Runtime } from '../../../src/assemble/runtime.ts'
+import { createRuntime } from '../../../src/assemble/runtime.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { load } from '../../config/loading.ts'
@@ -14,14 +14,12 @@ interface Setup {
   readonly folder?: string
   readonly role?: Role
   readonly serve?: boolean
-  /** Replaces parts of its runtime. */
-  readonly change?: (runtime: Runtime) => Partial<Runtime>
 }
 
 /** A daemon within this process, with a store and a file sink of its own, until the test ends; it is not open yet. */
 export function daemonWith(
   settings: Settings = {},
-  { folder = temporaryFolder(), role = 'all', serve = false, change = () => ({}) }: Setup = {},
+  { folder = temporaryFolder(), role = 'all', serve = false }: Setup = {},
 ) {
   const told: InternalEvent[] = []
   const events = join(folder, 'events')
@@ -39,8 +37,7 @@ export function daemonWith(
   }
   const loaded = loadedWith()
   const runtime = createRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
-  const changed = { ...runtime, ...change(runtime) }
-  const daemon = new Daemon(loaded, { runtime: changed, serve, role, sinkGone: () => undefined })
+  const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone: () => undefined })
   onTestFinished(() => daemon.stop())
   return { daemon, loaded, loadedWith, runtime, events, told, names: () => told.map(({ name }) => name) }
 }
