@@ -85,8 +85,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<TestRedisS
       await startOn(port)
       break
     } catch (error) {
-      // Another process may have taken the port in between.
-      const taken = server?.stdout().includes('Address already in use') ?? false
+      // Another process may have taken the port in between, or one that a node of a cluster derives from it.
+      const taken = /Address already in use|port number too high/.test(server?.stdout() ?? '')
       if (!taken || tries === 5) throw error
     }
   }

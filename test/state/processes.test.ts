@@ -96,18 +96,4 @@ describe.each(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite'])('processes on
     expect(await store.catalogue.routes()).toHaveLength(turns)
     await store.close()
   })
-
-  it('on one stream: the one that took it last continues, the others are refused', async () => {
-    const { text, open } = await places[kind]!()
-    const first = startProgram('commits', [text, '1'])
-    await first.waitForLine(/^3 /)
-    const second = startProgram('commits', [text, '1', '50'])
-    expect(await first.exited).toEqual({ code: 0, signal: null })
-    expect(await second.exited).toEqual({ code: 0, signal: null })
-    const [lastOfFirst, firstOfSecond] = [acknowledged(first).at(-1)!, acknowledged(second)[0]!]
-    expect(firstOfSecond).toBe(lastOfFirst + 1)
-    const store = await open()
-    await expectWhole(store, 1, lastOfFirst + 50)
-    await store.close()
-  })
 })

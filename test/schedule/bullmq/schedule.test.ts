@@ -3,14 +3,14 @@ import { beforeAll, describe } from 'vitest'
 import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
-import { serversAt } from '../../redis/servers.ts'
+import { stateAt } from '../../state/redis/settings.ts'
 
 describe.skipIf(!redisAvailable())('with a Redis', () => {
   let redis: TestRedis
   beforeAll(async () => void (redis = await useRedis()))
 
   scheduleContract('jobs in Redis', async ({ live, backfill }, of) => {
-    const connection = serversAt(redis.url)
+    const connection = stateAt(redis.url)
     const keyPrefix = `${redis.keyPrefix}-${randomUUID()}`
     const places = { sinks: of.sinks, streams: live, backfillStreams: backfill }
     return new BullmqSchedule({ connection, keyPrefix, role: 'all', tickMs: 250, ...places }, of.deps())

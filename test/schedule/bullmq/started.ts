@@ -2,7 +2,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { BullmqSchedule, type BullmqScheduleOptions } from '../../../src/schedule/bullmq/schedule.ts'
 import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
 import { World } from '../../contract/schedule/world.ts'
-import { serversAt } from '../../redis/servers.ts'
+import { stateAt } from '../../state/redis/settings.ts'
 import { own } from '../../setup/leftovers.ts'
 import type { TestRedis } from '../../setup/redis.ts'
 
@@ -16,7 +16,7 @@ export function scheduleAt(
   world.add('live', zones)
   const usual = { role: 'all', sinks: ['archive'], streams: 1, backfillStreams: 1, tickMs: 200 } as const
   const schedule = new BullmqSchedule(
-    { connection: serversAt(url), keyPrefix, ...usual, ...options },
+    { connection: stateAt(url), keyPrefix, ...usual, ...options },
     { ...world.deps(), ...deps },
   )
   own({ what: 'schedule', isLeft: () => true, remove: () => schedule.stop(), isFault: false })

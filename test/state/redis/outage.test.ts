@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Commit, Store } from '../../../src/ports/store.ts'
 import {
   buildCommit,
@@ -91,45 +90,6 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     const answer = store.ledger.commit(buildCommit(stream, fence, 0))
     await restarted
     expect(await answer).toBe('done')
-  })
-
-  it('is killed repeatedly during commits has each commit completely and once', async () => {
-    const server = await startRedis({ appendOnly: true })
-    const store = await openAt(stateAt(server.url))
-    const { fence } = await store.ledger.take(stream, holder)
-    let commits = 0
-    const stopping = new AbortController()
-    const loop = async (): Promise<void> => {
-      for (; !stopping.signal.aborted; commits++) {
-        const from = commits * 100
-        const commit = buildCommit(stream, fence, commits, {
-          seen: new Map([
-            [commits % 5, packed(from, 60)],
-            [5 + (commits % 300), packed(from + 60, 40)],
-          ]),
-          deadLetters: [buildDeadLetter({ id: `e${commits}` })],
-          gaps: commits % 10 === 0 ? [buildGap({ from: commits })] : [],
-        })
-        expect(await persist(store, commit)).toBe('done')
-      }
-    }
-    const looping = loop()
-    for (let kill = 0; kill < 4; kill++) {
-      const before = commits
-      await waitFor(() => commits > before + 20, { what: 'commits', everyMs: 1 })
-      await server.kill()
-      await server.restart()
-    }
-    stopping.abort()
-    await looping
-    const minutes = Array.from({ length: 305 }, (_, minute) => minute)
-    const seen = await store.ledger.loadSeen(stream, minutes)
-    const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
-    expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, at) => at))
-    const ledger = await store.ledger.minutes(stream)
-    expect(ledger.map(({ count }) => count)).toEqual(ledger.map(({ minute }) => seen.get(minute)!.length / 8))
-    expect(await store.deadLetters.list()).toHaveLength(commits)
-    expect(await store.catalogue.gaps()).toHaveLength(Math.ceil(commits / 10))
   })
 
   it('says "done" when the answer to a commit was lost', async () => {

@@ -59,7 +59,7 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
     nodes = await startCluster(3)
   })
   recordsContract('redis', () => {
-    const urls = nodes.map(({ port }) => `redis://127.0.0.1:${port}`)
+    const urls = nodes.map(({ url }) => url)
     return open(stateAt(urls[0]!, { topology: 'cluster' }), urls)
   })
 })

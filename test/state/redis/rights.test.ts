@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
 import { rightsIn } from '../../redis/rights.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
@@ -12,10 +11,8 @@ import { clientOf, contractStore, open, openAt, refused, stateAt } from './openi
 describe.skipIf(!redisServerAvailable())('as a user with only the documented rights', async () => {
   if (!redisServerAvailable()) return
   const server = await startRedis({ args: ['--appendonly', 'yes'] })
-  const notes = readFileSync(`${projectFolder}src/state/redis/README.md`, 'utf8')
-  const rules = /ACL SETUSER shieldlog ([^`]*?)\n```/.exec(notes)?.[1]?.replaceAll(/\\\n/g, ' ') ?? ''
   const client = clientOf(server.url)
-  const words = rules.split(/\s+/).map((word) => (word.startsWith('>') ? '>pass' : word))
+  const words = rightsIn('src/state/redis/README.md', 'pass')
   expect(words).toContain('~{shieldlog}:*')
   // Each test of the contract has a prefix of its own.
   await client.call('ACL', 'SETUSER', 'shieldlog', ...words, '~{shieldlog-*}:*')

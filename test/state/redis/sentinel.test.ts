@@ -1,15 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
-import { own } from '../../setup/leftovers.ts'
 import { startProcess } from '../../setup/processes.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { openAt, stateAt } from './opening.ts'
+import { clientOf, openAt, stateAt } from './opening.ts'
 
 /** Its port. It takes a primary for dead after a second. */
 async function startSentinel(
@@ -38,12 +36,7 @@ async function startSentinel(
   return placeholder.port
 }
 
-function clientOf(server: TestRedisServer, password: string): Redis {
-  const client = new Redis({ port: server.port, password, retryStrategy: () => 50 })
-  client.on('error', () => {})
-  own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
-  return client
-}
+const clientAt = (port: number, password: string) => clientOf(`redis://:${password}@127.0.0.1:${port}`)
 
 describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
   it('finds the primary through a sentinel without a password', async () => {
@@ -64,13 +57,12 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
       appendOnly: true,
       args: [...args, '--replicaof', '127.0.0.1', String(primary.port)],
     })
-    const admin = clientOf(replica, password)
+    const admin = clientAt(replica.port, password)
     await waitFor(async () => (await admin.info('replication')).includes('master_link_status:up'), {
       what: 'the replica',
     })
     const port = await startSentinel(primary, password, true)
-    const sentinel = new Redis({ port, password })
-    own({ what: 'a client', isLeft: () => true, remove: async () => sentinel.disconnect(), isFault: false })
+    const sentinel = clientAt(port, password)
     await waitFor(
       async () =>
         JSON.stringify(await sentinel.call('SENTINEL', 'replicas', 'main')).includes(`${replica.port}`),
@@ -98,7 +90,9 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
         what: 'the copy',
       },
     )
-    await waitFor(async () => (await clientOf(primary, password).wait(1, 1000)) === 1, { what: 'the copy' })
+    await waitFor(async () => (await clientAt(primary.port, password).wait(1, 1000)) === 1, {
+      what: 'the copy',
+    })
     await primary.kill()
     const again = () => store.ledger.commit(commitOf(20)).catch(() => undefined)
     expect(await waitFor(again, { what: 'the failover' })).toBe('done')

@@ -6,7 +6,7 @@ export function stateAt(url: string, more: Partial<RedisState> = {}): RedisState
   const { hostname, port, pathname } = new URL(url)
   return {
     topology: 'single',
-    nodes: [{ host: hostname, port: Number(port) }],
+    nodes: [{ host: hostname, port: Number(port === '' ? 6379 : port) }],
     db: Number(pathname.slice(1)),
     keyPrefix: `test-${randomBytes(4).toString('hex')}`,
     ...more,

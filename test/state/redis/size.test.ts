@@ -1,16 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import type { Cursor } from '../../../src/domain/scan/page.ts'
-import {
-  buildStream,
-  commitOnce,
-  complete,
-  nothingOld,
-  packed,
-} from '../../contract/checkpoint-store/builders.ts'
+import { buildStream, commitOnce, complete, nothingOld } from '../../contract/checkpoint-store/builders.ts'
 import { Queues } from '../../../src/schedule/bullmq/queues.ts'
 import { fencesOf } from '../../docs/pages.ts'
 import { own } from '../../setup/leftovers.ts'
@@ -18,7 +11,7 @@ import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { fillDay, firstMinute, inOrder, newestFirst, scattered, stream } from '../filled-day.ts'
-import { openAt, stateAt } from './opening.ts'
+import { clientOf, openAt, stateAt } from './opening.ts'
 
 /** The figures of the formula in docs/scaling-redis.md, by what they stand before. */
 function formula() {
@@ -43,8 +36,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   if (!redisServerAvailable()) return
   // The log of slow commands keeps their arguments, and a busy machine fills it.
   const server = await startRedis({ args: ['--slowlog-log-slower-than', '-1'] })
-  const client = new Redis(server.url)
-  own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
+  const client = clientOf(server.url)
   /** Without what the server keeps for its connections, which comes and goes. */
   const used = async (): Promise<number> => {
     const text = await client.info('memory')
@@ -166,34 +158,5 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await wait(zones)
     expect((await queues.count()).find(({ state }) => state === 'waiting')?.jobs).toBe(1_001)
     await atMost(before + bytesOf.waiting * zones.length)
-  })
-
-  it('is read in part: equally little of a hundred thousand seen events and of a hundred', async () => {
-    const readOf = async (events: number): Promise<number> => {
-      await client.flushall()
-      const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
-      await fillDay(store, stream, events, inOrder(events), 20_000)
-      await commitOnce(store, stream, { seen: new Map([[firstMinute + 2_000, randomBytes(800)]]) })
-      const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
-      const before = await sent()
-      const statistics = (await sent()) - before
-      expect((await store.ledger.loadSeen(stream, [firstMinute + 2_000, firstMinute + 2_001])).size).toBe(1)
-      return (await sent()) - before - 2 * statistics
-    }
-    const [few, many] = [await readOf(100), await readOf(100_000)]
-    expect(few).toBeGreaterThan(800)
-    expect(Math.abs(many - few)).toBeLessThan(few * 0.2)
-  })
-
-  it('lets no key of a stream expire, however it ended', async () => {
-    await client.flushall()
-    const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
-    await commitOnce(store, stream, { with: complete, seen: new Map([[7, packed(1, 1)]]) })
-    for (let times = 0; times < 2; times++) {
-      const keys = await client.keys('*')
-      expect(keys.length).toBeGreaterThan(4)
-      expect(new Set(await Promise.all(keys.map((key) => client.pttl(key))))).toEqual(new Set([-1]))
-      await store.upkeep.dropIndex(stream)
-    }
   })
 })
