@@ -4,14 +4,13 @@ import { parseDay, startOf, unreadableAt, type Day } from '../domain/day.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import { untimedMinute, type MinuteCount } from '../domain/event/seen.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
-import { createInTurn } from '../domain/promises.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../domain/scan/scan.ts'
 import type { Observation, ObservedRoute } from '../domain/status/observation.ts'
 import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/status/status-views.ts'
-import { streamKey, type Stream } from '../domain/stream.ts'
+import type { Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import type { DeadLetters, Ledger } from '../ports/store.ts'
+import type { DeadLetters } from '../ports/store.ts'
 import { cellOn, cellStateOf, streamStateOf, type Cell } from './map.ts'
 import { countersOf, errorStatus, gapStatus } from './observe.ts'
 
@@ -108,27 +107,6 @@ function scanView(kind: ScanView['kind'], scan: Scan | ScanRecord | undefined): 
 }
 
 const dayMinutes = 1440
-/** About 12 KiB each. */
-const mostKept = 16
-
-/**
- * Reads the ledger of one day after the other, so that many clients cost the store no more than one, and keeps the
- * latest days until their next commit.
- */
-export function createLedgerReader(
-  minutes: Ledger['minutes'],
-): (stream: Stream, commit: number) => Promise<DayView['ledger']> {
-  const kept = new Map<string, Promise<DayView['ledger']>>()
-  const inTurn = createInTurn()
-  return (stream, commit) => {
-    const key = `${streamKey(stream)} ${commit}`
-    const read = kept.get(key) ?? inTurn(async () => ledgerView(await minutes(stream), stream.day))
-    kept.set(key, read)
-    read.catch(() => kept.delete(key))
-    for (const old of kept.keys()) if (kept.size > mostKept) kept.delete(old)
-    return read
-  }
-}
 
 export function ledgerView(counts: readonly MinuteCount[], day: Day): DayView['ledger'] {
   const first = startOf(day) / 60_000

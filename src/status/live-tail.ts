@@ -20,12 +20,14 @@ interface Found {
 interface Tail {
   readonly end: AbortController
   askedAtMs: number
-  events: TailEvent[]
-  last: number
-  leftOut: number
-  polls: number
   hasRead: boolean
-  problem?: string
+  readonly view: {
+    last: number
+    events: readonly TailEvent[]
+    leftOut: number
+    polls: number
+    problem?: string
+  }
 }
 
 const pollEveryMs = 5_000
@@ -50,18 +52,17 @@ export class LiveTail {
   of(zoneId: number, after: number): TailView | undefined {
     const zone = this.#deps.zones().find(({ id }) => id === zoneId)
     if (zone === undefined) return undefined
-    const known = this.#tails.get(zoneId)
-    const tail = known === undefined || known.end.signal.aborted ? this.#begin(zone) : known
+    const tail = this.#tails.get(zoneId) ?? this.#begin(zone)
     const everySeconds = pollEveryMs / 1000
     if (tail === undefined) {
       const problem = `this process reads ${mostTails} zones live already; try again when one of these has stopped`
       return { last: after, events: [], leftOut: 0, polls: 0, everySeconds, problem }
     }
     tail.askedAtMs = this.#deps.clock.monotonic()
-    const { last, leftOut, polls, problem } = tail
+    const { last, events } = tail.view
     // A number that this reading has not reached is one of an earlier reading.
-    const events = after > last ? tail.events : tail.events.filter(({ number }) => number > after)
-    return { last, events, leftOut, polls, everySeconds, ...(problem !== undefined && { problem }) }
+    const newer = after > last ? events : events.filter(({ number }) => number > after)
+    return { ...tail.view, events: newer, everySeconds }
   }
 
   /** Ends all readings. */
@@ -70,58 +71,55 @@ export class LiveTail {
   }
 
   #begin(zone: Zone): Tail | undefined {
-    if (this.#tails.size >= mostTails && !this.#tails.has(zone.id)) return undefined
+    if (this.#tails.size >= mostTails) return undefined
     const tail: Tail = {
       end: new AbortController(),
       askedAtMs: this.#deps.clock.monotonic(),
-      events: [],
-      last: 0,
-      leftOut: 0,
-      polls: 0,
       hasRead: false,
+      view: { last: 0, events: [], leftOut: 0, polls: 0 },
     }
     this.#tails.set(zone.id, tail)
-    void this.#run(zone, tail)
+    void this.#read(zone, tail)
+    void this.#endWhenIdle(zone, tail)
     return tail
   }
 
-  async #run(zone: Zone, tail: Tail): Promise<void> {
+  async #read(zone: Zone, tail: Tail): Promise<void> {
     const { clock, follow } = this.#deps
     const { signal } = tail.end
     const follower = follow(zone)
-    const watch = this.#endWhenIdle(tail)
     while (!signal.aborted) {
       try {
         add(tail, await follower.poll(signal, mostOfPoll))
-        delete tail.problem
+        delete tail.view.problem
       } catch (error) {
-        if (!isFailure(error) || !signal.aborted) tail.problem = messageOf(error)
+        if (!isFailure(error) || !signal.aborted) tail.view.problem = messageOf(error)
       }
-      tail.polls++
+      tail.view.polls++
       await clock.sleep(pollEveryMs, signal).catch(() => undefined)
     }
-    if (this.#tails.get(zone.id) === tail) this.#tails.delete(zone.id)
-    await watch
   }
 
   /** Also during a long poll: the first one of a listing that is oldest-first reads all of its pages. */
-  async #endWhenIdle(tail: Tail): Promise<void> {
+  async #endWhenIdle(zone: Zone, tail: Tail): Promise<void> {
     const { clock } = this.#deps
     const { signal } = tail.end
     while (!signal.aborted) {
       await clock.sleep(pollEveryMs, signal).catch(() => undefined)
       if (clock.monotonic() - tail.askedAtMs > idleMs) tail.end.abort()
     }
+    this.#tails.delete(zone.id)
   }
 }
 
 /** Of the events from before the first reading, those that are left out do not count. */
 function add(tail: Tail, { events, leftOut }: Found): void {
-  if (tail.hasRead) tail.leftOut += leftOut
+  const { view } = tail
+  if (tail.hasRead) view.leftOut += leftOut
   tail.hasRead = true
-  const numbered = events.map((event, index) => tailEvent(event, tail.last + index + 1))
-  tail.last += events.length
-  tail.events = [...tail.events, ...numbered].slice(-mostKept)
+  const numbered = events.map((event, index) => tailEvent(event, view.last + index + 1))
+  view.last += events.length
+  view.events = [...view.events, ...numbered].slice(-mostKept)
 }
 
 function tailEvent({ time, action, rule, request, client }: Event, number: number): TailEvent {

@@ -1,6 +1,7 @@
 import type { DayQuery, DayView, StatusViews } from '../domain/status/status-views.ts'
+import { createInTurn } from '../domain/promises.ts'
 import type { DeadLetters, Ledger } from '../ports/store.ts'
-import { createLedgerReader, dayView, deadLettersView, routeDay, type ReadEvent } from './day.ts'
+import { dayView, deadLettersView, ledgerView, routeDay, type ReadEvent } from './day.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { LiveTail } from './live-tail.ts'
 import { mapView, type PageFleet } from './map.ts'
@@ -19,14 +20,15 @@ export interface ViewDeps {
 /** What the status page reads. */
 export function createStatusViews(deps: ViewDeps): StatusViews {
   const { version, history } = deps
-  const ledgerOf = createLedgerReader(deps.minutes)
+  /** Many clients cost the store no more than one. */
+  const inTurn = createInTurn()
 
   async function day(query: DayQuery): Promise<DayView | undefined> {
     const found = routeDay((await deps.fleet()).observed, query)
     if (found === undefined) return undefined
     const stream = { zone: query.zone, sink: query.sink, day: found.cell.day }
-    const ledger = await ledgerOf(stream, found.cell.checkpoint?.commit ?? 0)
-    return dayView(found, { version, ledger, audit: await deps.auditOf(stream) })
+    const [minutes, audit] = await inTurn(() => Promise.all([deps.minutes(stream), deps.auditOf(stream)]))
+    return dayView(found, { version, ledger: ledgerView(minutes, stream.day), audit })
   }
 
   return {

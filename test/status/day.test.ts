@@ -63,24 +63,6 @@ describe('a day', () => {
     expect(await views.day({ ...asked, day: '2026-02-30' })).toBeUndefined()
     expect(await views.day({ ...asked, zone: 7 })).toBeUndefined()
   })
-
-  it('is read from the ledger once until its next commit, one day at a time', async () => {
-    const world = story()
-    let [reads, under, most] = [0, 0, 0]
-    const { minutes } = world
-    world.minutes = new Proxy(minutes, {
-      get(target, name) {
-        if (name !== 'get') return Reflect.get(target, name) as unknown
-        reads++
-        most = Math.max(most, ++under)
-        under--
-        return target.get.bind(target)
-      },
-    })
-    const { views } = viewsOf(world)
-    await Promise.all([views.day(asked), views.day(asked), views.day({ ...asked, zone: 102 })])
-    expect([reads, most]).toEqual([2, 1])
-  })
 })
 
 const letter = (id: string, event: string) => ({
