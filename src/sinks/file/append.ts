@@ -7,20 +7,13 @@ import { cancelled, Failure } from '../../domain/failure.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { mapEvent } from '../lines.ts'
 import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
-import { isFull, partName, type PartName } from './parts.ts'
+import { fullAt, partName, type WrittenPart } from './parts.ts'
 import type { Writer } from './writer.ts'
-
-/** A plain part at its committed length. */
-export interface WrittenPart {
-  readonly parsed: PartName
-  readonly bytes: number
-  readonly lines: number
-}
 
 /** What the next writer of a stream needs to continue. */
 export interface Continuation {
   /** The writer's own latest part. */
-  readonly part?: WrittenPart
+  readonly part: WrittenPart | undefined
   /** First part number never used. */
   readonly nextNumber: number
 }
@@ -81,9 +74,8 @@ export class StreamWriter {
     }
     part.bytes += bytes
     part.lines += lines
-    const { parsed } = part
-    const committed = { writer: parsed.writer, part: parsed.name, bytes: part.bytes, lines: part.lines }
-    return { refusals, committed: [committed], bytes }
+    const { name, writer } = part
+    return { refusals, committed: [{ writer, part: name, bytes: part.bytes, lines: part.lines }], bytes }
   }
 
   /** Revokes the stream, because another pump has it now. A delivery in progress undoes its write. */
@@ -111,19 +103,17 @@ export class StreamWriter {
     if (this.#current !== undefined) await this.#leaveChangedOrFull(this.#current)
     if (this.#current === undefined) {
       this.#current = await createPart(writer, await this.#folder(), this.#nextNumber)
-      this.#nextNumber = this.#current.parsed.number + 1
+      this.#nextNumber = this.#current.number + 1
     }
     return this.#current
   }
 
   async #leaveChangedOrFull(part: OpenPart): Promise<void> {
-    const { settings, clock, compressor } = this.#writer
-    const { parsed, bytes } = part
-    const why = await whyChanged(part, bytes)
+    const { settings, clock } = this.#writer
+    const why = await whyChanged(part, part.bytes)
     if (why !== undefined) this.#sayReplaced(part, why)
-    else if (isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now()))
-      compressor.add({ place: this.#place, parsed, bytes })
-    else return
+    else if (clock.now() < fullAt(settings, part)) return
+    else this.#writer.compress(this.#place, part)
     await this.#leave(part)
   }
 
@@ -136,17 +126,16 @@ export class StreamWriter {
     await part.handle.close().catch(() => undefined)
   }
 
-  #sayReplaced({ parsed }: OpenPart, why: string): void {
+  #sayReplaced({ name }: OpenPart, why: string): void {
     const { emit, settings } = this.#writer
-    emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${parsed.name}`, why })
+    emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${name}`, why })
   }
 }
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
 
 /** A part open for deliveries, in append mode: a file that another process has cut never gets a hole. */
-interface OpenPart {
-  readonly parsed: PartName
+interface OpenPart extends WrittenPart {
   readonly path: string
   readonly handle: FileHandle
   readonly device: number
@@ -161,9 +150,9 @@ const maxTries = 100
 /** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
 async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
   for (let tries = 0; tries < maxTries; tries++) {
-    const parsed = partName(number + tries, writer.clock.now(), writer.identity.id)
+    const name = partName(number + tries, writer.clock.now(), writer.identity.id)
     try {
-      return await openPart(writer, folder, { parsed, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
+      return await openPart(writer, folder, { ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) throw error
     }
@@ -186,7 +175,7 @@ async function continuePart(
 }
 
 async function openPart(writer: Writer, folder: string, part: WrittenPart, flags: number): Promise<OpenPart> {
-  const path = join(folder, part.parsed.name)
+  const path = join(folder, part.name)
   const isNew = (flags & O_CREAT) !== 0
   const { mode } = writer.settings
   const handle = await writer.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, mode)

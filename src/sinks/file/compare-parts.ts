@@ -17,11 +17,11 @@ import {
 /** A part, as the store knows it and as it is on the disk: one of both at least. */
 export interface PartState {
   readonly name: string
-  readonly file?: PartOnDisk
+  readonly file: PartOnDisk | undefined
   /** Absent for a part without a committed length. */
-  readonly committed?: CommittedPart
+  readonly committed: CommittedPart | undefined
   /** How both differ; absent where they do not, and for a part that its writer left before its first line. */
-  readonly report?: PartReport
+  readonly report: PartReport | undefined
   /** It has no committed length, because the store has dropped it with the day's checkpoint. */
   readonly isDropped: boolean
 }
@@ -86,27 +86,15 @@ export async function inspectParts(
   return states
 }
 
-interface Inspected {
-  readonly name: string
-  readonly file: PartOnDisk | undefined
-  readonly committed: CommittedPart | undefined
-}
-
 export async function inspectPart(
-  { name, file, committed }: Inspected,
+  { name, file, committed }: Pick<PartState, 'name' | 'file' | 'committed'>,
   { knownSinceMs = -Infinity }: CommittedLengths,
   owners: Owners,
 ): Promise<PartState> {
   const report =
     file === undefined ? committed && missing(committed, owners) : await reportOf(file, committed, owners)
   const openedAtMs = parsePartName(name)?.openedAtMs ?? Infinity
-  return {
-    name,
-    ...(file !== undefined && { file }),
-    ...(committed !== undefined && { committed }),
-    ...(report !== undefined && { report }),
-    isDropped: committed === undefined && openedAtMs < knownSinceMs,
-  }
+  return { name, file, committed, report, isDropped: committed === undefined && openedAtMs < knownSinceMs }
 }
 
 function missing({ part, writer, bytes }: CommittedPart, owners: Owners): PartReport {

@@ -17,6 +17,12 @@ export interface PartName {
   readonly writer: string
 }
 
+/** A plain part at its committed length. */
+export interface WrittenPart extends PartName {
+  readonly bytes: number
+  readonly lines: number
+}
+
 export const suffixes = { gzip: '.gz', zstd: '.zst' } as const
 const compressed = /\.(?:gz|zst)$/
 const pattern = /^(\d{4,12})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([a-z0-9]{4,32})\.ndjson$/
@@ -52,9 +58,9 @@ export function placeOf({ zone, day }: { readonly zone: number; readonly day: st
 export interface PartOnDisk {
   readonly name: string
   readonly path: string
-  readonly plain?: Stats
+  readonly plain: Stats | undefined
   /** Path of the compressed file. */
-  readonly compressed?: string
+  readonly compressed: string | undefined
   /** An entry with that name is not a regular file: it is never read, cut or written. */
   readonly irregular: boolean
 }
@@ -84,27 +90,15 @@ export async function lookAtPart(folder: string, name: string): Promise<PartOnDi
   if (plain === undefined && others.length === 0) return undefined
   const irregular = [plain, ...others.map(({ stats }) => stats)].some((stats) => stats?.isFile() === false)
   const whole = others.find(({ stats }) => stats.isFile())?.file
-  return {
-    name,
-    path,
-    irregular,
-    ...(plain?.isFile() === true && { plain }),
-    ...(whole !== undefined && { compressed: whole }),
-  }
+  return { name, path, irregular, plain: plain?.isFile() === true ? plain : undefined, compressed: whole }
 }
 
-/** True for a part that takes no further delivery. All processes agree, so it may be compressed. */
-export function isFull(
-  settings: Pick<FileSinkSettings, 'rotate'>,
-  { bytes, openedAtMs }: { readonly bytes: number; readonly openedAtMs: number },
-  nowMs: number,
-): boolean {
-  return bytes >= settings.rotate.maxBytes || nowMs >= fullAt(settings, openedAtMs)
-}
-
-/** Time at which a part is closed by its age. */
-export function fullAt(settings: Pick<FileSinkSettings, 'rotate'>, openedAtMs: number): number {
-  return openedAtMs + settings.rotate.maxAgeMinutes * 60_000
+/** From when on a part takes no further delivery, by its size or age. All processes agree, so it may be compressed. */
+export function fullAt(
+  { rotate }: Pick<FileSinkSettings, 'rotate'>,
+  { bytes, openedAtMs }: Pick<WrittenPart, 'bytes' | 'openedAtMs'>,
+): number {
+  return bytes >= rotate.maxBytes ? -Infinity : openedAtMs + rotate.maxAgeMinutes * 60_000
 }
 
 /**

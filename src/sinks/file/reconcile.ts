@@ -2,8 +2,8 @@ import { rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Reconciliation } from '../../ports/delivery.ts'
-import type { Continuation, WrittenPart } from './append.ts'
-import { inspectPart, inspectParts, type Owners, type PartState } from './compare-parts.ts'
+import type { Continuation } from './append.ts'
+import { inspectPart, inspectParts, type PartState } from './compare-parts.ts'
 import {
   copiesFolder,
   copyTo,
@@ -17,7 +17,15 @@ import {
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import { compressedLength, isFull, isLengthOf, lookAtPart, parsePartName, type PartOnDisk } from './parts.ts'
+import {
+  compressedLength,
+  fullAt,
+  isLengthOf,
+  lookAtPart,
+  parsePartName,
+  type PartOnDisk,
+  type WrittenPart,
+} from './parts.ts'
 import { copyPrefix, readBytes } from './read.ts'
 import type { Writer } from './writer.ts'
 
@@ -32,48 +40,44 @@ interface FilesAtHand {
 /** A part of them that has files; the caller holds the lock of its writer. */
 interface PartAtHand extends FilesAtHand {
   readonly part: PartOnDisk
-  readonly committed?: CommittedPart
+  readonly committed: CommittedPart | undefined
 }
 
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
 export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   const { writer, place, known, signal } = files
-  const owners = { own: writer.owner, ownerOf: (id: string) => writer.ownerOf(id) }
-  const states = await inspectParts(await findFolder(writer.root, place), known, owners)
+  const states = await inspectParts(await findFolder(writer.root, place), known, writer)
   const clean: WrittenPart[] = []
   for (const state of states) {
     throwIfAborted(signal)
-    if (!state.isDropped) clean.push(...cleanPart(await broughtBack(files, state, owners)))
+    if (!state.isDropped) clean.push(...cleanPart(await broughtBack(files, state)))
   }
   const foreign = states.filter(({ report, isDropped }) => report?.problem === 'foreign' && !isDropped)
   if (foreign.length > 0) {
     const why = [...new Set(foreign.map(({ report }) => report!.why))].join('; ')
     writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink: writer.settings.name, why })
   }
-  for (const { parsed, bytes } of clean) writer.compressor.add({ place, parsed, bytes })
+  for (const part of clean) writer.compress(place, part)
   const nextNumber = 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0))
-  const part = continued(writer, clean)
-  return { nextNumber, ...(part === undefined ? {} : { part }) }
+  return { nextNumber, part: continued(writer, clean) }
 }
 
 /** A plain part whose length matches the store. */
 function cleanPart({ name, file, committed, report }: PartState): WrittenPart[] {
   if (committed === undefined || report !== undefined) return []
   if (file?.plain === undefined || file.compressed !== undefined) return []
-  return [{ parsed: parsePartName(name)!, bytes: committed.bytes, lines: committed.lines }]
+  return [{ ...parsePartName(name)!, bytes: committed.bytes, lines: committed.lines }]
 }
 
 /** The writer's own latest part, if it takes another delivery. */
 function continued({ identity, settings, clock }: Writer, clean: readonly WrittenPart[]) {
-  const own = clean.filter(({ parsed }) => parsed.writer === identity.id)
-  const latest = own.sort((a, b) => a.parsed.number - b.parsed.number).at(-1)
-  if (latest === undefined) return undefined
-  const { bytes, parsed } = latest
-  return isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now()) ? undefined : latest
+  const own = clean.filter(({ writer }) => writer === identity.id)
+  const latest = own.toSorted((a, b) => a.number - b.number).at(-1)
+  return latest === undefined || clock.now() >= fullAt(settings, latest) ? undefined : latest
 }
 
 /** Normally nothing is to be done. A change requires the lock of the part's writer. Returns the state after it. */
-async function broughtBack(files: FilesAtHand, state: PartState, owners: Owners): Promise<PartState> {
+async function broughtBack(files: FilesAtHand, state: PartState): Promise<PartState> {
   const { writer, place, known } = files
   const { name, file, committed, report } = state
   if (report?.problem === 'foreign' && committed !== undefined) sayReplaced(files, name, report.why)
@@ -92,12 +96,10 @@ async function broughtBack(files: FilesAtHand, state: PartState, owners: Owners)
     const folder = dirname(file.path)
     const held = await lookAtPart(folder, name)
     if (held?.irregular === false)
-      await reconcilePart({ ...files, part: held, ...(committed !== undefined && { committed }) }).catch(
-        async (error: unknown) => {
-          throw await fileFailure(error, `${writer.root}/${place}/${name}`)
-        },
-      )
-    return await inspectPart({ name, file: await lookAtPart(folder, name), committed }, known, owners)
+      await reconcilePart({ ...files, part: held, committed }).catch(async (error: unknown) => {
+        throw await fileFailure(error, `${writer.root}/${place}/${name}`)
+      })
+    return await inspectPart({ name, file: await lookAtPart(folder, name), committed }, known, writer)
   } finally {
     lock.release()
   }

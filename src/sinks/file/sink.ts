@@ -4,12 +4,11 @@ import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
-import type { Stream } from '../../domain/stream.ts'
-import type { OpenStream, Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
+import type { Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import { StreamWriter } from './append.ts'
 import { compareParts, hasDroppedParts } from './compare-parts.ts'
 import type { FileSinkSettings } from './config.ts'
-import { copyTo, createKeyedMutex, fileFailure, makeRoot, throwIfAborted } from './files.ts'
+import { copyTo, fileFailure, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
 import { reconcile } from './reconcile.ts'
 import { createWriter, type FileSinkDeps, type Writer } from './writer.ts'
@@ -20,125 +19,102 @@ const closeMs = 1000
 
 /** Writes each event exactly once in files below one path, also across `kill -9`; README.md explains how. */
 export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): TransactionalSink {
-  const streams = new FileStreams(settings, deps)
-  return {
-    name: settings.name,
-    address: resolve(settings.path),
-    reconcile: (stream, known, signal) => streams.reconcile(stream, known, signal),
-    async hasUncommitted(stream, known) {
-      const differences = await compareParts(settings.path, stream, known)
-      return differences.some(({ problem }) => problem === 'longer' || problem === 'unknown')
-    },
-    hasDropped: (stream, known) => hasDroppedParts(settings.path, stream, known),
-    check: (signal) => orAborted(probe(settings), signal, { ms: takeBackMs, clock: deps.clock }),
-    close: () => streams.close(),
-  }
-}
-
-/** The streams that this sink has open, by place, each with one writer. */
-class FileStreams {
-  readonly #settings: FileSinkSettings
-  readonly #deps: FileSinkDeps
-  readonly #mutex = createKeyedMutex()
+  const { name, path } = settings
+  const { clock } = deps
+  const mutex = new KeyedMutex()
   /** By store: normally one, two when the store was replaced while the process runs. */
-  readonly #writers = new Map<string, Promise<Writer>>()
-  readonly #open = new Map<string, StreamWriter>()
-  #isClosed = false
+  const writers = new Map<string, Promise<Writer>>()
+  /** By place. */
+  const open = new Map<string, StreamWriter>()
+  let isClosed = false
 
-  constructor(settings: FileSinkSettings, deps: FileSinkDeps) {
-    this.#settings = settings
-    this.#deps = deps
-  }
+  /** File work cannot be cancelled: after an abort it gets a bounded time to undo its write, and continues unobserved. */
+  const withGrace = <Result>(work: Promise<Result>, signal: AbortSignal, ms = takeBackMs) =>
+    orAborted(work, signal, { ms, clock })
+  const atMost = (work: Promise<void>) => withGrace(work, AbortSignal.abort(), closeMs).catch(() => undefined)
 
-  async reconcile(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<OpenStream> {
-    if (this.#isClosed) throw cancelled()
-    const place = placeOf(stream)
-    // Another pump of this process may hold the stream: revoke it. Its write in progress ends before the job below
-    // begins.
-    this.#open.get(place)?.revoke()
-    const alone = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
-      this.#withGrace(this.#mutex.run(place, job), signal)
-    const opened = await alone(() => this.#reconcileAlone(place, known, signal), signal)
-    return {
-      deliver: (events, signal) => alone(() => opened.append(events, signal), signal),
-      close: () => this.#closeWriter(place, opened),
-    }
-  }
-
-  async #reconcileAlone(place: string, known: Reconciliation, signal: AbortSignal): Promise<StreamWriter> {
-    throwIfAborted(signal)
-    if (this.#isClosed) throw cancelled()
-    await this.#open.get(place)?.close()
-    this.#open.delete(place)
-    const writer = await this.#writerOf(known.storeId)
-    const start = await reconcile({ writer, place, known, signal }).catch(async (error: unknown) => {
-      throw await fileFailure(error, `${writer.root}/${place}`)
-    })
-    if (this.#isClosed) throw cancelled()
-    const opened = new StreamWriter(writer, place, start)
-    this.#open.set(place, opened)
-    return opened
-  }
-
-  #writerOf(store: string): Promise<Writer> {
-    const known = this.#writers.get(store)
+  function writerOf(store: string): Promise<Writer> {
+    const known = writers.get(store)
     if (known !== undefined) return known
-    const made = createWriter(store, this.#settings, this.#deps, this.#mutex).catch(
-      async (error: unknown) => {
-        this.#writers.delete(store)
-        throw await fileFailure(error, this.#settings.path)
-      },
-    )
-    this.#writers.set(store, made)
+    const made = createWriter(store, settings, deps, mutex).catch(async (error: unknown) => {
+      writers.delete(store)
+      throw await fileFailure(error, path)
+    })
+    writers.set(store, made)
     return made
   }
 
-  /** Waits for a bounded time even when the disk hangs; the file is then closed when the write returns. */
-  async #closeWriter(place: string, opened: StreamWriter): Promise<void> {
-    opened.revoke()
-    const closed = this.#mutex.run(place, async () => {
-      await opened.close()
-      if (this.#open.get(place) === opened) this.#open.delete(place)
+  async function openAlone(place: string, known: Reconciliation, signal: AbortSignal): Promise<StreamWriter> {
+    throwIfAborted(signal)
+    if (isClosed) throw cancelled()
+    await open.get(place)?.close()
+    open.delete(place)
+    const writer = await writerOf(known.storeId)
+    const start = await reconcile({ writer, place, known, signal }).catch(async (error: unknown) => {
+      throw await fileFailure(error, `${writer.root}/${place}`)
     })
-    await this.#atMost(closed)
+    if (isClosed) throw cancelled()
+    const opened = new StreamWriter(writer, place, start)
+    open.set(place, opened)
+    return opened
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    for (const opened of this.#open.values()) opened.revoke()
-    // A write that still hangs keeps its identity: the lock must not be free while that write can still reach the
-    // disk.
-    await this.#atMost(this.#end())
-  }
-
-  async #end(): Promise<void> {
-    await this.#eachWriter(({ compressor }) => compressor.close())
-    await this.#mutex.idle()
-    for (const opened of this.#open.values()) await opened.close()
-    this.#open.clear()
-    await this.#eachWriter(async ({ compressor, identity }) => {
-      // Of a writer that was created meanwhile, too.
-      await compressor.close()
-      identity.release()
-    })
-    this.#writers.clear()
-  }
-
-  async #eachWriter(work: (writer: Writer) => Promise<void>): Promise<void> {
-    for (const made of await Promise.allSettled(this.#writers.values()))
+  async function eachWriter(work: (writer: Writer) => Promise<void>): Promise<void> {
+    for (const made of await Promise.allSettled(writers.values()))
       if (made.status === 'fulfilled') await work(made.value)
   }
 
-  /**
-   * Waits for file work, which cannot be cancelled: a write hangs as long as its disk does. Once the signal aborts, the
-   * work gets `ms` to undo its write; then the caller gets `cancelled` and the work continues unobserved.
-   */
-  #withGrace<Result>(work: Promise<Result>, signal: AbortSignal, ms = takeBackMs): Promise<Result> {
-    return orAborted(work, signal, { ms, clock: this.#deps.clock })
+  async function end(): Promise<void> {
+    await eachWriter((writer) => writer.close())
+    await mutex.idle()
+    for (const opened of open.values()) await opened.close()
+    open.clear()
+    await eachWriter(async (writer) => {
+      // Of a writer that was created meanwhile, too.
+      await writer.close()
+      writer.identity.release()
+    })
+    writers.clear()
   }
 
-  async #atMost(work: Promise<void>): Promise<void> {
-    await this.#withGrace(work, AbortSignal.abort(), closeMs).catch(() => undefined)
+  return {
+    name,
+    address: resolve(path),
+    async reconcile(stream, known, signal) {
+      if (isClosed) throw cancelled()
+      const place = placeOf(stream)
+      // Another pump of this process may hold the stream: revoke it. Its write in progress ends before the job below
+      // begins.
+      open.get(place)?.revoke()
+      const alone = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
+        withGrace(mutex.run(place, job), signal)
+      const opened = await alone(() => openAlone(place, known, signal), signal)
+      return {
+        deliver: (events, signal) => alone(() => opened.append(events, signal), signal),
+        /** Waits for a bounded time even when the disk hangs; the file is then closed when the write returns. */
+        async close() {
+          opened.revoke()
+          const closed = mutex.run(place, async () => {
+            await opened.close()
+            if (open.get(place) === opened) open.delete(place)
+          })
+          await atMost(closed)
+        },
+      }
+    },
+    async hasUncommitted(stream, known) {
+      const differences = await compareParts(path, stream, known)
+      return differences.some(({ problem }) => problem === 'longer' || problem === 'unknown')
+    },
+    hasDropped: (stream, known) => hasDroppedParts(path, stream, known),
+    check: (signal) => withGrace(probe(settings), signal),
+    async close() {
+      isClosed = true
+      for (const opened of open.values()) opened.revoke()
+      // A write that still hangs keeps its identity: the lock must not be free while that write can still reach the
+      // disk.
+      await atMost(end())
+    },
   }
 }
 

@@ -4,13 +4,12 @@ import { promisify } from 'node:util'
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
-import { orAborted, within } from '../../domain/promises.ts'
+import { createInTurn, orAborted, within } from '../../domain/promises.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
-import { createSlots } from '../slots.ts'
 
 interface StdoutSinkDeps {
   readonly format: Format
@@ -32,7 +31,7 @@ export function createStdoutSink({ name }: { readonly name: string }, deps: Stdo
   const { format, clock } = deps
   const output = openOutput(deps.output)
   const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format
-  const turns = createSlots(1)
+  const inTurn = createInTurn()
   let closing: Promise<void> | undefined
   let writing: Promise<void> = Promise.resolve()
 
@@ -43,15 +42,12 @@ export function createStdoutSink({ name }: { readonly name: string }, deps: Stdo
   }
 
   async function write(bytes: Buffer, signal: AbortSignal): Promise<void> {
-    const giveBack = await turns.take(signal)
-    try {
+    // The next write begins when this one ends, also after an abort, so that deliveries do not pile up in the stream.
+    const written = inTurn(async () => {
+      if (signal.aborted) throw cancelled(signal.reason)
       assertOpen()
-    } catch (error) {
-      giveBack()
-      throw error
-    }
-    // The slot is held until the write ends, also after an abort, so that deliveries do not pile up in the stream.
-    const written = output.write(bytes).finally(giveBack)
+      await output.write(bytes)
+    })
     writing = written.catch(() => undefined)
     try {
       await orAborted(written, signal)
@@ -110,7 +106,7 @@ function sinkGone(sink: string, cause: unknown): Failure {
 }
 
 /** Writes bytes and reports when the operating system has them. */
-export interface Output {
+interface Output {
   /** Resolves when the operating system has every byte. Rejects with the system's error. */
   write(bytes: Buffer): Promise<void>
   /** Why nothing can be written any more; undefined while writing works. */
@@ -156,11 +152,7 @@ function openStream(stream: Writable): Output {
   return {
     write: (bytes) =>
       new Promise((resolve, reject) => {
-        stream.write(bytes, (error) => {
-          if (error) failed.error ??= error
-          if (error) reject(error)
-          else resolve()
-        })
+        stream.write(bytes, (error) => (error ? reject((failed.error ??= error)) : resolve()))
       }),
     gone() {
       if (failed.error !== undefined) return failed.error

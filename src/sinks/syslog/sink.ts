@@ -1,10 +1,10 @@
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
+import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { mapEvent } from '../lines.ts'
-import { createSlots } from '../slots.ts'
 import { connect, type Connection, createReconnection, type Receiver } from './connection.ts'
 
 export interface SyslogSinkOptions extends Receiver {
@@ -34,7 +34,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   const { clock, format, random = Math.random } = deps
   const address = `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const what = `sink ${name} (${address})`
-  const turns = createSlots(1)
+  const inTurn = createInTurn()
   const connection = createReconnection((signal) => connect(options, what, clock, signal), { clock, random })
   let isClosed = false
 
@@ -71,17 +71,14 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
     return void refusals.push({ event, reason: 'too_large', answer })
   }
 
-  async function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
-    if (isClosed || signal.aborted) throw cancelled(signal.reason)
-    const giveBack = await turns.take(signal)
-    try {
-      if (isClosed) throw cancelled()
+  function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
+    const delivered = inTurn(async () => {
+      if (isClosed || signal.aborted) throw cancelled(signal.reason)
       const refusals: Refusal[] = []
       const bytes = await send(events, refusals, signal)
       return { refusals, committed: [], bytes }
-    } finally {
-      giveBack()
-    }
+    })
+    return orAborted(delivered, signal)
   }
 
   const stream: OpenStream = { deliver, close: () => Promise.resolve() }

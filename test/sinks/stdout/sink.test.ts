@@ -101,6 +101,7 @@ describe('the stdout sink', () => {
     const stop = new AbortController()
     const opened = await stream(sink)
     const first = opened.deliver([buildEvent({ id: 'aborted', pop: 'x'.repeat(2_000_000) })], stop.signal)
+    await expect.poll(() => slow.stdin.writableLength).toBeGreaterThan(0)
     stop.abort()
     await expect(first).rejects.toMatchObject({ kind: 'cancelled' })
     const text = read(slow.stdout)
