@@ -9,7 +9,7 @@ import {
   type BackfillPlan,
   type BackfillRequest,
 } from '../maintenance/backfill/backfill-plan.ts'
-import { readProgress, type StreamProgress } from '../maintenance/backfill/backfill-progress.ts'
+import { createProgressReading, type StreamProgress } from '../maintenance/backfill/backfill-progress.ts'
 import { unseeDay } from '../maintenance/unsee.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { refuseHeld, heldSinks, rememberSinks } from './held-sinks.ts'
@@ -62,7 +62,9 @@ export async function addBackfill(work: Work, plan: BackfillPlan, signal: AbortS
 
 export async function lookAt({ store }: Work, id: string): Promise<BackfillLook | undefined> {
   const backfill = (await store.backfills.list()).find((each) => each.id === id)
-  return backfill && { backfill, streams: (await readProgress(store))(backfill) }
+  return (
+    backfill && { backfill, streams: createProgressReading(await store.catalogue.checkpoints())(backfill) }
+  )
 }
 
 /** The process that ships on the store of a configuration now. */

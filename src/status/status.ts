@@ -10,7 +10,7 @@ import { routeKey, type Route } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import {
   byDay,
-  readProgress,
+  createProgressReading,
   summed,
   type StreamProgress,
 } from '../maintenance/backfill/backfill-progress.ts'
@@ -122,7 +122,7 @@ export async function backfillStatuses(
   store: Pick<Store, 'catalogue'>,
 ): Promise<BackfillStatus[]> {
   if (backfills.length === 0) return []
-  const progressOf = await readProgress(store)
+  const progressOf = createProgressReading(await store.catalogue.checkpoints())
   return backfills.map((backfill) => backfillStatus(backfill, progressOf(backfill)))
 }
 

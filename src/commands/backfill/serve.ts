@@ -5,12 +5,11 @@ import { systemClock } from '../../clock.ts'
 import type { Loaded } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import { isFailure } from '../../domain/failure.ts'
-import { streamKey } from '../../domain/stream.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { exitCodes, type Io, type Registration } from '../command.ts'
 import { commandLine } from '../program-name.ts'
 import { paintFor } from '../terminal/text.ts'
-import { leftOutLines } from './text.ts'
+import { failingLines, leftOutLines } from './text.ts'
 import { createBackfillView, type BackfillView } from './view.ts'
 
 /** Where a process ships on the state, the backfill is left to it; else this command delivers, with the secrets of sinks. */
@@ -40,8 +39,6 @@ export async function withView(
   return await use({ work, view, io })
 }
 
-type GivenUp = NonNullable<Awaited<ReturnType<typeof runInPlace>>>
-
 interface Serving extends Shown {
   readonly id: string
   readonly watch: boolean
@@ -62,17 +59,15 @@ export async function serveBackfill(serving: Serving): Promise<number> {
   const output = toStdout ? io.stderr : io.stdout
   // The id is alone on its line, for scripts.
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${said}\n`)
-  if (holder === undefined) {
-    const givenUp = await serveHere(serving)
-    if (givenUp !== undefined) return conclude(serving, await lookAt(work, id), givenUp)
-  }
+  if (holder === undefined && (await isServedHere(serving))) return conclude(serving, await lookAt(work, id))
   view.say(`${printable((await shippingProcess(config)) ?? holder ?? 'another process')} works on it`)
   if (!watch) return leftOutCode(await lookAt(work, id))
   const last = await follow(serving, true, io.signal)
-  return io.signal.aborted ? exitCodes.done : conclude(serving, last, [])
+  return io.signal.aborted ? exitCodes.done : conclude(serving, last)
 }
 
-async function serveHere(serving: Serving): Promise<GivenUp | undefined> {
+/** False where another process ships on the store meanwhile. */
+async function isServedHere(serving: Serving): Promise<boolean> {
   const { id, work, view, io } = serving
   const ended = new AbortController()
   view.say(
@@ -89,7 +84,7 @@ async function serveHere(serving: Serving): Promise<GivenUp | undefined> {
     const options = { logLevel, ...(view.log !== undefined && { log: view.log }) } as const
     const runtime = createRuntime(config, options)
     await using here = await openWork(config, { store: 'created', runtime }, io.signal)
-    return await runInPlace(here, id, io.signal)
+    return (await runInPlace(here, id, io.signal)) !== undefined
   } finally {
     ended.abort()
     await following
@@ -98,29 +93,23 @@ async function serveHere(serving: Serving): Promise<GivenUp | undefined> {
   }
 }
 
-function conclude({ id, view, io }: Serving, look: BackfillLook | undefined, givenUp: GivenUp): number {
+const remedies: Readonly<Record<string, string>> = {
+  running: 'the next run tries again, or',
+  paused: 'to continue',
+}
+
+function conclude({ id, view, io }: Serving, look: BackfillLook | undefined): number {
   if (look === undefined) {
     view.say(`backfill ${id} is no longer in the store`)
     return exitCodes.failed
   }
   const { width, bad } = paintFor(io.stderr)
   const summary = view.end(look)
-  for (const line of leftOutLines(look.streams, width)) view.say(bad(line), 'error')
-  const queued = new Set(
-    look.streams.flatMap(({ stream, state }) => (state === 'queued' ? [streamKey(stream)] : [])),
-  )
-  for (const { planned, reason } of givenUp) {
-    const { zone, day, sink } = planned.stream
-    if (queued.has(streamKey(planned.stream)))
-      view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} failed: ${printable(reason, 500)}`), 'error')
-  }
+  const wrong = [...leftOutLines(look.streams, width), ...failingLines(look.streams)]
+  for (const line of wrong) view.say(bad(line), 'error')
   view.say(summary)
-  if (queued.size === 0) return leftOutCode(look)
-  const remedies = new Map([
-    ['running', 'the next run tries again, or'],
-    ['paused', 'to continue'],
-  ])
-  const remedy = remedies.get(look.backfill.state)
+  if (look.streams.every(({ state }) => state !== 'queued')) return leftOutCode(look)
+  const remedy = remedies[look.backfill.state]
   if (remedy !== undefined) view.say(`${remedy}: ${commandLine(`backfill resume ${id}`)}`)
   return exitCodes.failed
 }
@@ -147,26 +136,22 @@ async function follow(
   needsWorker: boolean,
   signal: AbortSignal,
 ): Promise<BackfillLook | undefined> {
-  let [askedAtMs, failures] = [-Infinity, 0]
-  let aloneSinceMs: number | undefined
+  let failures = 0
+  let [askedAtMs, servedAtMs] = [-Infinity, systemClock.monotonic()]
   for (;;) {
     const beganMs = systemClock.monotonic()
-    const look = await lookAt(work, id).catch((error: unknown) => {
-      if (!isFailure(error, 'store_unavailable') || ++failures > mostFailures) throw error
-      return 'busy' as const
-    })
-    if (look !== 'busy') {
-      failures = 0
+    try {
+      const look = await lookAt(work, id)
       if (look !== undefined) view.show(look)
       if (look === undefined || look.backfill.state !== 'running' || signal.aborted) return look
       if (needsWorker && beganMs - askedAtMs >= askWorkerMs) {
         askedAtMs = beganMs
-        const isServed = (await shippingProcess(work.config)) !== undefined
-        if (isServed) aloneSinceMs = undefined
-        else if (aloneSinceMs === undefined) view.say('no process runs on the state; waiting for one')
-        else if (beganMs - aloneSinceMs >= workerPatienceMs) return look
-        if (!isServed) aloneSinceMs ??= beganMs
+        if ((await shippingProcess(work.config)) !== undefined) servedAtMs = beganMs
+        else if (beganMs - servedAtMs >= workerPatienceMs) return look
       }
+      failures = 0
+    } catch (error) {
+      if (!isFailure(error, 'store_unavailable') || ++failures > mostFailures) throw error
     }
     const tookMs = systemClock.monotonic() - beganMs
     await systemClock.sleep(Math.max(view.pauseMs(), tookMs * lookShare), signal).catch(() => undefined)

@@ -1,7 +1,9 @@
 import { printable, wrap, cut } from '../../domain/text/terminal-text.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
+import { withoutSink } from '../../domain/failure.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
+import type { Stream } from '../../domain/stream.ts'
 import { secondText } from '../../domain/text/time.ts'
 import { counted, firstOf } from '../terminal/text.ts'
 import type { Paint } from '../terminal/text.ts'
@@ -67,6 +69,20 @@ export function leftOutLines(streams: readonly Backfilled[], width: number): str
   )
 }
 
+/** Why queued streams make no progress: `zone 101 2026-11-18 → archive: network: …`, a line each. */
+export function failingLines(
+  streams: readonly {
+    readonly stream: Stream
+    readonly trouble?: { readonly code: string; readonly message: string } | undefined
+  }[],
+): string[] {
+  return streams.flatMap(({ stream: { zone, day, sink }, trouble }) => {
+    if (trouble === undefined) return []
+    const why = printable(withoutSink(trouble.message, sink), 500)
+    return [`zone ${zone} ${day} → ${printable(sink)}: ${trouble.code}: ${why}`]
+  })
+}
+
 /** Empty where all zones and all sinks are meant. */
 function whoOf(streams: readonly Backfilled[], allZones: number, allSinks: number): string[] {
   const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
@@ -124,10 +140,8 @@ export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint
           : `${pages} of about ${counted(expectedPages, 'page')}`
       return `  ${day}  ${read}, ${counted(events, 'event')}`
     })
-    const failed = errors.slice(0, mostNamed).flatMap(({ zone, day, sink, code, message }) => {
-      const text = `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${printable(message)}`
-      return wrap(text, '  ', paint.width)
-    })
+    const failing = failingLines(errors.slice(0, mostNamed).map((each) => ({ stream: each, trouble: each })))
+    const failed = failing.flatMap((line) => wrap(line, '  ', paint.width))
     const fitting = cut(head, paint.width)
     return [
       leftOut === 0 ? fitting : paint.bad(fitting),
@@ -143,9 +157,7 @@ export function fractionOf({
   expectedPages,
   queued,
   done,
-}: Pick<BackfillDayStatus, 'pages' | 'queued' | 'done'> & {
-  readonly expectedPages?: number | undefined
-}): number {
+}: Pick<BackfillDayStatus, 'pages' | 'expectedPages' | 'queued' | 'done'>): number {
   if (queued === 0) return done === 0 ? 0 : 1
   return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }

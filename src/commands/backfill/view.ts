@@ -1,6 +1,5 @@
 import type { BackfillLook } from '../../assemble/backfill.ts'
 import type { Config } from '../../config/schema.ts'
-import { withoutSink } from '../../domain/failure.ts'
 import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { BackfillDayStatus } from '../../domain/status/status.ts'
@@ -10,7 +9,7 @@ import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
 import { barOf, columnLines } from '../terminal/table.ts'
 import { counted, countOf, countText, paintFor } from '../terminal/text.ts'
-import { fractionOf } from './text.ts'
+import { failingLines, fractionOf } from './text.ts'
 
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView extends Pick<Display, 'log' | 'say' | 'pauseMs'> {
@@ -26,22 +25,16 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
   const display = createDisplay(config, io, clock, redrawMs)
   const names = new Map(config.accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
   const nameOf = (zone: number) => printable(names.get(zone) ?? String(zone))
-  /** When each count was first seen above 0, and how high it was. */
-  const begun = new Map<string, { readonly count: number; readonly atMs: number }>()
-
-  /** How much a count grows each second; undefined while that is unknown. */
-  function rateOf(title: string, count: number): number | undefined {
-    const atMs = clock.monotonic()
-    if (!begun.has(title) && count > 0) begun.set(title, { count, atMs })
-    const first = begun.get(title)
-    if (first === undefined || first.atMs === atMs) return undefined
-    return Math.max(0, ((count - first.count) * 1000) / (atMs - first.atMs))
-  }
+  /** When pages were first seen, and how many these were. */
+  let begun: { readonly pages: number; readonly atMs: number } | undefined
 
   function show({ backfill, streams }: BackfillLook): void {
     if (display.mode === 'quiet') return
     const rows = rowsOf(streams, nameOf)
-    const troubles = troublesOf(streams)
+    const failing = failingLines(streams)
+    const troubles = failing.slice(0, mostTroubles)
+    const more = failing.length - troubles.length
+    if (more > 0) troubles.push(`… and ${counted(more, 'more stream')} failing`)
     if (display.mode === 'plain') {
       const begunRows = rows.filter(({ pages, done }) => pages > 0 || done > 0)
       const texts = begunRows.map((row) => [row.title, `${row.title}: ${stateText(row)}, ${eventsText(row)}`])
@@ -51,11 +44,17 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     const { bad, dim } = paintFor(io.stderr)
     const width = display.width()
     const total = summed(streams)
+    const atMs = clock.monotonic()
+    if (total.pages > 0) begun ??= { pages: total.pages, atMs }
+    const perSecond =
+      begun === undefined || begun.atMs === atMs
+        ? undefined
+        : Math.max(0, ((total.pages - begun.pages) * 1000) / (atMs - begun.atMs))
     const fit = (lines: readonly string[]) => lines.map((line) => cut(line, width))
     display.draw([
       titleOf(backfill, nameOf, durationText(display.seconds()), width),
-      ...fit(rowLines(rows, ({ title, events }) => rateOf(title, events), width)),
-      ...fit([restText(total, rateOf('', total.pages))]).map(dim),
+      ...fit(rowLines(rows, width)),
+      ...fit([restText(total, perSecond)]).map(dim),
       ...fit(troubles).map(bad),
     ])
   }
@@ -112,17 +111,6 @@ function restText(
   return `${rate}, about ${durationText(Math.max(0, expectedPages - pages) / perSecond)} left; live events go first`
 }
 
-function troublesOf(streams: readonly StreamProgress[]): string[] {
-  const failing = streams.flatMap(({ stream: { zone, day, sink }, trouble }) => {
-    if (trouble === undefined) return []
-    const why = printable(withoutSink(trouble.message, sink), 300)
-    return [`zone ${zone} ${day} → ${printable(sink)}: ${trouble.code}: ${why}`]
-  })
-  const more = failing.length - mostTroubles
-  const rest = more > 0 ? [`… and ${counted(more, 'more stream')} failing`] : []
-  return [...failing.slice(0, mostTroubles), ...rest]
-}
-
 type RowProgress = Omit<BackfillDayStatus, 'day'> & { readonly title: string }
 
 /** More rows would not fit on a small terminal. */
@@ -140,23 +128,17 @@ function rowsOf(streams: readonly StreamProgress[], nameOf: (zone: number) => st
   return [...groups].map(([title, own]) => ({ title, ...summed(own) }))
 }
 
-/** Bars with what was read; `rateOf`: events a second of a row, undefined while unknown. */
-function rowLines(
-  rows: readonly RowProgress[],
-  rateOf: (row: RowProgress) => number | undefined,
-  width: number,
-): string[] {
+/** Bars with what was read. */
+function rowLines(rows: readonly RowProgress[], width: number): string[] {
   const isFew = rows.length <= mostRows
   const shown = isFew ? rows : rows.filter(({ queued }) => queued > 0).slice(0, mostRows - 1)
   const more = rows.length - shown.length
   const bars = width < barWidth.narrowBelow ? barWidth.narrow : barWidth.wide
-  const rates = shown.map((row) => Math.round((row.queued === 0 ? undefined : rateOf(row)) ?? 0))
   const { rows: lines } = columnLines([
     { title: '', cells: shown.map(({ title }) => title), most: mostTitle },
     { title: '', cells: shown.map((row) => pad(barOf(fractionOf(row) * bars), bars)) },
     { title: '', cells: shown.map(stateText) },
     { title: '', cells: shown.map(eventsText), align: 'right' },
-    { title: '', cells: rates.map((rate) => (rate === 0 ? '' : `${countText(rate)}/s`)), align: 'right' },
   ])
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${countOf(more, 'more day')}`] : [])]
 }

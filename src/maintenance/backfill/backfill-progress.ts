@@ -1,9 +1,8 @@
 import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import { isAnswered, requestTroubleOf, type ReadRequest } from '../../domain/read-request.ts'
-import { streamKey, routeKey, type Stream } from '../../domain/stream.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { BackfillDayStatus } from '../../domain/status/status.ts'
-import type { Store } from '../../ports/store.ts'
 
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Backfilled {
@@ -18,11 +17,7 @@ export interface StreamProgress extends Backfilled {
 
 type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
 
-/** Reads the progress of each stream of a backfill from the checkpoints of a store. */
-export async function readProgress({ catalogue }: Pick<Store, 'catalogue'>): Promise<ProgressReading> {
-  return createProgressReading(await catalogue.checkpoints())
-}
-
+/** Reads the progress of each stream of a backfill from all checkpoints. */
 export function createProgressReading(checkpoints: readonly Checkpoint[]): ProgressReading {
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
@@ -85,35 +80,18 @@ export function summed(streams: readonly StreamProgress[]): Omit<BackfillDayStat
 /** How many pages a full scan of a stream is likely to have; undefined where nothing is known. */
 export type PageEstimate = (stream: Stream) => number | undefined
 
-interface Mean {
-  pages: number
-  streams: number
-}
-
-/** From the stream's own latest full scan; else the mean of the same zone and sink, of the zone, or of all zones. */
+/** From the stream's own latest full scan; else the mean of its zone, whose pages all sinks read; else of all zones. */
 export function createPageEstimate(checkpoints: readonly Checkpoint[]): PageEstimate {
-  const own = new Map<string, number>()
-  const means = new Map<string, Mean>()
-  for (const { stream, lastFull } of checkpoints) {
-    if (lastFull === undefined) continue
-    own.set(streamKey(stream), lastFull.pages)
-    for (const key of neighbourKeys(stream)) {
-      const mean = means.get(key) ?? { pages: 0, streams: 0 }
-      means.set(key, { pages: mean.pages + lastFull.pages, streams: mean.streams + 1 })
-    }
-  }
-  return (stream) => {
-    const known = own.get(streamKey(stream))
-    if (known !== undefined) return known
-    for (const key of neighbourKeys(stream)) {
-      const mean = means.get(key)
-      if (mean !== undefined) return Math.ceil(mean.pages / mean.streams)
-    }
-    return undefined
-  }
+  const read = checkpoints.filter(({ lastFull }) => lastFull !== undefined)
+  const own = new Map(read.map(({ stream, lastFull }) => [streamKey(stream), lastFull!.pages]))
+  const zones = Map.groupBy(read, ({ stream }) => stream.zone)
+  const means = new Map([...zones].map(([zone, some]) => [zone, meanPages(some)]))
+  const ofAll = meanPages(read)
+  return (stream) => own.get(streamKey(stream)) ?? means.get(stream.zone) ?? ofAll
 }
 
-/** The nearest first. */
-function neighbourKeys({ zone, sink }: Stream): string[] {
-  return [routeKey(zone, sink), String(zone), '']
+function meanPages(checkpoints: readonly Checkpoint[]): number | undefined {
+  let pages = 0
+  for (const { lastFull } of checkpoints) pages += lastFull?.pages ?? 0
+  return checkpoints.length === 0 ? undefined : Math.ceil(pages / checkpoints.length)
 }

@@ -210,7 +210,7 @@ test('reports streams that fail permanently, and leaves them to a later try', as
   })
   const failed = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
   expect(failed.code).toBe(1)
-  expect(failed.stderr).toMatch(new RegExp(`^  ${yesterday}  zone 102 → archive failed: .*status 400`, 'm'))
+  expect(failed.stderr).toMatch(new RegExp(`^zone 102 ${yesterday} → archive: rejected: .*status 400`, 'm'))
   expect(failed.stderr).not.toContain('\u001B')
   expect(compareFiles(events, simulator, [101], [yesterday])).toEqual(exactly(perDay))
   simulator.heal()

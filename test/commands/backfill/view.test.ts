@@ -54,7 +54,7 @@ function viewed(isTTY: boolean) {
   return { view, clock, writes, drawn }
 }
 
-test('shows a bar, events, pages, rate and the remaining work, in lines that fit the terminal', async () => {
+test('shows a bar, events and the remaining work, in lines that fit the terminal', async () => {
   const { view, clock, drawn } = viewed(true)
   view.show(look([progress('2026-11-18', { pages: 10, events: 100, expectedPages: 40 })]))
   expect(drawn()).toEqual([
@@ -73,7 +73,7 @@ test('shows a bar, events, pages, rate and the remaining work, in lines that fit
     retryAtMs: 0,
   } as const
   view.show(look([progress('2026-11-18', { pages: 30, events: 300, expectedPages: 40, trouble })]))
-  expect(drawn()[1]).toBe('2026-11-18  shop  ████████████      75 %  300 events  20/s')
+  expect(drawn()[1]).toBe('2026-11-18  shop  ████████████      75 %  300 events')
   expect(drawn()[2]).toBe('2.0 pages/s, about 5 s left; live events go first')
   expect(drawn()[3]).toMatch(/^zone 101 2026-11-18 → archive: network: /)
   expect(drawn().join('')).not.toMatch(/\p{Cc}|\p{Cf}/u)

@@ -18,21 +18,20 @@ const own = streamOf(1, '2026-11-18')
 
 const answered = { lastRequest: { id: 'mine', outcome: 'done' } } as const
 
-test('expects as many pages as the stream had, else as the nearest days had', () => {
+test('expects as many pages as the stream had, else the mean of its zone, or of all', () => {
   const checkpoints = [
     checkpointOf(own, { lastFull: recordOf(7) }),
     checkpointOf(streamOf(1, '2026-11-17'), { lastFull: recordOf(4) }),
-    checkpointOf(streamOf(1, '2026-11-17', 'other'), { lastFull: recordOf(40) }),
+    checkpointOf(streamOf(1, '2026-11-17', 'other'), { lastFull: recordOf(4) }),
     checkpointOf(streamOf(2, '2026-11-17'), { lastFull: recordOf(400) }),
     checkpointOf(streamOf(2, '2026-11-16'), {}),
   ]
   const estimate = createPageEstimate(checkpoints)
   expect(estimate(own)).toBe(7)
-  // 7 and 4 of the same zone and sink, rounded up.
-  expect(estimate(streamOf(1, '2026-11-19'))).toBe(6)
-  expect(estimate(streamOf(1, '2026-11-19', 'new'))).toBe(17)
+  // The mean of 7, 4 and 4, for every sink.
+  expect(estimate(streamOf(1, '2026-11-19', 'new'))).toBe(5)
   expect(estimate(streamOf(2, '2026-11-16'))).toBe(400)
-  expect(estimate(streamOf(3, '2026-11-16'))).toBe(113)
+  expect(estimate(streamOf(3, '2026-11-16'))).toBe(104)
   expect(createPageEstimate([])(own)).toBeUndefined()
 })
 
