@@ -80,6 +80,13 @@ export async function startedApi(changes: Partial<ShieldClientOptions> = {}): Pr
   return api
 }
 
+/** The same with an API that answers so. */
+export async function answering(...replies: readonly Reply[]): Promise<ShieldApi> {
+  const api = await startedApi()
+  api.reply(...replies)
+  return api
+}
+
 /** Only waits between tries move the clock; the time limit of a request, which waits for a real answer, never does. */
 function withoutTimeLimit(clock: FakeClock, timeLimitMs: number): Clock {
   return {

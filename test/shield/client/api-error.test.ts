@@ -15,6 +15,8 @@ const error = (errorKey: string | null, message: string | null = '', success = f
   logs: null,
   errorResponse: { success, message, errorKey },
 })
+/** They may repeat the request. */
+const left = { type: 'about:blank', instance: '/mc' }
 const zoneKey = 'not_found_or_unauthorised_access.shieldzone'
 
 describe('the body decides before the status', () => {
@@ -94,8 +96,8 @@ describe('messages', () => {
     [error('some_key', 'Some text'), 'some_key: Some text'],
     [{ Message: 'Core style' }, 'Core style'],
     [
-      { title: 'Bad', detail: 'Because', errors: [{ field: 'date', message: 'wrong' }] },
-      'Bad; Because; date wrong',
+      { title: 'Bad', detail: 'Because', errors: [{ field: 'date', message: 'wrong' }], id: 'p-1', ...left },
+      'refuses the request (status 400): Bad; Because; date wrong; problem id p-1',
     ],
     [{ title: 'Bad', errors: { zone: ['a', 'b'] } }, 'Bad; zone a, b'],
     [{ title: 'Bad', errorKey: 'k' }, 'k: Bad'],

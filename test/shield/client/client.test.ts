@@ -11,18 +11,11 @@ import { named } from '../../sinks/internal-events.ts'
 import { listenTls, pem } from '../../transport/listening.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { answer, emptyPage, never, startedApi, type Reply, type ShieldApi } from '../shield-api.ts'
+import { answer, answering, emptyPage, never, startedApi, type Reply, type ShieldApi } from '../shield-api.ts'
 
 const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path: '/x', read: (body) => body }
 const change: Call<unknown> = { ...call, operation: 'rate_limit', method: 'PATCH', body: '{}' }
 const cut: Reply = (response) => response.socket?.destroy()
-
-/** A client whose API answers so. */
-async function answering(...replies: Reply[]): Promise<ShieldApi> {
-  const api = await startedApi()
-  api.reply(...replies)
-  return api
-}
 
 const good = answer(200, emptyPage)
 const outcomes = ({ internalEvents }: ShieldApi) =>
