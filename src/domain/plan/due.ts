@@ -33,9 +33,14 @@ export function nextDue(
   nowMs: number,
   policy: Policy,
 ): Due {
-  if (readRequest !== undefined) return readRequestDue(stream, checkpoint, readRequest)
+  if (readRequest !== undefined) {
+    const atMs = isAnswered(checkpoint, readRequest) ? Infinity : startOf(stream.day)
+    return { kind: readRequest.source ?? 'full', atMs }
+  }
   if (checkpoint?.ended !== undefined) return { kind: 'full', atMs: Infinity }
-  if (checkpoint?.lastFull === undefined || checkpoint.needsFull) return urgentFull(stream, checkpoint, nowMs)
+  // The first full scan, or one that must follow an incomplete scan: due at once, in turn with other streams.
+  if (checkpoint?.lastFull === undefined || checkpoint.needsFull)
+    return { kind: 'full', atMs: since(checkpoint?.lastCommitAtMs ?? startOf(stream.day), nowMs) }
   const last = checkpoint.lastFull
   if (nowMs >= openUntil(stream.day, policy)) return settlingDue(checkpoint, last, nowMs, policy)
   return openDue(checkpoint, last, nowMs, policy)
@@ -45,18 +50,6 @@ export function nextDue(
 export function dueAt(due: Due, trouble: Trouble | undefined, nowMs: number): number {
   if (trouble === undefined || isAhead(trouble.atMs, nowMs)) return due.atMs
   return Math.max(due.atMs, trouble.retryAtMs)
-}
-
-function readRequestDue(stream: Stream, checkpoint: Checkpoint | undefined, readRequest: ReadRequest): Due {
-  return {
-    kind: readRequest.source ?? 'full',
-    atMs: isAnswered(checkpoint, readRequest) ? Infinity : startOf(stream.day),
-  }
-}
-
-/** The first full scan, or one that must follow an incomplete scan: due at once, in turn with other streams. */
-function urgentFull(stream: Stream, checkpoint: Checkpoint | undefined, nowMs: number): Due {
-  return { kind: 'full', atMs: since(checkpoint?.lastCommitAtMs ?? startOf(stream.day), nowMs) }
 }
 
 /** A full scan yields to a due poll after each page; if polls are always due, it gets one page after each poll. */

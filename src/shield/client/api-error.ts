@@ -164,19 +164,14 @@ function errorOfProblem(body: Readonly<Record<string, unknown>>): ApiError {
 
 const mostTexts = 10
 
+/** A list of `field` and `message`, or a map of the texts of each field. */
 function validationTexts(errors: unknown): string[] {
-  if (Array.isArray(errors)) {
-    return errors
-      .slice(0, mostTexts)
-      .filter(isObject)
-      .map((error) => `${text(error['field'])} ${text(error['message'])}`.trim())
-  }
-  if (!isObject(errors)) return []
-  return Object.entries(errors)
+  const told: (readonly unknown[])[] = Array.isArray(errors)
+    ? errors.filter(isObject).map(({ field, message }) => [field, message])
+    : Object.entries(isObject(errors) ? errors : {})
+  return told
     .slice(0, mostTexts)
-    .map(([field, texts]) =>
-      `${field} ${Array.isArray(texts) ? texts.map(text).join(', ') : text(texts)}`.trim(),
-    )
+    .map(([field, texts]) => `${text(field)} ${[texts].flat().map(text).join(', ')}`.trim())
 }
 
 function errorStatus(value: unknown): number | undefined {

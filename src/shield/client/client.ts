@@ -90,10 +90,25 @@ export class ShieldClient {
    * requires a longer wait than those limits leave.
    */
   async send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    try {
-      return await this.#sendPatiently(call, signal)
-    } catch (error) {
-      throw networkFailure(error, this.#what(call), signal)
+    const { accessKey, clock } = this.#options
+    const beganMs = clock.monotonic()
+    for (let tries = 1; ; tries++) {
+      const key = accessKey.reveal()
+      try {
+        const answer = await this.#tryOnce(call, key, signal)
+        this.#throttledInRow = 0
+        return answer
+      } catch (error) {
+        const failure = networkFailure(error, this.#what(call), signal)
+        const mayRepeat = call.method === 'GET' && tries < mostTries
+        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
+        const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
+        const met = isThrottled ? await this.#pauseAccount(failure) : failure
+        // A certificate error does not go away within seconds.
+        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
+        if (!mayRepeat || !isPassing) throw met
+        await this.#waitAfter(met, tries, beganMs, signal)
+      }
     }
   }
 
@@ -116,28 +131,6 @@ export class ShieldClient {
 
   #what({ operation }: Call<unknown>): string {
     return `${operation} of account ${this.account}`
-  }
-
-  async #sendPatiently<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const beganMs = this.#options.clock.monotonic()
-    for (let tries = 1; ; tries++) {
-      const key = this.#options.accessKey.reveal()
-      try {
-        const answer = await this.#tryOnce(call, key, signal)
-        this.#throttledInRow = 0
-        return answer
-      } catch (error) {
-        if (!isFailure(error)) throw error
-        const mayRepeat = call.method === 'GET' && tries < mostTries
-        if (error.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
-        const isThrottled = isFailure(error, 'throttled') && error.kind === 'retry'
-        const met = isThrottled ? await this.#pauseAccount(error) : error
-        // A certificate error does not go away within seconds.
-        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
-        if (!mayRepeat || !isPassing) throw met
-        await this.#waitAfter(met, tries, beganMs, signal)
-      }
-    }
   }
 
   /** A 429 pauses the whole account, so that its other requests do not get the same answer. */

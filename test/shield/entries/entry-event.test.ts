@@ -2,7 +2,6 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Json } from '../../../src/domain/text/json.ts'
-import { formats } from '../../../src/formats/registry.ts'
 import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
@@ -37,15 +36,6 @@ describe('the entries of a page', () => {
       }),
       { numRuns: 300 },
     )
-  })
-
-  it('are encoded like them', () => {
-    const received = [entry(), entry({ logId: '' }), 7, entry({ timestamp: null, log: 'plain' })]
-    const format = formats.native()
-    for (const [place, event] of eventsOf(received, zone, redactor).entries()) {
-      const whole = toEvent(received[place]!, zone, redactor)
-      expect(format.encode(event)).toBe(format.encode(whole))
-    }
   })
 
   it('have an identity without decoding the log', () => {
