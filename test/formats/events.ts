@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import type { JsonObject } from '../../src/domain/text/json.ts'
+import { binaryText } from '../setup/binary-text.ts'
 
 export interface EventParts extends Omit<Partial<Event>, 'raw' | 'fingerprint'> {
   readonly raw?: JsonObject
@@ -52,26 +53,13 @@ export function buildEvents(count: number, prefix = 'event'): Event[] {
   return Array.from({ length: count }, (_, index) => buildEvent({ id: `${prefix}-${index}` }))
 }
 
-/** Any text at all: broken surrogates, line separators, quotes and controls among it. */
-export const anyText = fc.oneof(
+/** Any text at all: broken surrogates, line separators, quotes, controls and what has a meaning in CEF among it. */
+const text = fc.oneof(
   fc.string({ minLength: 1, maxLength: 30 }),
-  fc.string({ minLength: 1, maxLength: 30, unit: 'binary' }),
-  fc.constantFrom(
-    '\ud800',
-    'a\udfffb',
-    '\\\ud800',
-    '\\ud800',
-    '\u2028',
-    '\u0085',
-    '\u202e',
-    'line\nbreak\r',
-    '"',
-    '\0',
-    '😀',
-  ),
-  fc.constantFrom('a|b', 'c=d', ' e=f ', '\\', '\\n', '\n', '\r\n', 'Blocked', '{"a":1}'),
+  binaryText({ minLength: 1, maxLength: 30 }),
+  fc.constantFrom('\ud800', 'a\udfffb', '\\\ud800', '\\ud800', '\u2028', '\u0085', '\u202e', '"', '\0', '😀'),
+  fc.constantFrom('a|b', 'c=d', ' e=f ', '\\', '\\n', '\n', 'line\nbreak\r', 'Blocked', '{"a":1}'),
 )
-const text = anyText
 const object = fc
   .dictionary(fc.oneof(text, fc.constantFrom('__proto__', 'toJSON', 'constructor')), fc.jsonValue())
   .map((value) => value as JsonObject)
@@ -116,15 +104,7 @@ export const anyEvent: fc.Arbitrary<Event> = fc
   .map(({ id, at, zone, parts, labels, log, entry, known, agrees }) => {
     const time = at && new Date(at.timeMs).toISOString().replace('Z', `${at.digits}Z`)
     const said = agrees ? { logId: id, ...(at && { timestamp: at.timeMs }) } : {}
-    const raw = { ...entry, ...known, ...said } as JsonObject
-    const event = { id, ...(at && time !== undefined ? { time, timeMs: at.timeMs } : {}) }
-    return {
-      ...event,
-      zone,
-      ...parts,
-      labels,
-      log,
-      raw: () => raw,
-      fingerprint: fingerprintOf(event),
-    }
+    const event = { id, ...(at && time !== undefined && { time, timeMs: at.timeMs }) }
+    const raw = () => ({ ...entry, ...known, ...said }) as JsonObject
+    return { ...event, zone, ...parts, labels, log, raw, fingerprint: fingerprintOf(event) }
   })

@@ -1,23 +1,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { anyEvent, buildEvent } from './events.ts'
 
 const native = createNativeFormat()
 const validate = new Ajv2020({ strict: true }).compile(nativeSchema)
-
-/** Strings within a value, keys among them, that hold half a character. */
-function illFormed(value: unknown): string[] {
-  const found: string[] = []
-  JSON.stringify(value, (key, held: unknown) => {
-    for (const text of [key, held]) if (typeof text === 'string' && !text.isWellFormed()) found.push(text)
-    return held
-  })
-  return found
-}
 
 it('orders keys by the format, not by how the event was built', () => {
   const event = buildEvent()
@@ -32,18 +21,13 @@ it('leaves out absent values and empty nested objects', () => {
   expect(native.encode(bare)).toBe('{"v":1,"id":"x","zone":{"id":7},"labels":{},"log":{}}')
 })
 
-it('fits its schema, is one line and identifies its event, for any content', () => {
+it('fits its schema, with keys in its order, for any content', () => {
   fc.assert(
     fc.property(anyEvent, (event) => {
-      const line = native.encode(event)
-      expect(line).not.toMatch(/[\n\r]/)
-      expect(Buffer.from(line).toString()).toBe(line)
-      const read = JSON.parse(line) as Record<string, unknown>
+      const read = JSON.parse(native.encode(event)) as object
       expect(validate(read), JSON.stringify(validate.errors)).toBe(true)
       const names = Object.keys(nativeSchema.properties)
       expect(Object.keys(read)).toEqual(names.filter((name) => name in read))
-      expect(illFormed(read)).toEqual([])
-      expect(fingerprintOf(native.identify(line)!)).toBe(event.fingerprint)
     }),
     { numRuns: 200 },
   )
