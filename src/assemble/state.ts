@@ -1,32 +1,79 @@
+import { existsSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
 import { isFailure } from '../domain/failure.ts'
 import { readProcessName } from '../domain/plan/process-name.ts'
+import { nameOf } from '../domain/redis-servers.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
-import { stateKind, type OpenStoreOptions } from '../state/registry.ts'
+import { openLedger } from '../state/ledger/store.ts'
+import { probeSqliteStore } from '../state/sqlite/probe.ts'
+import { openMemoryRecords, openSqliteRecords } from '../state/sqlite/records.ts'
+import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
 
-const silent: Telemetry = { emit: () => undefined }
+interface Opening {
+  /** False refuses a place without a store instead of making one; `no_store` where only opening shows that. */
+  readonly create?: boolean
+  /** Gets the events of a store behind a server. */
+  readonly telemetry?: Telemetry
+}
 
-/** Opens the store that the configuration names. Throws Failure. `telemetry` gets the events of a store behind a server. */
-export function openStore(
-  { state, deadLetters }: Config,
+/** Opens the store that the configuration names. Throws Failure. */
+export async function openStore(
+  config: Config,
   clock: Clock,
-  { create = true, telemetry = silent }: Partial<Pick<OpenStoreOptions, 'create' | 'telemetry'>> = {},
+  { create = true, telemetry = { emit: () => undefined } }: Opening = {},
 ): Promise<Store> {
-  const deadLetterMaxBytes = deadLetters.maxBytes
-  return stateKind(state).open({ clock, telemetry, deadLetterMaxBytes, create })
+  const { state } = config
+  if (state.kind === 'sqlite')
+    return overRecords(config, {
+      clock,
+      create,
+      records: await openSqliteRecords({ ...state, clock, create }),
+    })
+  // The client takes 20 MB, which a process without Redis does not need.
+  const { openRedisRecords } = await import('../state/redis/records.ts')
+  return overRecords(config, { clock, create, records: await openRedisRecords({ state, clock, telemetry }) })
+}
+
+/** An empty store that ends with the process. */
+export async function openEmptyStore(config: Config, clock: Clock): Promise<Store> {
+  return overRecords(config, { clock, records: await openMemoryRecords(clock) })
+}
+
+async function overRecords(
+  config: Config,
+  options: Omit<Parameters<typeof openLedger>[0], 'deadLetterMaxBytes' | 'place'>,
+): Promise<Store> {
+  const { maxBytes: deadLetterMaxBytes } = config.deadLetters
+  try {
+    return await openLedger({ ...options, deadLetterMaxBytes, place: stateName(config) })
+  } catch (error) {
+    await options.records.close()
+    throw error
+  }
 }
 
 /** Throws where a run could not keep its state in the configured store. */
-export function probeStore(
-  { state, deadLetters }: Config,
-  clock: Clock,
-  telemetry: Telemetry,
-): Promise<void> {
-  const deadLetterMaxBytes = deadLetters.maxBytes
-  return stateKind(state).probe({ clock, telemetry, deadLetterMaxBytes, create: true })
+export async function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
+  if (config.state.kind === 'sqlite') await probeSqliteStore(config.state.path)
+  else await (await openStore(config, clock, { telemetry })).close()
+}
+
+/** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */
+export async function openExistingStore(config: Config, clock: Clock): Promise<Store | undefined> {
+  if (config.state.kind === 'sqlite' && !existsSync(config.state.path)) return undefined
+  return openStore(config, clock, { create: false }).catch((error: unknown) => {
+    // Whether a Redis holds a store is known only after the connection.
+    if (isFailure(error, 'no_store')) return undefined
+    throw error
+  })
+}
+
+/** For people: where the state is kept, without secrets. */
+export function stateName({ state }: Config): string {
+  return state.kind === 'sqlite' ? `sqlite:${state.path}` : nameOf(state)
 }
 
 /** The Redis state that a fleet shares; undefined where one process does everything. */
@@ -34,16 +81,21 @@ export function fleetState({ state }: Config): RedisStateConfig | undefined {
   return state.kind === 'redis' ? state : undefined
 }
 
-/** The lock against a second schedule on a store; over Redis it counts as held while any process lives there. */
+/**
+ * The lock against a second schedule on a store. Over Redis it counts as held while any process lives there; it does not
+ * stop one from starting, which the fencing tokens of the streams make harmless.
+ */
 export function createLock(config: Config, clock: Clock): ScheduleLock {
-  const fleet = fleetState(config)
-  return fleet === undefined ? stateKind(config.state).lock!(clock) : fleetLock(fleet, clock)
-}
-
-/** The processes that ship on the store now. */
-export async function workersOn(config: Config, clock: Clock): Promise<WorkerStatus[]> {
-  const fleet = fleetState(config)
-  return fleet === undefined ? workersOf(createLock(config, clock)) : fleetWorkers(fleet, clock)
+  if (config.state.kind === 'sqlite') return createScheduleLock({ path: config.state.path, clock })
+  const holder = async () => (await workersOn(config, clock))[0]?.name
+  return {
+    async acquire() {
+      const other = await holder()
+      return other === undefined ? { ok: true } : { ok: false, holder: other }
+    },
+    holder,
+    release: async () => undefined,
+  }
 }
 
 /** Of an embedded store: at most the process that holds its schedule lock. */
@@ -52,23 +104,10 @@ export async function workersOf(lock: ScheduleLock): Promise<WorkerStatus[]> {
   return name === undefined ? [] : [{ role: 'all', name, ...readProcessName(name) }]
 }
 
-/** For people: where the state is kept, without secrets. */
-export function stateName({ state }: Config): string {
-  return stateKind(state).name
-}
-
-/** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */
-export async function openExistingStore(config: Config, clock: Clock): Promise<Store | undefined> {
-  if (!stateKind(config.state).exists()) return undefined
-  return openStore(config, clock, { create: false }).catch((error: unknown) => {
-    // Whether a Redis holds a store is known only after the connection.
-    if (isFailure(error, 'no_store')) return undefined
-    throw error
-  })
-}
-
-/** Lists the processes that ship over a Redis, for a process that is not one of them. */
-async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
+/** The processes that ship on the store now. */
+export async function workersOn(config: Config, clock: Clock): Promise<WorkerStatus[]> {
+  const { state } = config
+  if (state.kind === 'sqlite') return workersOf(createLock(config, clock))
   const [{ connectRedis }, { livingProcesses }] = await Promise.all([
     import('../redis/connection.ts'),
     import('../redis/process-record.ts'),
@@ -78,21 +117,5 @@ async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<Work
     return await livingProcesses(state.keyPrefix, { client, clock })
   } finally {
     client.disconnect()
-  }
-}
-
-/**
- * For commands that must be alone on a store: granted while no process lives there. It does not stop a process from
- * starting; the fencing tokens of the streams make that harmless.
- */
-function fleetLock(state: RedisStateConfig, clock: Clock): ScheduleLock {
-  const holder = async () => (await fleetWorkers(state, clock))[0]?.name
-  return {
-    async acquire() {
-      const other = await holder()
-      return other === undefined ? { ok: true } : { ok: false, holder: other }
-    },
-    holder,
-    release: async () => undefined,
   }
 }

@@ -9,8 +9,7 @@ import type { Backend } from './daemon/backend.ts'
 import { createHolder, createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
 import { createReading, type Reading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
-import { openEmptyStore } from '../state/registry.ts'
-import { fleetState, openExistingStore, openStore } from './state.ts'
+import { fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
 
 /** What a command needs to be open, besides what it asks a `Work` for. */
 interface Needs {
@@ -110,8 +109,7 @@ export class Work implements AsyncDisposable {
   async #openExisting(): Promise<void> {
     const existing = await openExistingStore(this.config, this.#clock)
     if (existing !== undefined) return this.#keepStore(existing, true)
-    const options = { clock: this.#clock, deadLetterMaxBytes: this.config.deadLetters.maxBytes }
-    this.#keepStore(await openEmptyStore(options), false)
+    this.#keepStore(await openEmptyStore(this.config, this.#clock), false)
   }
 
   #keepStore(store: Store, hasStore: boolean): void {

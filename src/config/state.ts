@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import { Secret } from '../domain/text/secret.ts'
+import type { RedisServers } from '../domain/redis-servers.ts'
 import type { Path, Report } from './errors.ts'
 import { duration, marks, name, secret, secretFile } from './fields/fields.ts'
 import { Tls, TlsConfig } from './fields/tls.ts'
@@ -12,24 +13,8 @@ interface SqliteStateConfig {
   readonly keepDays: number
 }
 
-interface RedisNode {
-  readonly host: string
-  readonly port: number
-}
-
-export interface RedisStateConfig {
+export interface RedisStateConfig extends RedisServers {
   readonly kind: 'redis'
-  readonly topology: 'single' | 'sentinel' | 'cluster'
-  /** The server itself, the sentinels, or some nodes of the cluster. */
-  readonly nodes: readonly RedisNode[]
-  /** The sentinels' name for the primary. */
-  readonly primary?: string
-  readonly db: number
-  readonly username?: string
-  readonly password?: Secret
-  /** Present where the connection is encrypted. */
-  readonly tls?: Tls
-  readonly keyPrefix: string
   readonly keepDays: number
 }
 
@@ -47,7 +32,7 @@ function nodes(description: string, defaultPort: number) {
     .string()
     .regex(nodeText, { message: 'is not a host address', abort: true })
     .register(marks, { kind: 'address', remedy: 'write host or host:port' })
-    .transform((text): RedisNode => {
+    .transform((text) => {
       const [, host = '', port = defaultPort] = nodeText.exec(text) ?? []
       return { host: withoutBrackets(host), port: Number(port) }
     })
@@ -74,7 +59,7 @@ const RedisSetting = z
   })
   .describe('Redis, long form')
   .register(marks, { exclusive: [['url', 'sentinels', 'cluster']] })
-type RedisServers = Partial<z.output<typeof RedisSetting>>
+type RedisSetting = Partial<z.output<typeof RedisSetting>>
 
 const keepDaysDefault = 14
 
@@ -166,7 +151,7 @@ function decoded(text: string): string {
 }
 
 function redisStore(
-  redis: RedisServers,
+  redis: RedisSetting,
   keepDays: number,
   urlAt: Path,
   report: Report,

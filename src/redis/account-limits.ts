@@ -11,8 +11,6 @@ interface AccountLimitsOptions {
 }
 
 const longestLineMs = 60_000
-/** Every process sees a pause within this time. */
-const freshMs = 100
 const patienceMs = 250
 /** After Redis failed to answer, no request goes to it for this long. */
 const awayMs = 1_000
@@ -29,7 +27,6 @@ export function createAccountLimits(
   const takeScript = loadScript(client, new URL('./account-take.lua', import.meta.url))
   const pauseScript = loadScript(client, new URL('./account-pause.lua', import.meta.url))
   let awayUntilMs = -Infinity
-  let fresh: { readonly pausedMs: Promise<number | undefined>; readonly untilMs: number } | undefined
 
   /** Undefined while Redis is away. */
   async function run(command: () => Promise<unknown>): Promise<unknown> {
@@ -44,29 +41,18 @@ export function createAccountLimits(
     return undefined
   }
 
-  async function pausedMs(): Promise<number | undefined> {
-    const ms = await run(() => client.pttl(pauseKey))
-    return ms === undefined ? undefined : Math.max(0, Number(ms))
-  }
-
   return {
-    pausedMs,
+    async pausedMs() {
+      const ms = await run(() => client.pttl(pauseKey))
+      return ms === undefined ? undefined : Math.max(0, Number(ms))
+    },
     async take({ longestWaitMs, mayWait }) {
-      if (everyMs > 0) {
-        const args = [everyMs, longestWaitMs, longestLineMs, mayWait ? 1 : 0]
-        const answer = (await run(() => takeScript([pauseKey, rateKey], args))) as
-          [Place[0], string] | undefined
-        return answer && [answer[0], Number(answer[1])]
-      }
-      // Without a rate the answer is the same for all requests, so they share it for a short time.
-      const nowMs = clock.monotonic()
-      if (fresh === undefined || fresh.untilMs <= nowMs)
-        fresh = { pausedMs: pausedMs(), untilMs: nowMs + freshMs }
-      const ms = await fresh.pausedMs
-      return ms === undefined ? undefined : ms > 0 ? ['paused', ms] : ['pass', 0]
+      const args = [everyMs, longestWaitMs, longestLineMs, mayWait ? 1 : 0]
+      const answer = (await run(() => takeScript([pauseKey, rateKey], args))) as
+        [Place[0], string] | undefined
+      return answer && [answer[0], Number(answer[1])]
     },
     async pause(ms) {
-      fresh = undefined
       await run(() => pauseScript([pauseKey], [ms]))
     },
   }

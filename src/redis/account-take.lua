@@ -1,4 +1,5 @@
--- Takes a place in an account's rate, unless the account is paused. Places are spaced evenly over all processes.
+-- Takes a place in an account's rate, unless the account is paused. Places are spaced evenly over all processes; an
+-- account without a rate (0 ms between two places) has them all free.
 -- Input:  KEYS[1] the account's pause (its time to live is the rest of the pause)
 --         KEYS[2] hash of the account's rate, in ms: free (next free place), line (next place for a refused request)
 --         ARGV[1] ms between two places, ARGV[2] longest wait, ARGV[3] how far ahead refused requests get places,
@@ -7,9 +8,10 @@
 --         | { 'full', ms until a place may be free }
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then return { 'paused', tostring(left) } end
+local every = tonumber(ARGV[1])
+if every == 0 then return { 'pass', '0' } end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
-local every = tonumber(ARGV[1])
 local rate = redis.call('HMGET', KEYS[2], 'free', 'line')
 local place = math.max(now, tonumber(rate[1]) or 0)
 local wait = place - now

@@ -1,23 +1,5 @@
 import { Cluster, type ClusterOptions, type DNSLookupFunction, Redis, type RedisOptions } from 'ioredis'
-import type { Secret } from '../domain/text/secret.ts'
-
-/** Address and credentials of a Redis. */
-export interface RedisServers {
-  readonly topology: 'single' | 'sentinel' | 'cluster'
-  /** The server itself, the sentinels, or some nodes of the cluster. */
-  readonly nodes: readonly { readonly host: string; readonly port: number }[]
-  /** The name that the sentinels know the primary by. */
-  readonly primary?: string
-  readonly db: number
-  readonly username?: string
-  readonly password?: Secret
-  /** PEM texts; present where the connection is encrypted, to the sentinels too. */
-  readonly tls?: {
-    readonly ca?: string | undefined
-    readonly cert?: string | undefined
-    readonly key?: string | undefined
-  }
-}
+import type { RedisServers } from '../domain/redis-servers.ts'
 
 export type RedisClient = Redis | Cluster
 

@@ -3,7 +3,7 @@
 //   node test/state/commit-loop.ts PATH-OR-SETTINGS-OF-REDIS ZONES [COUNT]
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../src/clock.ts'
-import type { RedisState } from '../../src/state/redis/records.ts'
+import type { RedisServers } from '../../src/domain/redis-servers.ts'
 import { buildCommit, buildDeadLetter, buildStream, packed } from '../contract/checkpoint-store/builders.ts'
 import { openRedisStore, openSqliteStore } from '../setup/stores.ts'
 
@@ -12,7 +12,7 @@ const options = { clock: systemClock, deadLetterMaxBytes: 1e9 }
 const store = place.startsWith('{')
   ? await openRedisStore({
       ...options,
-      state: JSON.parse(place) as RedisState,
+      state: JSON.parse(place) as RedisServers,
       telemetry: { emit: () => {} },
     })
   : await openSqliteStore({ ...options, path: place })

@@ -1,8 +1,8 @@
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
+import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
+import { connectRedis, type RedisClient } from '../../redis/connection.ts'
 import { isLost, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
-import { nameOf } from '../../redis/server-name.ts'
 
 /** How long a call waits for a connection. */
 const patienceMs = 2_500
@@ -21,7 +21,7 @@ export interface Link {
   close(): void
 }
 
-export function createLink(servers: RedisServers, keyPrefix: string, clock: Clock): Link {
+export function createLink(servers: RedisServers, clock: Clock): Link {
   const name = nameOf(servers)
   const closing = new AbortController()
   const closed = closing.signal
@@ -43,7 +43,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
         client = connect()
       } else wake()
     }
-    const made = connectRedis(servers, { manner: 'strict', name: keyPrefix }, fail)
+    const made = connectRedis(servers, { manner: 'strict', name: servers.keyPrefix }, fail)
     made.on('node error', fail)
     made.on('ready', () => {
       lastError = undefined

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import { isTracked, type Condition, type ReadRecords, type Records, type Write } from '../../ports/records.ts'
-import type { RedisServers } from '../../redis/connection.ts'
+import type { RedisServers } from '../../domain/redis-servers.ts'
 import { loadScript, type ScriptArgument } from '../../redis/script.ts'
 import { createLink } from './link.ts'
 import { checkServers } from './server-checks.ts'
@@ -15,13 +15,8 @@ const scripts = {
   changes: new URL('./list-changes.lua', import.meta.url),
 }
 
-/** The settings of a store in Redis. */
-export interface RedisState extends RedisServers {
-  readonly keyPrefix: string
-}
-
 export interface RedisRecordsOptions {
-  readonly state: RedisState
+  readonly state: RedisServers
   readonly clock: Clock
   /** Gets warnings about a server. */
   readonly telemetry: Telemetry
@@ -35,7 +30,7 @@ export interface RedisRecordsOptions {
  */
 export async function openRedisRecords(options: RedisRecordsOptions): Promise<Records> {
   const { state, clock, telemetry, redisNow } = options
-  const link = createLink(state, state.keyPrefix, clock)
+  const link = createLink(state, clock)
   try {
     await checkServers(link, state.topology, telemetry)
   } catch (error) {

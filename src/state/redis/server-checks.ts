@@ -1,6 +1,6 @@
 import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
 import type { Telemetry } from '../../ports/process.ts'
-import type { RedisServers } from '../../redis/connection.ts'
+import type { RedisServers } from '../../domain/redis-servers.ts'
 import type { Link } from './link.ts'
 
 const olderThan62 = /^(?:[0-5]\.|6\.[01]\.)/

@@ -4,14 +4,14 @@ import { buildCommit, buildHolder, buildStream } from '../../contract/checkpoint
 import { redisServerAvailable } from '../../setup/redis-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openRedisStore } from '../../setup/stores.ts'
-import type { RedisState } from '../../../src/state/redis/records.ts'
+import type { RedisServers } from '../../../src/domain/redis-servers.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { startCluster, type ClusterNode } from './cluster-servers.ts'
 import { contractStore, createTold, openAt, stateAt } from './opening.ts'
 
 describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
   let nodes: readonly ClusterNode[]
-  let state: RedisState
+  let state: RedisServers
   beforeAll(async () => {
     nodes = await startCluster(3)
     // One node is enough to find the others.

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Telemetry } from '../../../src/ports/process.ts'
 import { openRedisStore, type RedisStoreOptions } from '../../setup/stores.ts'
-import type { RedisState } from '../../../src/state/redis/records.ts'
+import type { RedisServers } from '../../../src/domain/redis-servers.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { storesAt } from '../../contract/checkpoint-store/opened-store.ts'
@@ -23,7 +23,7 @@ export function createTold(): Told {
 }
 
 /** A store on the real clock, closed when the test ends. */
-export async function openAt(state: RedisState, more: Partial<RedisStoreOptions> = {}): Promise<Store> {
+export async function openAt(state: RedisServers, more: Partial<RedisStoreOptions> = {}): Promise<Store> {
   const options = { state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold(), ...more }
   const store = await openRedisStore(options)
   own({
@@ -35,7 +35,7 @@ export async function openAt(state: RedisState, more: Partial<RedisStoreOptions>
   return store
 }
 
-export function open(state: RedisState): Promise<Store> {
+export function open(state: RedisServers): Promise<Store> {
   return openRedisStore({ state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() })
 }
 
@@ -53,7 +53,7 @@ export function clientOf(url: string): Redis {
 }
 
 /** As the contract wants stores to be opened: each with a prefix, and a clock, of its own. */
-export function contractStore(state: RedisState) {
+export function contractStore(state: RedisServers) {
   return storesAt(
     () => `${state.keyPrefix}-${randomBytes(4).toString('hex')}`,
     (keyPrefix, options) =>

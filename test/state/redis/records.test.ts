@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, describe } from 'vitest'
 import type { Records } from '../../../src/ports/records.ts'
-import { openRedisRecords, type RedisState } from '../../../src/state/redis/records.ts'
+import type { RedisServers } from '../../../src/domain/redis-servers.ts'
+import { openRedisRecords } from '../../../src/state/redis/records.ts'
 import { recordsContract, type OpenedRecords } from '../../contract/records.contract.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { redisAvailable, redisServerAvailable, useRedis } from '../../setup/redis.ts'
@@ -9,9 +10,9 @@ import { startCluster, type ClusterNode } from './cluster-servers.ts'
 import { clientOf, createTold, stateAt } from './opening.ts'
 
 /** `urls`: of all servers that may hold keys. */
-async function open(state: RedisState, urls: readonly string[]): Promise<OpenedRecords> {
+async function open(state: RedisServers, urls: readonly string[]): Promise<OpenedRecords> {
   const clock = createFakeClock()
-  const own: RedisState = { ...state, keyPrefix: `${state.keyPrefix}-${randomBytes(4).toString('hex')}` }
+  const own: RedisServers = { ...state, keyPrefix: `${state.keyPrefix}-${randomBytes(4).toString('hex')}` }
   const opened: Records[] = []
   const reopen = async (): Promise<Records> => {
     const records = await openRedisRecords({

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { RedisState } from '../../../src/state/redis/records.ts'
+import type { RedisServers } from '../../../src/domain/redis-servers.ts'
 
 /** Settings for a URL, as the configuration makes them. */
-export function stateAt(url: string, more: Partial<RedisState> = {}): RedisState {
+export function stateAt(url: string, more: Partial<RedisServers> = {}): RedisServers {
   const { hostname, port, pathname } = new URL(url)
   return {
     topology: 'single',
