@@ -1,27 +1,339 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import type { Sink } from '../../../src/ports/delivery.ts'
-import { buildEvents } from '../../formats/events.ts'
-import { deliver, failureOf, serve, ship } from './destination-server.ts'
+import type { Clock } from '../../../src/ports/process.ts'
+import { buildEvent, buildEvents } from '../../formats/events.ts'
+import { pem } from '../../transport/listening.ts'
+import { named } from '../internal-events.ts'
+import {
+  deliver,
+  failureOf,
+  format,
+  inTurn,
+  never,
+  openStream,
+  reply,
+  type Respond,
+  serve,
+  ship,
+} from './destination-server.ts'
+import { dialects } from './presets/dialects.ts'
+
+describe('the request', () => {
+  it.each(['none', 'gzip', 'zstd'] as const)(
+    'is one line per event, with compression %s',
+    async (compression) => {
+      const server = await serve(reply(200))
+      const { sink, internalEvents } = ship(`${server.url}/in?tag=a`, {
+        compression,
+        headers: { 'X-Tenant': new Secret('t-1') },
+      })
+      const events = [...buildEvents(5), buildEvent({ id: 'é\u2028😀', pop: 'a\nb' })]
+      const delivery = await deliver(sink, events)
+      const text = events.map((event) => `${format.encode(event)}\n`).join('')
+      expect(server.got).toHaveLength(1)
+      const { method, path, headers, text: sent } = server.got[0]!
+      expect({ method, path, sent }).toEqual({ method: 'POST', path: '/in?tag=a', sent: text })
+      expect(headers).toMatchObject({
+        'content-type': 'application/x-ndjson',
+        'idempotency-key': createHash('sha256').update(text).digest('hex'),
+        'user-agent': 'shieldlog/1.2.3',
+        'x-tenant': 't-1',
+        'content-length': String(server.got[0]!.body.length),
+      })
+      expect(headers['content-encoding']).toBe(compression === 'none' ? undefined : compression)
+      expect(headers['transfer-encoding']).toBeUndefined()
+      expect(delivery).toMatchObject({ refusals: [], committed: [] })
+      expect(named(internalEvents, 'SinkAnswered')).toMatchObject([
+        { sink: 'siem', outcome: 'ok', bytes: Buffer.byteLength(text) },
+      ])
+    },
+  )
+
+  it('is one array with the preset json', async () => {
+    const server = await serve(reply(202, '{}'))
+    const { sink } = ship(server.url, { preset: 'json', headers: { 'User-Agent': 'waf/1' } })
+    const events = buildEvents(3)
+    await deliver(sink, events)
+    expect(server.got[0]!.text).toBe(`[${events.map((event) => format.encode(event)).join(',')}]`)
+    expect(server.got[0]!.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'waf/1',
+    })
+  })
+
+  it('keeps the limits of count and bytes, and sends a too large event alone, in order', async () => {
+    const server = await serve(reply(200))
+    const { sink } = ship(server.url, { batch: { maxEvents: 10, maxBytes: 6_000 } })
+    const events = buildEvents(30).map((event, index) => ({
+      ...event,
+      pop: 'x'.repeat(index === 12 ? 9_000 : 100),
+    }))
+    await deliver(sink, events)
+    expect(server.got.flatMap(({ ids }) => ids)).toEqual(events.map(({ id }) => id))
+    for (const { ids, body } of server.got)
+      expect(ids.length === 1 || (ids.length <= 10 && body.length <= 6_000)).toBe(true)
+    expect(server.got.find(({ ids }) => ids.includes('event-12'))!.ids).toEqual(['event-12'])
+  })
+
+  it('is one batch after another for a stream, and parallel for several streams', async () => {
+    let now = 0
+    let most = 0
+    const server = await serve((_got, response) => {
+      most = Math.max(most, ++now)
+      setImmediate(() => {
+        now--
+        response.end()
+      })
+    })
+    const { sink } = ship(server.url, { batch: { maxEvents: 5, maxBytes: 100_000 } })
+    await deliver(sink, buildEvents(50))
+    expect(most).toBe(1)
+    await Promise.all(
+      Array.from({ length: 30 }, async (_, zone) =>
+        (await openStream(sink, zone)).deliver(buildEvents(20, `z${zone}`), never),
+      ),
+    )
+    expect(most).toBeGreaterThan(1)
+    expect(most).toBeLessThanOrEqual(10)
+    expect(server.connections()).toBeLessThanOrEqual(10)
+    expect(new Set(server.taken()).size).toBe(50 + 600)
+  })
+})
+
+describe('an error of the sink', () => {
+  it.each([402, 404, 407, 418])('is %i: one line, no second try', async (status) => {
+    const server = await serve(reply(status, 'nope s3cr3t-token\nsecond line'))
+    const { sink } = ship(`${server.url}/path/abcdefghijklmnopqrstuvwxyz?sig=s3cr3t-query`, {
+      headers: { Authorization: new Secret('Bearer s3cr3t-token') },
+    })
+    const failure = await failureOf(deliver(sink, buildEvents(1000)))
+    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(failure.message).toMatch(
+      new RegExp(
+        `^sink siem \\(http://127.0.0.1:\\d+\\) answered ${status} \\(nope \\*\\*\\* second line\\): check`,
+      ),
+    )
+    expect(failure.message).not.toMatch(/s3cr3t|abcdefgh|\n/)
+    expect(server.got).toHaveLength(1)
+    expect(sink.address).toBe(server.url)
+  })
+
+  it.each([301, 308])('is a redirect (%i), which is not followed', async (status) => {
+    const other = await serve(reply(200))
+    const server = await serve(reply(status, '', { location: `${other.url}/in?sig=s3cr3t` }))
+    const failure = await failureOf(deliver(ship(server.url).sink, buildEvents(1)))
+    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(failure.message).toContain(`answered ${status} to ${other.url}: redirects are not followed`)
+    expect(failure.message).not.toContain('s3cr3t')
+    expect(other.got).toEqual([])
+  })
+
+  it('is a certificate of an unknown authority; the right one is confirmed', async () => {
+    const server = await serve(reply(200), true)
+    const failure = await failureOf(deliver(ship(server.url).sink, buildEvents(1)))
+    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(failure.message).toContain('cannot make a trusted connection')
+    await deliver(ship(server.url, { tls: { ca: pem('ca.pem') } }).sink, buildEvents(1))
+    expect(server.taken()).toEqual(['event-0'])
+  })
+
+  it.each([401, 403])('is not reported if the secret has changed (%i)', async (status) => {
+    let held = 'Bearer old-secret'
+    const secret = new Secret(held, () => held)
+    let accepted = 'Bearer new-secret'
+    const server = await serve((got, response) =>
+      response.writeHead(got.headers.authorization === accepted ? 200 : status).end(),
+    )
+    const { sink } = ship(server.url, { headers: { Authorization: secret } })
+    expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'stop' })
+    expect(server.got).toHaveLength(1)
+    held = 'Bearer new-secret'
+    await Promise.all([1, 2, 3].map((zone) => deliver(sink, buildEvents(2, `z${zone}`))))
+    expect(server.taken()).toHaveLength(6)
+    expect(server.got.at(-1)!.headers['idempotency-key']).toBeDefined()
+    held = 'Bearer bad\r\nX-Forged: 1'
+    accepted = 'Bearer third-secret'
+    const failure = await failureOf(deliver(sink, buildEvents(1)))
+    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(failure.message).toContain('the value of authorization')
+    expect(failure.message).not.toContain('Forged')
+    held = 'Bearer third-secret'
+    await deliver(sink, buildEvents(1, 'after'))
+  })
+
+  it('shows the words of the address that a preset built, which are no secrets', async () => {
+    const server = await serve(
+      reply(403, 'no rights on indices [logs-bunny_shield.event-default]: errors, items'),
+    )
+    const { sink } = ship(server.url, {
+      preset: 'elasticsearch',
+      index: 'logs-bunny_shield.event-default',
+    })
+    const failure = await failureOf(deliver(sink, buildEvents(1)))
+    expect(failure.message).toContain('no rights on indices [logs-bunny_shield.event-default]: errors, items')
+  })
+
+  it('is not reported by any stream if the secret for tokens has changed', async () => {
+    let held = 'old-secret'
+    const clientSecret = new Secret(held, () => held)
+    const server = await serve((got, response) => {
+      if (!got.path.includes('/oauth2/')) return response.writeHead(204).end()
+      const isNew = new URLSearchParams(got.text).get('client_secret') === 'new-secret'
+      return response.writeHead(isNew ? 200 : 401).end('{"access_token":"t0ken","error":"invalid_client"}')
+    })
+    const settings = dialects.sentinel!.settings(server.url, clientSecret)
+    const { sink } = ship(server.url, { preset: 'sentinel', scope: 'x/.default', ...settings })
+    expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'stop' })
+    held = 'new-secret'
+    await Promise.all([1, 2, 3].map((zone) => deliver(sink, buildEvents(2, `z${zone}`))))
+    expect(server.taken()).toHaveLength(6)
+  })
+
+  it('never shows a secret that the destination repeats', async () => {
+    const token = 'abc"def/ghi+jkl=='
+    const basic = Buffer.from('user:pa55word').toString('base64')
+    const said = [
+      token,
+      encodeURIComponent(token),
+      JSON.stringify(token),
+      basic,
+      'pa55word',
+      'kéy-in-query',
+      'é'.repeat(4000),
+    ]
+    const server = await serve((got, response) =>
+      response.writeHead(got.ids.includes('bad-0') ? 400 : 200).end(said.join(' | ')),
+    )
+    const { sink } = ship(`${server.url}/?code=k%C3%A9y-in-query`, {
+      headers: { 'X-Api-Key': token, Authorization: new Secret(`Basic ${basic}`) },
+    })
+    const { refusals } = await deliver(sink, [...buildEvents(1), ...buildEvents(1, 'bad')])
+    const { answer } = refusals[0]!
+    expect(answer).toMatch(/^\*\*\* \| \*\*\* \| "\*\*\*" \| \*\*\* \| \*\*\* \| \*\*\* \| é+$/)
+    expect(Buffer.byteLength(answer)).toBeLessThanOrEqual(4096)
+    expect(Buffer.byteLength(answer)).toBeGreaterThan(4000)
+  })
+})
+
+describe('a destination in trouble', () => {
+  const answers: [string, Respond][] = [
+    ['a reset after the request', (_got, response) => response.socket!.resetAndDestroy()],
+    [
+      'a reset within the answer',
+      (_got, response) => {
+        response.writeHead(200, { 'content-length': '100' })
+        response.write('{"took":', () => response.socket!.resetAndDestroy())
+      },
+    ],
+    ['no answer', () => {}],
+    ['no HTTP', (_got, response) => response.socket!.end('SSH-2.0-OpenSSH_9\r\n')],
+    [
+      'an answer that drips',
+      (_got, response) => {
+        const drip = setInterval(() => response.write('x'), 50)
+        response.on('close', () => clearInterval(drip))
+      },
+    ],
+    ['a time to come back that is over', reply(503, '', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' })],
+  ]
+  const silent = ['no answer', 'an answer that drips']
+  it.each(answers)('gets the same bytes and key again: %s', async (name, bad) => {
+    const server = await serve(inTurn(bad, reply(200)))
+    const isSilent = silent.includes(name)
+    const { sink } = ship(server.url, { timeoutSeconds: isSilent ? 0.8 : 60, compression: 'gzip' })
+    const { refusals } = await deliver(sink, buildEvents(100))
+    expect(refusals).toEqual([])
+    // Where the machine is slow, a good answer may come too late as well.
+    expect(server.got.length).toBeGreaterThanOrEqual(2)
+    if (!isSilent) expect(server.got).toHaveLength(2)
+    expect(server.got[1]!.body.equals(server.got[0]!.body)).toBe(true)
+    expect(server.got[1]!.headers['idempotency-key']).toBe(server.got[0]!.headers['idempotency-key'])
+  })
+
+  it.each([
+    ['a reset', ((_got, response) => response.socket!.resetAndDestroy()) satisfies Respond, 'network'],
+    ['silence', (() => {}) satisfies Respond, 'timeout'],
+    ['half an answer', ((_got, response) => response.write('x')) satisfies Respond, 'timeout'],
+    ['a time that is over', reply(503, '', { 'retry-after': '0' }), 'server_error'],
+  ])('fails for the pump after three tries: %s', async (name, bad, code) => {
+    const server = await serve(bad)
+    const { sink } = ship(server.url, { timeoutSeconds: 0.2 })
+    const failure = await failureOf(deliver(sink, buildEvents(3)))
+    expect(failure).toMatchObject({ kind: 'retry', code })
+    expect(failure.message).toContain(`sink siem (${server.url})`)
+    // Two events alone tell a destination in trouble from a body that it cannot take.
+    expect(server.got).toHaveLength(name === 'a reset' ? 5 : 3)
+  })
+
+  it('that closes idle connections under a request loses nothing', async () => {
+    const server = await serve((_got, response) => response.end(() => response.socket!.destroy()))
+    const { sink } = ship(server.url)
+    for (let round = 0; round < 20; round++) await deliver(sink, buildEvents(1, `round-${round}`))
+    expect(new Set(server.taken()).size).toBe(20)
+  })
+
+  it('with a short wait in seconds is waited for', async () => {
+    const server = await serve(inTurn(reply(429, '', { 'retry-after': '1' }), reply(200)))
+    const slept: number[] = []
+    const sleep = async (ms: number, signal: AbortSignal) =>
+      ms === 5000 ? systemClock.sleep(ms, signal) : void slept.push(ms)
+    const clock: Clock = { ...systemClock, monotonic: () => 0, sleep }
+    await deliver(ship(server.url, {}, { clock }).sink, buildEvents(1))
+    expect(slept).toContain(1000)
+    expect(server.got).toHaveLength(2)
+  })
+
+  it('with a long wait fails for the pump, for every stream', async () => {
+    const server = await serve(reply(503, '', { 'retry-after': '60' }))
+    const { sink } = ship(server.url)
+    for (const prefix of ['one', 'other'])
+      expect(await failureOf(deliver(sink, buildEvents(1, prefix)))).toMatchObject({ kind: 'wait' })
+    expect(server.got).toHaveLength(1)
+  })
+
+  it('ends a wait between two tries at once', async () => {
+    const server = await serve(reply(503))
+    const forAnHour: Clock = { ...systemClock, sleep: (_ms, signal) => systemClock.sleep(3_600_000, signal) }
+    const { sink } = ship(server.url, {}, { random: () => 0.999_999, clock: forAnHour })
+    const stop = new AbortController()
+    const waiting = failureOf(deliver(sink, buildEvents(1), stop.signal))
+    await expect.poll(() => server.got.length, { interval: 5 }).toBe(1)
+    stop.abort()
+    expect(await waiting).toMatchObject({ kind: 'cancelled' })
+  })
+
+  it('reads a bounded part of an answer, and keeps the acknowledgement', async () => {
+    const server = await serve((_got, response) => {
+      response.writeHead(200)
+      const chunk = Buffer.alloc(1_048_576, 'x')
+      const more = () => {
+        while (!response.destroyed && response.write(chunk));
+      }
+      response.on('drain', more)
+      response.on('error', () => {})
+      more()
+    })
+    const { sink } = ship(server.url)
+    expect((await deliver(sink, buildEvents(1))).refusals).toEqual([])
+    expect(server.got).toHaveLength(1)
+  })
+})
 
 describe('the sink', () => {
-  it('is closed safely twice, before first use, and under a request', async () => {
+  it('ends a request at once when it is closed', async () => {
     const server = await serve(() => {})
-    const unused = ship(server.url).sink
-    await unused.close()
-    await unused.close()
-    expect(await failureOf(deliver(unused, buildEvents(1)))).toMatchObject({ kind: 'cancelled' })
     const { sink } = ship(server.url)
     const hanging = failureOf(deliver(sink, buildEvents(1)))
     await expect.poll(() => server.got.length).toBe(1)
     await sink.close()
     expect(await hanging).toMatchObject({ kind: 'cancelled' })
+    expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'cancelled' })
   })
 
   it('never shows its secrets when it is printed', () => {
-    const { sink }: { sink: Sink } = ship('http://127.0.0.1:1/?code=s3cr3t', {
-      headers: { A: new Secret('s3cr3t') },
-    })
+    const { sink } = ship('http://127.0.0.1:1/?code=s3cr3t', { headers: { A: new Secret('s3cr3t') } })
     expect(JSON.stringify(sink)).not.toContain('s3cr3t')
     expect(sink.address).toBe('http://127.0.0.1:1')
   })
