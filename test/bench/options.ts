@@ -21,67 +21,58 @@ export const help = `npm run -s bench -- [options]
   --cpu-prof DIR    one more run of each way under the profiler, profiles there
 `
 
-export interface Options {
-  readonly only: readonly string[]
-  readonly events: number
-  readonly rounds: number
-  readonly program: string
-  readonly zones: readonly number[]
-  readonly sinks: number
-  readonly days: number
-  readonly seconds: number
-  readonly everySeconds: number | undefined
-  readonly engines: readonly Engine[]
-  readonly workers: readonly number[]
-  readonly full: boolean
-  readonly json: string | undefined
-  readonly compare: string | undefined
-  readonly keep: boolean
-  readonly profileFolder: string | undefined
-  readonly help: boolean
+const defaults = {
+  only: 'start,sinks,formats,presets,stores,memory,poll',
+  events: '200000',
+  rounds: '5',
+  program: 'src/cli.ts',
+  zones: '500',
+  sinks: '2',
+  days: '3',
+  seconds: '100',
+  engines: 'redis,embedded',
+  workers: '1',
 }
 
+export type Options = ReturnType<typeof readOptions>
+
 /** Of the command line. Throws for what is not an option or no number. */
-export function readOptions(): Options {
+export function readOptions() {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
   const { values } = parseArgs({
     options: {
-      only: { type: 'string', default: 'start,sinks,formats,presets,stores,memory,poll' },
-      events: { type: 'string', default: '200000' },
-      rounds: { type: 'string', default: '5' },
-      program: { type: 'string', default: 'src/cli.ts' },
-      zones: { type: 'string', default: '500' },
-      sinks: { type: 'string', default: '2' },
-      days: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '100' },
-      every: { type: 'string' },
-      engines: { type: 'string', default: 'redis,embedded' },
-      workers: { type: 'string', default: '1' },
-      full: { type: 'boolean', default: false },
-      json: { type: 'string' },
-      compare: { type: 'string' },
-      keep: { type: 'boolean', default: false },
-      'cpu-prof': { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
+      ...(Object.fromEntries(Object.keys(defaults).map((name) => [name, text])) as Record<
+        keyof typeof defaults,
+        typeof text
+      >),
+      every: text,
+      json: text,
+      compare: text,
+      'cpu-prof': text,
+      full: flag,
+      keep: flag,
+      help: { ...flag, short: 'h' },
     },
   })
+  const given = { ...defaults, ...values }
+  const number = (name: keyof typeof defaults) => numberOf(`--${name}`, given[name])
+  const numbers = (name: keyof typeof defaults) =>
+    given[name].split(',').map((each) => numberOf(`--${name}`, each))
   return {
-    only: values.only.split(','),
-    events: numberOf('--events', values.events),
-    rounds: numberOf('--rounds', values.rounds),
-    program: resolve(values.program),
-    zones: values.zones.split(',').map((text) => numberOf('--zones', text)),
-    sinks: numberOf('--sinks', values.sinks),
-    days: numberOf('--days', values.days),
-    seconds: numberOf('--seconds', values.seconds),
-    everySeconds: values.every === undefined ? undefined : numberOf('--every', values.every),
-    engines: values.engines.split(',').map(engineOf),
-    workers: values.workers.split(',').map((text) => numberOf('--workers', text)),
-    full: values.full,
-    json: values.json,
-    compare: values.compare,
-    keep: values.keep,
-    profileFolder: values['cpu-prof'],
-    help: values.help,
+    ...given,
+    only: given.only.split(','),
+    events: number('events'),
+    rounds: number('rounds'),
+    program: resolve(given.program),
+    zones: numbers('zones'),
+    sinks: number('sinks'),
+    days: number('days'),
+    seconds: number('seconds'),
+    everySeconds: given.every === undefined ? undefined : numberOf('--every', given.every),
+    engines: given.engines.split(',').map(engineOf),
+    workers: numbers('workers'),
+    profileFolder: given['cpu-prof'],
   }
 }
 

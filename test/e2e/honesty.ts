@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Got } from './receiver.ts'
 import type { Line } from './shipped.ts'
 
@@ -13,21 +14,30 @@ export interface Honesty {
 
 export const honest: Honesty = { changedEvents: 0, keysWithTwoBodies: 0, bodiesWithTwoKeys: 0 }
 
+type Sent = Pick<Got, 'headers' | 'text' | 'lines'>
+
 /** What holds of every request, whatever became of it. */
-export function honestyOf(got: readonly Pick<Got, 'headers' | 'text' | 'lines'>[]): Honesty {
-  const lines = createTexts()
-  const bodies = createTexts()
-  const keys = createTexts()
-  for (const one of got) {
-    const key = String(one.headers['idempotency-key'])
-    bodies.note(key, one.text)
-    keys.note(one.text, key)
-    for (const line of one.lines) lines.note(keyOfLine(line), line)
-  }
+export function honestyOf(got: readonly Sent[]): Honesty {
+  const honesty = createHonesty()
+  got.forEach(honesty.note)
+  return honesty.found()
+}
+
+/** The same request by request, of which hashes are kept. */
+export function createHonesty() {
+  const [lines, bodies, keys] = [createTexts(), createTexts(), createTexts()]
   return {
-    changedEvents: lines.differing(),
-    keysWithTwoBodies: bodies.differing(),
-    bodiesWithTwoKeys: keys.differing(),
+    note(one: Sent) {
+      const key = String(one.headers['idempotency-key'])
+      bodies.note(key, one.text)
+      keys.note(hashOf(one.text), key)
+      for (const line of one.lines) lines.note(keyOfLine(line), line)
+    },
+    found: (): Honesty => ({
+      changedEvents: lines.differing(),
+      keysWithTwoBodies: bodies.differing(),
+      bodiesWithTwoKeys: keys.differing(),
+    }),
   }
 }
 
@@ -37,14 +47,16 @@ export function keyOfLine(text: string): string {
   return `${zone.id}/${time.slice(0, 10)}/${id}`
 }
 
+const hashOf = (text: string) => hash('sha1', text, 'base64')
+
 function createTexts() {
   const first = new Map<string, string>()
   const differing = new Set<string>()
   return {
     note(name: string, text: string) {
-      const known = first.get(name)
-      if (known === undefined) first.set(name, text)
-      else if (known !== text) differing.add(name)
+      const found = hashOf(text)
+      if ((first.get(name) ?? found) !== found) differing.add(name)
+      first.set(name, first.get(name) ?? found)
     },
     differing: () => differing.size,
   }

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { onTestFinished } from 'vitest'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
-import { keyOfLine } from './honesty.ts'
-import type { Got } from './receiver.ts'
+import { own } from '../setup/leftovers.ts'
+import { createHonesty, keyOfLine, type Honesty } from './honesty.ts'
 
 /** How the destination treats a request. */
 export const moods = [
@@ -30,10 +29,12 @@ export type Mood = (typeof moods)[number]
 export interface HostileReceiver {
   readonly url: string
   mood: Mood
-  /** Every body that came whole, whatever was answered. */
-  readonly got: readonly Got[]
-  /** `zone/day/id` of all events that were taken. */
-  readonly taken: ReadonlySet<string>
+  /** How many bodies came whole, whatever was answered. */
+  asked(): number
+  /** Of all of them. */
+  honesty(): Honesty
+  /** How often each event was taken, by `zone/day/id`. */
+  readonly taken: ReadonlyMap<string, number>
 }
 
 /** Longer than the client waits. */
@@ -42,8 +43,9 @@ const mostLines = 3
 
 /** A destination that changes its mood, and refuses events that are poison in any. Closed after the test. */
 export async function hostileReceiver(isPoison: (key: string) => boolean): Promise<HostileReceiver> {
-  const got: Got[] = []
-  const taken = new Set<string>()
+  const honesty = createHonesty()
+  const taken = new Map<string, number>()
+  let asked = 0
   const late = new Set<NodeJS.Timeout>()
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
@@ -53,7 +55,8 @@ export async function hostileReceiver(isPoison: (key: string) => boolean): Promi
     if (mood === 'halfway') return request.once('data', () => request.socket.resetAndDestroy())
     const text = await bodyOf(request)
     const one = { headers: request.headers, text, lines: text.split('\n').filter((line) => line !== '') }
-    got.push(one)
+    honesty.note(one)
+    asked++
     if (mood === 'silent') return undefined
     if (mood === 'busy') return response.writeHead(503).end('<html>busy')
     if (mood === 'throttling') return response.writeHead(429, { 'retry-after': '2' }).end()
@@ -62,7 +65,7 @@ export async function hostileReceiver(isPoison: (key: string) => boolean): Promi
     if (mood === 'narrow' && one.lines.length > mostLines) return response.writeHead(413).end()
     const keys = one.lines.map(keyOfLine)
     if (keys.some(isPoison)) return response.writeHead(400).end('poison')
-    for (const key of keys) taken.add(key)
+    for (const key of keys) taken.set(key, (taken.get(key) ?? 0) + 1)
     if (mood === 'forgetful') return request.socket.destroy()
     if (mood === 'late') return void late.add(setTimeout(() => response.end(), lateMs))
     if (mood === 'curt') return response.end(() => request.socket.destroy())
@@ -70,11 +73,13 @@ export async function hostileReceiver(isPoison: (key: string) => boolean): Promi
   }
 
   const { url } = await serveHttp(serve)
-  onTestFinished(() => late.forEach(clearTimeout))
+  const remove = async () => late.forEach(clearTimeout)
+  own({ what: 'late answers', isLeft: () => late.size > 0, remove, isFault: false })
   const self: HostileReceiver = {
     url: `${url}/in`,
     mood: 'well',
-    got,
+    asked: () => asked,
+    honesty: honesty.found,
     taken,
   }
   return self

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FaultRule } from '../../src/simulator/simulator.ts'
 import { createRandom, type Random } from '../pump/model/random.ts'
 import * as faults from '../simulator/faults.ts'
-import { moods } from './receiver.ts'
+import type { Mood } from '../e2e/hostile-receiver.ts'
 import type { World } from './world.ts'
 
 /** Faults after which every event can still be read as it is, and under the id that the verdict counts. */
@@ -20,6 +20,9 @@ const apiFaults: Readonly<Record<string, readonly FaultRule[]>> = {
   ...faults.scenarios,
   ...Object.fromEntries(damages.map((fault) => [fault.kind, [{ times: Infinity, every: 5, fault }]])),
 }
+
+/** After which every event is sent again. */
+const moods: readonly Mood[] = ['busy', 'broken', 'silent', 'forgetful', 'late', 'gone']
 
 export interface Troubles {
   /** How often each kind came. */

@@ -1,4 +1,4 @@
-import { compareFiles } from '../e2e/shipped.ts'
+import { compareFiles, keysOf } from '../e2e/shipped.ts'
 import { readableDays } from '../e2e/workplace.ts'
 import type { SoakOptions } from './options.ts'
 import { usageOf, type Sample } from './samples.ts'
@@ -15,21 +15,17 @@ export async function judge(
 ) {
   const { place, receiver } = world
   const days = readableDays()
-  const all = zones.flatMap((zone) =>
-    days.flatMap((day) => place.simulator.entries(zone, day).map(({ logId }) => ({ zone, id: logId }))),
-  )
+  const all = keysOf(place.simulator, zones, days)
   const file = compareFiles(place.events, place.simulator, zones, days)
   const deadLetters = await deadLettersOf(world)
-  const missing = all.filter(({ zone, id }) => !isPoison(id) && !receiver.taken.has(`${zone}/${id}`))
-  const poison = new Set(all.filter(({ id }) => isPoison(id)).map(({ zone, id }) => `${zone}/${id}`))
+  const missing = all.filter((key) => !isPoison(key) && !receiver.taken.has(key))
+  const poison = new Set(all.filter(isPoison))
   const deadLettersWrong = [...poison.symmetricDifference(deadLetters)]
+  const honesty = receiver.honesty()
   const faults: string[] = []
   if (file.missing + file.repeated + file.strange > 0) faults.push(`files: ${file.examples.join(', ')}`)
-  if (missing.length > 0)
-    faults.push(`HTTP: ${missing.length} events never came, ${JSON.stringify(missing[0])}`)
-  if (receiver.changed.size > 0) faults.push(`HTTP: ${receiver.changed.size} events came as two texts`)
-  if (receiver.twoBodies.size > 0)
-    faults.push(`HTTP: ${receiver.twoBodies.size} idempotency keys named two bodies`)
+  if (missing.length > 0) faults.push(`HTTP: ${missing.length} events never came, ${missing[0]}`)
+  for (const [what, count] of Object.entries(honesty)) if (count > 0) faults.push(`HTTP: ${count} ${what}`)
   // Poison that is no dead letter, and dead letters that are no poison.
   if (deadLettersWrong.length > 0) faults.push(`dead letters: ${deadLettersWrong.slice(0, 3).join(', ')}`)
   for (const day of days) {
@@ -40,8 +36,7 @@ export async function judge(
     missing: missing.length,
     // Allowed: at least once.
     repeated: [...receiver.taken.values()].filter((times) => times > 1).length,
-    changed: receiver.changed.size,
-    keysWithTwoBodies: receiver.twoBodies.size,
+    ...honesty,
     deadLettersWrong: deadLettersWrong.length,
     deadLetters: deadLetters.size,
   }
@@ -59,15 +54,15 @@ export async function judge(
 async function deadLettersOf({ place }: World): Promise<Set<string>> {
   const { code, stdout, stderr } = await place.ended(['dead-letters', 'list', '--json'])
   if (code !== 0) throw new Error(`dead-letters list ended with ${code}: ${stderr}`)
-  const { deadLetters } = JSON.parse(stdout) as { deadLetters: { zone: number; id: string }[] }
-  return new Set(deadLetters.map(({ zone, id }) => `${zone}/${id}`))
+  const { deadLetters } = JSON.parse(stdout) as { deadLetters: { zone: number; day: string; id: string }[] }
+  return new Set(deadLetters.map(({ zone, day, id }) => `${zone}/${day}/${id}`))
 }
 
 export function textOf({ events, file, http, usage, redisBytesAnEvent, faults }: Verdict): string {
   const rows: readonly (readonly [string, string])[] = [
     ['events', events.toLocaleString('en')],
     ['files', `${file.missing} lost, ${file.repeated} twice, ${file.strange} strange`],
-    ['HTTP', `${http.missing} lost, ${http.repeated} more than once, ${http.changed} changed`],
+    ['HTTP', `${http.missing} lost, ${http.repeated} more than once, ${http.changedEvents} changed`],
     ['idempotency keys', `${http.keysWithTwoBodies} that named two bodies`],
     ['dead letters', `${http.deadLetters}, ${http.deadLettersWrong} of them wrong`],
     [

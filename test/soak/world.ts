@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { startCli, type TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedisServer } from '../setup/redis.ts'
+import { hostileReceiver, type HostileReceiver } from '../e2e/hostile-receiver.ts'
 import { simulated, workplaceAt, type Workplace } from '../e2e/workplace.ts'
 import type { SoakOptions } from './options.ts'
-import { startReceiver, type SoakReceiver } from './receiver.ts'
 
 /** Two shippers over one Redis, an API and a destination that this process plays, and files. */
 export interface World {
   readonly place: Workplace
   readonly redis: TestRedisServer
-  readonly receiver: SoakReceiver
+  readonly receiver: HostileReceiver
   /** Never killed, so that its memory tells something. */
   readonly steady: TestProcess
   /** Killed, frozen and stopped. */
@@ -19,16 +19,16 @@ export interface World {
   redisBytes(): Promise<number>
 }
 
-/** About one event in 400 is one that the destination never takes. */
-export function isPoison(id: string): boolean {
-  return hash('sha1', id, 'buffer').readUInt16BE(0) < 65_536 / 400
+/** About one event in 400 is one that the destination never takes: by its id in `zone/day/id`. */
+export function isPoison(key: string): boolean {
+  return hash('sha1', key.slice(key.lastIndexOf('/')), 'buffer').readUInt16BE(0) < 65_536 / 400
 }
 
 const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
 export async function createWorld({ zones, events, rate }: SoakOptions): Promise<World> {
   const redis = await startRedis({ args: durable })
-  const receiver = await startReceiver(isPoison)
+  const receiver = await hostileReceiver(isPoison)
   const simulator = await simulated({
     zones,
     accessKey: null,

@@ -88,7 +88,7 @@ async function measureOne(
     const state = `sqlite:${join(of.folder, 'state.db')}`
     return figuresOf({ ...of, state }, await shipped({ ...of, state }, options))
   }
-  return withRedis(of.folder, async (client, state) => {
+  return withRedis(async (client, state) => {
     const watch = watchCommands(client)
     const seen = await shipped({ ...of, state }, options, watch.begin)
     const commands = commandFigure(of.name, await watch.end())

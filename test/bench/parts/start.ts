@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { serveHttp } from '../../setup/http-server.ts'
+import { removeLeftovers } from '../../setup/leftovers.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { median, ofRounds, type Figure } from '../figures/figure.ts'
 import { imageFlags } from '../processes/child.ts'
@@ -92,7 +92,7 @@ const environment = { PATH: process.env['PATH'], MALLOC_ARENA_MAX: '1', NODE_ENV
 
 async function costOfFirstRequest(program: string, folder: string): Promise<Cost> {
   const asked = Promise.withResolvers<void>()
-  const { url, close } = await listening(() => asked.resolve())
+  const { url } = await serveHttp(() => asked.resolve())
   const child = spawn(process.execPath, [...imageFlags, program, 'run', '-c', writeConfig(folder, url)], {
     cwd: folder,
     env: environment,
@@ -104,18 +104,8 @@ async function costOfFirstRequest(program: string, folder: string): Promise<Cost
   } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')
-    close()
+    await removeLeftovers(undefined)
   }
-}
-
-async function listening(listener: RequestListener): Promise<{ url: string; close(): void }> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
 }
 
 /** A run with nothing to ship: its memory, and the CPU of an hour of polls. */

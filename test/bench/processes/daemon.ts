@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
+import { startProcess } from '../../setup/processes.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
 import { imageFlags, type NodeFlags } from './child.ts'
 import { usageOf, type Running } from './usage.ts'
 
-const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url))
+const cli = `${projectFolder}src/cli.ts`
 
 /** A running shipper as its operator sees it. */
 export interface RunningDaemon {
@@ -39,23 +37,14 @@ export async function withDaemon<T>(
 ): Promise<T> {
   const file = join(folder, 'shieldlog.json')
   writeFileSync(file, JSON.stringify({ ...config, server: { port: 0 }, log: { format: 'json' } }))
-  const child = spawn(process.execPath, [...imageFlags, ...nodeFlags, cli, 'run', '-c', file], {
-    cwd: folder,
-    // As in the image.
-    env: { PATH: process.env['PATH'], MALLOC_ARENA_MAX: '1' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const ended = once(child, 'exit')
-  const lines: string[] = []
-  const address = Promise.withResolvers<string>()
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    lines.push(line)
-    const found = /"event":"ServerListening".*"address":"([^"]+)"/.exec(line)?.[1]
-    if (found !== undefined) address.resolve(found)
-  })
-  const died = ended.then(() => Promise.reject(new Error(`the shipper ended: ${lines.slice(-5).join('\n')}`)))
+  const args = [...imageFlags, ...nodeFlags, cli, 'run', '-c', file]
+  // As in the image.
+  const child = startProcess(process.execPath, args, { cwd: folder, env: { MALLOC_ARENA_MAX: '1' } })
+  const said = () => child.stderr().trimEnd().split('\n').slice(-5).join('\n')
+  const died = child.exited.then(() => Promise.reject(new Error(`the shipper ended: ${said()}`)))
+  died.catch(() => undefined)
   try {
-    const url = await Promise.race([address.promise, died])
+    const [, url] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
     const ask = async (path: string): Promise<Asked> => {
       const began = performance.now()
       const { body } = await request(`${url}${path}`)
@@ -63,13 +52,11 @@ export async function withDaemon<T>(
       return { text, ms: performance.now() - began }
     }
     const metrics = async () => readMetrics((await ask('/metrics')).text)
-    return await Promise.race([work({ ask, metrics, usage: () => usageOf(child.pid!) }), died])
+    return await Promise.race([work({ ask, metrics, usage: () => usageOf(child.pid) }), died])
   } catch (error) {
-    throw new Error(`the shipper said last: ${lines.slice(-3).join('\n')}`, { cause: error })
+    throw new Error(`the shipper said last: ${said()}`, { cause: error })
   } finally {
-    died.catch(() => undefined)
-    child.kill()
-    await ended
+    await child.kill('SIGTERM')
   }
 }
 
