@@ -42,6 +42,11 @@ export const exitCodes = {
   configuration: 78,
 } as const
 
+/** Where results go: to stderr where a command ships events to stdout, which keeps them apart. */
+export function resultOutput(io: Io, sinks: readonly { readonly type: string }[]): Output {
+  return sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
+}
+
 /** Wrong usage that the parser itself cannot detect. */
 export class UsageError extends Error {}
 

@@ -2,18 +2,17 @@ import { Option, type Command } from 'commander'
 import { changeDeadLetters, deadLetterReader } from '../assemble/dead-letters.ts'
 import { dropDeadLetters, replayDeadLetters, type SinkReplay } from '../maintenance/dead-letters.ts'
 import { openWork, type Work } from '../assemble/work.ts'
-import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../domain/event/delivery.ts'
 import { inertJson } from '../domain/text/json-text.ts'
 import { cut, printable, wrap } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
-import { exitCodes, type Io, type Registration } from './command.ts'
+import { exitCodes, resultOutput, type Io, type Registration } from './command.ts'
 import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
-import { paintFor, type Paint, counted, jsonResult } from './terminal/text.ts'
+import { paintFor, type Paint, counted, jsonResult, nowAndThen } from './terminal/text.ts'
 
 const replayHelp = `
 Fix the destination or the configuration first. What the sink refuses again stays, with the new
@@ -262,26 +261,22 @@ async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen
   return exitCodes.done
 }
 
-const tellEveryMs = 5_000
-
 async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
   const total = chosen.length
   if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
-  let [done, toldAtMs] = [0, systemClock.monotonic()]
+  const isTime = nowAndThen()
+  let done = 0
   const progressed = (tried: number) => {
     done += tried
-    if (systemClock.monotonic() - toldAtMs < tellEveryMs) return
-    toldAtMs = systemClock.monotonic()
-    io.stderr.write(`${done} of ${total}\n`)
+    if (isTime()) io.stderr.write(`${done} of ${total}\n`)
   }
   const results = await changeDeadLetters(work, { delivers: true }, (over) =>
     replayDeadLetters(chosen, over, progressed, io.signal),
   )
-  // Keeps the report apart from events that a replay ships to stdout.
-  const isToStdout = work.config.sinks.some(
-    ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),
+  const output = resultOutput(
+    io,
+    work.config.sinks.filter(({ name }) => results.some(({ sink }) => sink === name)),
   )
-  const output = isToStdout ? io.stderr : io.stdout
   output.write(options.json === true ? replayJson(results) : replayText(results))
   if (io.signal.aborted) return exitCodes.done
   const isWhole = results.every(({ refused, left }) => refused.size === 0 && left === 0)

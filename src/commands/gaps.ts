@@ -87,17 +87,13 @@ function isAgreed(gaps: readonly Gap[], options: Options, io: Io): Promise<boole
 function gapsJson(gaps: readonly Gap[], config: Config): string {
   const nameOf = namesOf(config)
   return jsonResult({
-    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt: at, files }) => ({
-      zone,
-      name: nameOf(zone),
-      sink,
-      day,
-      from: iso(from),
-      to: iso(to),
-      reason,
-      recordedAt: iso(recordedAt),
+    gaps: gaps.map(({ acknowledgedAt: at, ...gap }) => ({
+      ...gap,
+      name: nameOf(gap.zone),
+      from: iso(gap.from),
+      to: iso(gap.to),
+      recordedAt: iso(gap.recordedAt),
       ...(at !== undefined && { acknowledgedAt: iso(at) }),
-      ...(files !== undefined && { files }),
     })),
   })
 }

@@ -7,8 +7,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Day } from '../../domain/day.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.ts'
-import { exitCodes, type Io, type Output } from '../command.ts'
-import type { Registration } from '../command.ts'
+import { exitCodes, resultOutput, type Io, type Output, type Registration } from '../command.ts'
 import { commandLine, example } from '../program-name.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { aboutText, countText, paintFor, wrapped } from '../terminal/text.ts'
@@ -78,8 +77,7 @@ async function runAudit(
   const audited = await auditDays(config, request, io.signal).finally(() => progress.end())
   const code = exitCodeOf(audited, areDaysNamed)
   const isAnyThere = audited.findings.length > 0
-  // Keeps the report apart from events that a repair ships to stdout.
-  const output = repair && sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
+  const output = resultOutput(io, repair ? sinks : [])
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
     return `${commandLine('audit', file.named)} --zone ${zone} --day ${day}${only}`

@@ -10,14 +10,12 @@ import type { Config, SinkConfig } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { exitCodes, type Io, UsageError } from '../command.ts'
+import { exitCodes, resultOutput, type Io, UsageError } from '../command.ts'
 import type { Archived } from '../../maintenance/archive/ship-archived.ts'
-import { counted, plainSomeOf, paintFor, sumOf } from '../terminal/text.ts'
+import { counted, nowAndThen, plainSomeOf, paintFor, sumOf } from '../terminal/text.ts'
 import { chooseSinks, unknownName } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
 import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
-
-const tellEveryMs = 5_000
 
 /** The options besides days and zones. */
 interface ArchiveOptions {
@@ -86,12 +84,11 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   say(`backfill of ${range} from the files of ${source.name} (${printable(source.path)}) to ${names}`)
   const settled: [Stream, Archived][] = []
   const beganMs = systemClock.monotonic()
-  let toldAtMs = beganMs
+  const isTime = nowAndThen()
   const told = {
     progressed(stream: Stream, shipped: number, present: number) {
-      if (systemClock.monotonic() - toldAtMs < tellEveryMs) return
-      toldAtMs = systemClock.monotonic()
-      say(`${whoOf(stream)}: ${counted(shipped, 'event')} shipped so far, ${present} already there`)
+      if (isTime())
+        say(`${whoOf(stream)}: ${counted(shipped, 'event')} shipped so far, ${present} already there`)
     },
     settled(stream: Stream, archived: Archived) {
       settled.push([stream, archived])
@@ -118,10 +115,8 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
     `${counted(sumOf(unreadable, 'lines'), 'line')} unreadable`,
     ...(incomplete > 0 ? [`${counted(incomplete, 'stream')} incomplete`] : []),
   ]
-  // Keeps the result apart from events that are shipped to stdout.
-  const output = sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
   const seconds = (systemClock.monotonic() - beganMs) / 1000
-  output.write(`${sums.join(', ')}, in ${seconds.toFixed(1)} s\n`)
+  resultOutput(io, sinks).write(`${sums.join(', ')}, in ${seconds.toFixed(1)} s\n`)
   return incomplete > 0 && !isStopped ? exitCodes.failed : exitCodes.done
 }
 

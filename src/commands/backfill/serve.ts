@@ -6,7 +6,7 @@ import type { Loaded } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { exitCodes, type Io, type Registration } from '../command.ts'
+import { exitCodes, resultOutput, type Io, type Registration } from '../command.ts'
 import { commandLine } from '../program-name.ts'
 import { paintFor } from '../terminal/text.ts'
 import { failingLines, leftOutLines } from './text.ts'
@@ -54,9 +54,7 @@ export async function serveBackfill(serving: Serving): Promise<number> {
   const { id, watch, said, work, view, io } = serving
   const { config } = work
   const holder = await shippingProcess(config)
-  // Keeps the id apart from events that this process ships to stdout.
-  const toStdout = holder === undefined && config.sinks.some(({ type }) => type === 'stdout')
-  const output = toStdout ? io.stderr : io.stdout
+  const output = resultOutput(io, holder === undefined ? config.sinks : [])
   // The id is alone on its line, for scripts.
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${said}\n`)
   if (holder === undefined && (await isServedHere(serving))) return conclude(serving, await lookAt(work, id))

@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock.ts'
 import { printable, wrap } from '../../domain/text/terminal-text.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import type { Output } from '../command.ts'
@@ -59,6 +60,18 @@ export function sumOf<Name extends string>(
 /** `101 (shop)`, or the id alone where the name adds nothing. Escapes the name. */
 export function zoneText(id: number, name: string): string {
   return name === '' || name === String(id) ? String(id) : `${id} (${printable(name)})`
+}
+
+const tellEveryMs = 5_000
+
+/** A function that is true at most every five seconds, not at first: for lines that tell how far slow work is. */
+export function nowAndThen(): () => boolean {
+  let toldAtMs = systemClock.monotonic()
+  return () => {
+    const isTime = systemClock.monotonic() - toldAtMs >= tellEveryMs
+    if (isTime) toldAtMs = systemClock.monotonic()
+    return isTime
+  }
 }
 
 /** A result as indented JSON, with terminal control characters escaped. */

@@ -9,7 +9,7 @@ import { iso } from '../../domain/text/time.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
 import { minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
-import { compareWithLedger, type MinuteDifference, type OtherFingerprints } from './compare.ts'
+import { compareWithLedger, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
 import type { Event, Identity } from '../../domain/event/event.ts'
@@ -73,7 +73,7 @@ export async function auditDay(
     try {
       for await (const { events } of readDay({ zone, day }, deps, signal)) {
         for (const event of events) listing.add(event)
-        for (const subject of subjects) await subject.events.note(events)
+        for (const subject of subjects) await subject.events.note(events, listing)
       }
       isRead = true
     } catch (error) {
@@ -100,7 +100,7 @@ async function judge(
   for (;;) {
     const after = await store.ledger.minutes(stream)
     const load = (minutes: readonly number[]) => store.ledger.loadSeen(stream, minutes)
-    const differences = await compareWithLedger(listed.listing, { before, after, load, others: events })
+    const differences = await compareWithLedger(listed.listing, { before, after, load })
     const checkpoint = await store.ledger.read(stream)
     const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, zone)
     const missing = events.reportOf(differences, dueUntilMs)
@@ -175,18 +175,17 @@ const mostNoted = 100_000
 const mostNamed = 1_000
 
 /** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
-export class MissingEvents implements OtherFingerprints {
+export class MissingEvents {
   readonly #seen: SeenWindow
   readonly #noted = new Map<bigint, { readonly report: Identity; readonly timeMs: number | undefined }>()
-  readonly #othersOf = new Map<bigint, bigint[]>()
-  readonly #others = new Set<bigint>()
 
   constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream) {
     this.#seen = new SeenWindow(ledger, stream)
   }
 
-  async note(events: readonly Event[]): Promise<void> {
+  async note(events: readonly Event[], listing: FoundEvents): Promise<void> {
     if (this.#noted.size >= mostNoted) return
+    // By this fingerprint alone: the ledger may have an event under its other one.
     const sightings = events.map(({ fingerprint, timeMs }) => ({
       fingerprint,
       ...(timeMs !== undefined && { timeMs }),
@@ -196,19 +195,8 @@ export class MissingEvents implements OtherFingerprints {
       const { fingerprint, id, time, timeMs } = event
       if (!unseen.has(fingerprint)) continue
       this.#noted.set(fingerprint, { report: time === undefined ? { id } : { id, time }, timeMs })
-      const other = event.otherFingerprint?.()
-      if (other === undefined || this.#others.has(other)) continue
-      this.#others.add(other)
-      this.#othersOf.set(fingerprint, [...this.of(fingerprint), other])
+      listing.noteOther(event)
     }
-  }
-
-  of(fingerprint: bigint): readonly bigint[] {
-    return this.#othersOf.get(fingerprint) ?? []
-  }
-
-  has(fingerprint: bigint): boolean {
-    return this.#others.has(fingerprint)
   }
 
   /** `dueUntilMs`: newer events need not be in the ledger yet. */

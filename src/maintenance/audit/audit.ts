@@ -84,13 +84,10 @@ export async function auditDays(
   const targets = await targetsOf(choice, deps.store)
   const gaps = await deps.store.catalogue.gaps()
   const found = new Map<AuditTarget, readonly Finding[]>()
-  const budget = new DetailBudget()
+  const shorten = detailBudget()
   let listed = 0
   function settle(target: AuditTarget, own: readonly Finding[]): Failure | undefined {
-    found.set(
-      target,
-      own.map((finding) => budget.shorten(finding)),
-    )
+    found.set(target, own.map(shorten))
     listed += own[0]?.stream?.listed ?? 0
     deps.progressed({ done: found.size, all: targets.length, listed })
     return own[0]?.failure
@@ -290,30 +287,24 @@ const least = 20
  * Bounds the memory of an audit of many streams that differ in all minutes: once the budget is used up, a report
  * keeps its counts and the first details only, and says so.
  */
-export class DetailBudget {
-  #left: number
-
-  constructor(details = mostDetails) {
-    this.#left = details
+export function detailBudget(details = mostDetails): (finding: Finding) => Finding {
+  let left = details
+  function first<Item>(all: readonly Item[]): readonly Item[] {
+    const most = Math.max(least, left)
+    left -= Math.min(all.length, most)
+    return all.length <= most ? all : all.slice(0, most)
   }
-
-  shorten(finding: Finding): Finding {
+  return (finding) => {
     const { stream, file } = finding
+    const [minutes, events] = [first(stream?.minutes ?? []), first(stream?.missingEvents ?? [])]
+    const [fileMinutes, lines] = [first(file?.minutes ?? []), first(file?.badLines ?? [])]
+    const isCut = minutes !== stream?.minutes || events !== stream.missingEvents
+    const isFileCut = fileMinutes !== file?.minutes || lines !== file.badLines
     return {
       ...finding,
-      ...(stream && {
-        stream: this.#cut(stream, { minutes: stream.minutes, missingEvents: stream.missingEvents }),
-      }),
-      ...(file && { file: this.#cut(file, { minutes: file.minutes, badLines: file.badLines }) }),
+      ...(stream && isCut && { stream: { ...stream, minutes, missingEvents: events, isShortened: true } }),
+      ...(file &&
+        isFileCut && { file: { ...file, minutes: fileMinutes, badLines: lines, isShortened: true } }),
     }
-  }
-
-  #cut<Report extends object>(report: Report, lists: Readonly<Record<string, readonly unknown[]>>): Report {
-    const short = Object.entries(lists).flatMap(([name, all]) => {
-      const most = Math.max(least, this.#left)
-      this.#left -= Math.min(all.length, most)
-      return all.length <= most ? [] : [[name, all.slice(0, most)] as const]
-    })
-    return short.length === 0 ? report : { ...report, ...Object.fromEntries(short), isShortened: true }
   }
 }

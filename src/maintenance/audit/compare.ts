@@ -2,13 +2,6 @@ import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/eve
 import type { Sighting } from '../../pump/seen-window.ts'
 import type { FoundEvents } from '../read/found-events.ts'
 
-/** The other fingerprints of found events that the ledger does not have under the first one. */
-export interface OtherFingerprints {
-  /** Of the event with this fingerprint; several where entries that share an id are not told apart. */
-  of(fingerprint: bigint): readonly bigint[]
-  has(fingerprint: bigint): boolean
-}
-
 export interface LedgerSide {
   /** The ledger when the reading of the other side began, and when it had ended. */
   readonly before: readonly MinuteCount[]
@@ -17,7 +10,6 @@ export interface LedgerSide {
   load(minutes: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>>
   /** Events of the ledger that were never delivered, so that they cannot be found. */
   readonly waiting?: readonly Sighting[]
-  readonly others?: OtherFingerprints
 }
 
 /** A minute in which both sides differ. Counts are events. */
@@ -34,7 +26,6 @@ export interface MinuteDifference {
 }
 
 const minutesAtOnce = 60
-const noOthers: OtherFingerprints = { of: () => [], has: () => false }
 
 /**
  * Compares the minutes whose count or hash differ: event by event where fingerprints are stored, else by count and hash.
@@ -43,7 +34,6 @@ const noOthers: OtherFingerprints = { of: () => [], has: () => false }
  * pages were cut.
  */
 export async function compareWithLedger(found: FoundEvents, ledger: LedgerSide): Promise<MinuteDifference[]> {
-  const { others = noOthers } = ledger
   const [before, after] = [byMinute(ledger.before), byMinute(ledger.after)]
   const waiting = Map.groupBy(ledger.waiting ?? [], ({ timeMs }) => minuteOf(timeMs))
 
@@ -65,9 +55,9 @@ export async function compareWithLedger(found: FoundEvents, ledger: LedgerSide):
     const known = new Set(seen)
     for (const { fingerprint } of waiting.get(minute) ?? []) known.delete(fingerprint)
     const unknown = [...(found.minutes.get(minute)?.fingerprints ?? [])].filter(
-      (each) => !known.has(each) && !others.of(each).some((other) => known.has(other)),
+      (each) => !known.has(each) && !found.othersOf(each).some((other) => known.has(other)),
     )
-    const isLacking = (each: bigint) => known.has(each) && !found.has(minute, each) && !others.has(each)
+    const isLacking = (each: bigint) => known.has(each) && !found.has(minute, each)
     const early = before.get(minute)
     const isEarlyKnown = proves(seen, early)
     const lacking = (isEarlyKnown ? seen.slice(0, early?.count ?? 0) : seen).filter(isLacking)

@@ -3,8 +3,8 @@ import type { Sighting } from '../../pump/seen-window.ts'
 
 interface FoundMinute {
   readonly fingerprints: FingerprintSet
-  /** Fingerprints of ids that events share, of which each was found under its own: the ledger may have one of those. */
-  readonly shared: FingerprintSet
+  /** Other fingerprints under which the ledger may have these events: of entries that share an id. */
+  readonly others: FingerprintSet
   /** Sum of the fingerprints modulo 2^64, as in the ledger. */
   hash: bigint
 }
@@ -16,6 +16,8 @@ interface FoundMinute {
 export class FoundEvents {
   readonly minutes = new Map<number, FoundMinute>()
   readonly #most: number
+  readonly #othersOf = new Map<bigint, readonly bigint[]>()
+  readonly #noted = new Set<bigint>()
   #count = 0
   #firstMinute = -Infinity
 
@@ -34,11 +36,11 @@ export class FoundEvents {
     if (minute < this.#firstMinute) return false
     let found = this.minutes.get(minute)
     if (found === undefined) {
-      found = { fingerprints: new FingerprintSet(), shared: new FingerprintSet(), hash: 0n }
+      found = { fingerprints: new FingerprintSet(), others: new FingerprintSet(), hash: 0n }
       this.minutes.set(minute, found)
     }
-    const shared = hasOwnId === true ? event.otherFingerprint?.() : undefined
-    if (shared !== undefined) found.shared.add(shared)
+    const other = hasOwnId === true ? event.otherFingerprint?.() : undefined
+    if (other !== undefined) found.others.add(other)
     if (!found.fingerprints.add(fingerprint)) return false
     found.hash = BigInt.asUintN(64, found.hash + fingerprint)
     this.#count++
@@ -46,9 +48,24 @@ export class FoundEvents {
     return true
   }
 
+  /** For an event that was added, and that the ledger does not have: it may have one of these under the other one. */
+  noteOther(event: Sighting): void {
+    const other = event.otherFingerprint?.()
+    if (other === undefined || this.#noted.has(other)) return
+    this.#noted.add(other)
+    this.minutes.get(minuteOf(event.timeMs))?.others.add(other)
+    this.#othersOf.set(event.fingerprint, [...this.othersOf(event.fingerprint), other])
+  }
+
+  /** Several where entries that share an id are not told apart. */
+  othersOf(fingerprint: bigint): readonly bigint[] {
+    return this.#othersOf.get(fingerprint) ?? []
+  }
+
+  /** Also under another fingerprint. */
   has(minute: number, fingerprint: bigint): boolean {
     const found = this.minutes.get(minute)
-    return found?.fingerprints.has(fingerprint) === true || found?.shared.has(fingerprint) === true
+    return found?.fingerprints.has(fingerprint) === true || found?.others.has(fingerprint) === true
   }
 
   /** The newest minute stays, however many events it has. */

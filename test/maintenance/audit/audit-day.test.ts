@@ -4,7 +4,7 @@ import { Failure } from '../../../src/domain/failure.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { minuteOf, packFingerprints } from '../../../src/domain/event/seen.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { DetailBudget } from '../../../src/maintenance/audit/audit.ts'
+import { detailBudget } from '../../../src/maintenance/audit/audit.ts'
 import { auditDay, type DayDeps } from '../../../src/maintenance/audit/audit-day.ts'
 import { policy } from '../../domain/builders.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
@@ -119,11 +119,11 @@ test('what a running process is about to read of a past day is not delivered yet
 test('reports name all minutes and events until the budget is used up, then only the first, with a mark', async () => {
   const { audit } = await setUp(2)
   const one = await audit()
-  const budget = new DetailBudget(250)
+  const shorten = detailBudget(250)
   const found = [1, 2, 3].map(() => {
     const minutes = Array.from({ length: 100 }, () => one.minutes[0]!)
     const missingEvents = minutes.map((_, index) => ({ id: String(index) }))
-    const { stream: cut } = budget.shorten({
+    const { stream: cut } = shorten({
       zone,
       day,
       sink: 'archive',
