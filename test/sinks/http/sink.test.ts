@@ -279,7 +279,7 @@ describe('a destination in trouble', () => {
     const slept: number[] = []
     const sleep = async (ms: number, signal: AbortSignal) =>
       ms === 5000 ? systemClock.sleep(ms, signal) : void slept.push(ms)
-    const clock: Clock = { ...systemClock, monotonic: () => 0, sleep }
+    const clock: Clock = { ...systemClock, now: () => 0, monotonic: () => 0, sleep }
     await deliver(ship(server.url, {}, { clock }).sink, buildEvents(1))
     expect(slept).toContain(1000)
     expect(server.got).toHaveLength(2)
