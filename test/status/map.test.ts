@@ -5,7 +5,7 @@ import { daysFrom, endOf, shiftDay } from '../../src/domain/day.ts'
 import type { MapQuery } from '../../src/domain/status/status-views.ts'
 import { cellStateOf, type Cell } from '../../src/status/map.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
-import { readDay, story, trouble } from '../server/page/story.ts'
+import { readDay, story, trouble, zonesOf } from '../server/page/story.ts'
 import { emptyWorld, viewsOf } from '../server/page/world.ts'
 
 const everything: MapQuery = { filter: '', sort: 'state', page: 1, size: 100 }
@@ -14,14 +14,7 @@ const mapOf = (world: ReturnType<typeof story>, query: Partial<MapQuery> = {}) =
 const names = (routes: readonly { name: string; sink: string }[]) =>
   routes.map(({ name, sink }) => `${name} ${sink}`)
 
-function fleet(count: number) {
-  const zones = Array.from({ length: count }, (_, index) => ({
-    id: 1000 + index,
-    name: `zone-${index}`,
-    account: 'default',
-  }))
-  return emptyWorld(zones, ['siem'])
-}
+const fleet = (count: number) => emptyWorld(zonesOf(count), ['siem'])
 
 describe('the map', () => {
   it('has the readable days and those before them whose checkpoints are kept', async () => {

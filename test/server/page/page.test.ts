@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../../src/domain/day.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { cellStates } from '../../../src/domain/status/status-views.ts'
-import { minuteMs, today } from '../../domain/builders.ts'
+import { at, minuteMs, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
-import { waitFor } from '../../setup/wait-for.ts'
 import { eventAt } from '../../pump/stage.ts'
-import { cell, texts, usePages } from './pages.ts'
-import { change, readDay, story, storyZones } from './story.ts'
+import { accessibilityFaults, cell, usePages } from './pages.ts'
+import { change, readDay, story, trouble, zonesOf } from './story.ts'
 import { emptyWorld, viewsOf } from './world.ts'
 
 const shop = { zone: 101, sink: 'siem', day: today }
-const yesterday = shiftDay(today, -1)
+const archive = { ...shop, sink: 'archive' }
 
 describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
-  const { show, serveWorld } = usePages()
+  const { show, showDay, open, serveWorld } = usePages()
 
   it('shows each day of a route in its state, with its events', async () => {
     const world = story()
@@ -28,68 +28,52 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     )
     expect(shown).toHaveLength(days.length)
     expect(shown).toEqual(expect.arrayContaining(days))
-    const failing = cell(page, shop)
-    expect(await failing.innerText()).toMatch(/^\d+(?:\.\d+)?K$/)
-    expect(await failing.getAttribute('aria-label')).toContain('shop → siem, 2026-11-20: failing, ')
+    expect(await cell(page, shop).innerText()).toMatch(/^\d+(?:\.\d+)?K$/)
+    expect(await cell(page, shop).getAttribute('aria-label')).toContain('shop → siem, 2026-11-20: failing, ')
   })
 
   it('shows first whether anything is missing, and what to do', async () => {
-    const world = emptyWorld([storyZones[0]!], ['siem'])
-    for (const day of [shiftDay(today, -2), yesterday, today])
-      world.checkpoints.push(readDay({ ...shop, day }, 10))
+    const world = emptyWorld(zonesOf(1), ['siem'])
+    for (const back of [2, 1, 0])
+      world.checkpoints.push(readDay({ zone: 1000, sink: 'siem', day: shiftDay(today, -back) }, 10))
     const { page, again } = await show(world)
-    expect(await page.locator('#headline').innerText()).toBe(
-      'The only route is up to date. Nothing is missing.',
-    )
+    const headline = page.locator('#headline')
+    expect(await headline.innerText()).toBe('The only route is up to date. Nothing is missing.')
     expect(await page.locator('#verdict').getAttribute('data-level')).toBe('well')
     expect(await page.locator('#summary').innerText()).toContain('API deadline of the oldest unfinished day')
     world.workers = []
     await again()
-    await waitFor(
-      async () => (await page.locator('#headline').innerText()).startsWith('Nothing is shipping.'),
-      { what: 'the verdict' },
-    )
-    expect(await texts(page.locator('#problems li'))).toEqual([
-      expect.stringContaining('Start shieldlog run.'),
-    ])
+    await expect.poll(() => headline.innerText()).toMatch(/^Nothing is shipping\./)
+    expect(await page.locator('#problems li').innerText()).toContain('Start shieldlog run.')
     expect(await page.title()).toBe('▲ shieldlog: Nothing is shipping. Nothing is missing.')
   })
 
   it('shows new figures without taking the focus', async () => {
     const world = story()
     const { page, again } = await show(world)
-    const button = cell(page, { ...shop, sink: 'archive' })
+    const button = cell(page, archive)
     await button.focus()
-    const { counters } = readDay(shop, 0)
-    change(world, { ...shop, sink: 'archive' }, { counters: { ...counters, delivered: 999_000 } })
+    change(world, archive, { counters: readDay(archive, 999_000).counters })
     await again()
-    await waitFor(async () => (await button.innerText()) === '999K', { what: 'the new figure' })
+    await expect.poll(() => button.innerText()).toBe('999K')
     expect(await page.evaluate('document.activeElement?.dataset.day')).toBe(today)
     expect(await page.locator('#lag-body tr').count()).toBe(8)
   })
 
   it('finds a zone among 500, and pages and sorts them', async () => {
-    const zones = Array.from({ length: 500 }, (_, index) => ({
-      id: 1000 + index,
-      name: `zone-${index}`,
-      account: 'default',
-    }))
-    const world = emptyWorld(zones, ['siem'])
-    for (const { id } of zones) world.checkpoints.push(readDay({ zone: id, sink: 'siem', day: today }, id))
+    const world = emptyWorld(zonesOf(500), ['siem'])
+    for (const { id } of world.zones)
+      world.checkpoints.push(readDay({ zone: id, sink: 'siem', day: today }, id))
     const { page } = await show(world)
-    const chosen = page.locator('#chosen')
-    expect(await chosen.innerText()).toBe('1 to 25 of 500 routes')
+    const chosen = () => page.locator('#chosen').innerText()
+    expect(await chosen()).toBe('1 to 25 of 500 routes')
     await page.locator('#next').click()
-    await waitFor(async () => (await chosen.innerText()) === '26 to 50 of 500 routes', {
-      what: 'the next page',
-    })
+    await expect.poll(chosen).toBe('26 to 50 of 500 routes')
     await page.locator('#sort').selectOption('events')
-    await waitFor(async () => (await texts(page.locator('#grid-body th .zone')))[0] === 'zone-499', {
-      what: 'the order',
-    })
+    await expect.poll(() => page.locator('#grid-body th .zone').first().innerText()).toBe('zone-499')
     await page.locator('#filter').fill('zone-37')
     await page.clock.runFor(300)
-    await waitFor(async () => (await chosen.innerText()) === '1 to 11 of 11 routes', { what: 'the filter' })
+    await expect.poll(chosen).toBe('1 to 11 of 11 routes')
     expect(new URL(page.url()).hash).toContain('filter=zone-37')
     await page.locator('#filter').fill('no such zone')
     await page.clock.runFor(300)
@@ -101,20 +85,16 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     const routes = page.locator('#grid-body tr')
     const gap = page.locator('#legend button[data-state="gap"]')
     await gap.click()
-    await waitFor(async () => (await routes.count()) === 1, { what: 'one route' })
+    await expect.poll(() => routes.count()).toBe(1)
     expect(await gap.getAttribute('aria-pressed')).toBe('true')
     await gap.click()
-    await waitFor(async () => (await routes.count()) === 8, { what: 'all routes' })
+    await expect.poll(() => routes.count()).toBe(8)
     await page.locator('#problems li', { hasText: 'refused' }).getByRole('button').click()
-    await waitFor(async () => (await texts(routes.locator('th')))[0]?.startsWith('api') === true, {
-      what: 'the refused',
-    })
+    await expect.poll(() => routes.locator('th').first().innerText()).toMatch(/^api/)
   })
 
   it('opens a day with its chart, its table, scans, gaps, parts and evidence', async () => {
-    const { page } = await show(story(), { fragment: '#zone=101&to=archive&day=2026-11-20' })
-    const day = page.locator('#day')
-    await day.getByText('Evidence').waitFor()
+    const { page, day } = await showDay(story(), archive)
     const text = await day.innerText()
     for (const part of [
       'shop → archive, 2026-11-20',
@@ -141,34 +121,35 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
 
   it('shows events as they come, only while a person wants it', async () => {
     const world = story()
-    const request = { method: 'GET', url: 'https://x/<img src=x>' }
-    world.live.push({ ...eventAt(1), request })
+    world.live.push({ ...eventAt(1), request: { method: 'GET', url: 'https://x/<img src=x>' } })
     const { page } = await show(world)
-    const state = page.locator('#tail-state')
-    expect(await texts(page.locator('#tail-zone option'))).toEqual(expect.arrayContaining(['shop', 'blog']))
+    const state = () => page.locator('#tail-state').innerText()
+    expect(await page.locator('#tail-zone option').allInnerTexts()).toContain('blog')
     expect(world.live).toHaveLength(1)
     await page.locator('#tail-switch').click()
-    await waitFor(() => world.live.length === 0, { what: 'the reading' })
+    await expect.poll(() => world.live.length).toBe(0)
     await page.clock.runFor(2_000)
     await page.locator('#tail-list').getByText('GET /<img src=x>').waitFor()
-    expect(await state.innerText()).toBe('1 event; the newest first.')
+    expect(await state()).toBe('1 event; the newest first.')
     await page.clock.fastForward(5 * 60_000)
-    await waitFor(async () => (await state.innerText()) === 'Stopped after 5 minutes.', { what: 'its end' })
+    await expect.poll(state).toBe('Stopped after 5 minutes.')
     expect(await page.locator('#tail-switch').innerText()).toBe('Watch')
   })
 
-  it('reports a day that the store does not have', async () => {
-    const { page } = await show(story(), { fragment: '#zone=101&to=archive&day=2026-01-01' })
-    await page.getByText('this zone, sink or day is not known').waitFor()
-  })
-
-  it('shows that the server cannot be reached, and continues when it can', async () => {
+  it('says of a day that it is not known, why there are no figures, and that the server is away, and continues', async () => {
     const world = story()
-    const { page, again, server, url } = await show(world)
+    const { page, again, server, url } = await open(world, {}, '#zone=101&to=archive&day=2026-01-01')
+    await page.getByText('this zone, sink or day is not known').waitFor()
+    world.trouble = () => {
+      throw new Error('cannot read the store: disk I/O error')
+    }
+    await again()
+    await page.getByText('Cannot read the store: disk I/O error. Trying again').waitFor()
     await server.stop()
     await again()
     await page.getByText('No answer from the server. Trying again every 5 s.').waitFor()
     expect(await page.locator('#headline').isVisible()).toBe(true)
+    world.trouble = () => undefined
     world.nowMs += 2 * minuteMs
     await serveWorld(world, { port: Number(new URL(url).port) })
     await again()
@@ -176,13 +157,101 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     expect(await page.locator('#updated').innerText()).toBe('updated 14:05:12')
   })
 
-  it('shows why the server has no figures', async () => {
-    const world = story()
-    const { page, again } = await show(world)
-    world.trouble = () => {
-      throw new Error('cannot read the store: disk I/O error')
+  it('works by keyboard: the map is one stop, arrows move, Enter opens, Escape returns', async () => {
+    const { page } = await show(story())
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.getAttribute("aria-label") ?? document.activeElement.id')
+    await page.locator('#legend button').last().focus()
+    for (const [keys, label] of [
+      [['Tab'], 'shop → siem, 2026-11-20'],
+      [['ArrowLeft', 'ArrowDown'], 'docs → siem, 2026-11-19'],
+      // Days that were never planned are passed over.
+      [['Home'], 'docs → siem, 2026-11-16'],
+      [['Control+End', 'Control+Home', 'End'], 'shop → siem, 2026-11-20'],
+    ] as const) {
+      for (const key of keys) await page.keyboard.press(key)
+      expect(await focused()).toContain(label)
     }
+    await page.keyboard.press('Enter')
+    await expect.poll(focused).toBe('day-title')
+    await page.locator('.chart').focus()
+    const reading = page.locator('.reading')
+    await page.keyboard.press('Home')
+    expect(await reading.innerText()).toMatch(/^00:00 UTC: \d+ events$/)
+    await page.keyboard.press('PageUp')
+    await page.keyboard.press('ArrowRight')
+    expect(await reading.innerText()).toMatch(/^01:01 UTC: /)
+    await page.keyboard.press('Escape')
+    await page.locator('#day').waitFor({ state: 'hidden' })
+    expect(await focused()).toContain('shop → siem, 2026-11-20')
+  })
+
+  it('passes an accessibility check, its colours in light and dark, and prints an open day alone, with its table', async () => {
+    const { page } = await showDay(story(), shop)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    // It is polled once a frame: the page has been drawn in these colours.
+    await page.waitForFunction("matchMedia('(prefers-color-scheme: dark)').matches")
+    expect(await accessibilityFaults(page, ['color-contrast'])).toEqual([])
+    await page.emulateMedia({ media: 'print' })
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))')
+    for (const hidden of ['#map', '#lag', '#verdict', '#day-close'])
+      expect(await page.locator(hidden).isVisible()).toBe(false)
+    for (const visible of ['#day-title', '.minutes', '.hours', '.last-audit', '.evidence'])
+      expect(await page.locator(visible).isVisible()).toBe(true)
+  })
+
+  it('shows hostile names and messages as text, and keeps its width', async () => {
+    const world = story()
+    const long = 'x'.repeat(300)
+    const names = ['<img src=x onerror=alert(1)>', '\u202egnp.exe\u0007', long]
+    world.zones = names.map((name, index) => ({ id: 101 + index, name, account: 'default' }))
+    change(world, shop, { trouble: trouble(`<script>alert(2)</script>\u202e ${long}`, at(13)) })
+    const { page } = await showDay(world, shop, { viewport: { width: 390, height: 800 } })
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    expect(await page.locator('#grid-body th .zone').allInnerTexts()).toEqual(
+      expect.arrayContaining([names[0], '\\u202egnp.exe\\u0007', long]),
+    )
+    expect(await page.locator('#problems').innerText()).toContain('<script>alert(2)</script>\\u202e')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  })
+
+  it('asks for the token once, and keeps it in memory only', async () => {
+    const { page, again } = await open(story(), { token: new Secret('s3cret-Token') })
+    const type = async (token: string) => {
+      await page.locator('#token-text').fill(token)
+      await page.keyboard.press('Enter')
+    }
+    await type('wrong')
+    await page.getByText('The server does not accept this token.').waitFor()
+    expect(await page.locator('#content').isVisible()).toBe(false)
+    await type('s3cret-Token')
+    await page.locator('#headline').waitFor()
+    expect(await page.locator('#token').isVisible()).toBe(false)
+    // A link would be answered with 401.
+    expect(await page.locator('.foot a').count()).toBe(0)
     await again()
-    await page.getByText('Cannot read the store: disk I/O error. Trying again').waitFor()
+    const kept = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML, document.querySelector("#token-text").value])',
+    )
+    expect(kept).not.toContain('s3cret')
+    await page.reload()
+    await page.locator('#token-text').waitFor()
+  })
+
+  it.each([390, 1280, 2560])('fits %d px', async (width) => {
+    const { page, day } = await showDay(story(), shop, { viewport: { width, height: 900 } })
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+    // Whatever is wider scrolls in its own place, and today is in sight.
+    const { x, width: own } = (await cell(page, shop).boundingBox())!
+    expect([x >= 0, x + own <= width]).toEqual([true, true])
+    // `SHIELDLOG_TEST_PICTURES=docs/pictures` writes the pictures of the documentation.
+    const folder = process.env['SHIELDLOG_TEST_PICTURES']
+    if (folder === undefined) return
+    if (width === 1280) await day.screenshot({ path: `${folder}/page-day.png` })
+    await page.locator('#day-close').click()
+    await day.waitFor({ state: 'hidden' })
+    await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)')
+    await page.screenshot({ path: `${folder}/page-${width}.png` })
   })
 })

@@ -14,7 +14,6 @@ interface ServeOptions {
   readonly token?: Secret
   readonly port?: number
 }
-type PageOptions = BrowserContextOptions & { readonly fragment?: string }
 
 /** One browser for a suite. After each test its pages and servers are closed, and no page may have had a fault. */
 export function usePages() {
@@ -70,7 +69,7 @@ export function usePages() {
     return { page, again: () => page.clock.runFor(5_000) }
   }
 
-  async function open(world: World, serve: ServeOptions, { fragment = '', ...context }: PageOptions = {}) {
+  async function open(world: World, serve: ServeOptions, fragment = '', context: BrowserContextOptions = {}) {
     const served = await serveWorld(world, serve)
     return { ...served, ...(await openFile(`${served.url}/${fragment}`, context)) }
   }
@@ -80,12 +79,25 @@ export function usePages() {
     open,
     openFile,
     /** Opens the page of a world, and waits until it has figures. */
-    async show(world: World, options: PageOptions = {}) {
-      const shown = await open(world, {}, options)
+    async show(world: World) {
+      const shown = await open(world, {})
       await shown.page.locator('#headline').waitFor()
       return shown
     },
+    /** The same with a day that is open. */
+    async showDay(world: World, { zone, sink, day: date }: Shown, context?: BrowserContextOptions) {
+      const shown = await open(world, {}, `#zone=${zone}&to=${sink}&day=${date}`, context)
+      const day = shown.page.locator('#day')
+      await day.getByText('Evidence').waitFor()
+      return { ...shown, day }
+    },
   }
+}
+
+interface Shown {
+  readonly zone: number
+  readonly sink: string
+  readonly day: string
 }
 
 interface AxeResult {
@@ -107,11 +119,6 @@ export async function accessibilityFaults(page: Page, rules?: readonly string[])
   )
 }
 
-export function cell(page: Page, of: { zone: number; sink: string; day: string }): Locator {
-  const { zone, sink, day } = of
+export function cell(page: Page, { zone, sink, day }: Shown): Locator {
   return page.locator(`#grid-body button[data-zone="${zone}"][data-sink="${sink}"][data-day="${day}"]`)
-}
-
-export function texts(locator: Locator): Promise<string[]> {
-  return locator.allInnerTexts()
 }

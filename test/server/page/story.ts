@@ -62,40 +62,33 @@ export function trouble(message: string, sinceMs: number, more: Partial<Trouble>
   }
 }
 
-/** A day with its two busy times, and an attack. */
-function minutesOf(stream: Stream, events: number, untilMs: number): MinuteCount[] {
-  const first = startOf(stream.day) / minuteMs
-  const weights = Array.from({ length: 1440 }, (_, minute) => {
-    if ((first + minute) * minuteMs >= untilMs) return 0
-    const wave = 0.35 + 0.65 * Math.max(0, Math.sin(((minute - 360) / 1440) * 2 * Math.PI)) ** 2
+/** A day with a busy time, and an attack. The counts of its minutes add up to the events. */
+function minutesOf({ day, zone }: Stream, events: number, untilMs: number): MinuteCount[] {
+  const first = startOf(day) / minuteMs
+  const weights = Array.from({ length: Math.min(1440, untilMs / minuteMs - first) }, (_, minute) => {
     const attack = minute > 782 && minute < 806 ? 3 : 0
-    return (wave + attack) * (0.8 + 0.4 * Math.abs(Math.sin(minute * 7.3 + stream.zone)))
+    return attack + 1.4 + Math.sin(minute / 229 - 1.6) + 0.2 * Math.sin(minute * 7.3 + zone)
   })
   const sum = weights.reduce((total, weight) => total + weight, 0)
   let [weighed, given] = [0, 0]
-  return weights.flatMap((weight, minute) => {
+  return weights.map((weight, index) => {
     weighed += weight
-    // The counts of the minutes add up to the events.
     const count = Math.round((weighed / sum) * events) - given
     given += count
-    return count === 0
-      ? []
-      : [
-          {
-            minute: first + minute,
-            count,
-            hash: BigInt.asUintN(64, BigInt(minute * 7_919 + count) * 0x9e37_79b9_7f4a_7c15n),
-          },
-        ]
+    return { minute: first + index, count, hash: BigInt(index * 7_919 + count) * 0x9e37_79b9n }
   })
 }
 
-export const storyZones = [
-  { id: 101, name: 'shop', account: 'default' },
-  { id: 102, name: 'blog', account: 'default' },
-  { id: 107, name: 'api', account: 'default' },
-  { id: 110, name: 'docs', account: 'default' },
-]
+export function zonesOf(count: number) {
+  return Array.from({ length: count }, (_, index) => {
+    return { id: 1000 + index, name: `zone-${index}`, account: 'default' }
+  })
+}
+
+const storyZones = ['101 shop', '102 blog', '107 api', '110 docs'].map((zone) => {
+  const [id, name = ''] = zone.split(' ')
+  return { id: Number(id), name, account: 'default' }
+})
 
 /** A fleet of four zones and two sinks with one of everything: what the pictures in the documentation show. */
 export function story(): World {
@@ -187,21 +180,20 @@ export function change(
 }
 
 /** The last hour of these routes, as samples would have made it. */
-export function fillHistory(history: LagHistory, world: World): void {
+export function fillHistory(history: LagHistory, { zones, sinks, nowMs }: World): void {
   const failsSinceMs = at(13) + 51 * minuteMs
-  for (let minute = 60; minute >= 0; minute--) {
-    const atMs = world.nowMs - minute * minuteMs
-    const routes = world.zones.flatMap(({ id: zone }) =>
-      world.sinks.map((sink) => {
+  for (let minute = 0; minute <= 60; minute++) {
+    const atMs = nowMs - (60 - minute) * minuteMs
+    const samples = zones.flatMap(({ id: zone }) =>
+      sinks.map((sink) => {
         const isDown = zone === 101 && sink === 'siem' && atMs > failsSinceMs
         const isBehind = zone === 110 && sink === 'siem'
-        const usualLag = isBehind ? (atMs - at(-7)) / 1000 : 6 + 5 * Math.abs(Math.sin(minute + zone))
-        const perMinute = zone === 101 ? 3_060 : zone === 107 ? 900 : 70
-        const minutes = ((isDown ? failsSinceMs : atMs) - world.nowMs) / minuteMs + 120
-        const delivered = Math.round(perMinute * (minutes + 0.7 * Math.sin(minutes / 3 + zone)))
-        return { zone, sink, lagSeconds: isDown ? (atMs - failsSinceMs) / 1000 : usualLag, delivered }
+        const sinceMs = isDown ? failsSinceMs : isBehind ? at(-7) : atMs - 8_000
+        const upTo = isDown ? 60 - (nowMs - failsSinceMs) / minuteMs : minute
+        const delivered = Math.round((zone === 101 ? 3_060 : 70) * (upTo + 0.7 * Math.sin(upTo / 3 + zone)))
+        return { zone, sink, lagSeconds: (atMs - sinceMs) / 1000, delivered }
       }),
     )
-    history.add(atMs, routes)
+    history.add(atMs, samples)
   }
 }
