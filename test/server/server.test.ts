@@ -1,14 +1,17 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createRoutes } from '../../src/server/routes.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { parseExposition, valueOf } from '../telemetry/metrics/exposition.ts'
-import { dial, serve, textOf } from './client.ts'
+import { dial, serve } from './client.ts'
 import { story } from './page/story.ts'
 import { viewsOf } from './page/world.ts'
 
+const refusal = (error: string) => `${JSON.stringify({ error })}\n`
+const { views } = viewsOf(story())
+const day = '/status?view=day&zone=101&sink=siem&day='
+
 describe('the server', () => {
-  it('serves the four paths', async () => {
+  it('serves the four paths, and HEAD without a body', async () => {
     const { get, address, emitted } = await serve()
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(emitted).toEqual([{ name: 'ServerListening', address }])
@@ -23,48 +26,34 @@ describe('the server', () => {
       ['/status', { zones: [] }],
       ['/status?verbose=1', { zones: [] }],
     ] as const) {
-      const answer = await get(path)
-      expect([path, answer.status, JSON.parse(answer.body)]).toEqual([path, 200, value])
-      expect(answer.headers).toMatchObject({
+      const { status, body, headers } = await get(path)
+      expect([path, status, JSON.parse(body)]).toEqual([path, 200, value])
+      expect(headers).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
       })
     }
+    expect(await get('/healthz', { method: 'HEAD' })).toMatchObject({
+      status: 200,
+      body: '',
+      headers: { 'content-length': String((await get('/healthz')).body.length) },
+    })
   })
 
-  it('answers HEAD without a body', async () => {
+  it.each([
+    ...['/page', '/page/README.md', '/page/tsconfig.json', '/page/../server.ts', '/metrics/', '/METRICS'].map(
+      (path) => ['GET', path, 404],
+    ),
+    ...['//metrics', '/../metrics', '/%6detrics', '/<script>'].map((path) => ['GET', path, 404]),
+    ...['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH'].map((method) => [method, '/metrics', 405]),
+    ['POST', '/page/main.js', 405],
+  ] as const)('%s %s is answered %i, in JSON', async (method, path, status) => {
     const { get } = await serve()
-    const { body } = await get('/healthz')
-    const head = await get('/healthz', { method: 'HEAD' })
-    const length = String(body.length)
-    expect(head).toMatchObject({ status: 200, body: '', headers: { 'content-length': length } })
-  })
-
-  it('answers 404 for other paths, 405 for other methods, in JSON', async () => {
-    const { get } = await serve()
-    for (const path of [
-      '/page',
-      '/page/README.md',
-      '/page/tsconfig.json',
-      '/page/../server.ts',
-      '/metrics/',
-      '/METRICS',
-      '//metrics',
-      '/../metrics',
-      '/%6detrics',
-      '/<script>',
-    ]) {
-      const answer = await get(path)
-      expect([path, answer.status]).toEqual([path, 404])
-      expect(JSON.parse(answer.body)).toMatchObject({ error: 'not found' })
-      expect(answer.body).not.toContain('script')
-    }
-    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']) {
-      const answer = await get('/metrics', { method })
-      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET, HEAD'])
-      expect(JSON.parse(answer.body)).toHaveProperty('error')
-    }
+    const answer = await get(path, { method })
+    expect([answer.status, answer.headers.allow]).toEqual([status, status === 405 ? 'GET, HEAD' : undefined])
+    expect(JSON.parse(answer.body)).toHaveProperty('error')
+    expect(answer.body).not.toContain('script')
   })
 
   it('serves the page with a policy that allows nothing inline and no other host', async () => {
@@ -81,44 +70,30 @@ describe('the server', () => {
       const file = await get(path)
       expect([path, file.status, file.headers['content-security-policy']]).toEqual([path, 200, policy])
     }
-    expect(await get('/page/main.js', { method: 'POST' })).toMatchObject({ status: 405 })
   })
 
-  it('answers the views of the page, and reports an invalid query', async () => {
-    const { views } = viewsOf(story())
+  it.each([
+    ['/status?view=map&filter=shop', 200, { chosen: { routes: 2 } }],
+    [`${day}2026-11-20`, 200, { state: 'failing' }],
+    [`${day}2026-10-01`, 404, { error: 'this zone, sink or day is not known' }],
+    ['/status?view=map&page=x', 400, { error: 'page "x" is not a whole number from 1 to 1000000' }],
+  ])('answers the view %s with %i', async (path, status, body) => {
     const { get } = await serve({ views: () => views })
-    const json = async (path: string) => {
-      const { status, body } = await get(path)
-      return { status, body: JSON.parse(body) as unknown }
-    }
-    expect(await json('/status?view=map&filter=shop')).toMatchObject({
-      status: 200,
-      body: { chosen: { routes: 2 } },
-    })
-    const day = '/status?view=day&zone=101&sink=siem&day='
-    expect(await json(`${day}2026-11-20`)).toMatchObject({ status: 200, body: { state: 'failing' } })
-    expect(await json(`${day}2026-10-01`)).toMatchObject({ status: 404 })
-    expect(await json('/status?view=map&page=x')).toMatchObject({
-      status: 400,
-      body: { error: 'page "x" is not a whole number from 1 to 1000000' },
-    })
-  })
-
-  it('answers 503 to views before the process has its store', async () => {
-    const { get } = await serve()
-    const body = '{"error":"the process is starting"}\n'
-    expect(await get('/status?view=map')).toMatchObject({ status: 503, body })
+    const answer = await get(path)
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([status, body])
   })
 
   it.each([
     ['/readyz', 4, '{"ready":false,"reasons":["no answer from the store within 4 s"]}\n'],
-    ['/status', 15, '{"error":"no answer from the store within 15 s"}\n'],
-    ['/status?view=map', 15, '{"error":"no answer from the store within 15 s"}\n'],
+    ['/status', 15, refusal('no answer from the store within 15 s')],
+    ['/status?view=map', 15, refusal('no answer from the store within 15 s')],
   ])('does not wait for a store that hangs: %s', async (path, seconds, body) => {
     const clock = createFakeClock()
     const hang = () => new Promise<never>(() => undefined)
-    const views = { ...viewsOf(story()).views, map: hang }
-    const { get } = await serve({ readiness: hang, status: hang, views: () => views }, clock)
+    const { get } = await serve(
+      { readiness: hang, status: hang, views: () => ({ ...views, map: hang }) },
+      clock,
+    )
     const answer = get(path)
     await clock.untilSleeping()
     await clock.advance(seconds * 1000)
@@ -126,35 +101,38 @@ describe('the server', () => {
     expect(clock.sleeping()).toBe(0)
   })
 
-  it('answers 503 with the reasons, escaped', async () => {
-    const loops = [{ loop: 'tick', secondsSinceTurn: 99, healthy: false }]
-    const reasons = ['zone 101 → siem lags 1200 s', 'odd\n\u001b[2J\u009b\u202e']
+  const loops = [{ loop: 'tick', secondsSinceTurn: 99, healthy: false }]
+  const reasons = ['zone 101 → siem lags 1200 s', 'odd\n\u001b[2J\u009b\u202e']
+
+  it('answers 503 with the reasons, escaped, and before it has its store', async () => {
     const { get } = await serve({
       health: () => ({ healthy: false, loops }),
-      readiness: () => Promise.resolve({ ready: false, reasons }),
+      readiness: () => ({ ready: false, reasons }),
     })
-    const answers = await Promise.all([get('/healthz'), get('/readyz')])
-    expect(answers.map(({ status }) => status)).toEqual([503, 503])
-    expect(answers.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-      { healthy: false, loops },
-      { ready: false, reasons },
-    ])
-    expect(answers[1].body.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    for (const [path, value] of [
+      ['/healthz', { healthy: false, loops }],
+      ['/readyz', { ready: false, reasons }],
+      ['/status?view=map', { error: 'the process is starting' }],
+    ] as const) {
+      const { status, body } = await get(path)
+      expect([status, JSON.parse(body)]).toEqual([503, value])
+      expect(body.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    }
   })
 
   it('answers although its callbacks throw', async () => {
     const fail = () => {
       throw new Error('store gone')
     }
-    const metrics = { text: () => Promise.reject(new Error('no metrics')), contentType: 'text/plain' }
+    const metrics = { text: fail, contentType: 'text/plain' }
     const { get, emitted } = await serve({ health: fail, readiness: fail, status: fail, metrics })
-    expect(await get('/readyz')).toMatchObject({
-      status: 503,
-      body: '{"ready":false,"reasons":["store gone"]}\n',
-    })
-    expect(await get('/status')).toMatchObject({ status: 503, body: '{"error":"store gone"}\n' })
-    expect((await get('/healthz')).status).toBe(500)
-    expect((await get('/metrics')).status).toBe(500)
+    for (const [path, status, body] of [
+      ['/readyz', 503, '{"ready":false,"reasons":["store gone"]}\n'],
+      ['/status', 503, refusal('store gone')],
+      ['/healthz', 500, refusal('internal error; see the log')],
+      ['/metrics', 500, refusal('internal error; see the log')],
+    ] as const)
+      expect(await get(path)).toMatchObject({ status, body })
     expect(emitted.filter(({ name }) => name === 'Warned')).toHaveLength(2)
   })
 
@@ -162,25 +140,16 @@ describe('the server', () => {
     const clock = createFakeClock()
     let reply: (value: unknown) => void = () => undefined
     const status = vi.fn(() => new Promise<unknown>((resolve) => (reply = resolve)))
-    const routes = createRoutes({
-      metrics: { text: () => Promise.resolve(''), contentType: 'text/plain' },
-      health: () => ({ healthy: true, loops: [] }),
-      readiness: () => ({ ready: true, reasons: [] }),
-      status,
-      views: () => undefined,
-      clock,
-    })
-    const first = [1, 2, 3].map(async () => routes.get('/status')!.answer(true, new URLSearchParams()))
-    await clock.untilSleeping()
-    expect(status).toHaveBeenCalledTimes(1)
+    const { get } = await serve({ status }, clock)
+    const answers = Promise.all([1, 2, 3].map(() => get('/status')))
+    await clock.untilSleeping(3)
     reply({ n: 1 })
-    for (const answer of first) expect(await textOf(await answer)).toBe('{"n":1}\n')
-    const second = routes.get('/status')!.answer(true, new URLSearchParams())
+    for (const { body } of await answers) expect(body).toBe('{"n":1}\n')
+    expect(status).toHaveBeenCalledTimes(1)
+    const next = get('/status')
     await clock.untilSleeping()
-    expect(status).toHaveBeenCalledTimes(2)
     reply(undefined)
-    expect(await textOf(await second)).toBe('null\n')
-    expect(clock.sleeping()).toBe(0)
+    expect((await next).body).toBe('null\n')
   })
 
   it('makes a long status no faster than the client reads it, and no more of it for a client that left', async () => {
@@ -207,7 +176,7 @@ describe('the server', () => {
     )
     expect(ended).toBe(false)
     slow.destroy()
-    await waitFor(() => ended, { what: 'the end of the status' })
+    await expect.poll(() => ended).toBe(true)
     expect(await get('/healthz')).toMatchObject({ status: 200 })
     expect(emitted.filter(({ name }) => name === 'Warned')).toEqual([])
   })
