@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
@@ -14,6 +13,8 @@ const zones = [
   { id: 1, name: 'one', account: 'a' },
   { id: 2, name: 'two', account: 'b' },
 ]
+const dayMs = 24 * hourMs
+const dayAt = (by: number) => shiftDay(today, by)
 
 /** `wrongByMs`: this host's clock is wrong from the start. */
 async function createOffice(wrongByMs = 0) {
@@ -25,17 +26,14 @@ async function createOffice(wrongByMs = 0) {
   const started = () => {
     const apiClock = createApiClock(clock)
     const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvents.push(internalEvent) }
-    return {
-      apiClock,
-      planner: new Planner({
-        store,
-        clock,
-        turn: setImmediate,
-        apiClock,
-        telemetry,
-        settings: () => settings,
-      }),
+    const deps = { store, clock, turn: setImmediate, apiClock, telemetry, settings: () => settings }
+    const planner = new Planner(deps)
+    /** The API answers each account twice with a time that is so far from the host's. */
+    const tell = (offsetMs: number) => {
+      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs, {})
     }
+    const days = async () => (await planner.plan()).map(({ stream }) => stream.day)
+    return { apiClock, planner, tell, days }
   }
   return {
     clock,
@@ -43,185 +41,147 @@ async function createOffice(wrongByMs = 0) {
     internalEvents,
     started,
     configure: (more: Partial<typeof settings>) => void (settings = { ...settings, ...more }),
-    async commit(checkpoint: Checkpoint) {
-      const { fence } = await store.ledger.take(checkpoint.stream, { id: 'x', schedule: true })
-      const next = { ...checkpoint, commit: 1 }
+    async commit(zone: number, by: number, lastCommitAtMs = at(2)) {
+      const next = buildCheckpoint({
+        stream: { zone, day: dayAt(by), sink: 'archive' },
+        lastCommitAtMs,
+        commit: 1,
+      })
+      const { fence } = await store.ledger.take(next.stream, { id: 'x', schedule: true })
       await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     },
     /** A process that runs for a while, told the time, and plans each minute. */
-    async run(hours: number, accounts: readonly string[] = ['a', 'b']) {
-      const { apiClock, planner } = started()
-      for (const account of accounts) apiClock.learn(account, 0, {})
+    async run(hours: number) {
+      const { tell, planner } = started()
+      tell(0)
       for (let minutes = 0; minutes <= hours * 60; minutes++) {
         await planner.remember()
         await clock.advance(60_000)
       }
       await planner.remember()
     },
+    async gaps(zone = 1) {
+      const gaps = await store.catalogue.gaps()
+      return gaps.filter((gap) => gap.zone === zone).map(({ day, reason }) => [day, reason])
+    },
   }
 }
 
-const daysOfGaps = async (office: Awaited<ReturnType<typeof createOffice>>, zone = 1) =>
-  (await office.store.catalogue.gaps())
-    .filter((gap) => gap.zone === zone)
-    .map(({ day, reason }) => [day, reason])
-
 describe('the planner', () => {
   it('stores no route before the API of its account has answered with its time', async () => {
-    const office = await createOffice()
-    const { apiClock, planner } = office.started()
+    const { store, started } = await createOffice()
+    const { apiClock, planner } = started()
     await planner.remember()
-    expect(await office.store.catalogue.routes()).toEqual([])
+    expect(await store.catalogue.routes()).toEqual([])
     apiClock.learn('b', 0, {})
     await planner.remember()
-    expect(await office.store.catalogue.routes()).toMatchObject([{ zone: 2, firstDay: shiftDay(today, -2) }])
+    expect(await store.catalogue.routes()).toMatchObject([{ zone: 2, firstDay: dayAt(-2) }])
   })
 
   it('skips no day permanently after a first run with a clock that was a year ahead', async () => {
-    const office = await createOffice(365 * 24 * hourMs)
-    const { apiClock, planner } = office.started()
+    const { planner, tell, days } = (await createOffice(365 * dayMs)).started()
     await planner.remember()
-    expect((await planner.plan()).length).toBeGreaterThan(0)
-    for (const account of ['a', 'b']) apiClock.learn(account, -365 * 24 * hourMs, {})
+    expect((await days()).length).toBeGreaterThan(0)
+    tell(-365 * dayMs)
     await planner.remember()
-    const days = (await planner.plan()).map(({ stream }) => stream.day)
-    expect(new Set(days)).toEqual(new Set([0, -1, -2].map((by) => shiftDay(today, by))))
+    expect(new Set(await days())).toEqual(new Set([0, -1, -2].map(dayAt)))
   })
 
   it('plans from the right first day after some answers whose time was hours ahead, and reports a day missed since', async () => {
-    const office = await createOffice()
-    const { apiClock, planner } = office.started()
-    const first = shiftDay(today, -2)
-    const tell = (offsetMs: number) => {
-      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs, {})
-    }
-    tell(24 * hourMs)
+    const { clock, store, started, run, gaps } = await createOffice()
+    const { planner, tell, days } = started()
+    const first = dayAt(-2)
+    tell(dayMs)
     await planner.remember()
-    expect((await planner.plan()).map(({ stream }) => stream.day)).not.toContain(first)
+    expect(await days()).not.toContain(first)
     tell(0)
-    await office.clock.advance(90_000)
+    await clock.advance(90_000)
     await planner.remember()
-    expect((await planner.plan()).map(({ stream }) => stream.day)).toContain(first)
-    expect(await office.store.catalogue.routes()).toMatchObject([{ firstDay: first }, { firstDay: first }])
+    expect(await days()).toContain(first)
+    expect(await store.catalogue.routes()).toMatchObject([{ firstDay: first }, { firstDay: first }])
     // Nobody runs until the API does not list that day any more.
-    await office.clock.advance(24 * hourMs)
-    await office.run(0.1)
-    expect(await daysOfGaps(office)).toEqual([[first, 'not_running']])
-  })
-
-  it('keeps first days, and reports no missed day, after answers whose time was decades behind', async () => {
-    const office = await createOffice()
-    await office.run(0.1)
-    const before = await office.store.catalogue.routes()
-    const { apiClock, planner } = office.started()
-    for (const offsetMs of [-50 * 365 * 24 * hourMs, 0]) {
-      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs, {})
-      await office.clock.advance(90_000)
-      await planner.remember()
-    }
-    const after = await office.store.catalogue.routes()
-    expect(after.map(({ firstDay }) => firstDay)).toEqual(before.map(({ firstDay }) => firstDay))
-    expect(await daysOfGaps(office)).toEqual([])
+    await clock.advance(dayMs)
+    await run(0.1)
+    expect(await gaps()).toEqual([[first, 'not_running']])
   })
 
   it.each([
-    { what: 'the wall clock has stepped ahead', jumpDays: 5, offsetDays: 0 },
-    { what: 'answers with a wrong Date are confirmed', jumpDays: 0, offsetDays: 5 },
-  ])('reports no missed day while $what', async ({ jumpDays, offsetDays }) => {
-    const office = await createOffice()
-    const { apiClock, planner } = office.started()
-    for (const days of [0, offsetDays, 0]) {
-      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, days * 24 * hourMs, {})
-      await office.clock.advance(90_000)
+    ['answers have a time decades behind', 0, [-50 * 365, 0]],
+    ['the wall clock has stepped ahead', 5, [0, 0, 0]],
+    ['answers with a wrong Date are confirmed', 0, [0, 5, 0]],
+  ])('keeps first days, and reports no missed day, while %s', async (_, jumpDays, offsetDays) => {
+    const { clock, store, started, run, gaps } = await createOffice()
+    await run(0.1)
+    const firstDays = async () => (await store.catalogue.routes()).map(({ firstDay }) => firstDay)
+    const before = await firstDays()
+    const { planner, tell } = started()
+    for (const days of offsetDays) {
+      tell(days * dayMs)
+      await clock.advance(90_000)
       await planner.remember()
-      office.clock.jump(jumpDays * 24 * hourMs)
+      clock.jump(jumpDays * dayMs)
     }
-    expect(await daysOfGaps(office)).toEqual([])
+    expect([await firstDays(), await gaps()]).toEqual([before, []])
   })
 
-  it('reports once, at the first run, which readable days a smaller firstRunDays skips', async () => {
-    const office = await createOffice()
-    office.configure({ policy: { ...policy, firstRunDays: 1 } })
-    await office.run(0.1)
-    await office.run(0.1)
-    const skipped = { from: shiftDay(today, -2), to: shiftDay(today, -1), sink: 'archive' }
-    expect(office.internalEvents).toEqual([
-      { name: 'DaysSkipped', zone: 1, ...skipped },
-      { name: 'DaysSkipped', zone: 2, ...skipped },
-    ])
-  })
-
-  it('skips none, and reports nothing, if the first run reads every readable day', async () => {
-    const office = await createOffice()
-    await office.run(0.1)
-    expect(office.internalEvents).toEqual([])
+  it.each([
+    [1, [1, 2].map((zone) => ({ zone, from: dayAt(-2), to: dayAt(-1) }))],
+    [policy.readableDays, []],
+  ])('reports once which readable days a first run of %i days skips', async (firstRunDays, skipped) => {
+    const { configure, run, internalEvents } = await createOffice()
+    configure({ policy: { ...policy, firstRunDays } })
+    await run(0.1)
+    await run(0.1)
+    expect(internalEvents).toEqual(skipped.map((each) => ({ name: 'DaysSkipped', sink: 'archive', ...each })))
   })
 
   it('plans a stream for each route and readable day, stored or not', async () => {
-    const office = await createOffice()
-    expect(await office.started().planner.plan()).toHaveLength(6)
-    await office.run(0.1)
-    office.configure({ sinks: ['archive', 'siem'] })
-    expect(await office.started().planner.plan()).toHaveLength(12)
+    const { started, run, configure } = await createOffice()
+    expect(await started().days()).toHaveLength(6)
+    await run(0.1)
+    configure({ sinks: ['archive', 'siem'] })
+    expect(await started().days()).toHaveLength(12)
   })
 
   it('records the days that were missed while no process ran', async () => {
-    const office = await createOffice()
-    for (const by of [0, -1, -2]) {
-      for (const zone of [1, 2]) {
-        await office.commit(buildCheckpoint({ stream: { zone, day: shiftDay(today, by), sink: 'archive' } }))
-      }
-    }
-    await office.run(1)
-    await office.clock.advance(6 * 24 * hourMs)
-    await office.run(0.1)
-    const missed = [1, 2, 3].map((by) => [shiftDay(today, by), 'not_running'])
-    expect(await daysOfGaps(office)).toEqual(missed)
-    expect(office.internalEvents.filter(({ name }) => name === 'GapFound')).toHaveLength(6)
+    const { commit, run, clock, gaps, internalEvents } = await createOffice()
+    for (const zone of [1, 2]) for (const by of [0, -1, -2]) await commit(zone, by)
+    await run(1)
+    await clock.advance(6 * dayMs)
+    await run(0.1)
+    expect(await gaps()).toEqual([1, 2, 3].map((by) => [dayAt(by), 'not_running']))
+    expect(internalEvents.filter(({ name }) => name === 'GapFound')).toHaveLength(6)
   })
 
-  it('records planned days that became unreadable before they were read', async () => {
-    const office = await createOffice()
-    await office.run(24)
-    expect(await daysOfGaps(office)).toEqual([[shiftDay(today, -2), 'unreadable']])
-  })
-
-  it('records the days that were missed while the process was suspended', async () => {
-    const office = await createOffice()
-    const { apiClock, planner } = office.started()
-    for (const account of ['a', 'b']) apiClock.learn(account, 0, {})
+  it('records planned days that became unreadable before they were read, also while the process was suspended', async () => {
+    const { run, clock, started, gaps } = await createOffice()
+    await run(24)
+    expect(await gaps()).toEqual([[dayAt(-2), 'unreadable']])
+    const { planner, tell } = started()
+    tell(0)
     await planner.remember()
-    await office.clock.advance(5 * 24 * hourMs)
+    await clock.advance(4 * dayMs)
     await planner.remember()
-    expect((await daysOfGaps(office)).map(([day]) => day)).toEqual(
-      [-2, -1, 0, 1, 2].map((by) => shiftDay(today, by)),
-    )
+    expect((await gaps()).map(([day]) => day)).toEqual([-2, -1, 0, 1, 2].map(dayAt))
   })
 
   it('records that a zone was not configured while others were planned', async () => {
-    const office = await createOffice()
-    const read = [1, 2].flatMap((zone) =>
-      (zone === 1 ? [-2, -1, 0] : [-2, -1, 0, 1, 2, 3]).map((by) => ({ zone, by })),
-    )
-    for (const { zone, by } of read) {
-      await office.commit(buildCheckpoint({ stream: { zone, day: shiftDay(today, by), sink: 'archive' } }))
-    }
-    await office.run(0.5)
-    office.configure({ zones: zones.slice(1) })
-    await office.run(24 * 5)
-    expect(await daysOfGaps(office, 1)).toEqual([])
-    office.configure({ zones })
-    await office.run(0.1)
-    expect(await daysOfGaps(office, 1)).toEqual([1, 2].map((by) => [shiftDay(today, by), 'not_configured']))
-    expect(await daysOfGaps(office, 2)).toEqual([])
+    const { commit, run, configure, gaps } = await createOffice()
+    for (const by of [-2, -1, 0]) await commit(1, by)
+    for (const by of [-2, -1, 0, 1, 2, 3]) await commit(2, by)
+    await run(0.5)
+    configure({ zones: zones.slice(1) })
+    await run(24 * 5)
+    expect(await gaps()).toEqual([])
+    configure({ zones })
+    await run(0.1)
+    expect([await gaps(1), await gaps(2)]).toEqual([[1, 2].map((by) => [dayAt(by), 'not_configured']), []])
   })
 
   it('has a lower bound of the time after a restart', async () => {
-    const office = await createOffice()
-    await office.commit(
-      buildCheckpoint({ stream: { zone: 1, day: today, sink: 'archive' }, lastCommitAtMs: at(9) }),
-    )
-    const { apiClock, planner } = office.started()
+    const { commit, started } = await createOffice()
+    await commit(1, 0, at(9))
+    const { apiClock, planner } = started()
     await planner.plan()
     expect([apiClock.now('a'), apiClock.now('b')]).toEqual([at(9), at(2)])
   })
