@@ -41,14 +41,17 @@ describe('the server', () => {
     })
   })
 
-  it.each([
-    ...['/page', '/page/README.md', '/page/tsconfig.json', '/page/../server.ts', '/metrics/', '/METRICS'].map(
-      (path) => ['GET', path, 404],
-    ),
-    ...['//metrics', '/../metrics', '/%6detrics', '/<script>'].map((path) => ['GET', path, 404]),
-    ...['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH'].map((method) => [method, '/metrics', 405]),
+  it.each<[method: string, path: string, status: number]>([
+    ...['/page', '/page/README.md', '/page/tsconfig.json', '/page/../server.ts', '/metrics/', '/METRICS']
+      .concat('//metrics', '/../metrics', '/%6detrics', '/<script>')
+      .map((path): [string, string, number] => ['GET', path, 404]),
+    ...['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH'].map((method): [string, string, number] => [
+      method,
+      '/metrics',
+      405,
+    ]),
     ['POST', '/page/main.js', 405],
-  ] as const)('%s %s is answered %i, in JSON', async (method, path, status) => {
+  ])('%s %s is answered %i, in JSON', async (method, path, status) => {
     const { get } = await serve()
     const answer = await get(path, { method })
     expect([answer.status, answer.headers.allow]).toEqual([status, status === 405 ? 'GET, HEAD' : undefined])
