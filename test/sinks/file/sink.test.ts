@@ -1,0 +1,641 @@
+import { existsSync } from 'node:fs'
+import {
+  appendFile,
+  copyFile,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Day } from '../../../src/domain/day.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
+import type { OpenStream, TransactionalSink } from '../../../src/ports/delivery.ts'
+import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
+import { otherSinkOn } from '../../../src/sinks/file/identity.ts'
+import { parsePartName, partName } from '../../../src/sinks/file/parts.ts'
+import { readArchive } from '../../../src/sinks/file/read.ts'
+import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
+import { buildEvents, never, StreamLedger, streamOf } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+let clock: FakeClock
+let sink: TransactionalSink
+let ledger: StreamLedger
+
+beforeEach(async () => {
+  bench = await createWorkbench()
+  clock = createFakeClock()
+  sink = bench.sink()
+  ledger = new StreamLedger(streamOf(sink, 101))
+})
+afterEach(() => bench.dispose())
+
+function part(index = 0): string {
+  return join(bench.folder(), [...ledger.committed.keys()][index]!)
+}
+
+async function reopen(readable = true): Promise<void> {
+  await (await ledger.open(sink, readable)).close()
+}
+
+/** Delivers a page and commits it. */
+async function ship(opened: OpenStream, count: number, prefix: string): Promise<void> {
+  ledger.commit((await opened.deliver(buildEvents(count, prefix), never())).committed)
+}
+
+function differences(readable = true) {
+  return compareParts(bench.path, ledger.stream, ledger.known(readable))
+}
+
+describe('parts', () => {
+  async function modeOf(path: string): Promise<number> {
+    return (await stat(path)).mode & 0o7777
+  }
+
+  it('applies its modes whatever the umask is', async () => {
+    const umask = process.umask(0o077)
+    try {
+      sink = bench.sink({ mode: 0o640, dirMode: 0o750 })
+      await ledger.ship(sink, buildEvents(1))
+    } finally {
+      process.umask(umask)
+    }
+    const [file] = await bench.files()
+    expect(await modeOf(join(bench.folder(), file!))).toBe(0o640)
+    for (const folder of [
+      bench.path,
+      join(bench.path, '.shieldlog'),
+      join(bench.path, 'zone=101'),
+      bench.folder(),
+    ])
+      expect(await modeOf(folder)).toBe(0o750)
+    for (const own of await readdir(join(bench.path, '.shieldlog')))
+      expect(await modeOf(join(bench.path, '.shieldlog', own))).toBe(0o640)
+  })
+
+  it('looks for parts of another sink only where a sink writes parts', async () => {
+    await ledger.ship(sink, buildEvents(1))
+    const own = { store: ledger.storeId, names: ['files'] }
+    expect(await otherSinkOn(bench.path, own)).toBe('archive')
+    await rename(join(bench.path, 'zone=101'), join(bench.path, 'moved-away'))
+    expect(await otherSinkOn(bench.path, own)).toBeUndefined()
+  })
+
+  it('opens another part by size, and never splits a delivery over two parts', async () => {
+    sink = bench.sink({ rotate: { maxBytes: 300, maxAgeMinutes: 1440 } })
+    for (const page of ['a', 'b', 'c']) await ledger.ship(sink, buildEvents(10, page))
+    const files = await bench.files()
+    expect(files).toHaveLength(3)
+    for (const [index, page] of ['a', 'b', 'c'].entries()) {
+      const lines = (await readFile(join(bench.folder(), files[index]!), 'utf8')).trim().split('\n')
+      expect(lines).toHaveLength(10)
+      expect(lines.every((line) => line.includes(`"${page}-`))).toBe(true)
+    }
+  })
+
+  it('opens another part by age, in a pump and between pumps', async () => {
+    sink = bench.sink({ rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
+    const opened = await ledger.open(sink)
+    await ship(opened, 1, 'a')
+    await clock.advance(59 * 60_000)
+    await ship(opened, 1, 'b')
+    expect(await bench.files()).toHaveLength(1)
+    await clock.advance(2 * 60_000)
+    await ship(opened, 1, 'c')
+    expect(await bench.files()).toHaveLength(2)
+    await opened.close()
+    await clock.advance(61 * 60_000)
+    await ledger.ship(sink, buildEvents(1, 'd'))
+    expect(await bench.files()).toHaveLength(3)
+  })
+
+  it('holds no file open between pumps', async () => {
+    const ledgers = Array.from({ length: 40 }, (_, zone) => new StreamLedger(streamOf(sink, zone)))
+    const opened = await Promise.all(ledgers.map((ledger) => ledger.open(sink)))
+    await Promise.all(opened.map((stream) => stream.deliver(buildEvents(1), never())))
+    expect(await bench.openFiles()).toBe(40)
+    await Promise.all(opened.map((stream) => stream.close()))
+    expect(await bench.openFiles()).toBe(0)
+  })
+
+  it.each([
+    ['the day', () => bench.folder()],
+    ['the zone', () => join(bench.path, 'zone=101')],
+    ['its own folder', () => join(bench.path, '.shieldlog')],
+    ['what was cut', () => join(bench.path, '.shieldlog', 'aside')],
+  ])('refuses a link at the place of %s', async (_what, pathOf) => {
+    const outside = join(bench.path, '..', 'outside')
+    await mkdir(outside)
+    await mkdir(join(pathOf(), '..'), { recursive: true })
+    await symlink(outside, pathOf())
+    const error = await ledger.ship(sink, buildEvents(1)).catch((error: unknown) => error)
+    expect(error).toMatchObject({
+      kind: 'stop',
+      code: 'unwritable',
+      message: expect.stringContaining(pathOf()),
+    })
+    expect(await readdir(outside)).toEqual([])
+  })
+
+  it('neither follows nor cuts a link at the place of a part', async () => {
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    const [file] = await bench.files()
+    const outside = join(bench.path, '..', 'outside.ndjson')
+    await rename(join(bench.folder(), file!), outside)
+    await symlink(outside, join(bench.folder(), file!))
+    const before = await readFile(outside)
+    ledger.committed.set(file!, { ...ledger.committed.get(file!)!, bytes: 1 })
+    await ledger.ship(sink, buildEvents(1, 'b'))
+    expect(await readFile(outside)).toEqual(before)
+    expect(await bench.ids()).toEqual(['b-0'])
+    // A full device must not look like a part either.
+    await rm(join(bench.folder(), file!))
+    await symlink('/dev/full', join(bench.folder(), file!))
+    await ledger.ship(sink, buildEvents(1, 'c'))
+    expect(await bench.ids()).toEqual(['b-0', 'c-0'])
+  })
+
+  it.each([
+    [-1, '2025-11-20'],
+    [1.5, '2025-11-20'],
+    [101, '../../etc'],
+    [101, '2025-02-30'],
+  ])('has no path for zone %s and day %s', async (zone, day) => {
+    const stream = { zone, day: day as Day, sink: 'archive' }
+    await expect(sink.reconcile(stream, ledger.known(), never())).rejects.toMatchObject({
+      code: 'unwritable',
+    })
+  })
+
+  it('accepts a path that is itself a link', async () => {
+    const real = join(bench.path, '..', 'volume')
+    await mkdir(real)
+    await symlink(real, bench.path)
+    await ledger.ship(sink, buildEvents(1))
+    expect(await readdir(real)).toContain('zone=101')
+  })
+
+  it('takes the stream from an earlier pump of this process', async () => {
+    const first = await ledger.open(sink)
+    await first.deliver(buildEvents(1, 'lost'), never())
+    const second = await ledger.open(sink)
+    await expect(first.deliver(buildEvents(1), never())).rejects.toMatchObject({ kind: 'cancelled' })
+    await first.close()
+    await ship(second, 1, 'kept')
+    expect(await bench.ids()).toEqual(['kept-0'])
+  })
+
+  it('opens nothing after it was closed', async () => {
+    await sink.close()
+    await expect(ledger.open(sink)).rejects.toMatchObject({ kind: 'cancelled' })
+  })
+
+  it('parses its part names', () => {
+    const name = partName(12, Date.UTC(2025, 10, 20, 13, 5, 1, 234), 'k3v9w2')
+    expect(name.name).toBe('0012-20251120T130501Z-k3v9w2.ndjson')
+    expect(parsePartName(name.name)).toEqual(name)
+    expect(parsePartName('0012-20251120T130501Z-../../x.ndjson')).toBeUndefined()
+    expect(parsePartName('events.ndjson')).toBeUndefined()
+  })
+})
+
+describe('reconciliation', () => {
+  /** What a backup of the store would have held at this moment. */
+  function backup(): () => void {
+    const copy = new Map(ledger.committed)
+    return () => {
+      ledger.committed.clear()
+      ledger.commit([...copy.values()])
+    }
+  }
+
+  /** What was kept of cuts. */
+  async function aside(): Promise<Buffer[]> {
+    const names = await readdir(asideFolder()).catch(() => [])
+    return await Promise.all(names.map((name) => readFile(join(asideFolder(), name))))
+  }
+
+  function asideFolder(): string {
+    return join(bench.path, '.shieldlog', 'aside')
+  }
+
+  it('keeps a copy of what an older copy of the store does not know', async () => {
+    await ledger.ship(sink, buildEvents(50, 'large'))
+    const restore = backup()
+    await ledger.ship(sink, buildEvents(1, 'b'))
+    await ledger.ship(sink, buildEvents(1, 'c'))
+    const before = await readFile(part())
+    restore()
+    const [committedPart] = ledger.committed.values()
+    await reopen()
+    expect(await bench.ids()).toHaveLength(50)
+    expect(bench.named('FileCut')).toMatchObject([
+      { keptAside: true, bytes: before.length - committedPart!.bytes },
+    ])
+    expect(await aside()).toEqual([before.subarray(committedPart!.bytes)])
+  })
+
+  it('keeps the longest copy of a repeated cut for two weeks', async () => {
+    // Also with tests at another date, files have the time of this host.
+    clock = createFakeClock(performance.timeOrigin + performance.now())
+    const sizes: number[] = []
+    sink = bench.sink({}, { clock })
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    for (const count of [2, 9, 3]) {
+      const opened = await ledger.open(sink)
+      const [{ bytes }] = (await opened.deliver(buildEvents(count, 'b'), never())).committed as [
+        CommittedPart,
+      ]
+      sizes.push(bytes - [...ledger.committed.values()][0]!.bytes)
+      await sink.close()
+      sink = bench.sink({}, { clock })
+      await reopen()
+    }
+    expect((await aside()).map(({ length }) => length)).toEqual([Math.max(...sizes)])
+    await sink.close()
+    await clock.advance(13 * 86_400_000)
+    sink = bench.sink({}, { clock })
+    await reopen()
+    expect(await aside()).toHaveLength(1)
+    await sink.close()
+    await clock.advance(2 * 86_400_000)
+    sink = bench.sink({}, { clock })
+    await reopen()
+    expect(await aside()).toEqual([])
+  })
+
+  it('cuts nothing if the stream was taken over while this pump was suspended', async () => {
+    const restore = backup()
+    await ledger.ship(sink, buildEvents(3, 'newer'))
+    restore()
+    ledger.confirm = () =>
+      Promise.reject(new Failure('cancelled', 'fence_lost', 'another pump has the stream'))
+    await expect(ledger.open(sink)).rejects.toMatchObject({ code: 'fence_lost' })
+    expect(await bench.ids()).toHaveLength(3)
+  })
+
+  it('does not report an empty part that a writer left before its first line', async () => {
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    const empty = part().replace(/0001-/, '0002-')
+    await writeFile(empty, '')
+    expect(await differences()).toEqual([])
+    await appendFile(empty, 'x')
+    expect(await differences()).toMatchObject([{ problem: 'unknown' }])
+    await reopen()
+    expect(await bench.files()).toHaveLength(1)
+  })
+
+  it('never pads a part that is shorter than its committed length, and writes a new one', async () => {
+    await ledger.ship(sink, buildEvents(3, 'a'))
+    const path = part()
+    const [committedPart] = ledger.committed.values()
+    await truncate(path, committedPart!.bytes - 5)
+    await ledger.ship(sink, buildEvents(1, 'b'))
+    await reopen()
+    expect(bench.named('FileShort')).toMatchObject([
+      { expected: committedPart!.bytes, found: committedPart!.bytes - 5 },
+    ])
+    expect(await readFile(path, 'utf8')).not.toContain('\0')
+    expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
+    expect(await differences()).toMatchObject([{ problem: 'short', expectedBytes: committedPart!.bytes }])
+  })
+
+  it('reports once that a part is gone, and never reuses its name', async () => {
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    await rm(part())
+    await ledger.ship(sink, buildEvents(1, 'b'))
+    await reopen()
+    expect(bench.named('FileShort')).toMatchObject([{ found: 0 }])
+    expect(ledger.committed.size).toBe(2)
+    expect(await differences()).toMatchObject([{ problem: 'missing' }])
+  })
+
+  it('does not report a part that is on the disk of another host', async () => {
+    ledger.commit([
+      { writer: 'elsewhere', part: '0001-20251120T120000Z-elsewhere.ndjson', bytes: 10, lines: 1 },
+    ])
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    expect(bench.named('FileShort')).toEqual([])
+    expect(await bench.files()).toEqual([expect.stringMatching(/^0002-/)])
+  })
+
+  it.each([
+    ['moved away', (path: string) => rename(path, `${path}.1`), 'gone'],
+    ['deleted', (path: string) => rm(path), 'gone'],
+    ['replaced', (path: string) => rm(path).then(() => writeFile(path, 'x\n')), 'another file'],
+    ['linked', (path: string) => link(path, `${path}.backup`), '2 hard links'],
+    ['emptied', (path: string) => truncate(path, 0), 'bytes instead of'],
+    ['appended to', (path: string) => appendFile(path, 'x\n'), 'bytes instead of'],
+  ])('opens another part if the current one was %s', async (_what, change, why) => {
+    const opened = await ledger.open(sink)
+    await ship(opened, 2, 'a')
+    await change(part())
+    await ship(opened, 2, 'b')
+    await opened.close()
+    expect(bench.named('FileReplaced')).toMatchObject([{ why: expect.stringContaining(why) }])
+    expect(await readFile(part(1), 'utf8')).toMatch(/^\{"id":"b-0".*\n\{"id":"b-1".*\n$/)
+  })
+
+  it('does not change a file that replaced a part', async () => {
+    await ledger.ship(sink, buildEvents(2, 'a'))
+    const other = 'x'.repeat(10_000)
+    await writeFile(part(), other)
+    await ledger.ship(sink, buildEvents(1, 'b'))
+    expect(await readFile(part(), 'utf8')).toBe(other)
+    expect(bench.named('FileReplaced')).toHaveLength(1)
+  })
+
+  it('does not change the parts of a lost store, reports them once and writes new ones', async () => {
+    await ledger.ship(sink, buildEvents(2, 'a'))
+    const before = await readFile(part())
+    const path = part()
+    const renewed = new StreamLedger(ledger.stream, 'store-2')
+    await renewed.ship(sink, buildEvents(2, 'a'))
+    await renewed.ship(sink, buildEvents(1, 'b'))
+    expect(await readFile(path)).toEqual(before)
+    expect((await bench.ids()).sort()).toEqual(['a-0', 'a-0', 'a-1', 'a-1', 'b-0'])
+    expect(bench.named('PartsOfAnotherStore')).toMatchObject([{ why: expect.stringContaining('store') }])
+    expect(await compareParts(bench.path, renewed.stream, renewed.known())).toMatchObject([
+      { problem: 'foreign' },
+    ])
+  })
+
+  it('does not change the parts of another sink or of a writer without a file', async () => {
+    const other = bench.sink({ name: 'other' })
+    await new StreamLedger({ ...ledger.stream, sink: 'other' }).ship(other, buildEvents(1, 'other'))
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    await writeFile(join(bench.folder(), '0009-20251120T120000Z-nobody.ndjson'), '{"id":"nobody"}\n')
+    await reopen()
+    expect((await bench.ids()).sort()).toEqual(['a-0', 'nobody', 'other-0'])
+    expect(bench.named('FileCut')).toEqual([])
+  })
+
+  it('continues its parts after the sink was renamed in the store', async () => {
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    const opened = await ledger.open(sink)
+    await opened.deliver(buildEvents(1, 'b'), never())
+    await sink.close()
+    const renamed = new StreamLedger({ ...ledger.stream, sink: 'renamed' })
+    renamed.commit([...ledger.committed.values()])
+    await renamed.ship(bench.sink({ name: 'renamed' }), buildEvents(1, 'c'))
+    expect(await bench.ids()).toEqual(['a-0', 'c-0'])
+  })
+
+  /** One committed line in a part, and others in it that were never committed. */
+  async function leave(uncommitted: string): Promise<void> {
+    await ledger.ship(sink, buildEvents(1, 'a'))
+    await appendFile(part(), uncommitted)
+  }
+
+  /** What a backfill reads of the copy for a stream. */
+  async function linesOf(stream: Stream): Promise<string[]> {
+    const lines: string[] = []
+    for await (const piece of readArchive(ledger.lost[0]!, stream))
+      if ('lines' in piece) lines.push(...piece.lines)
+    return lines
+  }
+
+  it('names the copy of whole lines before it cuts them', async () => {
+    await leave('{"id":"b-0"}\n{"id":"torn')
+    let before: string[] = []
+    ledger.onLost = async () => void (before = await bench.files())
+    await reopen(false)
+    expect(ledger.lost).toHaveLength(1)
+    expect(await readFile(ledger.lost[0]!, 'utf8')).toBe('{"id":"b-0"}\n{"id":"torn')
+    expect(before).toHaveLength(1)
+    expect(await linesOf(ledger.stream)).toEqual(['{"id":"b-0"}'])
+    expect(await linesOf({ ...ledger.stream, zone: 102 })).toEqual([])
+    expect(await bench.ids()).toEqual(['a-0'])
+    await reopen(false)
+    expect(ledger.lost).toHaveLength(1)
+  })
+
+  it('names no copy for a torn line: its event was never whole', async () => {
+    await leave('{"id":"torn')
+    await reopen(false)
+    expect(ledger.lost).toEqual([])
+    expect(await bench.ids()).toEqual(['a-0'])
+  })
+
+  it('cuts nothing while it cannot keep a copy', async () => {
+    await leave('{"id":"b-0"}\n')
+    const [known] = ledger.committed.values()
+    const { zone, day } = ledger.stream
+    const copy = `zone=${zone}.day=${day}.${known!.part}.from-${known!.bytes}`
+    const inTheWay = join(asideFolder(), `${copy}.unfinished`)
+    await mkdir(inTheWay, { recursive: true })
+    await expect(ledger.open(sink, false)).rejects.toMatchObject({ code: 'unwritable' })
+    expect(await bench.openFiles()).toBe(0)
+    expect(await bench.ids()).toEqual(['a-0', 'b-0'])
+    await rmdir(inTheWay)
+    await reopen(false)
+    expect(await readdir(asideFolder())).toEqual([copy])
+  })
+
+  it('leaves parts as they are whose lengths the store has dropped, and writes beside them', async () => {
+    await ledger.ship(sink, buildEvents(2, 'a'))
+    ledger.committed.clear()
+    ledger.knownSinceMs = Infinity
+    await reopen(false)
+    const opened = await ledger.open(sink, false)
+    await ship(opened, 1, 'b')
+    await opened.close()
+    expect(await bench.files()).toHaveLength(2)
+    expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
+    expect(ledger.lost).toEqual([])
+    // They are no difference, but an archive would be shipped to them twice.
+    const known = { ...ledger.known(false), knownSinceMs: Infinity }
+    expect(await compareParts(bench.path, ledger.stream, known)).toEqual([])
+    expect(await sink.hasUncommitted(ledger.stream, known)).toBe(false)
+    expect(await sink.hasDropped(ledger.stream, known)).toBe(true)
+    ledger.knownSinceMs = 0
+    expect(await sink.hasDropped(ledger.stream, ledger.known(false))).toBe(false)
+  })
+})
+
+describe('compression', () => {
+  function compressing(compress: FileSinkSettings['compress']): TransactionalSink {
+    return bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock })
+  }
+
+  /** One part, which is compressed then. */
+  async function shipCompressed(sink: TransactionalSink): Promise<void> {
+    await ledger.ship(sink, buildEvents(10, 'a'))
+    await reopen()
+    await clock.advance(120_000)
+    await compressed()
+  }
+
+  /** Two parts, the first of them closed. */
+  async function shipTwoParts(sink: TransactionalSink): Promise<void> {
+    await ledger.ship(sink, buildEvents(10, 'a'))
+    await ledger.ship(sink, buildEvents(10, 'b'))
+  }
+
+  async function compressed(count = 1): Promise<void> {
+    await expect.poll(() => bench.named('PartCompressed')).toHaveLength(count)
+  }
+
+  const all = [...buildEvents(10, 'a'), ...buildEvents(10, 'b')].map(({ id }) => id)
+
+  it.each([
+    ['gzip', '.gz', gunzipSync],
+    ['zstd', '.zst', zstdDecompressSync],
+  ] as const)('compresses a closed part a minute later: %s', async (compress, suffix, decode) => {
+    sink = compressing(compress)
+    await shipTwoParts(sink)
+    // Only the lengths of the next reconcile tell that the second one was committed.
+    await reopen()
+    const [first] = await bench.files()
+    const plain = await readFile(join(bench.folder(), first!))
+    await clock.advance(59_000)
+    expect(await bench.files()).toContain(first)
+    await clock.advance(61_000)
+    await compressed(2)
+    const files = await bench.files()
+    expect(files.every((file) => file.endsWith(suffix))).toBe(true)
+    expect(decode(await readFile(join(bench.folder(), `${first}${suffix}`)))).toEqual(plain)
+    expect(await bench.ids()).toEqual(all)
+    expect(bench.named('PartCompressed')[0]).toMatchObject({ bytes: plain.length })
+    expect(await differences()).toEqual([])
+    // The committed lengths still name the plain part, and the stream goes on beside it.
+    await ledger.ship(sink, buildEvents(1, 'c'))
+    expect(await bench.ids()).toEqual([...all, 'c-0'])
+    expect(bench.named('FileShort')).toEqual([])
+  })
+
+  it.each([
+    ['its place is taken', (first: string) => join(bench.folder(), `${first}.gz`)],
+    ['its temporary file cannot be made', (first: string) => unfinishedOf(first)],
+  ])('reports a part that cannot be compressed because %s, and closes it', async (_why, inTheWay) => {
+    sink = compressing('gzip')
+    await shipTwoParts(sink)
+    await reopen()
+    const [first] = await bench.files()
+    await mkdir(inTheWay(first!))
+    await clock.advance(120_000)
+    await expect.poll(() => bench.named('CompressionFailed').length).toBeGreaterThan(0)
+    expect(bench.named('CompressionFailed')[0]).toMatchObject({ part: join(bench.folder(), first!) })
+    await expect.poll(() => bench.openFiles()).toBe(0)
+  })
+
+  function unfinishedOf(part: string): string {
+    return join(bench.path, '.shieldlog', `${parsePartName(part)!.writer}.unfinished.gz`)
+  }
+
+  it('compresses the last part of a stream that is no longer opened, once it is too old to continue', async () => {
+    sink = bench.sink({ compress: 'gzip', rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
+    await ledger.ship(sink, buildEvents(3, 'a'))
+    await reopen()
+    await clock.advance(59 * 60_000)
+    expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
+    await clock.advance(3 * 60_000)
+    await compressed()
+    expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2'])
+  })
+
+  it.each(['before the rename', 'before the plain part goes'])('survives a crash %s', async (when) => {
+    await shipTwoParts(compressing('none'))
+    const [first] = await bench.files()
+    const path = join(bench.folder(), first!)
+    const encoded = gzipSync(await readFile(path))
+    const unfinished = unfinishedOf(first!)
+    await writeFile(when === 'before the rename' ? unfinished : `${path}.gz`, encoded)
+    expect(await bench.ids()).toEqual(all)
+    expect(await differences()).toEqual([])
+    await reborn()
+    await reopen()
+    expect(await bench.ids()).toEqual(all)
+    const kept = when === 'before the rename' ? first : `${first}.gz`
+    expect((await bench.files())[0]).toBe(kept)
+    expect(await bench.files()).toHaveLength(2)
+    expect(existsSync(unfinished)).toBe(false)
+  })
+
+  /** Another process has taken the identity over. */
+  async function reborn(): Promise<void> {
+    await bench.closeAll()
+    sink = bench.sink({}, { clock })
+  }
+
+  it('keeps the lines of a part next to a compressed file with other content', async () => {
+    await shipTwoParts(compressing('none'))
+    const [first] = await bench.files()
+    const path = join(bench.folder(), first!)
+    const before = await readFile(path)
+    await writeFile(`${path}.gz`, gzipSync('{"id":"other"}\n'))
+    await reborn()
+    await reopen()
+    const aside = join(bench.path, '.shieldlog', 'aside')
+    const [kept] = await bench.list(aside)
+    expect(await readFile(join(aside, kept!))).toEqual(before)
+  })
+
+  it('never cuts a compressed part, and reports that its lines will be written twice', async () => {
+    sink = compressing('gzip')
+    await shipCompressed(sink)
+    const [file] = await bench.files()
+    const path = join(bench.folder(), file!)
+    await copyFile(path, `${path}.copy`)
+    ledger.committed.clear()
+    await reopen()
+    expect(await readFile(path)).toEqual(await readFile(`${path}.copy`))
+    expect(bench.named('Warned')).toHaveLength(1)
+  })
+
+  /** No real disk turns bits over when it is told to. */
+  function damaging(handle: FileHandle): FileHandle {
+    const write = handle.write.bind(handle)
+    return Object.assign(handle, {
+      write(buffer: Buffer, offset: number, length: number) {
+        const damaged = Buffer.from(buffer.subarray(offset, offset + length))
+        damaged[damaged.length >> 1]! ^= 0xff
+        return write(damaged, 0, length)
+      },
+    })
+  }
+
+  it.each(['gzip', 'zstd'] as const)(
+    'keeps the plain part if its compressed form cannot be read back: %s',
+    async (compress) => {
+      const openFile = (async (path: string, flags: number, mode: number) => {
+        const handle = await open(path, flags, mode)
+        return path.endsWith('.ndjson') ? handle : damaging(handle)
+      }) as typeof open
+      sink = bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock, openFile })
+      await ledger.ship(sink, buildEvents(10, 'a'))
+      await reopen()
+      await clock.advance(120_000)
+      await expect.poll(() => bench.named('CompressionFailed')).toHaveLength(1)
+      expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
+      expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
+    },
+  )
+
+  it('writes a checksum into a zstd file, so that other tools detect damage too', async () => {
+    sink = compressing('zstd')
+    await shipCompressed(sink)
+    const [file] = await bench.files()
+    const bytes = await readFile(join(bench.folder(), file!))
+    expect(bytes[4]! & 0b100).toBe(0b100)
+    // The checksum is what stands last.
+    bytes[bytes.length - 1]! ^= 0xff
+    expect(() => zstdDecompressSync(bytes)).toThrow('checksum')
+  })
+})
