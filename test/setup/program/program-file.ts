@@ -1,5 +1,16 @@
 import { join } from 'node:path'
-import { programs, type ProgramName } from './programs.ts'
+import { projectFolder } from '../project-folder.ts'
+
+/** What tests start often: the program, and the entries of the tests that assemble the real parts. */
+export const programs = {
+  cli: `${projectFolder}src/cli.ts`,
+  command: `${projectFolder}test/entry/command.ts`,
+  commits: `${projectFolder}test/state/commit-loop.ts`,
+  replay: `${projectFolder}test/entry/replay.ts`,
+  ship: `${projectFolder}test/entry/ship.ts`,
+  sinkChild: `${projectFolder}test/sinks/file/sink-child.ts`,
+} as const
+export type ProgramName = keyof typeof programs
 
 /** Names the folder of the bundled programs, for the processes that run tests. */
 export const bundleVariable = 'SHIELDLOG_TEST_PROGRAMS'

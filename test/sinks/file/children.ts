@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { programFile } from '../../setup/program/program-file.ts'
-import { programs } from '../../setup/program/programs.ts'
+import { programs } from '../../setup/program/program-file.ts'
 import type { Command } from './sink-child.ts'
 
 export interface Answer {
