@@ -23,7 +23,7 @@ export function register({ command, io, exit, load }: Registration): void {
       const { width } = paintFor(io.stdout)
       const isSeveral = config.accounts.length > 1
       if (json === true) io.stdout.write(jsonResult({ zones: rows }))
-      else for (const line of zoneTable(rows, { isSeveral, width })) io.stdout.write(`${line}\n`)
+      else for (const line of zoneTable(rows, isSeveral, width)) io.stdout.write(`${line}\n`)
       for (const note of notesOf(config, listed, rows)) io.stderr.write(`${note}\n`)
       if (listed.some((each) => 'failure' in each)) exit(exitCodes.failed)
     })
@@ -44,44 +44,34 @@ function notesOf(config: Config, listed: readonly AccountZones[], rows: readonly
   })
 }
 
-/** A zone as `zones --json` prints it; missing values are left out. */
-interface ZoneRow {
-  readonly account: string
-  readonly id: number
-  readonly name?: string
-  readonly pullZone?: number
-  readonly plan?: string
-  readonly waf?: boolean
-  readonly configured: boolean
-}
+type ZoneRow = ReturnType<typeof describeZones>[number]
 
 /** The listed zones with what the configuration says of them: its name for a zone comes before the API's. */
-export function describeZones(config: Config, listed: readonly AccountZones[]): ZoneRow[] {
+function describeZones(config: Config, listed: readonly AccountZones[]) {
   return listed.flatMap((each) => {
     if ('failure' in each) return []
     const { account } = each
     const { zones: configured = [], discovery } = config.accounts.find(({ name }) => name === account) ?? {}
-    return each.zones.map(({ id, name, pullZone, plan, isWafEnabled }): ZoneRow => {
+    return each.zones.map(({ id, name, pullZone, plan, isWafEnabled: waf }) => {
       const own = configured.find((zone) => zone.id === id)
       const shown = own === undefined || own.name === String(id) ? name : own.name
+      const isShipped = discovery === undefined ? own !== undefined : !discovery.exclude.includes(id)
+      // JSON leaves out what is undefined.
       return {
         account,
         id,
-        ...(shown !== '' && { name: shown }),
-        ...(pullZone !== undefined && { pullZone }),
-        ...(plan !== undefined && { plan }),
-        ...(isWafEnabled !== undefined && { waf: isWafEnabled }),
-        configured: discovery === undefined ? own !== undefined : !discovery.exclude.includes(id),
+        name: shown === '' ? undefined : shown,
+        pullZone,
+        plan,
+        waf,
+        configured: isShipped,
       }
     })
   })
 }
 
 /** A line a zone under a header; columns that would be empty are left out. */
-export function zoneTable(
-  rows: readonly ZoneRow[],
-  { isSeveral, width }: { readonly isSeveral: boolean; readonly width: number },
-): string[] {
+function zoneTable(rows: readonly ZoneRow[], isSeveral: boolean, width: number): string[] {
   if (rows.length === 0) return []
   const titles = ['account', 'zone', 'name', 'pull zone', 'plan', 'WAF', 'configured']
   const isNamed = rows.some(({ name }) => name !== undefined)

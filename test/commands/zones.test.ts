@@ -1,80 +1,62 @@
-import { describe, expect, test } from 'vitest'
-import { describeZones, zoneTable } from '../../src/commands/zones.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { expect, test } from 'vitest'
 import { accessKey, openWorkshopWithApi } from './workshop.ts'
 
-const zone = { name: '', pullZone: undefined, plan: undefined, isWafEnabled: undefined }
-
-describe('zones', () => {
-  test('lists the zones of the account, and which of them are configured', async () => {
-    const { execute } = await openWorkshopWithApi({ zones: [101, 102, 103] })
-    expect(await execute('zones')).toEqual({
-      code: 0,
-      stderr: '',
-      stdout: [
-        'zone  name  pull zone  plan        WAF  configured',
-        '101   shop  500101     Advanced    on   yes',
-        '102   -     500102     Business    on   yes',
-        '103   -     500103     Enterprise  on   no',
-        '',
-      ].join('\n'),
-    })
-    const { stdout } = await execute('zones', '--json')
-    const first = {
-      account: 'default',
-      id: 101,
-      name: 'shop',
-      pullZone: 500_101,
-      plan: 'Advanced',
-      waf: true,
-    }
-    expect(JSON.parse(stdout)).toMatchObject({
-      zones: [
-        { ...first, configured: true },
-        { id: 102, configured: true },
-        { id: 103, configured: false },
-      ],
-    })
+test('lists the zones of the account, and which of them are configured', async () => {
+  const { execute } = await openWorkshopWithApi({ zones: [101, 102, 103] })
+  expect(await execute('zones')).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: [
+      'zone  name  pull zone  plan        WAF  configured',
+      '101   shop  500101     Advanced    on   yes',
+      '102   -     500102     Business    on   yes',
+      '103   -     500103     Enterprise  on   no',
+      '',
+    ].join('\n'),
   })
-
-  test('reports configured zones that the API does not list', async () => {
-    const { execute } = await openWorkshopWithApi({ zones: [101] })
-    const { code, stderr } = await execute('zones')
-    expect([code, stderr]).toEqual([0, 'Configured, but not listed by the API: 102.\n'])
-  })
-
-  test('lists the other accounts if one is refused, and exits with 1', async () => {
-    const { configure, execute, simulator } = await openWorkshopWithApi()
-    const accounts = [
-      { name: 'wrong', accessKey: 'a-wrong-key', zones: [102] },
-      { name: 'right', accessKey, zones: [101] },
-    ]
-    configure({ api: { baseUrl: simulator.url }, zones: [], accounts })
-    const { code, stdout, stderr } = await execute('zones')
-    expect(code).toBe(1)
-    expect(stdout).toMatch(/^account +zone +pull zone .*\nright +101 .* yes\nright +102 .* no\n$/)
-    expect(stderr).toMatch(
-      /^the zones of account wrong cannot be listed: the API refuses the access key .*\n$/,
-    )
-  })
-
-  test('reports an account without zones', async () => {
-    const { configure, execute, simulator } = await openWorkshopWithApi({ zones: [] })
-    configure({ api: { baseUrl: simulator.url, accessKey }, zones: [] })
-    expect(await execute('zones')).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'Account default has no shield zones.\n',
-    })
+  const { stdout } = await execute('zones', '--json')
+  const first = {
+    account: 'default',
+    id: 101,
+    name: 'shop',
+    pullZone: 500_101,
+    plan: 'Advanced',
+    waf: true,
+  }
+  expect(JSON.parse(stdout)).toMatchObject({
+    zones: [
+      { ...first, configured: true },
+      { id: 102, configured: true },
+      { id: 103, configured: false },
+    ],
   })
 })
 
-test('the table has no column without values', () => {
-  const listed = [{ account: 'default', zones: [{ ...zone, id: 101 }] }]
-  const { config } = loadConfig({ draft: 'api: { accessKey: k }', env: {}, needs: 'key' })
-  const rows = describeZones(config, listed)
-  expect(zoneTable(rows, { isSeveral: false, width: 60 })).toEqual([
-    'zone  pull zone  plan  WAF  configured',
-    '101   -          -     -    no',
-  ])
+test('reports configured zones that the API does not list', async () => {
+  const { execute } = await openWorkshopWithApi({ zones: [101] })
+  const { code, stderr } = await execute('zones')
+  expect([code, stderr]).toEqual([0, 'Configured, but not listed by the API: 102.\n'])
+})
+
+test('lists the other accounts if one is refused, and exits with 1', async () => {
+  const { configure, execute, simulator } = await openWorkshopWithApi()
+  const accounts = [
+    { name: 'wrong', accessKey: 'a-wrong-key', zones: [102] },
+    { name: 'right', accessKey, zones: [101] },
+  ]
+  configure({ api: { baseUrl: simulator.url }, zones: [], accounts })
+  const { code, stdout, stderr } = await execute('zones')
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^account +zone +pull zone .*\nright +101 .* yes\nright +102 .* no\n$/)
+  expect(stderr).toMatch(/^the zones of account wrong cannot be listed: the API refuses the access key .*\n$/)
+})
+
+test('reports an account without zones', async () => {
+  const { configure, execute, simulator } = await openWorkshopWithApi({ zones: [] })
+  configure({ api: { baseUrl: simulator.url, accessKey }, zones: [] })
+  expect(await execute('zones')).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'Account default has no shield zones.\n',
+  })
 })

@@ -2,7 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { printSchema } from '../../src/commands/config.ts'
+import { nativeSchema } from '../../src/formats/native-schema.ts'
+import { executeWith } from '../commands/workshop.ts'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { isTemplate } from '../../src/config/templates.ts'
 import { projectFolder } from '../setup/project-folder.ts'
@@ -62,12 +63,11 @@ test.each([
   expect(validate(value)).toBe(expected)
 })
 
-test('config schema prints the JSON Schema of the file or of a format', () => {
-  const written: string[] = []
-  const output = { write: (part: string) => written.push(part) }
-  printSchema(undefined, { native: { title: 'one' } }, output)
-  printSchema('native', { native: { title: 'one' } }, output)
-  expect(written.map((text) => JSON.parse(text) as unknown)).toEqual([configJsonSchema(), { title: 'one' }])
-  expect(isTemplate(written[0] ?? '')).toBe(true)
-  expect(written[0]).not.toContain('x-marks')
+test('config schema prints the JSON Schema of the file or of a format', async () => {
+  const { stdout } = await executeWith('', ['config', 'schema'])
+  expect(JSON.parse(stdout)).toEqual(configJsonSchema())
+  expect(isTemplate(stdout)).toBe(true)
+  expect(stdout).not.toContain('x-marks')
+  const line = await executeWith('', ['config', 'schema', '--format', 'native'])
+  expect(JSON.parse(line.stdout)).toEqual(nativeSchema)
 })

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { printConfig } from '../../src/commands/config.ts'
+import { effectiveYaml } from '../../src/config/print.ts'
 import { ConfigErrors, type ConfigError } from '../../src/config/errors.ts'
 import { type Loaded, loadConfig } from '../../src/config/load.ts'
 import type { LoadOptions } from '../../src/config/reading.ts'
@@ -36,10 +36,6 @@ export function errorsOf(given: Given): readonly ConfigError[] {
 }
 
 /** What `config print` shows. */
-export function printed(loaded: Loaded): string {
-  let text = ''
-  printConfig(loaded, { write: (part: string) => (text += part) })
-  return text
-}
+export const printed: (loaded: Loaded) => string = effectiveYaml
 
 export const basics = 'api: { accessKey: key }\nzones: [101]\n'

@@ -53,12 +53,19 @@ export function oversized({ bytes, declared = false }: { bytes: number; declared
   })
 }
 
-/** A small body that decodes to so many bytes, whether the request accepts the encoding or not. */
-export function bomb({ bytes, encoding = 'gzip' }: { bytes: number; encoding?: Encoding }): Fault {
-  return sent('bomb', async (response, { status, headers, body = Buffer.from('{}') }, { signal }) => {
-    response.writeHead(status, { ...headers, 'content-encoding': encoding })
+/** Encoded whether the request accepts it or not; `label` names another encoding than the body's. */
+export function encode({ encoding, label = encoding, bytes = 0 }: Encoded): Fault {
+  return sent('encode', async (response, { status, headers, body = Buffer.from('{}') }, { signal }) => {
+    response.writeHead(status, { ...headers, 'content-encoding': label })
     await pipeline(Readable.from(padded(body, bytes)), encoders[encoding](), response, { signal })
   })
+}
+
+type Encoded = { readonly encoding: Encoding; readonly label?: string; readonly bytes?: number }
+
+/** A small body that decodes to so many bytes. */
+export function bomb({ bytes, encoding = 'gzip' }: { bytes: number; encoding?: Encoding }): Fault {
+  return encode({ bytes, encoding })
 }
 
 const encoders: Record<Encoding, () => Transform> = {
@@ -75,20 +82,6 @@ function* padded(body: Buffer, bytes: number): Generator<Buffer> {
   for (let left = bytes - body.length; left > 0; left -= piece.length)
     yield left < piece.length ? piece.subarray(0, left) : piece
   yield body.subarray(-1)
-}
-
-/** Encoded whether the request accepts it or not; `label` names another encoding than the body's. */
-export function encode({ encoding, label = encoding }: { encoding: Encoding; label?: string }): Fault {
-  const { gzipSync: gzip, deflateSync: deflate, brotliCompressSync: br, zstdCompressSync: zstd } = zlib
-  const encoded = { gzip, deflate, br, zstd }[encoding]
-  return {
-    kind: 'encode',
-    answer: ({ regular }) => {
-      const answer = regular()
-      const headers = { ...answer.headers, 'content-encoding': label }
-      return { ...answer, headers, ...(answer.body !== undefined && { body: encoded(answer.body) }) }
-    },
-  }
 }
 
 // Changes of a successful answer
@@ -178,15 +171,6 @@ export function reshaped(kind: string, change: (entry: WireEntry, index: number)
   return edited(kind, (page) => ({ ...page, logs: page.logs.map(change) }))
 }
 
-/** Every n-th entry has no id, an empty one or null. */
-export function missingIds({ every = 1 } = {}): Fault {
-  return reshaped('missingIds', (entry, index) => {
-    if (index % every !== 0) return entry
-    const { logId: _, ...rest } = entry
-    return [rest, { ...rest, logId: '' }, { ...rest, logId: null }][(index / every) % 3]
-  })
-}
-
 /** The page ends with its own first entries and begins with the last ones of the page before. */
 export function repeatedEntries({ count = 3 } = {}): Fault {
   const before = new Map<string, readonly unknown[]>()
@@ -204,25 +188,6 @@ export function sharedIds({ every = 1 } = {}): Fault {
     ...page,
     logs: page.logs.flatMap((entry, index) => (index % every === 0 ? [entry, other(entry)] : [entry])),
   }))
-}
-
-const strayEntries: readonly unknown[] = [
-  42,
-  null,
-  'no entry at all',
-  [],
-  {},
-  { logId: 7, timestamp: 'yesterday', log: 12, labels: ['Blocked'] },
-  { logId: '__proto__', timestamp: -1, log: '{"Url":', labels: { status: null, ruleId: 930130 } },
-  { timestamp: 1e300, log: null, labels: null },
-]
-
-/** Among the entries stand some that are none. */
-export function badEntries(): Fault {
-  return edited('badEntries', (page) => {
-    const middle = Math.ceil(page.logs.length / 2)
-    return { ...page, logs: [...page.logs.slice(0, middle), ...strayEntries, ...page.logs.slice(middle)] }
-  })
 }
 
 /** Parsers differ here: most take the last value. */

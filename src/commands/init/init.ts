@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { openWork } from '../../assemble/work.ts'
 import { fileShape } from '../../config/file-shape.ts'
 import { loadConfig } from '../../config/load.ts'
+import { property } from '../../config/shape.ts'
 import { literal } from '../../config/templates.ts'
 import { listZones, meantZone } from '../../discovery/list-zones.ts'
 import { Failure, type FailureCode, isFailure, messageOf } from '../../domain/failure.ts'
@@ -134,11 +135,11 @@ Next:
 
 /** Without a terminal all missing options are reported at once. */
 function requireOptions({ accessKeyFile, zones, destination }: InitOptions): void {
-  const missing = [
-    accessKeyFile === undefined && !hasKeyInEnvironment() ? ['--access-key-file'] : [],
-    zones === undefined ? ['--zones'] : [],
-    destination === undefined ? ['--destination'] : [],
-  ].flat()
+  const isKeyGiven = accessKeyFile !== undefined || hasKeyInEnvironment()
+  const given = { '--access-key-file': isKeyGiven, '--zones': zones, '--destination': destination }
+  const missing = Object.entries(given).flatMap(([name, is]) =>
+    is === undefined || is === false ? name : [],
+  )
   if (missing.length > 0)
     throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
 }
@@ -255,7 +256,12 @@ async function chooseSink(complete: (sink: Draft) => Draft, context: Context): P
     assign(held, one, { shape: form, prefix: `${destination.name}-`, cwd })
   const named = (['path', 'url'] as const).flatMap((key) => {
     const text = options[key]
-    return text === undefined ? [] : [{ path: [key], text }]
+    if (text === undefined) return []
+    if (property(form, key) === undefined)
+      throw new UsageError(
+        `--${key} does not go with --destination ${destination.name}; leave one of them out`,
+      )
+    return [{ path: [key], text }]
   })
   const given = [...named, ...assignments.filter((one) => !isOfSection(one))]
   const names: Readonly<Record<string, string>> = { file: 'archive', stdout: 'stdout' }

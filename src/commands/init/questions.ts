@@ -52,33 +52,19 @@ export async function askZones<Chosen>(
   const titles = ['   zone', 'name', 'pull zone', 'plan']
   const table = tableLines(titles, rows, { indent: '  ', width: paintFor(stderr).width })
   const more = listed.length - mostShown
-  const lines = [
-    'Shield zones of this account:',
-    ...table,
-    ...(more > 0 ? [`  and ${more} more: ${programName()} zones`] : []),
-  ]
-  if (listed.length > 0) stderr.write(`${lines.join('\n')}\n`)
+  const rest = more > 0 ? [`  and ${more} more: ${programName()} zones`] : []
+  if (listed.length > 0) stderr.write(`${['Shield zones of this account:', ...table, ...rest].join('\n')}\n`)
   const question = listed.length > 0 ? 'Zones to ship (all, or numbers): ' : 'Ids of the zones to ship: '
   const idOf = (text: string) => (/^\d+$/.test(text) ? String(listed[Number(text) - 1]?.id ?? text) : text)
-  return insist(
-    question,
-    (answer) =>
-      choose(
-        answer
-          .split(/[,\s]+/)
-          .map(idOf)
-          .join(',') || 'all',
-      ),
-    asker,
-  )
+  const idsIn = (answer: string) => answer.split(/[,\s]+/).map(idOf)
+  return insist(question, (answer) => choose(idsIn(answer).join(',') || 'all'), asker)
 }
 
 /** Asks where events go. */
 export async function askDestination(asker: Asker): Promise<Destination> {
   const all = destinations()
-  asker.stderr.write(
-    `Where should events go?\n${menu(all.map(({ label }, index) => `${index + 1}) ${label}`))}\n`,
-  )
+  const menu = all.map(({ label }, index) => `  ${index + 1}) ${label}\n`)
+  asker.stderr.write(`Where should events go?\n${menu.join('')}`)
   return insist(
     '> ',
     (answer) => {
@@ -88,18 +74,6 @@ export async function askDestination(asker: Asker): Promise<Destination> {
     },
     asker,
   )
-}
-
-/** Texts side by side, as many as fit into 78 columns. */
-function menu(texts: readonly string[]): string {
-  const lines: string[] = []
-  for (const text of texts) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 2 + text.length <= 78)
-      lines[lines.length - 1] = `${last}  ${text}`
-    else lines.push(`  ${text}`)
-  }
-  return lines.join('\n')
 }
 
 interface Question {
