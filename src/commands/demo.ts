@@ -91,7 +91,7 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
     const { name } = internalEvent
     if (name === 'ServerListening')
       say(`page     ${internalEvent.address}/\nmetrics  ${internalEvent.address}/metrics\n`)
-    if (isShown || name !== 'PageCommitted' || internalEvent.delivered === 0) return
+    if (isShown || name !== 'LoadCommitted' || internalEvent.delivered === 0) return
     isShown = true
     const { zone, day } = internalEvent.stream
     const [part = ''] = globSync(join(events, `zone=${zone}/day=${day}/*.ndjson`))

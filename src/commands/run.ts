@@ -5,6 +5,7 @@ import type { Role } from '../assemble/daemon/backend.ts'
 import { Daemon } from '../assemble/daemon/daemon.ts'
 import { fleetState } from '../assemble/state.ts'
 import { printable } from '../domain/text/terminal-text.ts'
+import { systemClock } from '../clock.ts'
 import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
@@ -100,7 +101,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
 
 function progressFor({ config }: Loaded, { progress }: RunOptions, io: Io): Progress | undefined {
   if (progress === 'terminal' && progressMode(config, io) !== 'live') return undefined
-  return createProgress(config, io)
+  return createProgress(config, io, systemClock)
 }
 
 async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {

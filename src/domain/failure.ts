@@ -41,6 +41,7 @@ export const failureCodes = [
   // schedules
   'crashed', // the processes that worked on the stream died, one after the other
   'gave_way', // a backfill ended because live streams of its account wait
+  'no_room', // no memory for a further page of a load
   'cancelled',
 ] as const
 export type FailureCode = (typeof failureCodes)[number]
@@ -81,6 +82,11 @@ export function cancelled(cause?: unknown): Failure {
 /** Ends the pump of a backfill, so that it occupies no place while live streams come first. */
 export function gaveWay(account: string): Failure {
   return new Failure('cancelled', 'gave_way', `live streams of account ${account} have priority`)
+}
+
+/** Ends a load: its next page would have to wait for memory. */
+export function noRoom(): Failure {
+  return new Failure('cancelled', 'no_room', 'no memory for a further page')
 }
 
 /** True for a Failure with that code, or with any code when none is given. */

@@ -33,9 +33,11 @@ export type InternalEvent =
   | { name: 'ClockSkewMeasured'; account: string; offsetMs: number }
   | { name: 'PageFetched'; stream: Stream; priority: Priority; events: number; bytes: number }
   | {
-      name: 'PageCommitted'
+      name: 'LoadCommitted'
       stream: Stream
       priority: Priority
+      /** Fewer than were read where a delivery failed in part, or the sink keeps events back. */
+      pages: number
       delivered: number
       duplicates: number
       /** Events that the sink filters out. */
@@ -46,8 +48,7 @@ export type InternalEvent =
       lost?: number
       /** Delivery instant minus event time, in seconds, one value per event with a time. */
       delaysSeconds: readonly number[]
-      /** Absent for a page with nothing new whose commit waits for the next one. */
-      commitSeconds?: number
+      commitSeconds: number
     }
   | { name: 'EventDeadLettered'; stream: Stream; id: string; reason: RefusalReason; answer: string }
   | { name: 'EventsSkipped'; stream: Stream; reason: SkipReason; count: number; answer: string }

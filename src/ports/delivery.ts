@@ -27,11 +27,22 @@ export interface PageRequest {
   readonly priority: Priority
   /** The sink that the page is for: sinks share the memory for pages. Absent for none, as in an audit. */
   readonly sink?: string
+  /** Throws `no_room` (cancelled) instead of waiting for memory. */
+  readonly ifRoom?: boolean
   /**
    * For a page that is fetched ahead: the source calls it once a good answer has arrived, and keeps the answer as bytes
    * until it resolves, since the decoded events would take three times as much memory.
    */
   readonly whenWanted?: () => Promise<void>
+}
+
+/** A load of consecutive pages ends with the page that reaches one of these. */
+export interface LoadBounds {
+  /** Of the answers of the API. Parsed pages take about four times as much memory. */
+  readonly bytes: number
+  /** Unseen ones. */
+  readonly events: number
+  readonly pages: number
 }
 
 /** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
@@ -44,6 +55,8 @@ export interface Sink {
    * event is neither delivered nor a dead letter, but counts as seen by the stream.
    */
   readonly wants?: (event: Event) => boolean
+  /** When a load is full, where that is earlier than the pump's own bounds. */
+  readonly load?: Partial<LoadBounds>
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
   /** Checks whether the destination would take events, without leaving anything there. Throws Failure. */
@@ -119,10 +132,11 @@ export interface OpenStream {
   /**
    * Resolves when the sink is responsible for every event that is not in `refusals`, or only for those in
    * `partial.taken`; `partial.failure` then says why. Called again only after the delivery before it was committed.
+   * `goesOn`: more events of the same scan follow; a sink that sends bodies may keep back those that do not fill one.
    * Throws Failure when the sink is responsible for no event; what was sent before that may arrive twice, except in
    * transactional sinks, which take it back first.
    */
-  deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
+  deliver(events: readonly Event[], signal: AbortSignal, goesOn?: boolean): Promise<Delivery>
   /** Releases the stream. May be called twice; never rejects. */
   close(): Promise<void>
 }

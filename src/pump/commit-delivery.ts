@@ -13,13 +13,14 @@ export async function deliver(
   { open, sink }: SinkTarget,
   events: readonly Event[],
   signal: AbortSignal,
+  goesOn = false,
 ): Promise<Delivery> {
   const facts = { ...spanFacts(job), server: sink.address, events: events.length }
   let delivery: Delivery | undefined
   try {
     return await deps.tracer.span('deliver', facts, async () => {
-      delivery = await open.deliver(events, signal)
-      if (delivery.partial !== undefined) throw delivery.partial.failure
+      delivery = await open.deliver(events, signal, goesOn)
+      if (delivery.partial?.failure !== undefined) throw delivery.partial.failure
       return delivery
     })
   } catch (error) {
@@ -49,7 +50,7 @@ interface DeliveryCommit {
   readonly delivery: Delivery
   /** The change when the outcome covers every event. */
   readonly whole: (outcome: DeliveryOutcome) => Change
-  /** The change when some events must be delivered again: no cursor moves. */
+  /** The change when some events must be delivered again. */
   readonly part: (outcome: DeliveryOutcome) => Change
 }
 
@@ -67,7 +68,7 @@ export async function commitDelivery(
   const write = ({ next, extras }: Change) => session.commit(next, extras)
   try {
     await write(partial === undefined ? whole(outcome) : part(outcome))
-    return partial === undefined ? outcome : { ...outcome, failure: partial.failure }
+    return partial?.failure === undefined ? outcome : { ...outcome, failure: partial.failure }
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
     const certain: DeliveryOutcome = { ...outcome, refusals: [] }

@@ -52,10 +52,16 @@ export function fetchPage(
   })
 }
 
+/** Does not wait for memory: `take` rejects with `no_room` then. */
 export function fetchAhead(deps: FetchDeps, request: PageRequest, signal: AbortSignal): PageAhead {
   const abort = new AbortController()
   const wanted = Promise.withResolvers<void>()
-  const fetched = fetchPage(deps, request, AbortSignal.any([signal, abort.signal]), wanted.promise)
+  const fetched = fetchPage(
+    deps,
+    { ...request, ifRoom: true },
+    AbortSignal.any([signal, abort.signal]),
+    wanted.promise,
+  )
   // The request may fail before `take`, which rejects then: this prevents an unhandled rejection.
   fetched.catch(() => undefined)
   let taken = false

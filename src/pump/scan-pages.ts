@@ -1,24 +1,21 @@
 import { dayOf } from '../domain/day.ts'
-import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
+import type { Delivery } from '../domain/event/delivery.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
-import { troubleOf } from '../domain/plan/plan.ts'
 import { answerRequest } from '../domain/read-request.ts'
-import { sliceOf } from '../domain/policy.ts'
-import { scanFor } from '../domain/scan/progress.ts'
+import { isListingTrouble } from '../domain/retry.ts'
 import { dropScans } from '../domain/checkpoint.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
+import { deliver } from './commit-delivery.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
+import { fetchAhead } from './fetch-page.ts'
+import { Load } from './load.ts'
+import { commitLoad } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
-import { shipPage, type Going } from './ship-page.ts'
+import { isDue, readLoad, requestFor, type LoadEnd, type Reading } from './read-load.ts'
 import type { Session } from './session.ts'
 
-interface Scanning extends Going {
-  /** The cursor of an unfinished scan has expired under this pump. */
-  hasRestarted: boolean
-}
-
 /**
- * Ships the scan that is due page by page, until none is due, the time slice ends (after at least one page), more
+ * Ships the scan that is due load by load, until none is due, the time slice ends (after at least one page), more
  * urgent work waits, or the signal aborts. Resolves with a failure only when a read request for the day can never be
  * served.
  */
@@ -28,65 +25,114 @@ export async function scanPages(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const beganMs = session.deps.clock.monotonic()
-  const going: Scanning = { ahead: undefined, sinkMoves: false, hasRestarted: false }
+  const going: Going = {
+    beganMs,
+    ahead: undefined,
+    kept: [],
+    isOver: false,
+    sinkMoves: false,
+    hasRestarted: false,
+  }
   try {
     do {
-      const ended = await shipNextPage(session, target, going, signal)
+      const ended = await shipNextLoad(session, target, going, signal)
       if (ended !== undefined) return ended.failure
-    } while (!signal.aborted && goesOn(session, beganMs))
-    await session.flush()
+    } while (!signal.aborted && !going.isOver && isDue(session, session.checkpoint()))
     return undefined
-  } catch (error) {
-    // A backfill may read a single page before it gives way again: without this it would read that page each time.
-    if (isFailure(error, 'gave_way')) await session.flush()
-    throw error
   } finally {
+    for (const { release } of going.kept) release()
     await going.ahead?.discard()
   }
 }
 
-function dueNow({ job, checkpoint, now, policy }: Session): Due {
-  return nextDue(
-    { stream: job.stream, checkpoint: checkpoint(), readRequest: job.readRequest },
-    now(),
-    policy,
-  )
-}
-
-function goesOn(session: Session, beganMs: number): boolean {
-  const { deps, job, checkpoint, now } = session
-  const sliceMs = sliceOf(checkpoint().restarts)
-  if (deps.clock.monotonic() - beganMs >= sliceMs || !job.mayGoOn()) return false
-  return dueAt(dueNow(session), troubleOf(job, checkpoint()), now()) <= now()
-}
-
 /** Resolves with a value where the stream has ended. */
-async function shipNextPage(
+async function shipNextLoad(
   session: Session,
   target: SinkTarget,
-  going: Scanning,
+  going: Going,
   signal: AbortSignal,
-): Promise<{ failure: Failure | undefined } | undefined> {
-  const { checkpoint, job, now, policy } = session
-  const due = { checkpoint: checkpoint(), kind: dueNow(session).kind, readRequest: job.readRequest }
-  const scan = scanFor(due, now(), policy)
+): Promise<Ending | undefined> {
+  const load = new Load(session, target.sink.load)
   try {
-    failAtGuard(await shipPage(session, target, going, scan, signal))
-  } catch (error) {
-    learnTime(session, error)
-    if (isFailure(error, 'window_closed') && endsBy(session, error)) {
-      const isLost = await endAsExpired(session)
-      return { failure: isLost && job.readRequest !== undefined ? error : undefined }
-    }
-    if (isFailure(error, 'window_closed') && isRefusedFor(session, error)) {
-      const answer = { id: job.readRequest!.id, outcome: 'left_out', reason: noLongerKept } as const
-      await session.commit(answerRequest(checkpoint(), answer))
-      return { failure: error }
-    }
-    if (!isFailure(error, 'cursor_expired')) throw error
-    await restartScan(session, scan, going, error)
+    const end = await readLoad(session, target, going, load, signal)
+    await shipLoad(session, target, going, load, end, signal)
+    return end.failure && (await afterFailure(session, end.scan, going, end.failure))
+  } finally {
+    const kept = new Set(going.kept.map(({ release }) => release))
+    for (const { release } of load.pages) if (!kept.has(release)) release()
   }
+}
+
+interface Ending {
+  readonly failure: Failure | undefined
+}
+
+/** What a pump remembers from load to load, besides its checkpoint. */
+interface Going extends Reading {
+  /** The sink has taken a load of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */
+  sinkMoves: boolean
+  /** The cursor of an unfinished scan has expired under this pump. */
+  hasRestarted: boolean
+}
+
+/** Nothing to deliver. */
+const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
+
+/**
+ * The next page is parsed during a delivery only after a page of at most this size: parsed entries take several times
+ * the memory of the answer, and all streams may do so at once.
+ */
+const parsedAheadBytes = 1_048_576
+
+/** Delivers a load and commits it; the next page is fetched meanwhile where the scan goes on. */
+async function shipLoad(
+  session: Session,
+  target: SinkTarget,
+  going: Going,
+  { pages }: Load,
+  { why, scan, failure }: LoadEnd,
+  signal: AbortSignal,
+): Promise<void> {
+  const last = pages.at(-1)
+  if (last === undefined) return
+  const wanted = pages.flatMap((page) => page.wanted)
+  if (why === 'full' && (going.sinkMoves || wanted.length === 0))
+    going.ahead ??= fetchAhead(session.deps, requestFor(session, scan), signal)
+  // A scan that goes on reads again what the sink keeps back.
+  const goesOn = why === 'full' || why === 'slice' || (failure !== undefined && !dropsScan(failure))
+  const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn)
+  if (last.bytes <= parsedAheadBytes) going.ahead?.want()
+  going.kept = await commitLoad(session, target.seen, pages, { wanted, delivery: await delivering })
+  going.sinkMoves ||= wanted.length > 0
+  failAtGuard(last.step)
+}
+
+/** What the failure of a page means for its stream and its scan. Resolves with a value where the stream has ended. */
+async function afterFailure(
+  session: Session,
+  scan: Scan,
+  going: Going,
+  failure: Failure,
+): Promise<Ending | undefined> {
+  const { checkpoint, job } = session
+  learnTime(session, failure)
+  if (failure.code === 'window_closed' && endsBy(session, failure)) {
+    const isLost = await endAsExpired(session)
+    return { failure: isLost && job.readRequest !== undefined ? failure : undefined }
+  }
+  if (failure.code === 'window_closed' && isRefusedFor(session, failure)) {
+    const answer = { id: job.readRequest!.id, outcome: 'left_out', reason: noLongerKept } as const
+    await session.commit(answerRequest(checkpoint(), answer))
+    return { failure }
+  }
+  if (failure.code !== 'cursor_expired') throw failure
+  await restartScan(session, scan, going, failure)
   return undefined
+}
+
+/** After these the scan is not continued at its cursor. */
+function dropsScan(failure: Failure): boolean {
+  return failure.code === 'window_closed' || isListingTrouble(failure)
 }
 
 /** True when the API refuses the day for a backfill. A day that has not begun by its clock will be readable later. */
@@ -112,7 +158,7 @@ function learnTime({ deps, job }: Session, error: unknown): void {
  * Restarts a scan whose cursor expired, as a full one with a longer time slice. When that happens twice in one pump, it
  * throws the failure and the stream backs off. An expired stored cursor is not a failure.
  */
-async function restartScan(session: Session, scan: Scan, going: Scanning, error: Failure): Promise<void> {
+async function restartScan(session: Session, scan: Scan, going: Going, error: Failure): Promise<void> {
   const { deps, job, checkpoint, commit } = session
   const before = checkpoint()
   const stored = scan.pages === 0 && scan.fromStoredCursor

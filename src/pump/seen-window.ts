@@ -45,17 +45,20 @@ export class SeenWindow implements Disposable {
   readonly #memory: SeenMemory
   /** The one that was needed longest ago comes first. */
   readonly #minutes = new Map<number, FingerprintSet>()
+  /** Of the events that were read and are not committed yet; never dropped. */
+  #held = new FingerprintSet()
 
   constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream, memory = new SeenMemory()) {
     this.#ledger = ledger
     this.#stream = stream
     this.#memory = memory
+    memory.change(this.#held.bytes)
   }
 
   /**
-   * The events of a page that the stream has not delivered, each once. An event without an own id counts as delivered
-   * under its own id too: another page showed it beside the entry with which it shares id and time. An event with an own
-   * id counts only under that: which of the two was delivered under the id that they share is not known.
+   * The events of a page that the stream neither has delivered nor holds, each once. An event without an own id counts as
+   * delivered under its own id too: another page showed it beside the entry with which it shares id and time. An event
+   * with an own id counts only under that: which of the two was delivered under the id that they share is not known.
    */
   async unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]> {
     await this.#load(new Set(events.map((event) => minuteOf(event.timeMs))))
@@ -63,8 +66,19 @@ export class SeenWindow implements Disposable {
     return events.filter((event) => !this.#isSeen(event) && inPage.add(event.fingerprint))
   }
 
-  /** Call it after the commit that added them. */
-  add(events: readonly Sighting[]): void {
+  /** Events that the next commit will add: another page of the same load may show them again. */
+  hold(events: readonly Sighting[]): void {
+    const before = this.#held.bytes
+    for (const { fingerprint } of events) this.#held.add(fingerprint)
+    this.#memory.change(this.#held.bytes - before)
+  }
+
+  /** Call it after the commit that added `events`; of those held, only `kept` are held on. */
+  add(events: readonly Sighting[], kept: readonly Sighting[] = []): void {
+    const before = this.#held.bytes
+    this.#held = new FingerprintSet()
+    this.#memory.change(this.#held.bytes - before)
+    this.hold(kept)
     for (const event of events) {
       const set = this.#minutes.get(minuteOf(event.timeMs))
       if (set === undefined) continue
@@ -77,6 +91,7 @@ export class SeenWindow implements Disposable {
   /** Gives its memory back. */
   [Symbol.dispose](): void {
     for (const [minute, set] of this.#minutes) this.#drop(minute, set)
+    this.#memory.change(-this.#held.bytes)
   }
 
   async #load(wanted: ReadonlySet<number>): Promise<void> {
@@ -109,11 +124,11 @@ export class SeenWindow implements Disposable {
   }
 
   #isSeen(event: Sighting): boolean {
-    const set = this.#minutes.get(minuteOf(event.timeMs))!
-    if (set.has(event.fingerprint)) return true
-    if (event.hasOwnId === true || !set.hasOwnIds) return false
+    const sets = [this.#minutes.get(minuteOf(event.timeMs))!, this.#held]
+    if (sets.some((set) => set.has(event.fingerprint))) return true
+    if (event.hasOwnId === true || !sets.some((set) => set.hasOwnIds)) return false
     const other = event.otherFingerprint?.()
-    return other !== undefined && set.has(other)
+    return other !== undefined && sets.some((set) => set.has(other))
   }
 }
 

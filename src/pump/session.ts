@@ -46,7 +46,7 @@ export interface Session extends AsyncDisposable {
   readonly job: TakeJob
   readonly deps: PumpDeps
   readonly policy: Policy
-  /** As the store has it, except for what `commitReading` has put off. */
+  /** As the store has it. */
   readonly checkpoint: () => Checkpoint
   readonly storeId: string
   /** The API's clock for the stream's account. */
@@ -57,34 +57,22 @@ export interface Session extends AsyncDisposable {
   confirm(): Promise<void>
   /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
   commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
-  /**
-   * Commits a checkpoint that differs from the one before only in what was read; most pages of a re-read have nothing
-   * new. It goes to the store at most once a second: a crash costs the pages of that second, which are read again.
-   * Returns false if it waits for the next commit.
-   */
-  commitReading(next: Checkpoint): Promise<boolean>
-  /** Commits what `commitReading` has put off. */
-  flush(): Promise<void>
 }
 
 /** What a commit changes besides the checkpoint. */
 export type CommitExtras = Partial<Omit<Commit, 'fence' | 'basedOn' | 'next'>>
-
-const putOffMs = 1_000
 
 /**
  * Takes the fence of a stream, and with it the checkpoint, the committed lengths and the store's id. Throws `held` while
  * another process has the stream, and the Failures of a store.
  */
 export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session> {
-  const { apiClock, clock, store, tracer } = deps
+  const { apiClock, store, tracer } = deps
   const { ledger } = store
   const { stream, zone } = job
   const { fence, storeId, checkpoint: known } = await ledger.take(stream, deps.holder)
   const now = () => apiClock.now(zone.account)
   let held = known ?? newCheckpoint(stream, now(), job.ordering)
-  let isPutOff = false
-  let committedAtMs = clock.monotonic()
 
   async function commit(next: Checkpoint, extras: CommitExtras = {}): Promise<void> {
     const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
@@ -101,8 +89,6 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
       if (answer === 'refused') throw fenceLost()
     })
     held = numbered
-    isPutOff = false
-    committedAtMs = clock.monotonic()
   }
 
   return {
@@ -117,18 +103,6 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
       if (!(await ledger.holds(stream, fence))) throw fenceLost()
     },
     commit,
-    async commitReading(next) {
-      if (clock.monotonic() - committedAtMs >= putOffMs) {
-        await commit(next)
-        return true
-      }
-      held = next
-      isPutOff = true
-      return false
-    },
-    async flush() {
-      if (isPutOff) await commit(held)
-    },
     async [Symbol.asyncDispose]() {
       // A failed release makes the next pump wait; it must not hide the error that ended this one.
       await ledger.release(stream, fence).catch(() => undefined)

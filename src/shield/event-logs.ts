@@ -19,7 +19,10 @@ export function createEventLogSource(
 ): Source {
   const ends = new PageEnds()
   return {
-    async fetchPage({ zone, day, cursor, priority, sink, whenWanted }: PageRequest, signal): Promise<Page> {
+    async fetchPage(
+      { zone, day, cursor, priority, sink, ifRoom, whenWanted }: PageRequest,
+      signal,
+    ): Promise<Page> {
       const client = clientOf(zone.account)
       const { value, bytes, requestedAt, clockOffsetMs, connection, release } = await client.send(
         {
@@ -29,6 +32,7 @@ export function createEventLogSource(
           ...(cursor === null ? {} : { token: cursor }),
           read: readPage,
           sink,
+          ifRoom,
           priority,
           whenWanted,
         },

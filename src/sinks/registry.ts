@@ -77,7 +77,7 @@ function measured<Any extends AnySink>(sink: Any, { clock, telemetry }: SinkDeps
 
   async function opened(opening: () => Promise<OpenStream>): Promise<OpenStream> {
     const open = await told(opening)
-    return { ...open, deliver: (events, signal) => told(() => open.deliver(events, signal)) }
+    return { ...open, deliver: (events, signal, goesOn) => told(() => open.deliver(events, signal, goesOn)) }
   }
 
   if ('reconcile' in sink) return { ...sink, reconcile: (...args) => opened(() => sink.reconcile(...args)) }

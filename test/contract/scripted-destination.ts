@@ -134,7 +134,7 @@ async function pump(
       for (const event of takenOf(events, delivery)) settled.add(event)
       for (const { event } of delivery.refusals) settled.add(event)
       refused.push(...delivery.refusals.map(({ event }) => event.id))
-      if (delivery.partial !== undefined) failed.push(delivery.partial.failure)
+      if (delivery.partial?.failure !== undefined) failed.push(delivery.partial.failure)
     } catch (error) {
       if (!isFailure(error)) throw error
       failed.push(error)

@@ -52,9 +52,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       ...options.factsOf?.(scan, nowMs),
     })
     const step = stepOf(checkpoint, scan, facts, policy)
-    const counts = { delivered: facts.unseen, deadLetters: 0, late: 0, filtered: 0, skipped: 0 }
-    const page = { step, facts, outcome: { counts, committed: [] }, sureMs: Infinity }
-    const next = afterPage(checkpoint, page, nowMs, policy)
+    const next = afterPage(checkpoint, { step, facts, sureMs: Infinity }, nowMs, policy)
     checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
     pages.push({ kind: scan.kind, atMs: nowMs, last: remaining <= 0 })
   }

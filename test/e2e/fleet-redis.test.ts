@@ -20,6 +20,9 @@ import {
 async function fleetUnderWay(before = async (_all: Fleet) => {}): Promise<Fleet> {
   const live = { ratePerSecond: 2 }
   const all = await fleet({ simulator: { days: 250, pageSize: 20, latencyMs: 250, live } })
+  // Loads of two pages, so that streams commit in the midst of their scans.
+  const rotate = { maxBytes: 20_000 }
+  all.place.configure({ sinks: [{ name: 'archive', type: 'file', path: all.place.events, rotate }] })
   await before(all)
   all.start('all', 'one')
   all.start('worker', 'two')

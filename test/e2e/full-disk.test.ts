@@ -11,9 +11,9 @@ test('a file that cannot grow further stops the run, which continues when the li
   const days = { [today]: 1500 }
   const place = await workplace({ days, pageSize: 100, zones: [zone], entryBytes: 20_000 })
   place.configure({ zones: [zone] })
-  // The signal would end any program; ignored, the write fails instead. 6 or 12 MB, as the shell counts in blocks of
-  // 512 or 1024 bytes: more than the store needs.
-  const script = `trap '' XFSZ; ulimit -f 12000; exec "$0" "$@"`
+  // The signal would end any program; ignored, the write fails instead. 12 or 24 MB, as the shell counts in blocks of
+  // 512 or 1024 bytes: more than the store and the first load need.
+  const script = `trap '' XFSZ; ulimit -f 24000; exec "$0" "$@"`
   const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '--once', '-c', place.configFile]
   const limited = await endOf(startProcess('/bin/sh', ['-c', script, ...args]))
   expect(limited.code, limited.stderr).toBe(1)

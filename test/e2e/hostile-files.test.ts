@@ -24,7 +24,7 @@ const failures = [
 test('a disk that fails repeatedly: each event once, and every failure is logged', async () => {
   const place = await workplace({ zones: [zone], days: 60, pageSize: 10 }, { zones: [zone] })
   const { simulator, events } = place
-  const rotate = { maxBytes: 8_000 }
+  const rotate = { maxBytes: 4_000 }
   place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate }] })
   const days = readableDays()
   for (const { fail, code } of failures) {

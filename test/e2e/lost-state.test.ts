@@ -78,7 +78,7 @@ test('an older copy of the store: lines of a day that can no longer be read are 
   const { simulator, events } = place
   const earlier = () => endOf(place.entry(['--once', ...clockArguments(shift)]))
   // Small parts: whole ones are cut as well as the end of one.
-  place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate: { maxBytes: 20_000 } }] })
+  place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate: { maxBytes: 10_000 } }] })
   done(await earlier())
   const putBack = copyState(place)
   for (const zone of zones)

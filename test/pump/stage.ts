@@ -7,6 +7,7 @@ import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import type {
+  LoadBounds,
   PageRequest,
   OpenOptions,
   OpenStream,
@@ -41,6 +42,7 @@ export interface PageAnswer {
   readonly events: readonly Event[]
   readonly next?: string
   readonly more?: boolean
+  readonly bytes?: number
   readonly clockOffsetMs?: number | undefined
   /** Default: each answer comes over its own. */
   readonly connection?: object
@@ -80,9 +82,11 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   const apiClock = createApiClock(clock)
   const script = {
     answer: listingOf([], 1),
+    /** A load of one page, unless a test is about loads. */
+    load: { pages: 1 } as Partial<LoadBounds>,
     /** What a request takes. */
     latencyMs: 100,
-    deliver: async (...[events]: [readonly Event[], AbortSignal]): Promise<Delivery> => {
+    deliver: async (...[events]: [readonly Event[], AbortSignal, boolean?]): Promise<Delivery> => {
       return { refusals: [], committed: [], bytes: events.length }
     },
     reconcile: (async () => undefined) as (known: Reconciliation) => Promise<void>,
@@ -98,12 +102,12 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     if (signal.aborted) throw cancelled()
     if (answer instanceof Error) throw answer
     held++
-    const { events, next, more = next !== undefined } = answer
+    const { events, next, more = next !== undefined, bytes = 10 } = answer
     return {
       events,
       more,
       next: next === undefined ? null : (next as Cursor),
-      bytes: 10,
+      bytes,
       requestedAt,
       ...('clockOffsetMs' in answer
         ? answer.clockOffsetMs !== undefined && { clockOffsetMs: answer.clockOffsetMs }
@@ -116,8 +120,8 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   }
 
   const open: OpenStream = {
-    async deliver(events, signal) {
-      const delivery = await script.deliver(events, signal)
+    async deliver(events, signal, goesOn) {
+      const delivery = await script.deliver(events, signal, goesOn)
       log.push(`deliver ${events.map(({ id }) => id).join(' ')}`)
       delivered.push(...events)
       return delivery
@@ -132,6 +136,9 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   }
   const sink: TransactionalSink = {
     ...base,
+    get load() {
+      return script.load
+    },
     async reconcile(_, known) {
       opened.push(known)
       log.push('open')
@@ -143,6 +150,9 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   }
   const plainSink: Sink = {
     ...base,
+    get load() {
+      return script.load
+    },
     async open(_, given) {
       options.push(given)
       log.push('open')

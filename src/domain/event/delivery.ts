@@ -51,10 +51,10 @@ export interface Delivery {
   /** Of the events that are not refused: those that the destination says it dropped, without saying which. */
   readonly lost?: number
   /**
-   * Present when the delivery failed after the sink had taken, refused or skipped some events. The others must be sent
-   * again.
+   * Present when the sink has taken, refused or skipped some events only: it failed then, or it keeps the last ones
+   * back, since they fill no body. The others must be delivered again.
    */
-  readonly partial?: { readonly taken: readonly Event[]; readonly failure: Failure }
+  readonly partial?: { readonly taken: readonly Event[]; readonly failure?: Failure | undefined }
 }
 
 /** The events of a delivery that the sink is responsible for. */

@@ -41,34 +41,40 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   })
 }
 
-/** What became of the events of a page or of a part of it. */
-interface PageOutcome {
+/** What became of events that were read. */
+interface Outcome {
   readonly counts: Pick<Counters, 'delivered' | 'deadLetters' | 'late' | 'filtered' | 'skipped' | 'lost'>
   readonly committed: readonly CommittedPart[]
 }
 
-/** A page whose events are all delivered or need no delivery. */
-export interface ReadPage {
+export function withOutcome(checkpoint: Checkpoint, { counts, committed }: Outcome): Checkpoint {
+  return {
+    ...checkpoint,
+    counters: counted(checkpoint.counters, counts),
+    committed: mergeCommitted(checkpoint.committed, committed),
+  }
+}
+
+interface PageRead {
   readonly step: ScanStep
   readonly facts: PageFacts
-  readonly outcome: PageOutcome
   /** The time by which the day may become complete; undefined while it is in doubt. */
   readonly sureMs: number | undefined
 }
 
-/** The scan after a page; computed before the events of the page are delivered. */
+/** The scan after a page. */
 export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy: Policy): ScanStep {
   return advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
 }
 
-/** The checkpoint after one page of a scan. */
+/** The checkpoint after one page of a scan, of which the sink has or needs all events; without `withOutcome`. */
 export function afterPage(
   before: Checkpoint,
-  { step: { scan, end }, facts, outcome, sureMs }: ReadPage,
+  { step: { scan, end }, facts, sureMs }: PageRead,
   nowMs: number,
   policy: Policy,
 ): Checkpoint {
-  const shipped = afterEvents(before, facts.unseen, outcome)
+  const shipped = afterEvents(before, facts.unseen)
   if (scan.kind === 'archive') return afterArchivePage(withTroubleAfterPage(shipped), scan, end)
   const moved: Checkpoint = {
     ...shipped,
@@ -99,7 +105,7 @@ export function afterPage(
 }
 
 /** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
-interface PartOfPage extends PageOutcome {
+interface PartOfPage {
   /** How many they are, and their event times, where they have one. */
   readonly events: number
   readonly timesMs: readonly number[]
@@ -107,20 +113,15 @@ interface PartOfPage extends PageOutcome {
 
 /** The scan keeps its cursor, so that it reads the page again, and counts these events as found. */
 export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
-  const shipped = afterEvents(before, part.events, part)
+  const shipped = afterEvents(before, part.events)
   // Only what the API listed counts as read.
   const counters =
     scan.kind === 'archive' ? shipped.counters : counted(shipped.counters, { events: part.events })
   return keepScan({ ...shipped, counters }, findPart(scan, part, polledSpan(before, policy)))
 }
 
-function afterEvents(before: Checkpoint, unseen: number, { counts, committed }: PageOutcome): Checkpoint {
-  return {
-    ...before,
-    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : unseen),
-    counters: counted(before.counters, counts),
-    committed: mergeCommitted(before.committed, committed),
-  }
+function afterEvents(before: Checkpoint, unseen: number): Checkpoint {
+  return { ...before, newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : unseen) }
 }
 
 function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type * as z from 'zod'
-import { Failure, isFailure, type FailureDetails } from '../../domain/failure.ts'
+import { Failure, isFailure, noRoom, type FailureDetails } from '../../domain/failure.ts'
 import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import type { Priority } from '../../domain/stream.ts'
@@ -48,6 +48,8 @@ export interface Call<T> {
   readonly read: (body: unknown) => T
   /** The sink that the page is for: sinks share the memory budget of pages. */
   readonly sink?: string | undefined
+  /** Throws `no_room` instead of waiting for memory. */
+  readonly ifRoom?: boolean | undefined
   /** Default: `live`. */
   readonly priority?: Priority
   /** A successful answer is kept as raw bytes until this resolves. */
@@ -166,7 +168,11 @@ export class ShieldClient {
     const { priority = 'live' } = call
     // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
     if (priority === 'backfill') await gate.enter(signal, priority)
-    const reservation = await budget.reserve(() => this.#sizes.next(), signal, call.sink)
+    const reservation =
+      call.ifRoom === true
+        ? budget.reserveIfRoom(this.#sizes.next(), call.sink)
+        : await budget.reserve(() => this.#sizes.next(), signal, call.sink)
+    if (reservation === undefined) throw noRoom()
     try {
       if (priority === 'live') await gate.enter(signal, priority)
       return await this.#ask(call, key, reservation, signal)

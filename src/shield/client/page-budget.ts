@@ -47,8 +47,7 @@ export class PageBudget {
    * first served for each sink, while they fit the budget and the sink's share of it, so a sink that hangs does not
    * block the others. Throws Failure `cancelled` as soon as the signal aborts.
    *
-   * A pump may hold a page while it waits here for the next one: it releases the first by delivering it, and delivering
-   * never waits for the next page, so no deadlock can occur.
+   * A pump that holds pages asks `reserveIfRoom` for the next one, and never waits here: pumps would wait for each other.
    *
    * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
    */
@@ -70,6 +69,13 @@ export class PageBudget {
       this.#waiters.add(waiter)
       this.#admitNext()
     })
+  }
+
+  /** Undefined where there is none now, or others of the sink wait for it. */
+  reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
+    const held = this.#heldBy(sink)
+    const isWaitedFor = this.#waiters.values().some((waiter) => waiter.sink === sink)
+    return isWaitedFor || !this.#fits(bytes, held) ? undefined : this.#hold(bytes, held)
   }
 
   #heldBy(sink: string | undefined): Held {

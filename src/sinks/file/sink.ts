@@ -80,6 +80,8 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   return {
     name,
     address: resolve(path),
+    // A part is closed between two deliveries only: a small one holds no large load.
+    load: { bytes: settings.rotate.maxBytes },
     async reconcile(stream, known, signal) {
       if (isClosed) throw cancelled()
       const place = placeOf(stream)

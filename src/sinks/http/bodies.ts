@@ -33,13 +33,14 @@ interface Cutting {
 
 /**
  * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
- * memory does not grow with the delivery. Events that can never be sent are refused in `settled`.
+ * memory does not grow with the delivery. Events that can never be sent are refused in `settled`. The last batch is full
+ * only where no event more could go into it.
  */
 export function* cutBatches(
   events: readonly Event[],
   cutting: Cutting,
   settled: Settled,
-): Generator<readonly Piece[]> {
+): Generator<{ readonly pieces: readonly Piece[]; readonly isFull: boolean }> {
   const { layout } = cutting.preset
   const { maxEvents, maxBytes } = cutting.limits
   let batch: Piece[] = []
@@ -50,7 +51,7 @@ export function* cutBatches(
     if (piece === undefined) continue
     const isFull = batch.length >= maxEvents || size(piece) > maxBytes || ids.has(event.id)
     if (batch.length > 0 && isFull) {
-      yield batch
+      yield { pieces: batch, isFull: true }
       batch = []
       ids = new Set()
       size = bodySize(layout)
@@ -59,7 +60,7 @@ export function* cutBatches(
     ids.add(event.id)
     batch.push(piece)
   }
-  if (batch.length > 0) yield batch
+  if (batch.length > 0) yield { pieces: batch, isFull: batch.length >= maxEvents }
 }
 
 /** Adds a piece, and returns the size that the body has with it before compression, without building it. */

@@ -35,16 +35,23 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     events: readonly Event[],
     evidence: Evidence,
     signal: AbortSignal,
+    goesOn: boolean,
   ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
     const settled = new Settled()
     const { taken, refusals, skipped } = settled
     let failure: Failure | undefined
+    let isKeptBack = false
     try {
       const cutting = { format, preset, limits: batch, nowMs: clock.now() }
       const settling = { ...evidence, what, mask, send, clock, pause, lost }
-      for (const pieces of cutBatches(events, cutting, settled))
-        await settleBatch(pieces, settling, settled, signal)
+      let bodies = 0
+      for (const { pieces, isFull } of cutBatches(events, cutting, settled)) {
+        // With the events that follow it would be another body at the next try.
+        isKeptBack = goesOn && !isFull && bodies > 0
+        if (!isKeptBack) await settleBatch(pieces, settling, settled, signal)
+        bodies++
+      }
     } catch (error) {
       if (!isFailure(error) || taken.length + refusals.length + skipped.length === 0) throw error
       failure = error
@@ -58,7 +65,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
       bytes: settled.bytes,
       ...(skipped.length > 0 && { skipped }),
       ...(settled.lost > 0 && { lost: settled.lost }),
-      ...(failure !== undefined && { partial: { taken, failure } }),
+      ...((failure !== undefined || isKeptBack) && { partial: { taken, failure } }),
     }
   }
 
@@ -68,10 +75,10 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
       const own = { stream: streamKey(stream), tally, refusalsStand }
       return {
-        deliver(events, signal) {
+        deliver(events, signal, goesOn = false) {
           let known: Promise<boolean> | undefined
           const asked = async () => tally.hasTaken() || (await (known ??= hasTaken()))
-          return deliver(events, { ...own, hasTaken: asked }, signal)
+          return deliver(events, { ...own, hasTaken: asked }, signal, goesOn)
         },
         close: () => Promise.resolve(),
       }

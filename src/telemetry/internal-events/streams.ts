@@ -16,9 +16,9 @@ export const streamInternalEvents = {
     counts: { events_fetched_total: 'events', pages_fetched_total: 1 },
     text: ({ events }) => `read ${counted(events, 'event')}`,
   },
-  PageCommitted: {
+  LoadCommitted: {
     level: 'debug',
-    meaning: 'A page was delivered and committed to the store.',
+    meaning: 'Consecutive pages of a scan were delivered and committed to the store.',
     counts: {
       events_delivered_total: 'delivered',
       events_duplicate_total: 'duplicates',

@@ -46,8 +46,12 @@ export async function costOfPreset(name: PresetName, events: readonly Event[]): 
   const preset = createPreset(settings, format)
   const nowMs = Date.parse('2026-01-15T18:00:00.000Z')
   let [plain, compressed] = [0, 0]
-  for (const batch of cutBatches(events, { format, preset, limits: settings.batch, nowMs }, new Settled())) {
-    const body = await packBody(batch, preset.layout, settings.compression)
+  for (const { pieces } of cutBatches(
+    events,
+    { format, preset, limits: settings.batch, nowMs },
+    new Settled(),
+  )) {
+    const body = await packBody(pieces, preset.layout, settings.compression)
     plain += body.plainBytes
     compressed += body.bytes.length
   }

@@ -18,10 +18,6 @@ import {
   policy,
 } from '../builders.ts'
 
-const nothing = {
-  counts: { delivered: 0, deadLetters: 0, late: 0, filtered: 0, skipped: 0 },
-  committed: [],
-}
 const oldestFirst: Ordering = { order: 'oldest-first', cursorProven: false, revocations: 0 }
 const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
 
@@ -29,7 +25,7 @@ function commit(before: Checkpoint, scan: Scan, facts: Partial<PageFacts>, nowMs
   const page = buildFacts({ cursor: scan.cursor, ...facts })
   return afterPage(
     before,
-    { step: stepOf(before, scan, page, policy), facts: page, outcome: nothing, sureMs: Infinity },
+    { step: stepOf(before, scan, page, policy), facts: page, sureMs: Infinity },
     nowMs,
     policy,
   )
@@ -138,7 +134,7 @@ describe('a full scan', () => {
   ])('%s', (_, beganAtMs, sureMs, ended) => {
     const facts = buildFacts(last)
     const step = stepOf(read(), buildScan({ beganAtMs }), facts, policy)
-    const after = afterPage(read(), { step, facts, outcome: nothing, sureMs }, at(69), policy)
+    const after = afterPage(read(), { step, facts, sureMs }, at(69), policy)
     expect(after.ended).toEqual(ended ? { as: 'complete', atMs: at(69) } : undefined)
     expect(after.lastFull?.beganAtMs).toBe(beganAtMs > at(69) ? at(1) : beganAtMs)
   })

@@ -45,6 +45,8 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
     oddShare: share(0, 0, 0.05),
     everyMs: share(60_000, 300_000, 900_000, 900_000, 1_800_000),
     overlapMs: share(0, 600_000, 1_200_000),
+    load: fc.record({ events: fc.integer({ min: 4, max: 100 }), pages: share(1, 3, 100, 100) }),
+    bodyEvents: fc.integer({ min: 1, max: 40 }),
     faults: fc.record({
       crash: share(0, 0, 0.001, 0.01),
       freeze: share(0, 0.002, 0.01),
@@ -53,6 +55,7 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
       doubledCommit: share(0, 0.05),
       stop: share(0, 0, 0.003),
       sinkFailure: share(0, 0, 0.02),
+      noRoom: share(0, 0.1, 1),
     }),
     troubles: fc.record({
       count: share(0, 0, 2, 5),

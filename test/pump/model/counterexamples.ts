@@ -27,6 +27,8 @@ const calm = {
   keepDays: 14,
   readRequestShare: 0,
   fleet: true,
+  load: { events: 10_000, pages: 1 },
+  bodyEvents: 1_000,
 }
 const noFaults: FaultShares = {
   crash: 0,
@@ -36,6 +38,7 @@ const noFaults: FaultShares = {
   doubledCommit: 0,
   stop: 0,
   sinkFailure: 0,
+  noRoom: 0,
 }
 
 type Own = Pick<RunOptions, 'seed' | 'perDay' | 'everyMs'> & Partial<RunOptions>

@@ -14,6 +14,8 @@ export interface FaultShares {
   readonly stop: number
   /** A delivery that fails half-way. */
   readonly sinkFailure: number
+  /** A page that would extend a load finds no memory. */
+  readonly noRoom: number
 }
 
 class Crash extends Error {}

@@ -2,7 +2,12 @@ import type { Delivery, CommittedPart } from '../../../src/domain/event/delivery
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { OpenStream, Reconciliation, TransactionalSink } from '../../../src/ports/delivery.ts'
+import type {
+  LoadBounds,
+  OpenStream,
+  Reconciliation,
+  TransactionalSink,
+} from '../../../src/ports/delivery.ts'
 import { lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
 
@@ -15,6 +20,11 @@ interface Part {
 export class ModelFiles {
   readonly #streams = new Map<string, Map<string, Part>>()
   readonly #alive = new Set<string>()
+  readonly #load: Partial<LoadBounds>
+
+  constructor(load: Partial<LoadBounds>) {
+    this.#load = load
+  }
 
   /** A process with a writer's identity; its lock is free once it is dead. */
   born(writer: string): void {
@@ -35,6 +45,7 @@ export class ModelFiles {
     return {
       name,
       address: 'model',
+      load: this.#load,
       reconcile: async (stream, known) => {
         await life.step('before open')
         const parts = this.#partsOf(stream)

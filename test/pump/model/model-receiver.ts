@@ -5,6 +5,7 @@ import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { Sink } from '../../../src/ports/delivery.ts'
 import { lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
+import type { RunOptions } from './run.ts'
 
 export type ReceiverState = 'up' | 'down' | 'refuses'
 
@@ -13,10 +14,16 @@ export class ModelReceiver {
   readonly #received = new Map<string, Set<string>>()
   readonly #state: () => ReceiverState
   readonly #refusesId: (id: string) => boolean
+  readonly #options: Pick<RunOptions, 'load' | 'bodyEvents'>
 
-  constructor(state: () => ReceiverState, refusesId: (id: string) => boolean) {
+  constructor(
+    state: () => ReceiverState,
+    refusesId: (id: string) => boolean,
+    options: Pick<RunOptions, 'load' | 'bodyEvents'>,
+  ) {
     this.#state = state
     this.#refusesId = refusesId
+    this.#options = options
   }
 
   refusesId(id: string): boolean {
@@ -31,16 +38,29 @@ export class ModelReceiver {
     return {
       name,
       address: 'model',
+      load: this.#options.load,
       open: async (stream) => {
         await life.step('before open')
-        return { deliver: (events) => this.#deliver(stream, events, life), close: async () => undefined }
+        return {
+          deliver: (events, _signal, goesOn) => {
+            const { bodyEvents } = this.#options
+            const whole = goesOn === true && events.length > bodyEvents
+            const sent = whole ? events.length - (events.length % bodyEvents) : events.length
+            return this.#deliver(stream, { sent: events.slice(0, sent), isAll: sent === events.length }, life)
+          },
+          close: async () => undefined,
+        }
       },
       check: async () => undefined,
       close: async () => undefined,
     }
   }
 
-  async #deliver(stream: Stream, events: readonly Event[], life: Life): Promise<Delivery> {
+  async #deliver(
+    stream: Stream,
+    { sent: events, isAll }: { sent: readonly Event[]; isAll: boolean },
+    life: Life,
+  ): Promise<Delivery> {
     await life.step('before send')
     const state = this.#state()
     if (state === 'down') throw new Failure('retry', 'network', 'no route')
@@ -62,6 +82,7 @@ export class ModelReceiver {
     await life.step('after send')
     const refused = events.filter(({ id }) => this.#refusesId(id))
     const refusals = refused.map((event) => ({ event, reason: 'refused' as const, answer: 'status 422' }))
-    return { refusals, committed: [], bytes: events.length }
+    const keptBack = isAll ? {} : { partial: { taken } }
+    return { refusals, committed: [], bytes: events.length, ...keptBack }
   }
 }

@@ -1,6 +1,7 @@
 import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
+import type { LoadBounds } from '../../../src/ports/delivery.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { Faults, type FaultShares } from './faults.ts'
 import { fillWorld } from './fill-world.ts'
@@ -32,6 +33,10 @@ export interface RunOptions {
   readonly oddShare: number
   readonly everyMs: number
   readonly overlapMs: number
+  /** When a load is full. */
+  readonly load: Pick<LoadBounds, 'events' | 'pages'>
+  /** Events in a body of the HTTP sink. */
+  readonly bodyEvents: number
   readonly faults: FaultShares
   /** Times of trouble in all, and the longest. */
   readonly troubles: { readonly count: number; readonly longestMs: number }
@@ -102,10 +107,11 @@ export async function createRun(options: RunOptions): Promise<Run> {
     world,
     troubles,
     keeper: await keepStore(clock),
-    files: new ModelFiles(),
+    files: new ModelFiles(options.load),
     receiver: new ModelReceiver(
       () => (hasTrouble('sink down') ? 'down' : hasTrouble('sink refuses') ? 'refuses' : 'up'),
       (id) => id.endsWith('7'),
+      options,
     ),
     faults: new Faults(options.faults, random, options.fleet),
     policy: {

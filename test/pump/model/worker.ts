@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { noRoom } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
@@ -40,6 +41,7 @@ export function createWorker(run: Run): Worker {
     source: {
       async fetchPage(request: PageRequest) {
         await life.step('before fetch')
+        if (request.ifRoom === true && life.chance('noRoom')) throw noRoom()
         const page = world.fetchPage(request)
         await life.step('after fetch')
         return page

@@ -49,6 +49,21 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(90)
   })
 
+  it('gives a further page of a load room only where there is some at once, and nobody of its sink waits', async () => {
+    const budget = new PageBudget(100)
+    const first = budget.reserveIfRoom(1_000, 'a')!
+    first.resize(60)
+    expect(budget.reserveIfRoom(60, 'a')).toBeUndefined()
+    const second = budget.reserveIfRoom(30, 'a')!
+    const waiting = budget.reserve(() => 40, never, 'a')
+    expect(await settledOf(waiting)).toBe(false)
+    expect(budget.reserveIfRoom(1, 'a')).toBeUndefined()
+    first.release()
+    second.release()
+    ;(await waiting).release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
   it('ends waiting at once on a stop, and admits those behind', async () => {
     const budget = new PageBudget(100)
     const held = await budget.reserve(() => 50, never)

@@ -106,7 +106,7 @@ it('masks and cuts the texts of a single event, of a stop and of a loss', async 
   const otlp = ship((await serve(reply(200, JSON.stringify(dropped)))).url, { preset: 'otlp', headers })
   await deliver(otlp.sink, events)
   const [lost] = named(otlp.internalEvents, 'EventsLost')
-  const texts = [refusals[0]!.answer, partial!.failure.message, lost!.answer]
+  const texts = [refusals[0]!.answer, partial!.failure!.message, lost!.answer]
   for (const text of texts) {
     expect(text).toContain('mapper_parsing_exception for *** x')
     expect(text.length).toBeLessThan(4_100)

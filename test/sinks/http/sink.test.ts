@@ -51,6 +51,21 @@ describe('the request', () => {
     },
   )
 
+  it('keeps back a body that is not full while more events follow, unless it is the only one', async () => {
+    const server = await serve(reply(200))
+    const { sink } = ship(server.url, { batch: { maxEvents: 2, maxBytes: 1_000_000 } })
+    const events = buildEvents(5)
+    const open = await openStream(sink)
+    const first = await open.deliver(events.slice(0, 1), never, true)
+    expect(first.partial).toBeUndefined()
+    const second = await open.deliver(events, never, true)
+    expect(second.partial).toEqual({ taken: events.slice(0, 4), failure: undefined })
+    const ids = events.map(({ id }) => id)
+    expect(server.got.map((got) => got.ids)).toEqual([ids.slice(0, 1), ids.slice(0, 2), ids.slice(2, 4)])
+    expect((await open.deliver(events.slice(0, 4), never, true)).partial).toBeUndefined()
+    expect((await open.deliver(events.slice(4), never, false)).partial).toBeUndefined()
+  })
+
   it('is one array with the preset json', async () => {
     const server = await serve(reply(202, '{}'))
     const { sink } = ship(server.url, { preset: 'json', headers: { 'User-Agent': 'waf/1' } })
@@ -279,7 +294,7 @@ describe('a destination in trouble', () => {
     const slept: number[] = []
     const sleep = async (ms: number, signal: AbortSignal) =>
       ms === 5000 ? systemClock.sleep(ms, signal) : void slept.push(ms)
-    const clock: Clock = { ...systemClock, now: () => 0, monotonic: () => 0, sleep }
+    const clock: Clock = { ...systemClock, monotonic: () => 0, sleep }
     await deliver(ship(server.url, {}, { clock }).sink, buildEvents(1))
     expect(slept).toContain(1000)
     expect(server.got).toHaveLength(2)

@@ -1,0 +1,202 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Delivery } from '../domain/event/delivery.ts'
+import type { Event } from '../domain/event/event.ts'
+import { lateBefore } from '../domain/scan/overlap.ts'
+import { timesOf } from '../domain/scan/page.ts'
+import { afterPart, withOutcome } from '../domain/scan/progress.ts'
+import type { ScanStep } from '../domain/scan/scan.ts'
+import { commitDelivery, deadLettersOf, type Change, type DeliveryOutcome } from './commit-delivery.ts'
+import type { LoadPage } from './load.ts'
+import { packSightings, type SeenWindow } from './seen-window.ts'
+import type { Session } from './session.ts'
+import type { Stream } from '../domain/stream.ts'
+import type { Telemetry } from '../ports/process.ts'
+
+/**
+ * Commits in one step what a load changed, and emits internal events. Where the sink did not settle all events, the
+ * scan's cursor stays before the first page that has one to be delivered again; the result is what is left of the pages
+ * from there on. Throws the failure of a partial delivery once what is certain is committed.
+ */
+export async function commitLoad(
+  session: Session,
+  seen: SeenWindow,
+  pages: readonly LoadPage[],
+  { wanted, delivery }: { readonly wanted: readonly Event[]; readonly delivery: Delivery },
+): Promise<readonly LoadPage[]> {
+  const { deps, job, policy } = session
+  const { stream, priority } = job
+  const { telemetry } = deps
+  const before = session.checkpoint()
+  const nowMs = session.now()
+  const beganMs = deps.clock.monotonic()
+  const lateMs = pages[0]!.scan.kind === 'archive' ? null : lateBefore(before, policy)
+  const settledBy = (outcome: DeliveryOutcome) => {
+    const events = eventsOf(outcome)
+    const { done, part } = settledPages(pages, wanted, events)
+    const filtered = pages.slice(0, done).flatMap(filteredOf)
+    const counts = {
+      delivered: outcome.taken.length,
+      deadLetters: outcome.refusals.length,
+      late: countBefore(lateMs, events),
+      filtered: filtered.length,
+      skipped: outcome.skipped.length,
+      lost: outcome.lost,
+    }
+    return { done, part, counts, known: [...events, ...filtered] }
+  }
+  const change = (outcome: DeliveryOutcome): Change => {
+    const { done, part, counts, known } = settledBy(outcome)
+    const after = pages[done - 1]?.after ?? before
+    const open = pages[done]?.scan
+    const found = { events: part.length, timesMs: timesOf(part) }
+    return {
+      next: withOutcome(open === undefined ? after : afterPart(after, open, found, policy), {
+        counts,
+        committed: delivery.committed,
+      }),
+      extras: {
+        seen: packSightings(known),
+        deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
+      },
+    }
+  }
+  const { failure, ...outcome } = await commitDelivery(session, {
+    events: wanted,
+    delivery,
+    whole: change,
+    part: change,
+  })
+  const { done, counts, known } = settledBy(outcome)
+  if (failure !== undefined && known.length === 0) throw failure
+  const left = leftOf(pages.slice(done), known)
+  seen.add(
+    known,
+    left.flatMap(({ unseen }) => unseen),
+  )
+  const last = pages[done - 1]
+  if (failure === undefined && last !== undefined)
+    tellChanges(telemetry, before, session.checkpoint(), last.step)
+  for (const [reason, some] of Map.groupBy(outcome.skipped, ({ reason }) => reason))
+    telemetry.emit({ name: 'EventsSkipped', stream, reason, count: some.length, answer: some[0]!.answer })
+  for (const { event, reason, answer } of outcome.refusals)
+    telemetry.emit({ name: 'EventDeadLettered', stream, id: event.id, reason, answer })
+  const { delivered, filtered, late, deadLetters, lost } = counts
+  telemetry.emit({
+    name: 'LoadCommitted',
+    stream,
+    priority,
+    pages: done,
+    delivered,
+    duplicates: sumOf(pages.slice(0, done), ({ facts }) => facts.events - facts.unseen),
+    filtered,
+    late,
+    deadLettered: deadLetters,
+    ...(lost > 0 && { lost }),
+    delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
+    commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
+  })
+  if (failure !== undefined) throw failure
+  return left
+}
+
+/** How many pages are done, and the events of the others that are settled nevertheless. */
+function settledPages(pages: readonly LoadPage[], wanted: readonly Event[], settled: readonly Event[]) {
+  if (settled.length === wanted.length) return { done: pages.length, part: [] }
+  const known = new Set(settled)
+  const open = pages.findIndex((page) => page.wanted.some((event) => !known.has(event)))
+  const others = pages.slice(open).flatMap((page) => page.wanted)
+  return { done: open, part: others.filter((event) => known.has(event)) }
+}
+
+/** The pages without the events that are settled. */
+function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage[] {
+  if (pages.length === 0) return []
+  const known = new Set(settled)
+  return pages.map((page) => {
+    const unseen = page.unseen.filter((event) => !known.has(event))
+    const gone = page.unseen.length - unseen.length
+    if (gone === 0) return page
+    const facts = {
+      ...page.facts,
+      events: page.facts.events - gone,
+      unseen: unseen.length,
+      unseenTimesMs: timesOf(unseen),
+    }
+    const wanted = page.wanted.filter((event) => !known.has(event))
+    // Its share of the bytes, so that a kept page does not fill the next load alone.
+    return { ...page, facts, unseen, wanted, bytes: (page.bytes * unseen.length) / page.unseen.length }
+  })
+}
+
+function sumOf<Each>(all: readonly Each[], of: (each: Each) => number): number {
+  return all.reduce((sum, each) => sum + of(each), 0)
+}
+
+function filteredOf({ unseen, wanted }: LoadPage): readonly Event[] {
+  if (wanted.length === unseen.length) return []
+  const kept = new Set(wanted)
+  return unseen.filter((event) => !kept.has(event))
+}
+
+function eventsOf({ taken, refusals, skipped }: DeliveryOutcome): readonly Event[] {
+  if (refusals.length + skipped.length === 0) return taken
+  return [...taken, ...[...refusals, ...skipped].map(({ event }) => event)]
+}
+
+function countBefore(instantMs: number | null, events: readonly Event[]): number {
+  if (instantMs === null) return 0
+  let count = 0
+  for (const { timeMs } of events) if (timeMs !== undefined && timeMs < instantMs) count++
+  return count
+}
+
+/** Emits internal events for what a committed page changed in its stream. */
+function tellChanges(
+  telemetry: Telemetry,
+  before: Checkpoint,
+  after: Checkpoint,
+  { end, scan }: ScanStep,
+): void {
+  const { stream } = after
+  if (end === 'complete') {
+    const { kind, pages, found, tookMs } = scan
+    telemetry.emit({ name: 'ScanCompleted', stream, kind, pages, found, seconds: tookMs / 1000 })
+  } else if (end !== 'none') {
+    telemetry.emit({ name: 'ScanGuarded', stream, guard: end, pages: scan.pages })
+  }
+  if (before.trouble !== undefined && after.trouble === undefined) {
+    const seconds = (after.lastCommitAtMs - before.trouble.sinceMs) / 1000
+    telemetry.emit({ name: 'StreamRecovered', stream, failures: before.trouble.count, seconds })
+  }
+  if (before.ordering.order !== after.ordering.order) {
+    const why =
+      after.ordering.revocations > before.ordering.revocations ? 'missed events' : 'scans confirmed it'
+    telemetry.emit({
+      name: 'OrderingChanged',
+      stream,
+      from: before.ordering.order,
+      to: after.ordering.order,
+      why,
+    })
+  }
+  if (before.ended === undefined && after.ended !== undefined) {
+    telemetry.emit({ name: 'StreamEnded', stream, as: after.ended.as })
+  }
+}
+
+/**
+ * Emits one internal event when two unseen events of a page have the same id; as each is there once, their times differ.
+ * Emits one when an event has an own id, because another one has the same id and time.
+ */
+export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, unseen: readonly Event[]): void {
+  const own = unseen.find(({ hasOwnId }) => hasOwnId === true)
+  if (own !== undefined) telemetry.emit({ name: 'IdSharedByEvents', stream, id: own.id })
+  const ids = new Set<string>()
+  for (const { id } of unseen) {
+    if (ids.has(id)) {
+      telemetry.emit({ name: 'IdSeenWithOtherTime', stream, id })
+      return
+    }
+    ids.add(id)
+  }
+}

@@ -1,0 +1,157 @@
+import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
+import { troubleOf } from '../domain/plan/plan.ts'
+import { todayOf } from '../domain/plan/stream-state.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Event } from '../domain/event/event.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
+import { sliceOf } from '../domain/policy.ts'
+import { factsOf } from '../domain/scan/page.ts'
+import { scanFor } from '../domain/scan/progress.ts'
+import type { Scan } from '../domain/scan/scan.ts'
+import type { PageRequest } from '../ports/delivery.ts'
+import { fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
+import type { Load, LoadPage, ReadPage } from './load.ts'
+import { tellRepeatedIds } from './load-commit.ts'
+import type { SinkTarget } from './open-sink.ts'
+import type { Session } from './session.ts'
+
+/** What a pump remembers from load to load, besides its checkpoint. */
+export interface Reading {
+  readonly beganMs: number
+  ahead: PageAhead | undefined
+  /** Pages of which the sink kept back the last events, since they fill no body; the next load begins with them. */
+  kept: readonly LoadPage[]
+  /** The time slice has ended, or more urgent work waits. */
+  isOver: boolean
+}
+
+/** Why a load ended. */
+export interface LoadEnd {
+  /** After its pages. */
+  readonly scan: Scan
+  readonly why: 'scan' | 'full' | 'slice' | 'turn' | 'failure'
+  /** The page after it could not be read. */
+  readonly failure?: Failure
+}
+
+/**
+ * Reads pages of the scan that is due: until the load is full, the scan ends or gives way to another one, the time slice
+ * ends, or the next page fails or would have to wait for memory. Throws what is no failure of a page.
+ */
+export async function readLoad(
+  session: Session,
+  target: SinkTarget,
+  reading: Reading,
+  load: Load,
+  signal: AbortSignal,
+): Promise<LoadEnd> {
+  const { job, now, policy } = session
+  const before = session.checkpoint()
+  const due = { checkpoint: before, kind: dueOf(session, before).kind, readRequest: job.readRequest }
+  let scan = takeKept(target, reading, load, scanFor(due, now(), policy))
+  for (;;) {
+    let fetched: FetchedPage
+    try {
+      fetched = await takePage(session, reading, scan, { isFirst: load.pages.length === 0 }, signal)
+    } catch (error) {
+      if (!isFailure(error) || error.code === 'cancelled') throw error
+      return isFailure(error, 'no_room') ? { scan, why: 'full' } : { scan, why: 'failure', failure: error }
+    }
+    const page = await identify(session, target, scan, fetched)
+    // By the API's clock, whose offset is known best after the answer.
+    const requestedAt = fetched.page.requestedAt + session.deps.apiClock.offsetOf(job.zone.account)
+    const step = load.add(page, scan.pages === 0 ? { ...scan, beganAtMs: requestedAt } : scan)
+    scan = step.scan
+    reading.isOver = !mayGoOn(session, reading)
+    if (step.end !== 'none') return { scan, why: 'scan' }
+    if (reading.isOver) return { scan, why: 'slice' }
+    if (dueOf(session, load.after).kind !== scan.kind || !isDue(session, load.after))
+      return { scan, why: 'turn' }
+    if (load.isFull) return { scan, why: 'full' }
+  }
+}
+
+function dueOf({ job, now, policy }: Session, checkpoint: Checkpoint): Due {
+  return nextDue({ stream: job.stream, checkpoint, readRequest: job.readRequest }, now(), policy)
+}
+
+export function isDue(session: Session, checkpoint: Checkpoint): boolean {
+  const nowMs = session.now()
+  return dueAt(dueOf(session, checkpoint), troubleOf(session.job, checkpoint), nowMs) <= nowMs
+}
+
+function mayGoOn({ deps, job, checkpoint }: Session, { beganMs }: Reading): boolean {
+  return deps.clock.monotonic() - beganMs < sliceOf(checkpoint().restarts) && job.mayGoOn()
+}
+
+/** Begins the load with the pages that were kept for it; drops them where another scan is due first. */
+function takeKept(target: SinkTarget, reading: Reading, load: Load, begun: Scan): Scan {
+  const { kept } = reading
+  reading.kept = []
+  const isSame = kept[0]?.scan.kind === begun.kind && kept[0].facts.cursor === begun.cursor
+  if (!isSame) {
+    for (const { release } of kept) release()
+    target.seen.add([])
+    return begun
+  }
+  let scan = begun
+  for (const page of kept) scan = load.add(page, scan).scan
+  return scan
+}
+
+/** Events that the sink is to get; the others are seen with the commit. */
+function wantedOf({ sink: { wants } }: SinkTarget, unseen: readonly Event[]): readonly Event[] {
+  return wants === undefined ? unseen : unseen.filter(wants)
+}
+
+/** A page waits for memory only where its load holds none: otherwise loads could wait for each other. */
+async function takePage(
+  session: Session,
+  reading: Reading,
+  scan: Scan,
+  { isFirst }: { isFirst: boolean },
+  signal: AbortSignal,
+): Promise<FetchedPage> {
+  const { ahead } = reading
+  reading.ahead = undefined
+  if (ahead !== undefined && ahead.cursor === scan.cursor) {
+    try {
+      return await ahead.take()
+    } catch (error) {
+      if (!isFirst || !isFailure(error, 'no_room')) throw error
+    }
+  } else await ahead?.discard()
+  const request = requestFor(session, scan)
+  return fetchPage(session.deps, isFirst ? request : { ...request, ifRoom: true }, signal)
+}
+
+export function requestFor({ job: { zone, stream, priority } }: Session, { cursor }: Scan): PageRequest {
+  return { zone, day: stream.day, cursor, priority, sink: stream.sink }
+}
+
+/** Takes the API's time from a page, and finds what is new on it. */
+async function identify(
+  session: Session,
+  target: SinkTarget,
+  scan: Scan,
+  { page, tookMs }: FetchedPage,
+): Promise<ReadPage> {
+  const { deps, job } = session
+  const { stream, priority, zone } = job
+  const { events, bytes, release } = page
+  try {
+    if (page.clockOffsetMs !== undefined)
+      deps.apiClock.learn(zone.account, page.clockOffsetMs, page.connection)
+    else if (stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(zone.account)
+    deps.telemetry.emit({ name: 'PageFetched', stream, priority, events: events.length, bytes })
+    const unseen = await target.seen.unseenOf(events)
+    tellRepeatedIds(deps.telemetry, stream, unseen)
+    target.seen.hold(unseen)
+    const { mark } = session.checkpoint()
+    const facts = factsOf(page, { cursor: scan.cursor, mark, nowMs: session.now(), unseen, tookMs })
+    return { facts, bytes, unseen, wanted: wantedOf(target, unseen), release }
+  } catch (error) {
+    release()
+    throw error
+  }
+}
