@@ -8,7 +8,7 @@ import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import { openLedger } from '../state/ledger/store.ts'
-import { probeSqliteStore } from '../state/sqlite/probe.ts'
+import { probeSqliteStore } from '../state/sqlite/state-file.ts'
 import { openMemoryRecords, openSqliteRecords } from '../state/sqlite/records.ts'
 import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
 

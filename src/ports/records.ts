@@ -35,10 +35,10 @@ export interface Records {
 }
 
 /** The collections whose changes a store numbers. */
-export type TrackedCollection = 'checkpoints' | 'backfills' | 'backfilled'
+export type TrackedCollection = 'checkpoints' | 'backfilled'
 
 export function isTracked(collection: string): collection is TrackedCollection {
-  return collection === 'checkpoints' || collection === 'backfills' || collection === 'backfilled'
+  return collection === 'checkpoints' || collection === 'backfilled'
 }
 
 export interface ReadRecords<Collection extends string = string> {

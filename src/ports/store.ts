@@ -150,7 +150,7 @@ export interface Backfills {
   add(backfill: Backfill): Promise<void>
   /**
    * All stored backfills, the oldest first. `state` is `done` once none of its streams is queued. Called every second:
-   * what has not changed since the last call is not read again.
+   * of their streams, what has not changed since the last call is not read again.
    */
   list(): Promise<Backfill[]>
   /** Pauses, resumes or cancels one. False when there is none of that id, or it is done or cancelled already. */

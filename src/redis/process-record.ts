@@ -67,55 +67,47 @@ async function ask(
 }
 
 /** The record of a process in Redis: that it is alive, its role, and what it knows of the API's clock. */
-export class ProcessRecord {
-  readonly #options: ProcessRecordOptions
-  readonly #deps: RecordDeps
-  readonly #startedAtMs: number
-  /** The Redis server's clock minus this host's steady one. */
-  #redisAheadMs: number | undefined
-
-  constructor(options: ProcessRecordOptions, deps: RecordDeps) {
-    this.#options = options
-    this.#deps = deps
-    this.#startedAtMs = deps.clock.now()
-  }
-
+export interface ProcessRecord {
   /** Call it every 5 s. Rejects while Redis is away. */
-  async tell(clocks: SharedClocks): Promise<void> {
-    // The first answer gives the server's time, which the offsets are relative to.
-    if (this.#redisAheadMs === undefined) await this.#write(this.#saying(clocks))
-    const processes = await this.#write(this.#saying(clocks))
-    // A process that sends requests to the API knows its time better.
-    if (this.#options.role !== 'scheduler') return
-    for (const { said } of processes)
-      for (const [account, aheadMs] of Object.entries(said.aheadMs))
-        clocks.learn(account, aheadMs + (this.#redisAheadMs ?? 0))
-  }
-
+  tell(clocks: SharedClocks): Promise<void>
   /** Removes the record when the process ends. */
-  async remove(): Promise<void> {
-    await this.#write('')
+  remove(): Promise<void>
+}
+
+export function createProcessRecord(
+  { keyPrefix, id, role }: ProcessRecordOptions,
+  { client, clock }: RecordDeps,
+): ProcessRecord {
+  const startedAtMs = clock.now()
+  /** The Redis server's clock minus this host's steady one. */
+  let redisAheadMs: number | undefined
+
+  async function write(text: string): Promise<readonly Heard[]> {
+    const beganMs = clock.steady()
+    const { atMs, processes } = await ask(keyPrefix, { client }, [id, text])
+    redisAheadMs = atMs - (beganMs + clock.steady()) / 2
+    return processes
   }
 
-  #saying(clocks: SharedClocks): string {
-    const redisAheadMs = this.#redisAheadMs
-    const told = redisAheadMs === undefined ? [] : [...clocks.told()]
-    const steadyMs = this.#deps.clock.steady()
-    const aheadMs = Object.fromEntries(
-      told.map(([account, atMs]) => [account, Math.round(atMs - steadyMs - redisAheadMs!)]),
-    )
-    const { role } = this.#options
-    const startedAtMs = this.#startedAtMs
+  function saying({ told }: SharedClocks): string {
+    const shiftMs = clock.steady() + (redisAheadMs ?? 0)
+    const known = redisAheadMs === undefined ? [] : [...told()]
+    const aheadMs = Object.fromEntries(known.map(([account, atMs]) => [account, Math.round(atMs - shiftMs)]))
     return JSON.stringify({ role, host: hostname(), pid: process.pid, startedAtMs, aheadMs } satisfies Said)
   }
 
-  async #write(text: string): Promise<readonly Heard[]> {
-    const { clock } = this.#deps
-    const beganMs = clock.steady()
-    const { keyPrefix, id } = this.#options
-    const { atMs, processes } = await ask(keyPrefix, this.#deps, [id, text])
-    this.#redisAheadMs = atMs - (beganMs + clock.steady()) / 2
-    return processes
+  return {
+    async tell(clocks) {
+      // The first answer gives the server's time, which the offsets are relative to.
+      if (redisAheadMs === undefined) await write(saying(clocks))
+      const processes = await write(saying(clocks))
+      // A process that sends requests to the API knows its time better.
+      if (role !== 'scheduler') return
+      for (const { said } of processes)
+        for (const [account, aheadMs] of Object.entries(said.aheadMs))
+          clocks.learn(account, aheadMs + (redisAheadMs ?? 0))
+    },
+    remove: async () => void (await write('')),
   }
 }
 

@@ -309,7 +309,7 @@ export function recordsContract(name: string, open: () => Promise<OpenedRecords>
         expect(await records.changes('checkpoints', 0)).toEqual({ latest: 0, sum: 0n, changed: [] })
         await put('checkpoints', { a: '1', b: '1' })
         await put('checkpoints', { c: '1' })
-        await put('backfills', { x: '1' })
+        await put('backfilled', { x: '1' })
         const first = await records.changes('checkpoints', 0)
         expect(keysOf(first).slice(0, 2).sort()).toEqual(['a', 'b'])
         expect(keysOf(first)[2]).toBe('c')
@@ -322,7 +322,7 @@ export function recordsContract(name: string, open: () => Promise<OpenedRecords>
         expect(second.changed).toEqual([['a', second.latest]])
         expect(second.latest).toBeGreaterThan(first.latest)
         expect(second.sum).toBe(sumOf(await records.changes('checkpoints', 0)))
-        expect(keysOf(await records.changes('backfills', 0))).toEqual(['x'])
+        expect(keysOf(await records.changes('backfilled', 0))).toEqual(['x'])
       })
 
       it('tells a removal by the sum, and a record that was made again by its number', async () => {

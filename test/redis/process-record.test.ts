@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import {
+  createProcessRecord,
   livingProcesses,
   oldestScheduler,
-  ProcessRecord,
+  type ProcessRecord,
   type Role,
   type SharedClocks,
 } from '../../src/redis/process-record.ts'
@@ -14,7 +15,7 @@ import { connected } from './connected.ts'
 const silent: SharedClocks = { told: () => new Map(), learn: () => undefined }
 
 function recordAt({ url, keyPrefix }: TestRedis, role: Role, id: string = role): ProcessRecord {
-  return new ProcessRecord({ keyPrefix, role, id }, { client: connected(url), clock: systemClock })
+  return createProcessRecord({ keyPrefix, role, id }, { client: connected(url), clock: systemClock })
 }
 
 describe.skipIf(!redisAvailable())('the record of a process', () => {
@@ -42,7 +43,7 @@ describe.skipIf(!redisAvailable())('the record of a process', () => {
     const oldest = () => oldestScheduler(redis.keyPrefix, { client, clock: systemClock })
     const record = async (role: Role, id: string) => {
       const { keyPrefix } = redis
-      const made = new ProcessRecord({ keyPrefix, role, id }, { client: connected(redis.url), clock })
+      const made = createProcessRecord({ keyPrefix, role, id }, { client: connected(redis.url), clock })
       await made.tell(silent)
       await clock.advance(1_000)
       return made

@@ -6,7 +6,7 @@ import { nameOf } from '../../domain/redis-servers.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { createAccountLimits } from '../../redis/account-limits.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
-import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
+import { createProcessRecord, livingProcesses, oldestScheduler } from '../../redis/process-record.ts'
 import { redisFailure } from '../../redis/redis-failure.ts'
 import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createHolder } from '../quiet-runtime.ts'
@@ -35,7 +35,7 @@ export async function openFleet(
   const connected = connectRedis(state, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
   const client = parts.adopt(connected, (each) => each.disconnect())
   const holder = createHolder(false)
-  const record = new ProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
+  const record = createProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
   parts.defer(async () => void (await within(removeMs, record.remove(), clock).catch(() => undefined)))
   // After a reconnect Redis may hold an older state.
   let reconciling: SinkReconciler | undefined

@@ -5,7 +5,7 @@ import type { Backfills } from '../../ports/store.ts'
 import { createMirror } from './checkpoints.ts'
 import type { LedgerDeps } from './streams.ts'
 import { keyOf, streamOf } from './root.ts'
-import { byText, jsonOf, readOne } from './values.ts'
+import { byText, jsonOf, readAll, readOne } from './values.ts'
 
 export interface PrunedBackfills extends Backfills {
   /** Drops those that were made before that instant and have ended. */
@@ -25,17 +25,8 @@ interface BackfillHead {
 
 export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills {
   const inTurn = createInTurn()
-  const listed = new Map<string, Backfill>()
-  /** Ids of backfills that are not listed as they are now. */
-  const touched = new Set<string>()
-  /** Keys of the streams of each backfill. */
-  const keysOf = new Map<string, Set<string>>()
-  const heads = createMirror(
-    records,
-    'backfills',
-    (_, value) => jsonOf<BackfillHead>(value),
-    (id) => touched.add(id),
-  )
+  /** What is known of the streams of each backfill, by their keys; in order as long as none of them changes. */
+  const known = new Map<string, { readonly own: Map<string, Backfilled>; inOrder?: readonly Backfilled[] }>()
   const streams = createMirror(
     records,
     'backfilled',
@@ -45,35 +36,32 @@ export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills 
     },
     (key, value) => {
       const { id } = partsOf(key)
-      touched.add(id)
-      const keys = keysOf.get(id) ?? new Set()
-      keysOf.set(id, keys)
-      if (value === undefined) keys.delete(key)
-      else keys.add(key)
+      const own = known.get(id)?.own ?? new Map<string, Backfilled>()
+      if (value === undefined) own.delete(key)
+      else own.set(key, value)
+      known.set(id, { own })
     },
   )
 
-  function backfillOf(id: string, { state, createdAtMs, from, to }: BackfillHead): Backfill {
-    const own = [...(keysOf.get(id) ?? [])].map((key) => streams.get(key)!)
-    own.sort(
+  function streamsOf(id: string): readonly Backfilled[] {
+    const of = known.get(id)
+    if (of === undefined) return []
+    of.inOrder ??= [...of.own.values()].sort(
       ({ stream: a }, { stream: b }) => byText(a.day, b.day) || a.zone - b.zone || byText(a.sink, b.sink),
     )
-    return { id, createdAtMs, from, to, state: stateAfter({ state, streams: own }), streams: own }
+    return of.inOrder
   }
 
   const list = (): Promise<Backfill[]> =>
     inTurn(async () => {
       await root.refresh()
-      const { names } = root
-      await heads.update(names)
-      await streams.update(names)
-      for (const id of touched) {
-        const head = heads.get(id)
-        if (head !== undefined) listed.set(id, backfillOf(id, head))
-        else listed.delete(id)
-      }
-      touched.clear()
-      return [...listed.values()].sort((a, b) => a.createdAtMs - b.createdAtMs || byText(a.id, b.id))
+      const heads = await readAll(records, 'backfills', (_, value) => jsonOf<BackfillHead>(value))
+      await streams.update(root.names)
+      const all = [...heads].map(([id, { state, ...head }]) => {
+        const own = streamsOf(id)
+        return { id, ...head, state: stateAfter({ state, streams: own }), streams: own }
+      })
+      return all.sort((a, b) => a.createdAtMs - b.createdAtMs || byText(a.id, b.id))
     })
 
   return {
@@ -93,13 +81,13 @@ export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills 
     list,
     setState: (id, state) =>
       root.change([], async () => {
-        const backfill = (await list()).find((each) => each.id === id)
-        const head = heads.get(id)
-        const queued = [...(keysOf.get(id) ?? [])].find((key) => streams.get(key)?.state === 'queued')
-        if (backfill === undefined || head === undefined || queued === undefined) return { result: false }
-        if (backfill.state === 'cancelled') return { result: false }
+        await list()
+        const is = await readOne(records, 'backfills', id)
+        const head = is && jsonOf<BackfillHead>(is)
+        const [queued] = [...(known.get(id)?.own ?? [])].find(([, each]) => each.state === 'queued') ?? []
+        if (head === undefined || queued === undefined || head.state === 'cancelled') return { result: false }
         const when = [
-          { collection: 'backfills', key: id, is: JSON.stringify(head) },
+          { collection: 'backfills', key: id, is },
           // Else it may have got done meanwhile.
           { collection: 'backfilled', key: queued, is: JSON.stringify({ state: 'queued' }) },
         ]
@@ -111,7 +99,7 @@ export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills 
     async prune(madeBefore) {
       for (const { id, createdAtMs, state } of await list()) {
         if (createdAtMs >= madeBefore || state === 'running' || state === 'paused') continue
-        const own = [...(keysOf.get(id) ?? [])].map((key) => ['backfilled', key] as const)
+        const own = [...(known.get(id)?.own.keys() ?? [])].map((key) => ['backfilled', key] as const)
         await records.write({ when: [], remove: [['backfills', id], ...own] })
       }
     },

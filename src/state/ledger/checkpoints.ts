@@ -70,7 +70,6 @@ export function createMirror<Value extends object>(
   }
 
   return {
-    get: (key: string) => known.get(key)?.value,
     values: (): Value[] => [...known.values()].flatMap(({ value }) => value ?? []),
     /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
     async update(names: Names): Promise<void> {

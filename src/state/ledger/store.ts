@@ -6,11 +6,9 @@ import { createLists } from './catalogue.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import { createMinutes } from './minutes.ts'
+import { createMinutes, createLoadSeen } from './seen.ts'
 import { Root, type RootOptions } from './root.ts'
-import { createLoadSeen } from './seen.ts'
-import { createRenameSink } from './rename-sink.ts'
-import { createPrune } from './upkeep.ts'
+import { createRenameSink, createPrune } from './upkeep.ts'
 import { jsonOf } from './values.ts'
 
 export interface LedgerOptions extends RootOptions {

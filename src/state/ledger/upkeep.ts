@@ -2,21 +2,41 @@ import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
 import type { Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
-import type { GapRecord } from './catalogue.ts'
-import { lives, whenHead, type Head, type LedgerDeps } from './streams.ts'
-import { storedIn, streamOf } from './root.ts'
+import type { GapRecord, SinkRecord } from './catalogue.ts'
+import { lives, whenHead, type Head, type LedgerDeps, held } from './streams.ts'
+import {
+  storedIn,
+  streamOf,
+  madeMark,
+  namesOf,
+  refuseRenaming,
+  renamingForUs,
+  type Names,
+  type NamesRecord,
+} from './root.ts'
 import { seenOf } from './seen.ts'
-import { jsonOf, keysAtOnce, readMany, textOf, type Part } from './values.ts'
+import {
+  jsonOf,
+  keysAtOnce,
+  readMany,
+  textOf,
+  type Part,
+  again,
+  readAll,
+  readOne,
+  untilDecided,
+} from './values.ts'
+import { Failure } from '../../domain/failure.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
 const holderKeptUs = 3_600_000_000
 
-interface PruneDeps extends LedgerDeps {
-  readonly backfills: PrunedBackfills
-}
-
-export function createPrune({ records, root, backfills }: PruneDeps): Upkeep['prune'] {
+export function createPrune({
+  records,
+  root,
+  backfills,
+}: LedgerDeps & { readonly backfills: PrunedBackfills }): Upkeep['prune'] {
   /** Drops those of these streams that are old and that no live holder has. */
   async function dropStreams(
     keys: readonly string[],
@@ -84,4 +104,108 @@ export function createPrune({ records, root, backfills }: PruneDeps): Upkeep['pr
     await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
     await records.reclaim()
   }
+}
+
+/** What the store has of a sink that is to be renamed. */
+interface Found {
+  readonly streams: number
+  /** The highest one of its streams, and of those that it replaces. */
+  readonly fence: number
+}
+
+/** What is not dropped for a rename, with its word for people. */
+const kept = { gaps: 'gaps', deadLetterTotals: 'dead letters' }
+
+/**
+ * Gives a sink's stored name to its new name; no record moves. Whoever begins something of a sink does so on condition
+ * that the names are as they were read, and does not while they have a mark. So one write sets the mark; then this looks
+ * whether the new name has nothing to be kept and no live holder has a stream; and one more write replaces the names.
+ */
+export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['renameSink'] {
+  /** Throws where the rename is refused. */
+  async function look(from: string, to: string, names: Names): Promise<Found> {
+    const [before, after] = [names.storedOf(from), names.storedOf(to)]
+    const taken = new Set<string>()
+    for (const [collection, what] of Object.entries(kept))
+      for await (const page of records.scan(collection, keysAtOnce))
+        if (page.some(([key]) => storedIn(key) === after)) taken.add(what)
+    if (taken.size > 0) throw nameTaken(to, taken)
+    const heads = await readAll(records, 'heads', (key, value) =>
+      storedIn(key) === before || storedIn(key) === after ? jsonOf<Head>(value) : undefined,
+    )
+    const holders = new Map([...heads].map(([key, { holder }]) => [holder, key]))
+    for (const [holder, key] of holders) {
+      const { leftUs } = await lives(records, holder)
+      if (leftUs > 0) throw held(streamOf(key, names)!, leftUs, clock)
+    }
+    return {
+      streams: [...heads.keys()].filter((key) => storedIn(key) === before).length,
+      fence: [...heads.values()].reduce((highest, { fence }) => Math.max(highest, fence), 0),
+    }
+  }
+
+  const replaceNames = (before: Names, after: Names): Promise<boolean> =>
+    records.write({ when: [before.condition], put: [['store', 'names', after.text!]] })
+
+  /** False where others changed something meanwhile. */
+  async function replaceStored(from: string, to: string, marked: Names, fence: number): Promise<boolean> {
+    const nowUs = await root.refresh()
+    const { store, whenStore } = root
+    if (store === undefined) return false
+    // The mark must hold until the write is done.
+    if (nowUs - marked.record.renaming!.sinceUs > renamingForUs / 2)
+      throw new Failure('retry', 'store_unavailable', 'the rename took too long: try again')
+    const [before, after] = [marked.storedOf(from), marked.storedOf(to)]
+    const is = await readOne(records, 'sinks', before)
+    // Of a sink that the store does not know, too.
+    const sink = is === undefined ? { type: '', place: '', formerly: [] } : jsonOf<SinkRecord>(is)
+    const renamed = namesOf(JSON.stringify(renamedIn(marked.record, from, to, before)))
+    const isWritten = await records.write({
+      when: [marked.condition, whenStore, { collection: 'sinks', key: before, is }],
+      remove: [['sinks', after]],
+      put: [
+        ['store', 'names', renamed.text!],
+        // A new stream under the old name must not accept a commit of a pump that held the renamed one.
+        ['store', 'store', JSON.stringify({ ...store, floor: Math.max(store.floor, fence) })],
+        ['sinks', before, JSON.stringify({ ...sink, formerly: [...sink.formerly, from] })],
+      ],
+    })
+    await root.refresh()
+    // A write that was carried out twice finds its own names.
+    return isWritten || root.names.text === renamed.text
+  }
+
+  return (from, to) =>
+    untilDecided(clock, async () => {
+      if (from === to) return 0
+      const nowUs = await root.refresh()
+      const { names } = root
+      refuseRenaming(names, names.record.renaming?.from ?? from, nowUs)
+      const { renaming: _, ...record } = names.record
+      const marked = namesOf(JSON.stringify({ ...record, renaming: { from, to, sinceUs: nowUs } }))
+      if (!(await replaceNames(names, marked))) return again
+      let isRenamed = false
+      try {
+        const { streams, fence } = await look(from, to, marked)
+        isRenamed = await replaceStored(from, to, marked, fence)
+        return isRenamed ? streams : again
+      } finally {
+        if (!isRenamed) await replaceNames(marked, namesOf(JSON.stringify(record)))
+      }
+    })
+}
+
+/** The old name gets a stored name that was never used. */
+function renamedIn({ stored, made }: NamesRecord, from: string, to: string, before: string): NamesRecord {
+  const { [to]: _, ...others } = stored
+  return {
+    stored: { ...others, ...(to !== before && { [to]: before }), [from]: `${from}${madeMark}${made + 1}` },
+    made: made + 1,
+  }
+}
+
+/** `what`: what the store has under that name. */
+function nameTaken(to: string, what: ReadonlySet<string>): Failure {
+  const text = `the sink name ${to} is taken (the store has ${[...what].join(', ')} of it): choose a name that was never used`
+  return new Failure('refuse', 'store_refuses', text)
 }

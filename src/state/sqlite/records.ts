@@ -10,9 +10,8 @@ import {
   type Records,
   type Write,
 } from '../../ports/records.ts'
-import { databaseIn, openDatabase, type Database } from './database.ts'
+import { databaseIn, openDatabase, type Database, isMade, makeSchema } from './database.ts'
 import { prepareStateFile } from './state-file.ts'
-import { isMade, makeSchema } from './schema.ts'
 
 /** So that four records with their row headers fill a page of the database. Larger ones leave more of a page empty. */
 const roomy = 980
