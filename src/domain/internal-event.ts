@@ -3,7 +3,7 @@ import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
 import type { Figure, FiguresOf } from './figures.ts'
 import type { Gap } from './gap.ts'
-import type { Guard } from './scan/scan.ts'
+import type { Guard, ScanKind } from './scan/scan.ts'
 import type { Priority, Stream } from './stream.ts'
 import type { FoundZone } from './zone-list.ts'
 
@@ -58,14 +58,7 @@ export type InternalEvent =
   /** Nothing is shipped to the sink, and why. */
   | { name: 'SinkHeld'; sink: string; why: string }
   | { name: 'SinkReleased'; sink: string }
-  | {
-      name: 'ScanCompleted'
-      stream: Stream
-      kind: 'full' | 'incremental' | 'archive'
-      pages: number
-      found: number
-      seconds: number
-    }
+  | { name: 'ScanCompleted'; stream: Stream; kind: ScanKind; pages: number; found: number; seconds: number }
   | { name: 'ScanGuarded'; stream: Stream; guard: Guard; pages: number }
   | { name: 'CursorExpired'; stream: Stream; stored: boolean; restarts: number }
   | { name: 'OrderingChanged'; stream: Stream; from: string; to: string; why: string }

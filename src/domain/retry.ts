@@ -2,13 +2,8 @@ import type { Trouble } from './checkpoint.ts'
 import { isFailure, type Failure } from './failure.ts'
 import type { Waits } from './promises.ts'
 
-interface Backoff {
-  readonly firstMs: number
-  readonly mostMs: number
-}
-
 /** Transient failures are retried soon; failures that will repeat, and those that a person must fix, slowly. */
-const backoffs: Record<Failure['kind'], Backoff> = {
+const backoffs: Record<Failure['kind'], { readonly firstMs: number; readonly mostMs: number }> = {
   retry: { firstMs: 2_000, mostMs: 60_000 },
   wait: { firstMs: 1_000, mostMs: 60_000 },
   refuse: { firstMs: 30_000, mostMs: 3_600_000 },
@@ -80,14 +75,12 @@ export function shortRetryMs(failure: unknown, failures: number, nowMs: number):
   return isPassing && waitMs <= longestWaitMs ? waitMs : undefined
 }
 
-/** What says that another process has the stream, or took it over in between. */
-type HeldCode = 'held' | 'fence_lost'
-
 export interface RetryWhileHeld {
   readonly clock: Waits & { monotonic(): number }
   readonly patienceMs?: number
   readonly everyMs?: number
-  readonly codes?: readonly HeldCode[]
+  /** What says that another process has the stream, or took it over in between; default: both. */
+  readonly codes?: readonly ('held' | 'fence_lost')[]
 }
 
 /**

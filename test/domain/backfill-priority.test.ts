@@ -3,7 +3,6 @@ import type { Backfill } from '../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dayMs, shiftDay, type Day } from '../../src/domain/day.ts'
 import { plan, type PlanInput } from '../../src/domain/plan/plan.ts'
-import type { Policy } from '../../src/domain/policy.ts'
 import {
   checkpointOf,
   nowMs,
@@ -11,17 +10,11 @@ import {
   streamOf,
   scanOf,
 } from '../maintenance/backfill/backfill-checkpoints.ts'
+import { policy as anyPolicy } from './builders.ts'
 
 const today = '2026-11-20' as Day
 const yesterday = shiftDay(today, -1)
-const policy: Policy = {
-  everyMs: 30_000,
-  readableDays: 3,
-  firstRunDays: 1,
-  overlapMs: 600_000,
-  fullScanMs: 3_600_000,
-  settleAfterMs: [1_800_000, 158_400_000],
-}
+const policy = { ...anyPolicy, firstRunDays: 1 }
 
 function backfillOf(id: string, day: Day, changes: Partial<Backfill> = {}): Backfill {
   const streams = [{ stream: streamOf(1, day), state: 'queued' as const }]

@@ -87,11 +87,6 @@ function isOverdue(
 export function oldestUnfinished<Stream extends PlannedStream>(
   streams: readonly Stream[],
 ): Stream | undefined {
-  let oldest: Stream | undefined
-  for (const planned of streams) {
-    const { state, unreadableAtMs } = planned
-    const isUnfinished = state === 'open' || state === 'settling'
-    if (isUnfinished && (oldest === undefined || unreadableAtMs < oldest.unreadableAtMs)) oldest = planned
-  }
-  return oldest
+  const unfinished = streams.filter(({ state }) => state === 'open' || state === 'settling')
+  return unfinished.toSorted((one, other) => one.unreadableAtMs - other.unreadableAtMs)[0]
 }

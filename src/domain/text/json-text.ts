@@ -37,28 +37,33 @@ export function oneLineJson(json: string): string {
   return lineEnds.some((end) => json.includes(end)) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
 
+/** JSON text, or a value that is still to be written. */
+type Piece = string | object
+
 /** The same text as `JSON.stringify`, with its own stack instead of recursion. */
 function deepJsonText(root: unknown): string {
   let text = ''
-  const left: Piece[] = [[root]]
+  const left = [pieceOf(root)]
   for (let piece = left.pop(); piece !== undefined; piece = left.pop()) {
     if (typeof piece === 'string') text += piece
-    else for (const inner of piecesOf(piece[0]).toReversed()) left.push(inner)
+    else for (const inner of piecesOf(piece).reverse()) left.push(inner)
   }
   return text
 }
 
-/** JSON text, or a value that is still to be written. */
-type Piece = string | readonly [value: unknown]
+function pieceOf(value: unknown): Piece {
+  return typeof value === 'object' && value !== null ? value : (JSON.stringify(value) ?? 'null')
+}
 
-/** One level of a value. */
-function piecesOf(value: unknown): Piece[] {
-  if (typeof value !== 'object' || value === null) return [JSON.stringify(value) ?? 'null']
+/** One level of an object or a list. */
+function piecesOf(value: object): Piece[] {
   const isList = Array.isArray(value)
-  const members = Object.entries(value).filter(([, held]) => isList || held !== undefined)
-  const pieces = members.flatMap(([key, held], index): Piece[] => {
-    const comma = index === 0 ? '' : ','
-    return [isList ? comma : `${comma}${JSON.stringify(key)}:`, [held]]
-  })
-  return isList ? ['[', ...pieces, ']'] : ['{', ...pieces, '}']
+  const pieces: Piece[] = [isList ? '[' : '{']
+  for (const [key, held] of Object.entries(value)) {
+    if (held === undefined && !isList) continue
+    if (pieces.length > 1) pieces.push(',')
+    if (!isList) pieces.push(`${JSON.stringify(key)}:`)
+    pieces.push(pieceOf(held))
+  }
+  return [...pieces, isList ? ']' : '}']
 }

@@ -14,10 +14,9 @@ interface Waiter {
   readonly admit: (reservation: Reservation) => void
 }
 
-interface Held {
+interface HeldPage {
+  readonly sink: string | undefined
   bytes: number
-  /** Counted apart from the bytes, because a page of size 0 counts as held, too. */
-  pages: number
 }
 
 /** A quarter of the budget stays free for the last sink even when all others hang. */
@@ -25,20 +24,26 @@ function shareOf(maxBytes: number, sinks: number): number {
   return sinks < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks - 1)
 }
 
+function bytesOf(pages: Iterable<HeldPage>): number {
+  let bytes = 0
+  for (const page of pages) bytes += page.bytes
+  return bytes
+}
+
 /** Memory for pages of the whole process. */
 export class PageBudget {
   readonly #maxBytes: number
   readonly #waiters = new Set<Waiter>()
+  readonly #held = new Set<HeldPage>()
   /** Every sink that ever reserved memory. */
-  readonly #heldBySink = new Map<string | undefined, Held>()
-  #heldBytes = 0
+  readonly #sinks = new Set<string>()
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
   get heldBytes(): number {
-    return this.#heldBytes
+    return bytesOf(this.#held)
   }
 
   /**
@@ -54,6 +59,7 @@ export class PageBudget {
   reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(cancelled(signal.reason))
+      if (sink !== undefined) this.#sinks.add(sink)
       const leave = (): void => {
         this.#waiters.delete(waiter)
         reject(cancelled(signal.reason))
@@ -73,58 +79,39 @@ export class PageBudget {
 
   /** Undefined where there is none now, or others of the sink wait for it. */
   reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
-    const held = this.#heldBy(sink)
     const isWaitedFor = this.#waiters.values().some((waiter) => waiter.sink === sink)
-    return isWaitedFor || !this.#fits(bytes, held) ? undefined : this.#hold(bytes, held)
+    return isWaitedFor || !this.#fits(bytes, sink) ? undefined : this.#hold({ sink, bytes })
   }
 
-  #heldBy(sink: string | undefined): Held {
-    const held = this.#heldBySink.get(sink) ?? { bytes: 0, pages: 0 }
-    this.#heldBySink.set(sink, held)
-    return held
-  }
-
-  #fits(bytes: number, { bytes: own, pages }: Held): boolean {
-    if (pages === 0) return true
-    const sinks = [...this.#heldBySink.keys()].filter((sink) => sink !== undefined).length
-    return this.#heldBytes + bytes <= this.#maxBytes && own + bytes <= shareOf(this.#maxBytes, sinks)
+  #fits(bytes: number, sink: string | undefined): boolean {
+    const own = [...this.#held].filter((page) => page.sink === sink)
+    if (own.length === 0) return true
+    const share = shareOf(this.#maxBytes, this.#sinks.size)
+    return this.heldBytes + bytes <= this.#maxBytes && bytesOf(own) + bytes <= share
   }
 
   #admitNext(): void {
     const waiting = new Set<string | undefined>()
     for (const waiter of this.#waiters) {
-      if (waiting.has(waiter.sink)) continue
+      const { sink } = waiter
+      if (waiting.has(sink)) continue
       const bytes = waiter.estimate()
-      const held = this.#heldBy(waiter.sink)
-      if (this.#fits(bytes, held)) {
+      if (this.#fits(bytes, sink)) {
         this.#waiters.delete(waiter)
-        waiter.admit(this.#hold(bytes, held))
-      } else waiting.add(waiter.sink)
+        waiter.admit(this.#hold({ sink, bytes }))
+      } else waiting.add(sink)
     }
   }
 
-  #hold(bytes: number, held: Held): Reservation {
-    let own = 0
-    let isReleased = false
-    const resize = (next: number): void => {
-      held.bytes += next - own
-      this.#heldBytes += next - own
-      own = next
-    }
-    held.pages++
-    resize(bytes)
+  #hold(page: HeldPage): Reservation {
+    this.#held.add(page)
     return {
-      resize: (next) => {
-        if (isReleased) return
-        resize(next)
+      resize: (bytes) => {
+        page.bytes = bytes
         this.#admitNext()
       },
       release: () => {
-        if (isReleased) return
-        isReleased = true
-        held.pages--
-        resize(0)
-        this.#admitNext()
+        if (this.#held.delete(page)) this.#admitNext()
       },
     }
   }

@@ -215,14 +215,17 @@ function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {
 
 /** An entry that was no object is stored as `{ text }`; an entry received as `{ text }` has that object's id. */
 function textEntry(raw: JsonObject, id: string): string | undefined {
-  const { text, ...others } = raw
-  if (typeof text !== 'string' || Object.keys(others).length > 0) return undefined
-  return identityOf(raw).id === id ? undefined : text
+  const text = onlyText(raw)
+  return text !== undefined && identityOf(raw).id !== id ? text : undefined
 }
 
 /** A log that was plain text is redacted as text; if decoding changes the text, the log was an object. */
 function textLog(log: JsonObject): string | undefined {
-  const { text, ...others } = log
-  if (typeof text !== 'string' || text === '' || Object.keys(others).length > 0) return undefined
-  return decodeLog(text) === text ? text : undefined
+  const text = onlyText(log)
+  return text !== '' && decodeLog(text) === text ? text : undefined
+}
+
+/** The text of an object that holds nothing else. */
+function onlyText({ text, ...others }: JsonObject): string | undefined {
+  return typeof text === 'string' && Object.keys(others).length === 0 ? text : undefined
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import {
   countMinute,
   FingerprintSet,
@@ -67,4 +68,9 @@ describe('seen', () => {
     expect(minuteOf(undefined)).toBe(untimedMinute)
     expect([0, 59_999, 60_000].map(minuteOf)).toEqual([0, 0, 1])
   })
+})
+
+it('a fingerprint depends on id and time, and is the same everywhere', () => {
+  expect(fingerprintOf({ id: 'a' })).toBe(0x87428fc422803d31n)
+  expect(fingerprintOf({ id: 'a' })).not.toBe(fingerprintOf({ id: 'a', time: '2026-01-01T00:00:00.000Z' }))
 })

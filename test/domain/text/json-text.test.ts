@@ -11,6 +11,6 @@ test('JSON text is the output of JSON.stringify, also for values that are too de
       const inner = JSON.stringify({ first: undefined, value, last: [value, undefined] })
       expect(jsonText(deep) === '['.repeat(depth) + inner + ']'.repeat(depth)).toBe(true)
     }),
-    { numRuns: 30 },
+    { numRuns: 10 },
   )
 })

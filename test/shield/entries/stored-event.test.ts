@@ -4,6 +4,7 @@ import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
 import { eventOfLine, toEvent } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
+import { runsOf } from '../../fuzz/runs.ts'
 import { defaults } from '../samples.ts'
 
 const zone = { id: 101, name: 'shop' }
@@ -100,7 +101,7 @@ describe.each(routes)('an event of a line of $from', ({ source: form, to }) => {
         if (first.time !== undefined || !['ecs', 'ocsf'].includes(to))
           expect(target.encode(again)).toBe(target.encode(first))
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(150) },
     )
   })
 })

@@ -182,7 +182,7 @@ describe('any JSON whatever', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     for (const nested of [deep, JSON.stringify(`{"a":${deep}}`)]) {
       const value = JSON.parse(`{"logId":null,"log":"x","${key}":${nested}}`) as Json
-      for (const redactor of [off, on, all]) {
+      for (const redactor of [off, all]) {
         const event = toEvent(value, zone, redactor)
         expect(jsonText(event.log).length).toBeGreaterThan(1)
         expect(jsonText(event.raw()).length).toBeGreaterThan(100_000)

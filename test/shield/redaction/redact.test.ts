@@ -28,11 +28,6 @@ function shown(received: Json, redaction: Redaction = defaults, changes: Record<
   return written(eventOf(received, redaction, changes))
 }
 
-function casesOf(name: string): string[] {
-  const capitals = name.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase())
-  return [name, name.toUpperCase(), capitals]
-}
-
 it('the usual names of keys, tokens and passwords are masked by default', () => {
   const headers = [
     'cookie set-cookie authorization proxy-authorization x-forwarded-authorization',
@@ -48,7 +43,7 @@ it('the usual names of keys, tokens and passwords are masked by default', () => 
 })
 
 describe('headers', () => {
-  it.each([...redactedHeaders.flatMap(casesOf), 'AccessKey', ' Authorization '])('masks %j', (Name) => {
+  it.each([...redactedHeaders, 'COOKIE', 'X-Api-Key', ' Authorization '])('masks %j', (Name) => {
     for (const received of [
       `GET / HTTP/1.1\r\n${Name.trim()}: hunter2\r\nHost: h`,
       { Headers: [{ Name, Value: 'hunter2' }] },
@@ -158,7 +153,7 @@ describe('query parameters', () => {
     ['https://h/?mytoken=kept&token=&%=1', 'https://h/?mytoken=kept&token=&%=1'],
   ])('%s', (Url, expected) => expect(eventOf({ Url }, query).request?.url).toBe(expected))
 
-  it.each(redactedQuery.flatMap(casesOf))('mask the value of %s by default', (name) => {
+  it.each([...redactedQuery, 'TOKEN', 'Client_Secret'])('mask the value of %s by default', (name) => {
     const received = {
       Url: `https://h/?a=1&${name}=hunter2&b=2`,
       Headers: [{ Name: 'Referer', Value: `https://h/?${name}=hunter2` }],
