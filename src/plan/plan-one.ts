@@ -1,7 +1,7 @@
 import { shiftDay } from '../domain/day.ts'
-import type { PlannedStream } from '../domain/plan/plan.ts'
-import { plan } from '../domain/plan/plan.ts'
-import { streamKey, type Priority, type Stream } from '../domain/stream.ts'
+import { requestsOf } from '../domain/plan/backfill.ts'
+import { planRoute, type PlannedStream } from '../domain/plan/plan.ts'
+import type { Priority, Stream } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings } from './planner.ts'
@@ -32,18 +32,17 @@ export async function planOne(
   for (const { lastCommitAtMs } of held) {
     if (!apiClock.isConfirmed(zone.account)) apiClock.notBefore(zone.account, lastCommitAtMs)
   }
-  const planned = plan({
-    nowOf: apiClock.now,
-    zones: [zone],
-    sinks: [stream.sink],
+  const planned = planRoute({
+    zone,
+    sink: stream.sink,
+    nowMs: apiClock.now(zone.account),
     policy,
-    checkpoints: held,
     // Only the scheduler knows the first planned day; a worker accepts every day that it is sent.
-    routes: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
-    backfills: priority === 'backfill' ? await store.backfills.list() : [],
+    firstDay: stream.day,
+    held,
+    requests: requestsOf(priority === 'backfill' ? await store.backfills.list() : []),
   })
-  const key = streamKey(stream)
-  return planned.find((other) => other.priority === priority && streamKey(other.stream) === key)
+  return planned.find((other) => other.priority === priority && other.stream.day === stream.day)
 }
 
 async function readBefore(store: Store, stream: Stream) {

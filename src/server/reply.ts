@@ -23,18 +23,13 @@ export function jsonReply(status: number, value: unknown, headers?: Reply['heade
 const valuesAtOnce = 50
 
 /** The same for an object with long lists, whose text would hold the event loop for long. Any iterable is a list. */
-export function longJsonReply(status: number, value: unknown, letTurn: () => Promise<void>): Reply {
-  return isObject(value)
-    ? { status, type: jsonType, body: jsonParts(value, letTurn) }
-    : jsonReply(status, value)
+export function longJsonReply(status: number, value: object, letTurn: () => Promise<void>): Reply {
+  return { status, type: jsonType, body: jsonParts(value, letTurn) }
 }
 
-async function* jsonParts(
-  value: Readonly<Record<string, unknown>>,
-  letTurn: () => Promise<void>,
-): AsyncGenerator<string> {
+async function* jsonParts(value: object, letTurn: () => Promise<void>): AsyncGenerator<string> {
   let before = '{'
-  for (const [name, member] of Object.entries(value)) {
+  for (const [name, member] of Object.entries(value) as [string, unknown][]) {
     if (member === undefined) continue
     yield `${before}${inertJson(JSON.stringify(name))}:`
     before = ','

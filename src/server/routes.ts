@@ -18,7 +18,7 @@ export interface RouteDeps {
   readonly metrics: { text(): Promise<string | readonly string[]>; readonly contentType: string }
   readonly health: () => HealthState
   readonly readiness: () => Promise<ReadyState> | ReadyState
-  readonly status: () => Promise<unknown>
+  readonly status: () => Promise<object>
   /** What the status page reads; undefined until the process has its store. */
   readonly views: () => StatusViews | undefined
   readonly clock: Clock

@@ -5,7 +5,6 @@ import type { DeadLetter } from '../domain/event/delivery.ts'
 import { untimedMinute, type MinuteCount } from '../domain/event/seen.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
-import type { Scan, ScanRecord } from '../domain/scan/scan.ts'
 import type { Observation, ObservedRoute } from '../domain/status/observation.ts'
 import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/status/status-views.ts'
 import type { Stream } from '../domain/stream.ts'
@@ -80,30 +79,21 @@ function auditView({ atMs, ...found }: AuditRecord): NonNullable<DayView['audit'
   return { at: iso(atMs), ...found }
 }
 
+/** Scans that are under way, then the records of the latest complete ones. */
 function scansOf({ full, incremental, lastFull, lastIncremental }: Checkpoint): ScanView[] {
-  return [
-    ...scanView('full', full),
-    ...scanView('incremental', incremental),
-    ...scanView('full', lastFull),
-    ...scanView('incremental', lastIncremental),
-  ]
-}
-
-/** A scan that is under way, or the record of one that is complete. */
-function scanView(kind: ScanView['kind'], scan: Scan | ScanRecord | undefined): ScanView[] {
-  if (scan === undefined) return []
-  const { beganAtMs, pages, found, tookMs } = scan
-  return [
-    {
-      kind,
-      state: 'endedAtMs' in scan ? 'complete' : 'under way',
-      beganAt: iso(beganAtMs),
-      ...('endedAtMs' in scan && { endedAt: iso(scan.endedAtMs) }),
-      pages,
-      found,
-      tookSeconds: tookMs / 1000,
-    },
-  ]
+  const scans = [
+    ['full', full],
+    ['incremental', incremental],
+    ['full', lastFull],
+    ['incremental', lastIncremental],
+  ] as const
+  return scans.flatMap(([kind, scan]) => {
+    if (scan === undefined) return []
+    const { beganAtMs, pages, found, tookMs } = scan
+    const ended = 'endedAtMs' in scan ? { endedAt: iso(scan.endedAtMs) } : undefined
+    const state = ended === undefined ? 'under way' : 'complete'
+    return [{ kind, state, beganAt: iso(beganAtMs), ...ended, pages, found, tookSeconds: tookMs / 1000 }]
+  })
 }
 
 const dayMinutes = 1440

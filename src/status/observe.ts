@@ -5,7 +5,12 @@ import { caughtUpOf, lagOfRoute, hasEndedEarly, oldestUnfinished } from '../doma
 import { troubleOf, type PlannedRoute, type PlannedStream } from '../domain/plan/plan.ts'
 import { earlyEndCode, standingOf } from '../domain/plan/route-state.ts'
 import { createTurns, type TurnDeps } from '../domain/promises.ts'
-import type { Observation, ObservedRoute, RouteTime } from '../domain/status/observation.ts'
+import {
+  queueStates,
+  type Observation,
+  type ObservedRoute,
+  type RouteTime,
+} from '../domain/status/observation.ts'
 import type { DayStatus, ErrorStatus, GapStatus, RouteStatus } from '../domain/status/status.ts'
 import { routeKey, type Priority } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
@@ -47,17 +52,28 @@ export async function observe(deps: ObserveDeps): Promise<Observation> {
     routes.push(observeRoute(route, { time, gaps: own, heldBecause: settings.held?.get(sink) }))
     await letTurn()
   }
-  const seen = counts.queues(settings.sinks, active)
+  const { streams, refusedAccounts, due, delayed } = counts
+  const queues = settings.sinks.flatMap((sink) =>
+    (['live', 'backfill'] as const).flatMap((priority) => {
+      const pumped = active.of(priority, sink)
+      const jobs = {
+        waiting: Math.max(0, due.of(priority, sink) - pumped),
+        active: pumped,
+        delayed: delayed.of(priority, sink),
+      }
+      return queueStates.map((state) => ({ sink, priority, state, jobs: jobs[state] }))
+    }),
+  )
   return {
     at: iso(clock.now()),
     settings,
     routes,
     gaps,
     deadLetters,
-    streams: counts.states,
-    refusedAccounts: [...counts.refusedAccounts],
+    streams,
+    refusedAccounts: [...refusedAccounts],
     // A stream that backs off is in no queue: its checkpoint says when it is due.
-    queues: queued === undefined ? seen : [...queued, ...seen.filter(({ state }) => state === 'delayed')],
+    queues: queued === undefined ? queues : [...queued, ...queues.filter(({ state }) => state === 'delayed')],
   }
 }
 
@@ -174,36 +190,21 @@ export function countersOf(checkpoint: Checkpoint | undefined): Counters {
 
 const none: Counters = { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 }
 
-/** Counts the streams of a fleet in one pass. */
+/** Counts the streams of a fleet. */
 class StreamCounts {
-  readonly states = { open: 0, settling: 0, complete: 0, expired: 0 }
+  /** Of the live priority. */
+  readonly streams = { open: 0, settling: 0, complete: 0, expired: 0 }
   readonly refusedAccounts = new Set<string>()
-  readonly #due = new StreamTally()
-  readonly #delayed = new StreamTally()
+  readonly due = new StreamTally()
+  readonly delayed = new StreamTally()
 
   /** `nowMs`: by the API's clock for the stream's account. */
   add(planned: PlannedStream, nowMs: number): void {
     const { priority, state, stream, checkpoint, dueAtMs, zone } = planned
-    if (priority === 'live') this.states[state]++
-    if (dueAtMs <= nowMs) this.#due.add(priority, stream.sink, 1)
-    const retryAtMs = troubleOf(planned, checkpoint)?.retryAtMs
-    if (retryAtMs !== undefined && retryAtMs > nowMs) this.#delayed.add(priority, stream.sink, 1)
+    if (priority === 'live') this.streams[state]++
+    if (dueAtMs <= nowMs) this.due.add(priority, stream.sink, 1)
+    if ((troubleOf(planned, checkpoint)?.retryAtMs ?? 0) > nowMs) this.delayed.add(priority, stream.sink, 1)
     if (checkpoint?.trouble?.code === 'unauthorised') this.refusedAccounts.add(zone.account)
-  }
-
-  /** `pumped`: streams that are pumped now. */
-  queues(sinks: readonly string[], pumped: StreamTally): Observation['queues'] {
-    return sinks.flatMap((sink) =>
-      (['live', 'backfill'] as const).flatMap((priority) => {
-        const active = pumped.of(priority, sink)
-        const waiting = Math.max(0, this.#due.of(priority, sink) - active)
-        return [
-          { sink, priority, state: 'waiting', jobs: waiting },
-          { sink, priority, state: 'active', jobs: active },
-          { sink, priority, state: 'delayed', jobs: this.#delayed.of(priority, sink) },
-        ] as const
-      }),
-    )
   }
 }
 

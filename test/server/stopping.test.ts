@@ -37,8 +37,8 @@ describe('stopping', () => {
 
   it('waits a moment for an answer in progress', async () => {
     const clock = createFakeClock()
-    let finish: (value: unknown) => void = () => undefined
-    const status = vi.fn(() => new Promise<unknown>((resolve) => (finish = resolve)))
+    let finish: (value: object) => void = () => undefined
+    const status = vi.fn(() => new Promise<object>((resolve) => (finish = resolve)))
     const { server, get } = await serve({ status }, clock)
     const answered = get('/status')
     await expect.poll(() => status).toHaveBeenCalled()
@@ -85,8 +85,8 @@ describe('slow and broken clients', () => {
   })
 
   it('answers probes, and goes on with an answer, while more connections hang than it keeps', async () => {
-    let finish: (value: unknown) => void = () => undefined
-    const status = vi.fn(() => new Promise<unknown>((resolve) => (finish = resolve)))
+    let finish: (value: object) => void = () => undefined
+    const status = vi.fn(() => new Promise<object>((resolve) => (finish = resolve)))
     const { port, get } = await serve({ status })
     const answer = get('/status')
     await expect.poll(() => status).toHaveBeenCalled()

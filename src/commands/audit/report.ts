@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Audit } from '../../assemble/audit.ts'
-import { foreignLinesOf } from '../../domain/audit-report.ts'
+import { foreignLinesOf, type FileAudit } from '../../domain/audit-report.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
@@ -19,22 +19,10 @@ type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'row
 export function reportOf(audit: Audit, about: About): ReportView {
   const { days, findings, details } = audit
   const failures = failureLines(audit)
-  const results = findings.map((finding) => {
+  const rows = findings.map((finding): ReportRow => {
     const { zone, day, sink, stream, file } = finding
-    const foreign = file === undefined ? 0 : foreignLinesOf(file)
-    const row: ReportRow = {
-      zone: zone.id,
-      name: zone.name,
-      sink,
-      day,
-      result: verdictOf(finding),
-      ...(stream !== undefined && { counts: stream }),
-      ...(file !== undefined && { lines: file.lines }),
-      ...(foreign > 0 && { foreign }),
-    }
-    return { row, stream, file }
+    return { zone: zone.id, name: zone.name, sink, day, result: verdictOf(finding), stream, file }
   })
-  const rows = results.map(({ row }) => row)
   return {
     ...about,
     ...headlineOf(rows, failures.length > 0),
@@ -43,15 +31,8 @@ export function reportOf(audit: Audit, about: About): ReportView {
     rows,
     days: details.map((detail) => {
       const { zone, sink, day } = detail.view
-      const { row, stream, file } = results.find(
-        (each) => each.row.zone === zone && each.row.sink === sink && each.row.day === day,
-      )!
-      return {
-        ...detail,
-        result: row.result,
-        ...(stream !== undefined && { stream }),
-        ...(file !== undefined && { file }),
-      }
+      const row = rows.find((each) => each.zone === zone && each.sink === sink && each.day === day)!
+      return { ...row, ...detail }
     }),
   }
 }
@@ -70,7 +51,7 @@ function headlineOf(rows: readonly ReportRow[], hasFailed: boolean): Pick<Report
     }
   }
   const newer = sumOf(
-    rows.flatMap(({ counts }) => counts ?? []),
+    rows.flatMap(({ stream }) => stream ?? []),
     'notYetDue',
   )
   const same = 'Nothing is missing: what the API lists and the ledger of shieldlog have the same events'
@@ -83,15 +64,15 @@ function headlineOf(rows: readonly ReportRow[], hasFailed: boolean): Pick<Report
 }
 
 function whatIsWrong(bad: readonly ReportRow[]): string {
-  const events = bad.flatMap(({ counts }) => counts ?? [])
+  const [streams, files] = [bad.flatMap(({ stream }) => stream ?? []), bad.flatMap(({ file }) => file ?? [])]
+  const foreign = (file: FileAudit | undefined) => (file === undefined ? 0 : foreignLinesOf(file))
   const others = bad.filter(
-    ({ counts: { missing, extra } = { missing: 0, extra: 0 }, foreign = 0 }) =>
-      missing + extra + foreign === 0,
+    ({ stream, file }) => (stream?.missing ?? 0) + (stream?.extra ?? 0) + foreign(file) === 0,
   )
   return someOf(
-    [sumOf(events, 'missing'), 'events missing'],
-    [sumOf(events, 'extra'), 'events extra'],
-    [sumOf(bad, 'foreign'), 'lines in files that the state does not know'],
+    [sumOf(streams, 'missing'), 'events missing'],
+    [sumOf(streams, 'extra'), 'events extra'],
+    [files.reduce((sum, file) => sum + foreign(file), 0), 'lines in files that the state does not know'],
     [others.length, 'days with a gap, an error or files that differ'],
   ).join(', ')
 }

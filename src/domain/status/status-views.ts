@@ -180,18 +180,12 @@ export interface DeadLettersView {
   }[]
 }
 
+type TailText = 'time' | 'action' | 'rule' | 'method' | 'url' | 'address' | 'country' | 'asn'
+
 /** An event as the API lists it, redacted as for sinks. Texts are at most 300 characters; empty where absent. */
-export interface TailEvent {
+export interface TailEvent extends Readonly<Record<TailText, string>> {
   /** Counts from 1 since the reading began. */
   readonly number: number
-  readonly time: string
-  readonly action: string
-  readonly rule: string
-  readonly method: string
-  readonly url: string
-  readonly address: string
-  readonly country: string
-  readonly asn: string
 }
 
 /** What a zone's live tail has read since the event that the query named. */
@@ -230,30 +224,21 @@ export interface ReportResult {
   readonly tone: 'good' | 'bad' | 'warn' | 'dim'
 }
 
-/** A row of the table of all routes and days. */
-export interface ReportRow {
-  readonly zone: number
+/** What was compared of one route and day, and what came of it. */
+export interface ReportRow extends DayQuery {
   readonly name: string
-  readonly sink: string
-  readonly day: string
   readonly result: ReportResult
-  /** Counts of events; absent where the day was not compared. */
-  readonly counts?: Pick<StreamAudit, 'listed' | 'ledger' | 'missing' | 'extra' | 'notYetDue'>
-  /** Of files; absent where they were not read. */
-  readonly lines?: number
-  /** Lines in the folder that are not the sink's; absent if there are none. */
-  readonly foreign?: number
+  /** Absent where the API could not be read. */
+  readonly stream: StreamAudit | undefined
+  /** Absent where no files were read. */
+  readonly file: FileAudit | undefined
 }
 
 /** One day of a route with its figures. */
-export interface ReportDay {
+export interface ReportDay extends ReportRow {
   readonly view: DayView
-  readonly result: ReportResult
-  /** Absent where the API could not be read. */
-  readonly stream?: StreamAudit
-  /** What the API listed, and when its last page was read. */
+  /** What the API listed, and when its last page was read; absent where it could not be read. */
   readonly listed?: DayView['ledger'] & { readonly at: string }
-  readonly file?: FileAudit
 }
 
 /** What `audit --report` writes. Instants are ISO 8601. */

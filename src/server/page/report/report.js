@@ -106,15 +106,15 @@ function rowTable({ rows, days, isDeep }) {
 }
 
 /** @param {ReportRow} row @param {boolean} isDeep */
-function rowCells({ zone, name, sink, day, counts, lines, result }, isDeep) {
-  const { listed, ledger, missing, extra, notYetDue } = counts ?? {}
+function rowCells({ zone, name, sink, day, stream, file, result }, isDeep) {
+  const { listed, ledger, missing, extra, notYetDue } = stream ?? {}
   /** @param {number | undefined} count */
   const text = (count) => (count === undefined ? '-' : countText(count))
   return [
     `${zoneText({ zone, name })} → ${printable(sink)}`,
     day,
     ...[listed, ledger, missing, extra, notYetDue].map(text),
-    ...(isDeep ? [text(lines)] : []),
+    ...(isDeep ? [text(file?.lines)] : []),
     result.text,
   ]
 }
