@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { valueAt } from '../../src/config/errors.ts'
 import { fileShape } from '../../src/config/file-shape.ts'
 import { layOver } from '../../src/config/layers.ts'
+import type { Config } from '../../src/config/schema.ts'
 import { settingsOf } from '../../src/config/shape.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load, printed } from './loading.ts'
@@ -96,37 +97,72 @@ test('refuses a file that is not UTF-8 or too large', () => {
   ])
 })
 
-test('a key in the environment replaces a key file in the file, and the other way round', () => {
-  const withFile = { yaml: 'api: { accessKeyFile: ./none }\nzones: [1]\n', env: { [key]: 'from-env' } }
-  expect(load(withFile).config.accounts[0]?.accessKey.reveal()).toBe('from-env')
-  const files = { k: 'from-file\n' }
-  const withKey = { yaml: basics, files, env: { [`${key}_FILE`]: 'k' } }
-  expect(load(withKey).config.accounts[0]?.accessKey.reveal()).toBe('from-file')
-  expect(errorsOf({ ...withKey, env: { [`${key}_FILE`]: 'k', [key]: 'x' } })).toMatchObject([
-    { path: 'api.accessKeyFile', problem: 'cannot be used with accessKey' },
-  ])
+const own = 'api: { accessKey: k }\n'
+const discovered = { exclude: [103, 104], everyMinutes: 5 }
+const excluding = { ZONES_EXCLUDE: '103,104', ZONES_EVERY_MINUTES: '5' }
+const ofOne = (config: Config) => config.accounts[0]!
+const keyOf = (config: Config) => ofOne(config).accessKey.reveal()
+const stateOf = ({ state }: Config) => state
+const discoveryOf = (config: Config) => ofOne(config).discovery
+const zonesOf = (config: Config) => ofOne(config).zones.map(({ id, name }) => `${id} ${name}`)
+const sqlite = `${basics}state: sqlite:/x.db\n`
+
+test.each<
+  [what: string, yaml: string, env: Record<string, string>, of: (config: Config) => unknown, is: unknown]
+>([
+  [
+    'a key over a key file',
+    'api: { accessKeyFile: ./no }\nzones: [1]',
+    { API_ACCESS_KEY: 'env' },
+    keyOf,
+    'env',
+  ],
+  ['a key file over a key', basics, { API_ACCESS_KEY_FILE: 'k' }, keyOf, 'from-file'],
+  [
+    'a store, and keeps its other settings',
+    `${basics}state: { redis: { cluster: [a, b] }, keepDays: 3 }`,
+    { STATE: 'sqlite:/x.db' },
+    stateOf,
+    { kind: 'sqlite', path: '/x.db', keepDays: 3 },
+  ],
+  [
+    'a setting beside a short form',
+    sqlite,
+    { STATE_KEEP_DAYS: '5' },
+    stateOf,
+    { path: '/x.db', keepDays: 5 },
+  ],
+  [
+    'another kind of store',
+    sqlite,
+    { STATE_REDIS_CLUSTER: 'h:1,[::1]:2' },
+    ({ state }) => state.kind === 'redis' && state.nodes.map(({ host, port }) => `${host} ${port}`),
+    ['h 1', '::1 2'],
+  ],
+  [
+    'redaction, although the file turned it off',
+    `${basics}redact: off`,
+    { REDACT_QUERY: 'token, sid' },
+    ({ redact }) => redact,
+    { query: ['token', 'sid'], body: 'drop' },
+  ],
+  ['all zones', `${own}zones: [101]`, { ZONES: 'all' }, discoveryOf, { exclude: [], everyMinutes: 15 }],
+  ['zones to leave out', `${own}zones: all`, excluding, discoveryOf, discovered],
+  ['all zones but some', own, { ZONES: 'all', ...excluding }, discoveryOf, discovered],
+  ['an object', own, { ZONES: '{ all: true, exclude: [9] }' }, discoveryOf, { exclude: [9] }],
+  ['a list with commas', own, { ZONES: ' 101 , 102,' }, zonesOf, ['101 101', '102 102']],
+  ['JSON', own, { ZONES: '[101, {"id": 102, "name": "shop"}]' }, zonesOf, ['101 101', '102 shop']],
+  ['YAML', own, { ZONES: '- 101\n- { id: 102, name: shop }' }, zonesOf, ['101 101', '102 shop']],
+])('the environment sets %s', (_, yaml, env, of, expected) => {
+  const named = Object.entries(env).map(([name, value]) => [`SHIELDLOG_${name}`, value])
+  const { config } = load({ yaml, files: { k: 'from-file\n' }, env: Object.fromEntries(named) as typeof env })
+  expect({ is: of(config) }).toMatchObject({ is: expected })
 })
 
-test('a store in the environment replaces the one in the file and keeps its other settings', () => {
-  const redis = `${basics}state: { redis: { cluster: [a, b] }, keepDays: 3 }\n`
-  const env = { SHIELDLOG_STATE: 'sqlite:/x.db' }
-  expect(load({ yaml: redis, env }).config.state).toEqual({ kind: 'sqlite', path: '/x.db', keepDays: 3 })
-  const url = `${basics}state: sqlite:/x.db\n`
-  const days = { SHIELDLOG_STATE_KEEP_DAYS: '5' }
-  expect(load({ yaml: url, env: days }).config.state).toEqual({ kind: 'sqlite', path: '/x.db', keepDays: 5 })
-  const servers = { SHIELDLOG_STATE_REDIS_CLUSTER: 'h:1,[::1]:2' }
-  expect(load({ yaml: url, env: servers }).config.state).toMatchObject({
-    topology: 'cluster',
-    nodes: [
-      { host: 'h', port: 1 },
-      { host: '::1', port: 2 },
-    ],
-  })
-})
-
-test('a redaction setting in the environment turns redaction on that the file turned off', () => {
-  const { config } = load({ yaml: `${basics}redact: off\n`, env: { SHIELDLOG_REDACT_QUERY: 'token, sid' } })
-  expect(config.redact).toMatchObject({ query: ['token', 'sid'], body: 'drop' })
+test('a key and a key file in the environment exclude each other', () => {
+  expect(
+    errorsOf({ yaml: basics, files: { k: 'x' }, env: { [`${key}_FILE`]: 'k', [key]: 'x' } }),
+  ).toMatchObject([{ path: 'api.accessKeyFile', problem: 'cannot be used with accessKey' }])
 })
 
 test('a value that overrides the file does not hide a wrong type in the file', () => {
@@ -156,59 +192,30 @@ test.each([
   expect(overridden).toEqual(expected)
 })
 
-test('all zones can be set in the environment, and changed in it', () => {
-  const key = 'api: { accessKey: k }\n'
-  const discoveryOf = (yaml: string, env: Record<string, string>) =>
-    load({ yaml: key + yaml, env }).config.accounts[0]?.discovery
-  const more = { SHIELDLOG_ZONES_EXCLUDE: '103,104', SHIELDLOG_ZONES_EVERY_MINUTES: '5' }
-  const changed = { exclude: [103, 104], everyMinutes: 5 }
-  expect(discoveryOf('zones: [101]', { SHIELDLOG_ZONES: 'all' })).toEqual({ exclude: [], everyMinutes: 15 })
-  expect(discoveryOf('zones: all', more)).toEqual(changed)
-  expect(discoveryOf('', { SHIELDLOG_ZONES: 'all', ...more })).toEqual(changed)
-  expect(discoveryOf('', { SHIELDLOG_ZONES: '{ all: true, exclude: [9] }' })?.exclude).toEqual([9])
-})
-
-test.each(['ALL=true', 'EXCLUDE=103', 'EVERY_MINUTES=5'])(
-  'refuses SHIELDLOG_ZONES_%s with a list of zones, in the file or the environment',
-  (setting) => {
-    const [name = '', value = ''] = `SHIELDLOG_ZONES_${setting}`.split('=')
-    const yaml = 'api: { accessKey: k }\n'
-    expect(errorsOf({ yaml: `${yaml}zones: [101]`, env: { [name]: value } })).toMatchObject([
-      { where: name, problem: expect.stringContaining('zones is a list') as unknown },
-    ])
-    expect(errorsOf({ yaml, env: { [name]: value, SHIELDLOG_ZONES: '101' } })).toMatchObject([
-      { where: name },
-    ])
-  },
-)
-
-test('lists are separated by commas, or written as JSON or YAML', () => {
-  const zonesOf = (text: string) =>
-    load({ env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: text } }).config.accounts[0]?.zones
-  const two = [
-    { id: 101, name: '101', account: 'default' },
-    { id: 102, name: 'shop', account: 'default' },
-  ]
-  expect(zonesOf(' 101 , 102,')?.map(({ id }) => id)).toEqual([101, 102])
-  expect(zonesOf('[101, {"id": 102, "name": "shop"}]')).toEqual(two)
-  expect(zonesOf('- 101\n- { id: 102, name: shop }')).toEqual(two)
-})
-
-test('an error in a document of the environment names the variable', () => {
-  const env = { SHIELDLOG_SINKS: '[{ type: file', SHIELDLOG_ACCOUNTS: 'x' }
-  expect(errorsOf({ yaml: basics, env })).toMatchObject([
-    {
-      path: 'sinks',
-      problem: expect.stringContaining('is not valid YAML') as unknown,
-      where: 'SHIELDLOG_SINKS:1',
-    },
-    { path: 'accounts', problem: expect.stringContaining('text') as unknown, where: 'SHIELDLOG_ACCOUNTS' },
+test.each([
+  ['ZONES_ALL', 'true'],
+  ['ZONES_EXCLUDE', '103'],
+  ['ZONES_EVERY_MINUTES', '5'],
+])('refuses SHIELDLOG_%s with a list of zones, in the file or the environment', (setting, value) => {
+  const where = `SHIELDLOG_${setting}`
+  const problem = expect.stringContaining('zones is a list') as string
+  expect(errorsOf({ yaml: `${own}zones: [101]`, env: { [where]: value } })).toMatchObject([
+    { where, problem },
   ])
+  const env = { [where]: value, SHIELDLOG_ZONES: '101' }
+  expect(errorsOf({ yaml: own, env })).toMatchObject([{ where, problem }])
 })
 
-test('an error in an item of the environment names its path and the variable', () => {
-  const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1,two' }
-  expect(errorsOf({ env })).toMatchObject([{ path: 'zones[1]', value: '"two"', where: 'SHIELDLOG_ZONES' }])
+test('an error in the environment names the variable and the path', () => {
+  const env = { SHIELDLOG_SINKS: '[{ type: file', SHIELDLOG_ACCOUNTS: 'x', SHIELDLOG_ZONES: '1,two' }
+  const told = errorsOf({ yaml: basics, env }).map(
+    ({ where, path, problem }) => `${where} ${path} ${problem}`,
+  )
+  expect(told).toEqual([
+    expect.stringMatching(/^SHIELDLOG_SINKS:1 sinks is not valid YAML/),
+    'SHIELDLOG_ZONES zones[1] is text',
+    'SHIELDLOG_ACCOUNTS accounts is text',
+  ])
 })
 
 test('warns only about unknown SHIELDLOG_ names, with the nearest known name', () => {

@@ -12,58 +12,45 @@ function configOf(yaml: string, cwd?: string) {
   return load({ yaml: basics + yaml, ...(cwd === undefined ? {} : { cwd }) }).config
 }
 
+const servers = 'sentinels: [a, "b:1"], name: main, username: u, password: p, keyPrefix: x'
+
 test.each([
-  ['sqlite:x.db', { kind: 'sqlite', path: '/w/x.db' }],
-  ['sqlite:/y/x.db', { kind: 'sqlite', path: '/y/x.db' }],
-  ['sqlite:///y/x.db', { kind: 'sqlite', path: '/y/x.db' }],
-  ['redis://h', { topology: 'single', nodes: [{ host: 'h', port: 6379 }], db: 0 }],
-  ['redis://u@h:7000/3', { nodes: [{ host: 'h', port: 7000 }], db: 3, username: 'u' }],
-  ['redis://[::1]:7000', { nodes: [{ host: '::1', port: 7000 }] }],
-  ['rediss://h', { tls: { ca: undefined } }],
-])('state %s', (url, expected) => {
-  const config = configOf(`state: "${url}"\n`)
-  const state =
-    config.state.kind === 'sqlite'
-      ? { ...config.state, path: config.state.path.replace(/^.*\/shieldlog-test-\w+/, '/w') }
-      : config.state
-  expect(state).toMatchObject({ keepDays: 14, ...expected })
+  ['"sqlite:x.db"', { kind: 'sqlite', path: '/w/x.db' }],
+  ['"sqlite:/y/x.db"', { kind: 'sqlite', path: '/y/x.db' }],
+  ['"sqlite:///y/x.db"', { kind: 'sqlite', path: '/y/x.db' }],
+  ['"redis://h"', { topology: 'single', nodes: [{ host: 'h', port: 6379 }], db: 0, tls: undefined }],
+  ['"redis://u@h:7000/3"', { nodes: [{ host: 'h', port: 7000 }], db: 3, username: 'u' }],
+  ['"redis://[::1]:7000"', { nodes: [{ host: '::1', port: 7000 }] }],
+  ['"rediss://h"', { tls: { ca: undefined } }],
+  ['"redis://u%40x:p%2Fw@h"', { username: 'u@x', password: 'p/w' }],
+  ['"redis://:50%off@h"', { password: '50%off' }],
+  [
+    `{ keepDays: 4, redis: { ${servers}, tls: { caFile: ${tls}/ca.pem } } }`,
+    {
+      ...{ kind: 'redis', topology: 'sentinel', primary: 'main', username: 'u', password: 'p' },
+      nodes: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 1 },
+      ],
+      ...{ keyPrefix: 'x', keepDays: 4 },
+      tls: { ca: expect.stringContaining('BEGIN CERTIFICATE') as string },
+    },
+  ],
+])('state: %s', (written, expected) => {
+  const { state } = configOf(`state: ${written}\n`)
+  const seen =
+    state.kind === 'sqlite'
+      ? { ...state, path: state.path.replace(/^.*\/shieldlog-test-\w+/, '/w') }
+      : { tls: undefined, ...state, password: state.password?.reveal() }
+  expect(seen).toMatchObject({ keepDays: 14, ...expected })
 })
 
-test('the password of a store URL is decoded, and an unencrypted connection has no tls', () => {
-  const { state } = configOf('state: "redis://u%40x:p%2Fw@h"\n')
-  expect(state).toMatchObject({ username: 'u@x' })
-  expect(state.kind === 'redis' && state.password?.reveal()).toBe('p/w')
-  expect(state).not.toHaveProperty('tls')
-  const odd = configOf('state: "redis://:50%off@h"\n').state
-  expect(odd.kind === 'redis' && odd.password?.reveal()).toBe('50%off')
-})
-
-test('Redis in full: sentinels with a name, tls, prefix', () => {
-  const yaml = `state:
-  keepDays: 4
-  redis: { sentinels: [a, "b:1"], name: main, username: u, password: p, keyPrefix: x, tls: { caFile: ${tls}/ca.pem } }
-`
-  const { state } = configOf(yaml)
-  expect(state).toMatchObject({
-    kind: 'redis',
-    topology: 'sentinel',
-    primary: 'main',
-    nodes: [
-      { host: 'a', port: 26_379 },
-      { host: 'b', port: 1 },
-    ],
-    username: 'u',
-    keyPrefix: 'x',
-    keepDays: 4,
-  })
-  expect(state.kind === 'redis' && state.tls?.ca).toContain('BEGIN CERTIFICATE')
-})
-
-test('checkpoints are kept for as long as the API lists their days, at least', () => {
-  const days = (yaml: string) => configOf(yaml).state.keepDays
-  expect(days('poll: { readableDays: 30 }\n')).toBe(30)
-  expect(days('poll: { readableDays: 30 }\nstate: { keepDays: 31 }\n')).toBe(31)
-  expect(days('poll: { readableDays: 5 }\nstate: { keepDays: 5 }\n')).toBe(5)
+test.each([
+  ['poll: { readableDays: 30 }', 30],
+  ['poll: { readableDays: 30 }\nstate: { keepDays: 31 }', 31],
+  ['poll: { readableDays: 5 }\nstate: { keepDays: 5 }', 5],
+])('checkpoints are kept for as long as the API lists their days, at least: %s', (yaml, days) => {
+  expect(configOf(`${yaml}\n`).state.keepDays).toBe(days)
 })
 
 test('an invalid key of an account is reported once', () => {
