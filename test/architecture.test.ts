@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectFolder } from './setup/project-folder.ts'
@@ -32,6 +32,21 @@ test('no folders of src/ import in a circle, types included: what both need belo
     importsOf.set(folder, new Set([...(importsOf.get(folder) ?? []), ...others]))
   }
   expect(circlesIn(importsOf)).toEqual([])
+})
+
+test('every file and folder that a README of src/ names exists', () => {
+  const all = readdirSync(`${projectFolder}src`, { recursive: true, encoding: 'utf8' })
+  const exists = (path: string) => all.some((each) => each === path || `/${each}`.endsWith(`/${path}.ts`))
+  const missing = all
+    .filter((path) => path.endsWith('README.md'))
+    .flatMap((readme) =>
+      [...read(`src/${readme}`).matchAll(/`(?:src\/)?([\w-]+(?:\/[\w-]+)+|[\w-]+(?=\.ts))(?:\.ts|\/)?`/g)]
+        .map(([, path = '']) => path)
+        .filter((path) => !path.includes('/') || existsSync(`${projectFolder}src/${path.split('/')[0]}`))
+        .filter((path) => !exists(path) && !exists(posix.join(posix.dirname(readme), path)))
+        .map((path) => `${readme}: ${path}`),
+    )
+  expect(missing).toEqual([])
 })
 
 test('the time of the host is never read by a date without arguments: take it from the Clock', () => {

@@ -61,35 +61,28 @@ function goodForm(form: Shape): fc.Arbitrary<unknown> {
   return fc.oneof(text, fc.constantFrom('a', 'sqlite:x', 'redis://h', 'http://h/', '0600', 'main'))
 }
 
-test('any values in place of settings give a configuration or errors, and both happen', () => {
-  const cwd = temporaryFolder()
-  const file = join(cwd, 'shieldlog.yaml')
-  const seen = new Set<string>()
-  fc.assert(
-    fc.property(likely(shape), fc.boolean(), (value, asJson) => {
-      writeFileSync(file, (asJson ? JSON.stringify(value) : stringify(value)) ?? '')
-      seen.add(outcome({ env: { X: '1' }, cwd, needs: 'nothing' }))
-    }),
-    { numRuns: 150, examples: [[{ zones: [101] }, true]] },
-  )
-  expect([...seen].toSorted()).toEqual(['config', 'errors'])
-})
-
-test('any text in the environment gives a configuration or errors', () => {
-  const cwd = temporaryFolder()
-  const names = settingsOf(shape).map(({ environment }) => environment)
-  const variable = fc.tuple(
-    fc.constantFrom(...names),
+const variables = fc.array(
+  fc.tuple(
+    fc.constantFrom(...settingsOf(shape).map(({ environment }) => environment)),
     fc.oneof(
       text,
       fc.json(),
       anything.map((value) => stringify(value)),
     ),
-  )
+  ),
+  { maxLength: 3 },
+)
+
+test('any values in place of settings, in the file and in the environment, give a configuration or errors, and both happen', () => {
+  const cwd = temporaryFolder()
+  const file = join(cwd, 'shieldlog.yaml')
+  const seen = new Set<string>()
   fc.assert(
-    fc.property(fc.array(variable, { maxLength: 6 }), (variables) => {
-      outcome({ env: Object.fromEntries(variables), cwd, needs: 'nothing' })
+    fc.property(likely(shape), fc.boolean(), variables, (value, asJson, set) => {
+      writeFileSync(file, (asJson ? JSON.stringify(value) : stringify(value)) ?? '')
+      seen.add(outcome({ env: { X: '1', ...Object.fromEntries(set) }, cwd, needs: 'nothing' }))
     }),
-    { numRuns: 150 },
+    { numRuns: 200, examples: [[{ zones: [101] }, true, []]] },
   )
+  expect([...seen].toSorted()).toEqual(['config', 'errors'])
 })

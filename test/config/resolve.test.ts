@@ -27,12 +27,17 @@ test.each([
   [
     `{ keepDays: 4, redis: { ${servers}, tls: { caFile: ${tls}/ca.pem } } }`,
     {
-      ...{ kind: 'redis', topology: 'sentinel', primary: 'main', username: 'u', password: 'p' },
+      kind: 'redis',
+      topology: 'sentinel',
+      primary: 'main',
+      username: 'u',
+      password: 'p',
       nodes: [
         { host: 'a', port: 26_379 },
         { host: 'b', port: 1 },
       ],
-      ...{ keyPrefix: 'x', keepDays: 4 },
+      keyPrefix: 'x',
+      keepDays: 4,
       tls: { ca: expect.stringContaining('BEGIN CERTIFICATE') as string },
     },
   ],

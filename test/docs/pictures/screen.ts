@@ -53,35 +53,3 @@ function styled(style: Style, numbers: string): Style {
   }
   return next
 }
-
-/** Replaces what a pattern matches in each line. The next gap of spaces takes up the difference, so that columns stay. */
-export function replaceOn(
-  lines: readonly Cell[][],
-  pattern: RegExp,
-  by: (found: string) => string,
-): Cell[][] {
-  return lines.map((line) => {
-    const text = line.map((cell) => cell.text || '\u0000').join('')
-    const cells = [...line]
-    const found = [...text.matchAll(new RegExp(pattern.source, 'gu'))].reverse()
-    for (const match of found) {
-      const style = line[match.index]?.style ?? {}
-      const replaced = Array.from(by(match[0]), (character) => ({ text: character, style }))
-      fillGap(cells, match.index + match[0].length, match[0].length - replaced.length)
-      cells.splice(match.index, match[0].length, ...replaced)
-    }
-    return cells
-  })
-}
-
-/** Makes the first gap of spaces after a place wider, or narrower. */
-function fillGap(cells: Cell[], from: number, by: number): void {
-  const isSpace = (at: number) => cells[at]?.text === ' '
-  const gap = cells.findIndex((_, at) => at >= from && isSpace(at) && isSpace(at + 1))
-  if (gap === -1) return
-  let end = gap
-  while (isSpace(end)) end++
-  const width = Math.max(1, end - gap + by)
-  const { style } = cells[gap]!
-  cells.splice(gap, end - gap, ...Array.from({ length: width }, () => ({ text: ' ', style })))
-}

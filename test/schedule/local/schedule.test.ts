@@ -117,20 +117,6 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('begin with the stream that became due first, so that a long backlog delays no stream for ever', async () => {
-    const set = (world: World<FakeClock>) => {
-      world.work = async ({ stream, priority }, signal) => {
-        await world.clock.sleep(1_000, signal)
-        // More to do at once: due from now on, behind those that wait already.
-        world.rest(stream, priority, world.clock.now())
-        return undefined
-      }
-    }
-    const { begun } = await run(30_000, [1, 2, 3, 4, 5, 6], set, 2)
-    const sizes = [...Map.groupBy(begun, (zone) => zone).values()].map(({ length }) => length)
-    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(2)
-  })
-
   it('retry a store that cannot be read about once a second, and report it', async () => {
     const world = new World(createFakeClock())
     world.planFails = () => true
