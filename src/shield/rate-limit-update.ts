@@ -94,72 +94,67 @@ function memberHint(value: unknown, members: ReadonlyMap<string, number>): strin
   return near === undefined ? '' : `did you mean ${near}?; `
 }
 
+/** An object with these fields and no other. No field is known to be required. */
+function objectOf<Shape extends z.ZodRawShape>(shape: Shape, allowed: string) {
+  return z.strictObject(shape, takes(allowed)).partial()
+}
+
 const text = z.string(takes('text or null')).nullable()
 const flag = z.boolean(takes('true, false or null')).nullable()
 const part = z
   .string(takes('text, "" for the whole variable'))
   .describe('Which part of the variable, such as a header; "" for all of it')
 
-const VariableTypes = z
-  .strictObject(
-    Object.fromEntries(variables.map((name) => [name, part.optional()])),
-    takes('an object with a text for each variable, or null'),
-  )
+const VariableTypes = objectOf(
+  Object.fromEntries(variables.map((name) => [name, part])),
+  'an object with a text for each variable, or null',
+)
   .nullable()
   .describe('What the condition looks at: one key for each variable')
 
 const condition = {
-  variableTypes: VariableTypes.optional(),
-  operatorType: oneOf('operatorType', 'How a variable is compared with the value').optional(),
-  value: text.describe('What the variables are compared with').optional(),
-  isNegated: flag.describe('true: the rule counts the requests that do not match').optional(),
-  isRegexVariable: flag.describe('true: the texts of variableTypes are regular expressions').optional(),
+  variableTypes: VariableTypes,
+  operatorType: oneOf('operatorType', 'How a variable is compared with the value'),
+  value: text.describe('What the variables are compared with'),
+  isNegated: flag.describe('true: the rule counts the requests that do not match'),
+  isRegexVariable: flag.describe('true: the texts of variableTypes are regular expressions'),
 }
 
 const configuration = {
-  actionType: oneOf('actionType', 'What happens once the count is passed').optional(),
+  actionType: oneOf('actionType', 'What happens once the count is passed'),
   ...condition,
-  severityType: oneOf('severityType', 'Severity of the events that the rule makes').optional(),
+  severityType: oneOf('severityType', 'Severity of the events that the rule makes'),
   transformationTypes: z
     .array(oneOf('transformationTypes', 'One step'), takes('a list or null'))
     .nullable()
-    .describe('How a variable is changed before it is compared, in this order')
-    .optional(),
+    .describe('How a variable is changed before it is compared, in this order'),
   requestCount: z
     .int32(takes('a whole number from -2147483648 to 2147483647'))
-    .describe('Matching requests of one counter within the time frame that pass without the action')
-    .optional(),
-  counterKeyType: oneOf('counterKeyType', 'What requests are counted by').optional(),
-  timeframe: oneOf('timeframe', 'Time in which requests are counted, in seconds').optional(),
-  blockTime: oneOf('blockTime', 'How long the action RateLimit blocks, in seconds').optional(),
+    .describe('Matching requests of one counter within the time frame that pass without the action'),
+  counterKeyType: oneOf('counterKeyType', 'What requests are counted by'),
+  timeframe: oneOf('timeframe', 'Time in which requests are counted, in seconds'),
+  blockTime: oneOf('blockTime', 'How long the action RateLimit blocks, in seconds'),
   chainedRuleConditions: z
     .array(
-      z.strictObject(condition, takes('an object')).describe('One more condition'),
+      objectOf(condition, 'an object').describe('One more condition'),
       takes('a list of conditions, or null'),
     )
     .nullable()
-    .describe('Further conditions, all of which must match too')
-    .optional(),
+    .describe('Further conditions, all of which must match too'),
 }
 
 /**
  * The body of the rate-limit update, as a person writes it: the members of an enumeration by number or by name. Strict,
- * since the API ignores a misspelled field, so that the rule would not do what its author wants. No field is known to
- * be required.
+ * since the API ignores a misspelled field, so that the rule would not do what its author wants.
  */
-const RateLimitUpdate = z
-  .strictObject(
-    {
-      ruleName: text.describe('Name of the rule').optional(),
-      ruleDescription: text.describe('Description of the rule').optional(),
-      ruleConfiguration: z
-        .strictObject(configuration, takes('an object'))
-        .describe('What is counted, and what happens')
-        .optional(),
-    },
-    takes('an object with ruleName, ruleDescription, ruleConfiguration'),
-  )
-  .describe('A change of a rate limit rule. The API decides about fields that are left out.')
+const RateLimitUpdate = objectOf(
+  {
+    ruleName: text.describe('Name of the rule'),
+    ruleDescription: text.describe('Description of the rule'),
+    ruleConfiguration: objectOf(configuration, 'an object').describe('What is counted, and what happens'),
+  },
+  'an object with ruleName, ruleDescription, ruleConfiguration',
+).describe('A change of a rate limit rule. The API decides about fields that are left out.')
 
 /** With every enumeration as its number: what is sent. */
 export type RateLimitUpdate = z.output<typeof RateLimitUpdate>

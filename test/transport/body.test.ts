@@ -61,7 +61,7 @@ it('decompresses a large body outside the main thread', async () => {
   expect((await read({ maxBytes: 4e6 })).equals(large)).toBe(true)
 })
 
-const bomb = Buffer.alloc(50_000_000)
+const bomb = Buffer.alloc(5_000_000)
 it.each([
   ['gzip', gzipSync(bomb)],
   ['br', brotliCompressSync(bomb, { params: { 1: 1 } })],

@@ -1,30 +1,20 @@
 import { type Dispatcher, request } from 'undici'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDispatcher, type DispatcherOptions } from '../../src/transport/dispatcher.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'
 import { readBody } from '../../src/transport/body.ts'
 import { listen, type Listening, listenProxy, listenTls, pem } from './listening.ts'
 
-const proxyNames = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'https_proxy', 'http_proxy', 'no_proxy']
-const saved = Object.fromEntries(proxyNames.map((name) => [name, process.env[name]]))
-const closers: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const [name, value] of Object.entries(saved)) {
-    if (value === undefined) delete process.env[name]
-    else process.env[name] = value
-  }
-  for (const close of closers.splice(0).reverse()) await close()
-})
+afterEach(() => void vi.unstubAllEnvs())
 
 function opened<T extends Listening>(server: T): T {
-  closers.push(server.close)
+  onTestFinished(server.close)
   return server
 }
 
 function dispatching(options: Partial<DispatcherOptions> = {}): Dispatcher {
   const dispatcher = createDispatcher({ connections: 2, ...options })
-  closers.push(() => dispatcher.destroy())
+  onTestFinished(() => dispatcher.destroy())
   return dispatcher
 }
 
@@ -65,7 +55,7 @@ describe('dispatcher', () => {
   it('tunnels through the proxy of the environment, CA and client certificate included', async () => {
     const server = opened(await listenTls((_, response) => response.end('tunnelled'), true))
     const proxy = opened(await listenProxy())
-    process.env['HTTPS_PROXY'] = proxy.url
+    vi.stubEnv('HTTPS_PROXY', proxy.url)
     expect(await get(dispatching({ tls }), server.url)).toBe('tunnelled')
     expect(proxy.tunnels).toEqual([`localhost:${server.port}`])
   })
@@ -73,23 +63,23 @@ describe('dispatcher', () => {
   it('sends plain requests to the proxy, and none that NO_PROXY names', async () => {
     const server = opened(await listen((_, response) => response.end('direct')))
     const proxy = opened(await listenProxy())
-    process.env['HTTP_PROXY'] = proxy.url
+    vi.stubEnv('HTTP_PROXY', proxy.url)
     expect(await get(dispatching(), `${server.url}/a`)).toBe('forwarded')
     expect(proxy.tunnels).toEqual([`${server.url}/a`])
-    process.env['NO_PROXY'] = '127.0.0.1'
+    vi.stubEnv('NO_PROXY', '127.0.0.1')
     expect(await get(dispatching(), server.url)).toBe('direct')
   })
 
   it('reports that the proxy refuses the tunnel', async () => {
     const proxy = opened(await listenProxy(407))
-    process.env['HTTPS_PROXY'] = proxy.url
+    vi.stubEnv('HTTPS_PROXY', proxy.url)
     const failure = await failureOf(dispatching(), 'https://localhost:1/')
     expect(failure).toMatchObject({ code: 'network', kind: 'retry' })
     expect(failure?.message).toContain('the proxy answered 407')
   })
 
   it('reports that the proxy cannot be reached, and not the destination', async () => {
-    process.env['HTTPS_PROXY'] = 'http://user:hunter2@127.0.0.1:1'
+    vi.stubEnv('HTTPS_PROXY', 'http://user:hunter2@127.0.0.1:1')
     const failure = await failureOf(dispatching(), 'https://localhost:2/')
     expect(failure).toMatchObject({ code: 'network', kind: 'retry' })
     expect(failure?.message).toMatch(
@@ -98,7 +88,7 @@ describe('dispatcher', () => {
   })
 
   it('reports an invalid proxy address', () => {
-    process.env['HTTPS_PROXY'] = 'not a proxy'
+    vi.stubEnv('HTTPS_PROXY', 'not a proxy')
     expect(() => createDispatcher({ connections: 1 })).toThrow(/HTTPS_PROXY.*take a URL/)
   })
 
