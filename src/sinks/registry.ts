@@ -1,9 +1,8 @@
-import type { Writable } from 'node:stream'
 import type { Delivery } from '../domain/event/delivery.ts'
 import { type FailureCode, isFailure } from '../domain/failure.ts'
 import type { RequestOutcome } from '../domain/internal-event.ts'
-import type { AnySink, Format, OpenStream } from '../ports/delivery.ts'
-import type { Clock, Telemetry } from '../ports/process.ts'
+import type { AnySink, OpenStream } from '../ports/delivery.ts'
+import type { SinkDeps } from './deps.ts'
 import type { FileSinkSettings } from './file/config.ts'
 import { createFileSink } from './file/sink.ts'
 import type { HttpSinkConfig } from './http/config.ts'
@@ -11,17 +10,6 @@ import { createHttpSink } from './http/sink.ts'
 import type { StdoutSinkConfig } from './stdout/config.ts'
 import { createStdoutSink } from './stdout/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
-
-/** Dependencies of all sinks; each sink uses some of them. */
-export interface SinkDeps {
-  readonly format: Format
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** Version of shieldlog, for the User-Agent. */
-  readonly version: string
-  /** Where the stdout sink writes. */
-  readonly output: Writable
-}
 
 /** Every kind of sink by its `type` in the configuration. */
 export const sinks = {

@@ -2,7 +2,7 @@ import { orAborted } from '../domain/promises.ts'
 
 /** A semaphore: a fixed number of slots, first come first served. */
 export interface Slots {
-  /** Resolves with a function that returns the slot (idempotent); rejects with `cancelled` on abort. */
+  /** Resolves with a function that returns the slot, to be called once; rejects with `cancelled` on abort. */
   take(signal: AbortSignal): Promise<() => void>
 }
 
@@ -16,20 +16,11 @@ export function createSlots(count: number): Slots {
     else next()
   }
 
-  function onceGivenBack(): () => void {
-    let given = false
-    return () => {
-      if (given) return
-      given = true
-      giveBack()
-    }
-  }
-
   return {
     async take(signal) {
       if (free > 0 && !signal.aborted) {
         free--
-        return onceGivenBack()
+        return giveBack
       }
       const { promise: turn, resolve } = Promise.withResolvers<void>()
       waiting.push(resolve)
@@ -42,7 +33,7 @@ export function createSlots(count: number): Slots {
         else waiting.splice(place, 1)
         throw error
       }
-      return onceGivenBack()
+      return giveBack
     },
   }
 }

@@ -3,6 +3,7 @@ import { type FileHandle, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
+import { parseISO } from 'date-fns/parseISO'
 import { parseDay } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { FileSinkSettings } from './config.ts'
@@ -25,7 +26,7 @@ export interface WrittenPart extends PartName {
 
 export const suffixes = { gzip: '.gz', zstd: '.zst' } as const
 const compressed = /\.(?:gz|zst)$/
-const pattern = /^(\d{4,12})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([a-z0-9]{4,32})\.ndjson$/
+const pattern = /^(\d{4,12})-(\d{8}T\d{6}Z)-([a-z0-9]{4,32})\.ndjson$/
 
 export function partName(number: number, openedAtMs: number, writer: string): PartName {
   const openedAt = formatISO(new UTCDateMini(openedAtMs), { format: 'basic' })
@@ -38,8 +39,8 @@ export function parsePartName(file: string): PartName | undefined {
   const name = file.replace(compressed, '')
   const match = pattern.exec(name)
   if (match === null) return undefined
-  const [, number, year, month, date, hours, minutes, seconds, writer] = match
-  const openedAtMs = Date.parse(`${year}-${month}-${date}T${hours}:${minutes}:${seconds}Z`)
+  const [, number, openedAt, writer] = match
+  const openedAtMs = parseISO(openedAt!).getTime()
   if (Number.isNaN(openedAtMs)) return undefined
   return { name, number: Number(number), openedAtMs, writer: writer! }
 }

@@ -5,8 +5,7 @@ import { pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
 import { isFailure } from '../../domain/failure.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
-import type { Format } from '../../ports/delivery.ts'
-import type { Clock, Telemetry } from '../../ports/process.ts'
+import type { SinkDeps } from '../deps.ts'
 import type { FileSinkSettings } from './config.ts'
 import {
   copyTo,
@@ -23,19 +22,14 @@ import { type HeldIdentity, holdIdentity, type Owner, ownerOf, takeIdentity } fr
 import { fullAt, lookAtPart, suffixes, type WrittenPart } from './parts.ts'
 import { readBytes } from './read.ts'
 
-export interface FileSinkDeps {
-  readonly format: Format
-  readonly clock: Clock
-  readonly telemetry: Telemetry
+export interface FileSinkDeps extends Pick<SinkDeps, 'format' | 'clock' | 'telemetry'> {
   /** Opens the parts for writing; tests replace it to simulate disks that fail or hang. */
   readonly openFile?: typeof open
 }
 
 /** One store's writer on one path: created for the first stream that is opened, released when the sink closes. */
-export interface Writer {
+export interface Writer extends Pick<SinkDeps, 'format' | 'clock'> {
   readonly settings: FileSinkSettings
-  readonly format: Format
-  readonly clock: Clock
   readonly openFile: typeof open
   readonly root: string
   readonly own: Owner

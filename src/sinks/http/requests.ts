@@ -3,12 +3,12 @@ import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
-import type { Format, SinkCheck } from '../../ports/delivery.ts'
-import type { Clock, Telemetry } from '../../ports/process.ts'
+import type { SinkCheck } from '../../ports/delivery.ts'
 import { readBody } from '../../transport/body.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { backoffMs } from '../../transport/retry.ts'
+import type { SinkDeps } from '../deps.ts'
 import { createSlots } from '../slots.ts'
 import { excerptOf, headerOf, notBefore, retryAtOf, textOf } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
@@ -26,14 +26,7 @@ import type {
 } from './protocol/preset.ts'
 import { SinkSecrets } from './secrets.ts'
 
-export interface HttpSinkDeps {
-  readonly format: Format
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  readonly version: string
-  /** Returns [0, 1), for the jitter of waits. */
-  readonly random?: () => number
-}
+export type HttpSinkDeps = Omit<SinkDeps, 'output'>
 
 /** What became of a body. Its texts are raw: callers must mask and cut them. */
 export type Sent =

@@ -8,15 +8,8 @@ import { createInTurn, orAborted, within } from '../../domain/promises.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
-import type { Clock } from '../../ports/process.ts'
+import type { SinkDeps } from '../deps.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
-
-interface StdoutSinkDeps {
-  readonly format: Format
-  /** `process.stdout`. The sink never ends it. */
-  readonly output: Writable
-  readonly clock: Clock
-}
 
 /** How long closing waits for a write that the reader has not accepted yet. */
 const closeWaitMs = 1_000
@@ -25,9 +18,12 @@ const closeWaitMs = 1_000
  * Writes lines to a stream, at least once up to the pipe: the reader is responsible from there on. A delivery is one
  * write, and deliveries of all streams are serialised, so lines never interleave and a stalled reader costs the memory
  * of one write. An abort ends only the waiting: bytes handed to the stream may still arrive. Throws Failure `sink_gone`
- * (stop) when the reader closed the pipe, `disk_full` (stop) where stdout is a file.
+ * (stop) when the reader closed the pipe, `disk_full` (stop) where stdout is a file. Never ends `output`.
  */
-export function createStdoutSink({ name }: { readonly name: string }, deps: StdoutSinkDeps): Sink {
+export function createStdoutSink(
+  { name }: { readonly name: string },
+  deps: Pick<SinkDeps, 'format' | 'output' | 'clock'>,
+): Sink {
   const { format, clock } = deps
   const output = openOutput(deps.output)
   const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format
@@ -141,21 +137,19 @@ function openFile(fd: number): Output {
   }
 }
 
-/** The first error of each stream that was written to. An `error` event without a listener would end the process. */
-const failures = new WeakMap<Writable, { error?: Error }>()
+/** An `error` event without a listener would end the process; the failed write, and `errored`, tell of it. */
+const ignored = () => undefined
 
 /** A pipe, a terminal or a socket. */
 function openStream(stream: Writable): Output {
-  const failed = failures.get(stream) ?? {}
-  if (!failures.has(stream)) stream.on('error', (error) => (failed.error ??= error))
-  failures.set(stream, failed)
+  if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored)
   return {
     write: (bytes) =>
       new Promise((resolve, reject) => {
-        stream.write(bytes, (error) => (error ? reject((failed.error ??= error)) : resolve()))
+        stream.write(bytes, (error) => (error ? reject(error) : resolve()))
       }),
     gone() {
-      if (failed.error !== undefined) return failed.error
+      if (stream.errored !== null) return stream.errored
       return stream.destroyed || stream.writableEnded ? new Error('the stream was closed') : undefined
     },
   }

@@ -2,8 +2,8 @@ import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
-import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
-import type { Clock } from '../../ports/process.ts'
+import type { OpenStream, Sink } from '../../ports/delivery.ts'
+import type { SinkDeps } from '../deps.ts'
 import { mapEvent } from '../lines.ts'
 import { connect, type Connection, createReconnection, type Receiver } from './connection.ts'
 
@@ -13,12 +13,7 @@ export interface SyslogSinkOptions extends Receiver {
   readonly maxMessageBytes: number
 }
 
-interface SyslogSinkDeps {
-  readonly format: Format
-  readonly clock: Clock
-  /** Returns [0, 1), for the jitter of waits. */
-  readonly random?: () => number
-}
+type SyslogSinkDeps = Pick<SinkDeps, 'format' | 'clock' | 'random'>
 
 /** Small compared with the memory of a page; large enough that a page needs only a few writes. */
 const chunkBytes = 262_144

@@ -1,7 +1,6 @@
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { arrayLayout, withTime } from '../protocol/preset.ts'
+import { withTime } from '../protocol/preset.ts'
 
 /** A source of Better Stack: https://betterstack.com/docs/logs/ingesting-data/http/logs. */
 export const betterstack = definePreset({
@@ -13,10 +12,8 @@ export const betterstack = definePreset({
   settings: { url: httpUrl('Ingesting host of the source', 'give token') },
   create: ({ url }) => ({
     url,
-    mediaType: 'application/json',
     piece: withTime('dt'),
-    layout: arrayLayout,
-    read: ({ status }) => readStatus(status, [202]),
+    acknowledges: [202],
     check: { body: '[]', found: 'accepted the token and an empty batch' },
   }),
 })

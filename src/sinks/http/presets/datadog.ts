@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import { checkAddress, readStatus, refusalOf } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { arrayLayout } from '../protocol/preset.ts'
 
 /**
  * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,
@@ -34,7 +33,6 @@ export const datadog = definePreset({
     const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags: tags.join(',') }).slice(1, -1)
     return {
       url: url ?? `https://http-intake.logs.${site}/api/v2/logs`,
-      mediaType: 'application/json',
       piece({ id, time, action, rule, zone }, line) {
         const message = [action, rule?.id, rule?.message].filter((part) => part !== undefined).join(' ')
         const own = {
@@ -44,9 +42,8 @@ export const datadog = definePreset({
         }
         return `{${fixed},${JSON.stringify(own).slice(1, -1)},"bunny":${line}}`
       },
-      layout: arrayLayout,
       // The worker of Observability Pipelines, like Vector's source datadog_agent, acknowledges with 200.
-      read: ({ status }) => readStatus(status, url === undefined ? [202] : [200, 202]),
+      acknowledges: url === undefined ? [202] : [200, 202],
       async check(ask) {
         if (url !== undefined) return checkAddress(ask)
         const answer = await ask({ method: 'GET', url: `https://api.${site}/api/v1/validate` })

@@ -62,7 +62,6 @@ export const loki = definePreset({
     }
     return {
       url: below(url, '/loki/api/v1/push'),
-      mediaType: 'application/json',
       headers: tenant === undefined ? {} : { 'x-scope-orgid': tenant },
       // An event without a time gets the time 0, and Loki refuses it as too old.
       piece(event, line) {

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 
 const hosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
@@ -25,7 +24,6 @@ export const newrelic = definePreset({
   },
   create: ({ region, url }) => ({
     url: url ?? `https://${hosts[region]}/log/v1`,
-    mediaType: 'application/json',
     // New Relic turns a JSON message into attributes.
     piece: ({ id, timeMs }, line) =>
       JSON.stringify({ timestamp: timeMs, message: line, attributes: { log_id: id.toWellFormed() } }),
@@ -34,7 +32,7 @@ export const newrelic = definePreset({
       between: ',',
       after: ']}]',
     },
-    read: ({ status }) => readStatus(status, [202]),
+    acknowledges: [202],
     check: {
       body: '[{"logs":[]}]',
       found: 'accepted the license key',

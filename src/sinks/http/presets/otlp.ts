@@ -35,7 +35,6 @@ export const otlp = definePreset({
   settings: { url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken') },
   create: ({ url, format }) => ({
     url: below(url, '/v1/logs'),
-    mediaType: 'application/json',
     piece: (event, line) => (format === 'otlp' ? line : recordOf(event, line)),
     layout: {
       before: '{"resourceLogs":[',

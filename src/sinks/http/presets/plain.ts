@@ -91,7 +91,6 @@ function endpoint({ layout, mediaType, ...about }: Endpoint) {
       url,
       mediaType: mediaType ?? format.mediaType,
       ...(signature !== undefined && { authorise: signing(signature) }),
-      piece: (_event, line) => line,
       layout,
       read({ status }) {
         if (successCodes?.includes(status) === true) return { kind: 'delivered' }

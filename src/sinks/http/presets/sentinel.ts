@@ -3,7 +3,7 @@ import { httpUrl } from '../../../config/fields/fields.ts'
 import { readStatus } from '../protocol/answers.ts'
 import { createClientCredentials } from '../protocol/client-credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { arrayLayout, below, type Verdict, withTime } from '../protocol/preset.ts'
+import { below, type Verdict, withTime } from '../protocol/preset.ts'
 
 const text = (description: string) => z.string().min(1).describe(description)
 
@@ -36,11 +36,9 @@ export const sentinel = definePreset({
     const tokenUrl = new URL(below(loginUrl, `/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`))
     return {
       url: address.href,
-      mediaType: 'application/json',
       authorise: createClientCredentials({ tokenUrl, clientId, clientSecret: clientSecret!, scope }),
       // Azure drops columns that the rule does not declare; TimeGenerated must be one of them.
       piece: withTime('TimeGenerated'),
-      layout: arrayLayout,
       read: ({ status }) => readIngestion(status),
       check: { body: '[]', found: 'accepted the token and an empty batch' },
     }

@@ -43,7 +43,6 @@ export const splunkHec = definePreset({
     }
     return {
       url: address,
-      mediaType: 'application/json',
       piece: (event, line) => `${envelope(event)}${line}}`,
       layout: lineLayout,
       read: readCollector,

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { lineLayout } from '../protocol/preset.ts'
 
@@ -37,9 +36,8 @@ export const sumologic = definePreset({
       ...(source !== undefined && { 'x-sumo-name': source }),
       ...(host !== undefined && { 'x-sumo-host': host }),
     },
-    piece: (_event, line) => line,
     layout: lineLayout,
-    read: ({ status }) => readStatus(status, [200]),
+    acknowledges: [200],
     check: { body: '', found: 'accepted an empty body' },
   }),
 })

@@ -18,8 +18,8 @@ import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
-import { checkByEmptyBatch, type EmptyBatch } from './answers.ts'
-import type { BatchLimits, Compression, Preset } from './preset.ts'
+import { checkByEmptyBatch, type EmptyBatch, readStatus } from './answers.ts'
+import { arrayLayout, type BatchLimits, type Compression, type Preset } from './preset.ts'
 
 /** A limit of a batch: its default and the largest value allowed. */
 interface Limit {
@@ -63,7 +63,14 @@ interface Definition<Own extends z.core.$ZodLooseShape> extends Description {
     settings: z.output<z.ZodObject<Own>> & HttpSettings,
     format: Format,
     credential: Secret | undefined,
-  ): Omit<Preset, 'check'> & { readonly check: Preset['check'] | EmptyBatch }
+  ): PresetParts
+}
+
+/** How a sink speaks. Default: bodies are JSON arrays of lines, and an answer is read by its status. */
+interface PresetParts extends Pick<Preset, 'url'>, Partial<Omit<Preset, 'url' | 'check'>> {
+  /** The statuses that acknowledge a body; default: any 2xx. */
+  readonly acknowledges?: readonly number[]
+  readonly check: Preset['check'] | EmptyBatch
 }
 
 /** A preset with the schema of all of its settings. */
@@ -119,10 +126,14 @@ export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Defi
       const secret = credential && (given[credential.field] as Secret | undefined)
       // The settings were parsed by the schema above.
       const parts = definition.create(settings as Parameters<typeof definition.create>[0], format, secret)
-      const { check, read } = parts
+      const { acknowledges, check, read = ({ status }) => readStatus(status, acknowledges) } = parts
       return {
+        mediaType: 'application/json',
+        layout: arrayLayout,
+        piece: (_event, line) => line,
         ...(credential !== undefined && { authorise: authoriseBy(credential, given) }),
         ...parts,
+        read,
         check: typeof check === 'function' ? check : (ask) => checkByEmptyBatch(ask, check, read),
       }
     },
