@@ -1,10 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { dayOf, daysFrom, shiftDay, type Day } from '../../src/domain/day.ts'
 import { told } from '../commands/backfilling.ts'
-import { partsBelow } from './shipped.ts'
+import { partsBelow, textOf } from './shipped.ts'
 import { workplace, zones, type Ended, type Settings, type Workplace } from './workplace.ts'
 
 export const today = dayOf(Date.now())
@@ -55,10 +55,6 @@ function compressPart({ events }: Workplace, part: string): void {
 
 /** Every line that readers see, whatever form the parts have; in no order. */
 export function readLines(path: string): string[] {
-  const lines = partsBelow(path).flatMap((part) => {
-    const bytes = readFileSync(join(path, part))
-    const text = (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
-    return text.trimEnd().split('\n')
-  })
+  const lines = partsBelow(path).flatMap((part) => textOf(join(path, part)).trimEnd().split('\n'))
   return lines.sort()
 }

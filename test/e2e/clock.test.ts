@@ -1,35 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { test } from 'vitest'
 import { dayMs, dayOf, endOf as endOfDay, shiftDay, type Day } from '../../src/domain/day.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
-import { endOf, logged, readableDays, workplace, zones } from './workplace.ts'
-
-test('a window error is no refused key, and ends no day that the host takes for a readable one', async () => {
-  const days = readableDays()
-  const place = await workplace({ days: 60, pageSize: 25 })
-  const { simulator, events } = place
-  // This host is a day behind: it asks for a day that is gone, and learns from the answers which day it is.
-  const late = ['--once', ...clockArguments({ offsetMs: -dayMs })]
-  const gone = shiftDay(days[0], -1)
-  const gapsOf = ({ stderr }: { readonly stderr: string }) =>
-    logged(stderr).flatMap(({ event, day }) => (event === 'GapFound' ? [day] : []))
-  const first = await endOf(place.entry(late))
-  // Not whole, since that day could not be read; everything else is.
-  expect(first.code, first.stderr).toBe(1)
-  expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(zones.length * 3 * 60))
-  expect(first.stderr).not.toMatch(/unauthorised|access key/)
-  expect(gapsOf(first)).toEqual([])
-  // The clock of this host is set right: nobody asks for that day any more.
-  const second = await endOf(place.entry(['--once']))
-  expect(second.code, second.stderr).toBe(0)
-  expect(gapsOf(second)).toEqual([])
-  const asked = simulator.requests.filter(({ day }) => day === gone)
-  expect(asked.map((request) => request.status)).toEqual([401, 401])
-})
+import { logged, workplace, zones } from './workplace.ts'
 
 /** Whole lines of a day. */
 function linesOf(folder: string, day: Day): number {

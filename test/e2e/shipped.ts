@@ -37,8 +37,7 @@ export function linesBelow(
     // It may have been compressed since the listing.
     const part = existsSync(join(path, listed)) ? listed : `${listed}.gz`
     const [, zone, day] = /zone=(\d+)\/day=([\d-]+)\//.exec(part) ?? []
-    const bytes = readFileSync(join(path, part))
-    const text = (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
+    const text = textOf(join(path, part))
     if (underWay === 'at rest' && text !== '' && !text.endsWith('\n'))
       throw new Error(`${part} ends within a line`)
     return text
@@ -50,6 +49,11 @@ export function linesBelow(
         return { key: `${zone}/${day}/${line.id}`, line }
       })
   })
+}
+
+export function textOf(part: string): string {
+  const bytes = readFileSync(part)
+  return (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
 }
 
 export function partsBelow(path: string): string[] {

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files of ten seconds and more, about the slowest first; those that start many processes at once stand apart. */
+/** Files of a quarter of a minute and more, about the slowest first; those that start many processes at once stand apart. */
 const slowest = [
   'e2e/fleet-redis',
   'pump/model/model',
@@ -23,29 +23,9 @@ const slowest = [
   'security/secrets',
   'e2e/hostile-http',
   'e2e/lost-state',
-  'packaging',
-  'e2e/dead-letters-killed',
-  'server/page/access',
-  'server/page/page',
   'server/stopping',
   'state/redis/size',
   'commands/completion',
-  'e2e/kill',
-  'e2e/crash-compression',
-  'e2e/hostile-files',
-  'security/hostile-text',
-  'state/redis/cluster',
-  'state/redis/outage',
-  'e2e/hostile-stdout',
-  'e2e/dead-letters',
-  'e2e/backfill-archive',
-  'commands/backfill/backfill',
-  'e2e/crash-midnight',
-  'e2e/clock',
-  'e2e/terminal',
-  'commands/look/tail',
-  'state/redis/rights',
-  'e2e/crash-backfill',
 ].map((name) => `test/${name}.test.ts`)
 
 /** Otherwise, on a machine that has no cache of the last run, one of them begins last and everything waits for its end. */

@@ -26,19 +26,10 @@ export type SoakOptions = Exclude<ReturnType<typeof readOptions>, 'help'>
 /** Throws an Error that names the option, its value and what it takes. */
 export function readOptions(args: readonly string[]) {
   const text = { type: 'string' } as const
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      minutes: text,
-      rate: text,
-      zones: text,
-      events: text,
-      seed: text,
-      json: text,
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  })
-  if (values.help) return 'help'
+  const options = { minutes: text, rate: text, zones: text, events: text, seed: text, json: text }
+  const help = { type: 'boolean', short: 'h' } as const
+  const { values } = parseArgs({ args: [...args], options: { ...options, help } })
+  if (values.help === true) return 'help'
   const read = (name: keyof typeof usual, isWhole: boolean, least: number): number => {
     const value = Number(values[name] ?? usual[name])
     if (value >= least && (isWhole ? Number.isSafeInteger(value) : Number.isFinite(value))) return value

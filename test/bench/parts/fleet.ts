@@ -26,16 +26,6 @@ export interface FleetOptions {
 
 export type Engine = 'redis' | 'embedded'
 
-/** Of one fleet. */
-interface Deployment {
-  readonly zones: number
-  readonly name: string
-  readonly folder: string
-  readonly state: string
-  readonly processes: number
-  readonly everySeconds: number
-}
-
 const pageSize = 200
 const latencyMs = 50
 const ratePerSecond = 0.05
@@ -45,66 +35,51 @@ const caughtUpWithinMs = 900_000
 /** As a Prometheus would, but more often. */
 const lookEveryMs = 5_000
 
-interface Observed {
-  readonly lagSeconds: number
-  readonly catchUpSeconds: number
-  readonly requestsPerSecond: number
-  /** Of each process. */
-  readonly cpuShares: readonly number[]
-  readonly peakBytes: readonly number[]
-  readonly answerMs: Readonly<Record<'/metrics' | '/status', readonly number[]>>
-  readonly blockedMs: readonly number[]
-  readonly events: number
-}
-
 /** How processes carry many zones, with the state in each engine. */
 export async function measureFleet(options: FleetOptions): Promise<Figure[]> {
   const figures: Figure[] = []
-  for (const zones of options.zones) figures.push(...(await measureZones(zones, options)))
+  for (const zones of options.zones)
+    for (const engine of options.engines)
+      for (const processes of engine === 'redis' ? options.workers : [1]) {
+        const name = `${zones} zones, ${engine === 'redis' ? `Redis, ${processes} processes` : 'SQLite'}`
+        const { everySeconds = 30 * Math.max(1, zones / zonesAt30Seconds) } = options
+        const one = { name, zones, processes, everySeconds }
+        figures.push(...(await withFolder((folder) => measureOne(engine, { ...one, folder }, options))))
+      }
   return figures
 }
 
-async function measureZones(zones: number, options: FleetOptions): Promise<Figure[]> {
-  const { engines, workers, everySeconds = 30 * Math.max(1, zones / zonesAt30Seconds) } = options
-  const figures: Figure[] = []
-  for (const engine of engines)
-    for (const processes of engine === 'redis' ? workers : [1]) {
-      const name = `${zones} zones, ${engine === 'redis' ? `Redis, ${processes} processes` : 'SQLite'}`
-      figures.push(
-        ...(await withFolder((folder) =>
-          measureOne(engine, { name, zones, folder, processes, everySeconds }, options),
-        )),
-      )
-    }
-  return figures
+interface Deployment {
+  readonly name: string
+  readonly zones: number
+  readonly processes: number
+  readonly everySeconds: number
+  readonly folder: string
 }
 
-async function measureOne(
-  engine: Engine,
-  of: Omit<Deployment, 'state'>,
-  options: FleetOptions,
-): Promise<Figure[]> {
-  if (engine === 'embedded') {
-    const state = `sqlite:${join(of.folder, 'state.db')}`
-    return figuresOf({ ...of, state }, await shipped({ ...of, state }, options))
-  }
+async function measureOne(engine: Engine, of: Deployment, options: FleetOptions): Promise<readonly Figure[]> {
+  if (engine === 'embedded')
+    return (await shipped(of, `sqlite:${join(of.folder, 'state.db')}`, options)).figures
   return withRedis(async (client, state) => {
     const watch = watchCommands(client)
-    const seen = await shipped({ ...of, state }, options, watch.begin)
+    const { figures, events } = await shipped(of, state, options, watch.begin)
     const commands = commandFigure(of.name, await watch.end())
-    const sizes = await sizeFigures(of.name, client, {
-      streams: of.zones * options.days,
-      events: seen.events,
-    })
-    return [...figuresOf({ ...of, state }, seen), commands, ...sizes]
+    const streams = of.zones * options.days
+    return [...figures, commands, ...(await sizeFigures(of.name, client, { streams, events }))]
   })
 }
 
+interface Seen {
+  readonly figures: readonly Figure[]
+  readonly events: number
+}
+
 function shipped(
-  { name, zones: count, folder, state, processes, everySeconds }: Deployment,
+  { name, zones: count, folder, processes, everySeconds }: Deployment,
+  state: string,
   { days, seconds, profileFolder, tell }: FleetOptions,
   begins: () => Promise<void> = async () => undefined,
-): Promise<Observed> {
+): Promise<Seen> {
   const zones = Array.from({ length: count }, (_, index) => 101 + index)
   const simulated = { zones, days: eventsByDay(count, days), pageSize, latencyMs, live: { ratePerSecond } }
   const flags = profileFlags(profileFolder, `fleet-${name.replaceAll(/\W+/g, '-')}`)
@@ -121,9 +96,7 @@ function shipped(
       const catchUpSeconds = await caughtUp(daemons[0]!, everySeconds)
       tell(`${name}: caught up after ${catchUpSeconds.toFixed(0)} s`)
       await begins()
-      const seen = await observed(daemons, { seconds, catchUpSeconds })
-      tell(`${name}: greatest lag ${seen.lagSeconds.toFixed(1)} s`)
-      return seen
+      return observed(name, daemons, { seconds, everySeconds, catchUpSeconds })
     })
   })
 }
@@ -172,80 +145,65 @@ async function caughtUp(daemon: RunningDaemon, everySeconds: number): Promise<nu
 }
 
 async function observed(
+  name: string,
   daemons: readonly RunningDaemon[],
-  { seconds, catchUpSeconds }: { seconds: number; catchUpSeconds: number },
-): Promise<Observed> {
+  {
+    seconds,
+    everySeconds,
+    catchUpSeconds,
+  }: Readonly<Record<'seconds' | 'everySeconds' | 'catchUpSeconds', number>>,
+): Promise<Seen> {
   const all = () => Promise.all(daemons.map((daemon) => daemon.metrics()))
   const before = await all()
   const usedBefore = daemons.map((daemon) => daemon.usage().cpuSeconds)
   const beganMs = performance.now()
-  const answerMs = { '/metrics': [] as number[], '/status': [] as number[] }
-  const blockedMs: number[] = []
+  const [scraped, asked, blocked]: [number[], number[], number[]] = [[], [], []]
   let lagSeconds = 0
   while (performance.now() - beganMs < seconds * 1000) {
     await sleep(lookEveryMs)
     const metrics = await daemons[0]!.ask('/metrics')
     const now = readMetrics(metrics.text)
     lagSeconds = Math.max(lagSeconds, greatestLag(now))
-    blockedMs.push(Math.max(...now.values('nodejs_eventloop_lag_max_seconds')) * 1000)
-    answerMs['/metrics'].push(metrics.ms)
-    answerMs['/status'].push((await daemons[0]!.ask('/status')).ms)
+    blocked.push(Math.max(...now.values('nodejs_eventloop_lag_max_seconds')) * 1000)
+    scraped.push(metrics.ms)
+    asked.push((await daemons[0]!.ask('/status')).ms)
   }
   const tookSeconds = (performance.now() - beganMs) / 1000
-  const used = daemons.map((daemon, index) => daemon.usage().cpuSeconds - usedBefore[index]!)
+  const shares = daemons.map((daemon, at) => (daemon.usage().cpuSeconds - usedBefore[at]!) / tookSeconds)
+  const cpu = shares.reduce((sum, share) => sum + share, 0)
   const after = await all()
-  const sum = (of: readonly Metrics[], name: string) => of.reduce((total, each) => total + each.sum(name), 0)
-  const more = (name: string) => sum(after, name) - sum(before, name)
-  return {
-    lagSeconds,
-    catchUpSeconds,
-    requestsPerSecond: more('shieldlog_api_requests_total') / tookSeconds,
-    cpuShares: used.map((cpuSeconds) => cpuSeconds / tookSeconds),
-    peakBytes: daemons.map((daemon) => daemon.usage().peakBytes),
-    answerMs,
-    blockedMs,
-    events: sum(after, 'shieldlog_events_delivered_total'),
-  }
-}
-
-function figuresOf({ name, everySeconds }: Deployment, seen: Observed): Figure[] {
-  const cpu = seen.cpuShares.reduce((sum, share) => sum + share, 0)
-  const answers = Object.entries(seen.answerMs).map(([path, ms]): Figure => ({
-    name: `${name}: ${path}`,
-    ...ofRounds(ms),
-    unit: 'ms',
-    limit: { atMost: 200 },
-  }))
-  return [
+  const sum = (of: readonly Metrics[], metric: string) =>
+    of.reduce((total, each) => total + each.sum(metric), 0)
+  const requested = 'shieldlog_api_requests_total'
+  const requests = (sum(after, requested) - sum(before, requested)) / tookSeconds
+  const events = sum(after, 'shieldlog_events_delivered_total')
+  const peaks = daemons.map((daemon) => daemon.usage().peakBytes / 1e6)
+  const figures: Figure[] = [
     {
-      name: `${name}: greatest lag`,
-      value: seen.lagSeconds,
+      name: 'greatest lag',
+      value: lagSeconds,
       unit: 's',
       limit: { atMost: everySeconds * 1.5 },
       detail: `polled every ${everySeconds} s`,
     },
-    { name: `${name}: requests a second`, value: seen.requestsPerSecond, unit: '' },
+    { name: 'requests a second', value: requests, unit: '' },
     {
-      name: `${name}: CPU, share of one core`,
+      name: 'CPU, share of one core',
       value: cpu,
       unit: '',
-      detail: `by process: ${seen.cpuShares.map((share) => share.toFixed(2)).join(' ')}`,
+      detail: `by process: ${shares.map((share) => share.toFixed(2)).join(' ')}`,
     },
-    ...(seen.requestsPerSecond === 0
-      ? []
-      : [{ name: `${name}: CPU a request`, value: (cpu / seen.requestsPerSecond) * 1000, unit: 'ms' }]),
+    ...(requests === 0 ? [] : [{ name: 'CPU a request', value: (cpu / requests) * 1000, unit: 'ms' }]),
+    { name: 'peak RSS of a process', ...ofRounds(peaks), unit: 'MB' },
+    { name: '/metrics', ...ofRounds(scraped), unit: 'ms', limit: { atMost: 200 } },
+    { name: '/status', ...ofRounds(asked), unit: 'ms', limit: { atMost: 200 } },
+    { name: 'longest block of the event loop', ...ofRounds(blocked), unit: 'ms' },
     {
-      name: `${name}: peak RSS of a process`,
-      ...ofRounds(seen.peakBytes.map((bytes) => bytes / 1e6)),
-      unit: 'MB',
-    },
-    ...answers,
-    { name: `${name}: longest block of the event loop`, ...ofRounds(seen.blockedMs), unit: 'ms' },
-    {
-      name: `${name}: catching up with the days before`,
-      value: seen.catchUpSeconds,
+      name: 'catching up with the days before',
+      value: catchUpSeconds,
       unit: 's',
-      detail: `${seen.events.toLocaleString('en')} events`,
+      detail: `${events.toLocaleString('en')} events`,
     },
   ]
+  return { figures: figures.map((figure) => ({ ...figure, name: `${name}: ${figure.name}` })), events }
 }
