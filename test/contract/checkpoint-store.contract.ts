@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { bySink } from '../../src/domain/event/delivery.ts'
 import { isFailure } from '../../src/domain/failure.ts'
 import type { Commit, Store } from '../../src/ports/store.ts'
-import { runAgainstModel } from './checkpoint-store/against-model.ts'
+import { runAgainstModel, steps } from './checkpoint-store/against-model.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -14,7 +14,6 @@ import {
   packed,
 } from './checkpoint-store/builders.ts'
 import type { OpenedStore } from './checkpoint-store/opened-store.ts'
-import { steps } from './checkpoint-store/steps.ts'
 
 /**
  * What depends on what a store keeps its checkpoints in; the rules of the ledger are shown in test/state/ledger. `runs`,

@@ -1,7 +1,10 @@
+import * as fc from 'fast-check'
 import { expect } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { countMinute, packFingerprints, unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { Commit } from '../../../src/ports/store.ts'
+import type { Commit, Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildDeadLetter,
@@ -12,10 +15,8 @@ import {
   nothingOld,
   packed,
 } from './builders.ts'
-import { compareLists, compareWithModel } from './compare-with-model.ts'
 import { deadLetterKey, ModelStore } from './model.ts'
 import type { OpenedStore } from './opened-store.ts'
-import type { Step } from './steps.ts'
 
 const holders = [buildHolder('a'), buildHolder('b'), buildHolder('s', true), buildHolder('t', true)]
 const sinks = ['archive', 'siem', 'fresh']
@@ -25,129 +26,234 @@ const streams = [
   buildStream({ zone: 102, sink: 'siem' }),
 ]
 const gapReasons = ['unreadable', 'not_running', 'too_large'] as const
+const minutes = [-1, 0, 7, 29_916_000]
 
-/** What a pump holds: its fence as the store counts it, and as the model does. */
-interface Take {
-  readonly stream: Stream
-  readonly fence: number
-  readonly modelFence: number
+// Numbers pick from short lists, so that steps meet each other often.
+const few = fc.nat({ max: 2 })
+const anyHolder = fc.nat({ max: 3 })
+/** Which of the takes, or commits, so far: counted from the latest, which is the likeliest. */
+const latest = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.nat({ max: 6 }) },
+)
+const often = <Value>(usual: Value, weight: number, other: fc.Arbitrary<Value>) =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other })
+
+/** A store and the model of it, and what was done to both. */
+class Both {
+  readonly opened: OpenedStore
+  readonly model = new ModelStore()
+  store: Store
+  /** What pumps hold: the fence as the store counts it, and as the model does. */
+  readonly takes: { readonly stream: Stream; readonly fence: number; readonly modelFence: number }[] = []
+  readonly commits: { readonly commit: Commit; readonly modelFence: number }[] = []
+  fingerprints = 1
+
+  constructor(opened: OpenedStore) {
+    this.opened = opened
+    this.store = opened.store
+  }
+
+  nowMs(): number {
+    return this.opened.clock.now()
+  }
+
+  async send({ commit, modelFence }: Both['commits'][number]): Promise<void> {
+    const expected = this.model.commit({ ...commit, fence: modelFence }, this.nowMs())
+    expect(await this.store.ledger.commit(commit).catch(codeOf)).toBe(expected)
+  }
 }
 
-/** Takes the same steps on a store and on the model. Each answer, and all that can be read at the end, must be equal. */
-export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[]): Promise<void> {
-  const { clock } = opened
-  const model = new ModelStore()
-  const takes: Take[] = []
-  const commits: { readonly commit: Commit; readonly modelFence: number }[] = []
-  let { store } = opened
-  let fingerprints = 1
+interface Kind<Given> {
+  readonly weight: number
+  readonly given: { readonly [Key in keyof Given]: fc.Arbitrary<Given[Key]> }
+  readonly act: (both: Both, given: Given) => Promise<void>
+}
 
-  const take = async (stream: Stream, index: number): Promise<void> => {
-    const expected = model.take(stream, holders[index]!, clock.now())
-    const taken = await store.ledger.take(stream, holders[index]!).catch(codeOf)
+function kind<Given>(
+  weight: number,
+  given: Kind<Given>['given'],
+  act: Kind<Given>['act'],
+): Kind<Record<string, unknown>> {
+  return { weight, given, act } as unknown as Kind<Record<string, unknown>>
+}
+
+/** What is done to a store: how likely it is, with what, and what both make of it. Each answer must be equal. */
+const kinds = {
+  take: kind(6, { stream: few, holder: anyHolder }, async (both, given) => {
+    const [stream, holder] = [streams[given.stream]!, holders[given.holder]!]
+    const expected = both.model.take(stream, holder, both.nowMs())
+    const taken = await both.store.ledger.take(stream, holder).catch(codeOf)
     if (typeof taken === 'string' || expected === 'held') return expect(taken).toBe(expected)
     expect(taken.checkpoint).toEqual(expected.checkpoint)
-    const before = takes.filter((each) => streamKey(each.stream) === streamKey(stream))
+    const before = both.takes.filter((each) => streamKey(each.stream) === streamKey(stream))
     expect(before.every(({ fence }) => taken.fence > fence)).toBe(true)
-    takes.unshift({ stream, fence: taken.fence, modelFence: expected.fence })
-  }
-
-  const commitOf = (step: Step<'commit'>, { stream, fence }: Take): Commit => {
-    const basedOn = (model.streams.get(streamKey(stream))?.checkpoint?.commit ?? 0) + step.basedOff
-    const seen = new Map<number, Uint8Array>()
-    for (const [minute, count] of step.minutes) {
-      seen.set(minute, packed(fingerprints, count))
-      fingerprints += count
-    }
-    const ended = step.endedAtMs === null ? {} : { ended: { as: 'complete', atMs: step.endedAtMs } as const }
-    const next = buildCheckpoint(stream, basedOn + 1, ended)
-    const deadLetters = [...new Set(step.deadLetters)].map((id) => deadLetterOf(stream, id))
-    const removedDeadLetters = step.removed.map((id) => ({ id: `e${id}` }))
-    const gaps = step.gaps.map((id) => gapOf(stream.sink, id))
-    return { fence, basedOn, next, seen, deadLetters, removedDeadLetters, gaps }
-  }
-
-  const send = async (commit: Commit, modelFence: number): Promise<void> => {
-    const expected = model.commit({ ...commit, fence: modelFence }, clock.now())
-    expect(await store.ledger.commit(commit).catch(codeOf)).toBe(expected)
-  }
-
-  const write = async (step: Step<'commit' | 'repeat' | 'release'>): Promise<void> => {
-    if (step.do === 'repeat') {
-      const earlier = commits[step.commit]
-      return earlier === undefined ? undefined : send(earlier.commit, earlier.modelFence)
-    }
-    const held = takes[step.take]
-    if (held === undefined) return
-    if (step.do === 'release') {
-      model.release(held.stream, held.modelFence)
-      return store.ledger.release(held.stream, held.fence)
-    }
-    const commit = commitOf(step, held)
-    commits.unshift({ commit, modelFence: held.modelFence })
-    return send(commit, held.modelFence)
-  }
-
-  const removeDeadLetters = async (ids: readonly number[]): Promise<void> => {
-    const deadLetters = [...new Set(ids)].flatMap((id) => streams.map((stream) => deadLetterOf(stream, id)))
-    const expected = deadLetters.filter((deadLetter) =>
-      model.deadLetters.delete(deadLetterKey(deadLetter)),
-    ).length
-    expect(await store.deadLetters.remove(deadLetters)).toBe(expected)
-  }
-
-  const rename = async (from: string, to: string): Promise<void> => {
-    const expected = model.renameSink(from, to, clock.now())
-    const answer = await store.upkeep.renameSink(from, to).catch(codeOf)
-    expect(answer).toBe(expected === 'taken' ? 'store_refuses' : expected)
-  }
-
-  const doStep = async (step: Step): Promise<void> => {
-    switch (step.do) {
-      case 'take':
-        return take(streams[step.stream]!, step.holder)
-      case 'heartbeat':
-        model.heard.set(holders[step.holder]!.id, clock.now())
-        return store.ledger.heartbeat(holders[step.holder]!)
-      case 'wait':
-        return clock.advance(step.ms)
-      case 'forget':
-        model.forget(streams[step.stream]!, clock.now())
-        await store.upkeep.dropIndex(streams[step.stream]!)
-        return
-      case 'removeDeadLetters':
-        return removeDeadLetters(step.deadLetters)
-      case 'acknowledgeGaps': {
-        const chosen = step.gaps.map((id) => gapOf('siem', id))
-        const marked = model.acknowledgeGaps(chosen, step.atMs)
-        return expect(await store.catalogue.acknowledgeGaps(chosen, step.atMs)).toBe(marked)
+    both.takes.unshift({ stream, fence: taken.fence, modelFence: expected.fence })
+  }),
+  commit: kind(
+    12,
+    {
+      take: latest,
+      /** Added to the right `basedOn`. */
+      basedOff: often(0, 5, fc.constantFrom(-1, 1)),
+      minutes: fc.array(fc.tuple(fc.constantFrom(...minutes), fc.constantFrom(0, 1, 3, 249, 250, 251, 700)), {
+        maxLength: 3,
+      }),
+      deadLetters: often<number[]>([], 2, fc.array(few, { maxLength: 2 })),
+      removed: often<number[]>([], 3, fc.array(few, { maxLength: 2 })),
+      gaps: fc.array(few, { maxLength: 2 }),
+      endedAtMs: fc.constantFrom(null, null, 5, 50),
+    },
+    async (both, given) => {
+      const held = both.takes[given.take]
+      if (held === undefined) return
+      const { stream, fence, modelFence } = held
+      const known = both.model.streams.get(streamKey(stream))?.checkpoint?.commit ?? 0
+      const basedOn = known + given.basedOff
+      const seen = new Map<number, Uint8Array>()
+      for (const [minute, count] of given.minutes) {
+        seen.set(minute, packed(both.fingerprints, count))
+        both.fingerprints += count
       }
-      case 'addGaps':
-        model.addGaps(step.gaps.map((id) => gapOf('siem', id)))
-        return store.catalogue.addGaps(step.gaps.map((id) => gapOf('siem', id)))
-      case 'rename':
-        return rename(sinks[step.from]!, sinks[step.to]!)
-      case 'prune':
-        return store.upkeep.prune(model.prune(step.before, clock.now()), {
-          ...nothingOld,
-          gapsBefore: step.before,
-        })
-      case 'reopen':
-        store = await opened.reopen()
-        return
-      default:
-        return write(step)
-    }
-  }
+      const atMs = given.endedAtMs
+      const ended = atMs === null ? {} : { ended: { as: 'complete', atMs } as const }
+      const commit = {
+        fence,
+        basedOn,
+        next: buildCheckpoint(stream, basedOn + 1, ended),
+        seen,
+        deadLetters: [...new Set(given.deadLetters)].map((id) => deadLetterOf(stream, id)),
+        removedDeadLetters: given.removed.map((id) => ({ id: `e${id}` })),
+        gaps: given.gaps.map((id) => gapOf(stream.sink, id)),
+      }
+      both.commits.unshift({ commit, modelFence })
+      await both.send({ commit, modelFence })
+    },
+  ),
+  repeat: kind(3, { commit: latest }, async (both, given) => {
+    const earlier = both.commits[given.commit]
+    if (earlier !== undefined) await both.send(earlier)
+  }),
+  release: kind(3, { take: latest }, async (both, given) => {
+    const held = both.takes[given.take]
+    if (held === undefined) return
+    both.model.release(held.stream, held.modelFence)
+    await both.store.ledger.release(held.stream, held.fence)
+  }),
+  heartbeat: kind(2, { holder: anyHolder }, async (both, given) => {
+    const holder = holders[given.holder]!
+    both.model.heard.set(holder.id, both.nowMs())
+    await both.store.ledger.heartbeat(holder)
+  }),
+  wait: kind(2, { ms: fc.constantFrom(1, 5_000, 19_999, 20_000) }, ({ opened }, { ms }) =>
+    opened.clock.advance(ms),
+  ),
+  forget: kind(1, { stream: few }, async (both, given) => {
+    both.model.forget(streams[given.stream]!, both.nowMs())
+    await both.store.upkeep.dropIndex(streams[given.stream]!)
+  }),
+  removeDeadLetters: kind(2, { ids: fc.array(few, { maxLength: 3 }) }, async ({ model, store }, { ids }) => {
+    const some = [...new Set(ids)].flatMap((id) => streams.map((stream) => deadLetterOf(stream, id)))
+    const expected = some.filter((each) => model.deadLetters.delete(deadLetterKey(each))).length
+    expect(await store.deadLetters.remove(some)).toBe(expected)
+  }),
+  addGaps: kind(1, { gaps: fc.array(few) }, async ({ model, store }, given) => {
+    const gaps = given.gaps.map((id) => gapOf('siem', id))
+    model.addGaps(gaps)
+    await store.catalogue.addGaps(gaps)
+  }),
+  acknowledgeGaps: kind(
+    1,
+    { gaps: fc.array(few), atMs: fc.constantFrom(7, 700) },
+    async ({ model, store }, { gaps, atMs }) => {
+      const chosen = gaps.map((id) => gapOf('siem', id))
+      const marked = model.acknowledgeGaps(chosen, atMs)
+      expect(await store.catalogue.acknowledgeGaps(chosen, atMs)).toBe(marked)
+    },
+  ),
+  rename: kind(1, { from: few, to: few }, async (both, given) => {
+    const [from, to] = [sinks[given.from]!, sinks[given.to]!]
+    const expected = both.model.renameSink(from, to, both.nowMs())
+    const answer = await both.store.upkeep.renameSink(from, to).catch(codeOf)
+    expect(answer).toBe(expected === 'taken' ? 'store_refuses' : expected)
+  }),
+  prune: kind(1, { before: fc.constantFrom(0, 10, 100) }, async (both, { before }) => {
+    const ended = both.model.prune(before, both.nowMs())
+    await both.store.upkeep.prune(ended, { ...nothingOld, gapsBefore: before })
+  }),
+  reopen: kind(1, {}, async (both) => {
+    both.store = await both.opened.reopen()
+  }),
+}
 
+type Step = { readonly do: keyof typeof kinds } & Record<string, unknown>
+const step = fc.oneof(
+  ...Object.entries(kinds).map(([name, { weight, given }]) => ({
+    weight,
+    arbitrary: fc.record({ do: fc.constant(name), ...given }) as fc.Arbitrary<unknown> as fc.Arbitrary<Step>,
+  })),
+)
+export const steps = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' })
+
+/** Takes the same steps on a store and on the model. All that can be read at the end must be equal too. */
+export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[]): Promise<void> {
+  const both = new Both(opened)
   // Another connection, whose lists read what changed since the list before.
   const observer = await opened.reopen()
   for (const step of steps) {
-    await doStep(step)
-    compareLists(await observer.catalogue.checkpoints(), model)
+    await kinds[step.do].act(both, step)
+    compareLists(await observer.catalogue.checkpoints(), both.model)
   }
-  const possible = sinks.flatMap((sink) => streams.map(({ zone, day }) => ({ zone, day, sink })))
-  await compareWithModel(store, model, possible)
+  await compareAll(both)
+}
+
+/** All that can be read of a store is what the model holds. Lists have no order of their own. */
+async function compareAll({ store, model }: Both): Promise<void> {
+  const deadLetters = [...model.deadLetters.values()]
+  compareLists(await store.catalogue.checkpoints(), model)
+  expect(inOrder(await store.catalogue.gaps())).toEqual(inOrder([...model.gaps.values()]))
+  expect(inOrder(await store.deadLetters.list())).toEqual(inOrder(deadLetters))
+  const counts = await store.deadLetters.counts()
+  const counted = counts.flatMap(({ sink, count }) => Array.from({ length: count }, () => sink))
+  expect(counted.sort()).toEqual(deadLetters.map(({ sink }) => sink).sort())
+  for (const sink of sinks)
+    for (const { zone, day } of streams) {
+      const stream = { zone, day, sink }
+      expect(await store.ledger.read(stream)).toEqual(model.streams.get(streamKey(stream))?.checkpoint)
+      await compareSeen(store, model, stream)
+    }
+}
+
+function compareLists(listed: readonly Checkpoint[], model: ModelStore): void {
+  const checkpoints = [...model.streams.values()].flatMap(({ checkpoint }) =>
+    checkpoint === undefined ? [] : [{ ...checkpoint, mark: [] }],
+  )
+  expect(inOrder(listed)).toEqual(inOrder(checkpoints))
+}
+
+async function compareSeen(store: Store, model: ModelStore, stream: Stream): Promise<void> {
+  const held = model.streams.get(streamKey(stream))
+  expect(await store.ledger.isIndexDropped(stream)).toBe(held?.isIndexDropped ?? false)
+  const found = await store.ledger.loadSeen(stream, minutes)
+  for (const minute of minutes) {
+    const values = unpackFingerprints(found.get(minute) ?? new Uint8Array())
+    expect(ascending(values)).toEqual(ascending(held?.seen.get(minute) ?? []))
+    expect(found.has(minute)).toBe(values.length > 0)
+  }
+  const counted = [...(held?.counted ?? [])]
+    .filter(([, values]) => values.length > 0)
+    .map(([minute, values]) => countMinute(minute, packFingerprints(values)))
+  expect(await store.ledger.minutes(stream)).toEqual(counted.sort((a, b) => a.minute - b.minute))
+}
+
+/** The streams of checkpoints come first or last in them: a store need not keep the order of keys. */
+function inOrder<T extends object>(values: readonly T[]): T[] {
+  const textOf = (value: T) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return values.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
+}
+
+function ascending(values: readonly bigint[]): bigint[] {
+  return values.toSorted((a, b) => (a < b ? -1 : 1))
 }
 
 function deadLetterOf({ zone, day, sink }: Stream, id: number) {
