@@ -3,7 +3,6 @@ import { systemClock } from '../../src/clock.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
-import { startProgram } from '../setup/processes.ts'
 import { redisAvailable, useRedis } from '../setup/redis.ts'
 import { forgetHolders as forgetHoldersIn, openSqliteStore } from '../setup/stores.ts'
 import { forgetHolders, isLong } from './crash-world.ts'
@@ -60,8 +59,7 @@ async function poisoned(kind: Kind, daysAgo = 0) {
         .sort(),
     /** A replay that ends itself there. */
     async replayKilled(moment: string) {
-      const args = ['-c', place.configFile, '--kill', moment]
-      const exit = await endOf(startProgram('replay', args, { cwd: place.folder }))
+      const exit = await endOf(place.entry(['--replay', '--kill', moment]))
       expect(exit.signal, exit.stderr).toBe('SIGKILL')
       // A dead command holds its streams for 20 s.
       if (redis !== undefined) await forgetHolders(redis)

@@ -2,10 +2,10 @@
 //   node test/entry/command.ts --kill after:datasync:2 -- audit --zone 101 ...
 import { parseArgs } from 'node:util'
 import { main } from '../../src/commands/main.ts'
-import { killAt, parseDeadline } from './steps.ts'
+import { passingOf, passOptions } from './steps.ts'
 import { wrapSystem } from './wrapping.ts'
 
-const { values, positionals } = parseArgs({ options: { kill: { type: 'string' } }, allowPositionals: true })
-await wrapSystem(killAt(values.kill === undefined ? undefined : parseDeadline(values.kill)))
+const { values, positionals } = parseArgs({ options: passOptions, allowPositionals: true })
+await wrapSystem(passingOf(values))
 const start = { exit: (code: number) => process.exit(code), hasHungUp: () => false }
 process.exit(await main(positionals, start))

@@ -1,6 +1,6 @@
 // An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL, asked to stop
 // or held by SIGSTOP at a named step.
-//   node test/entry/ship.ts -c FILE [--once | --rounds | --backfill FROM:TO [--resend]] [--role worker]
+//   node test/entry/ship.ts -c FILE [--once | --rounds | --replay | --backfill FROM:TO [--resend]] [--role worker]
 //     [--kill before:commit:3] [--stop …] [--freeze …] [--fail amid:write:4 --code EIO] [--offset-ms N] [--rate N] [--origin-ms N]
 //     [--step-ms N]
 // With --rounds it says `drained` when nothing is left to ship, and begins again at each SIGUSR2; from the first one on
@@ -14,12 +14,14 @@ import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
 import { openWork, type Work } from '../../src/assemble/work.ts'
 import { addBackfill, planIn, runInPlace } from '../../src/assemble/backfill.ts'
+import { changeDeadLetters } from '../../src/assemble/dead-letters.ts'
+import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { LagHistory } from '../../src/status/lag-history.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
 import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
-import { failAt, freezeAt, killAt, parseDeadline, stopAt, type Passing } from './steps.ts'
+import { passingOf, passOptions, type Passing } from './steps.ts'
 import { wrapShipping, wrapStore, wrapSystem } from './wrapping.ts'
 
 const { values } = parseArgs({
@@ -30,11 +32,8 @@ const { values } = parseArgs({
     backfill: { type: 'string' },
     resend: { type: 'boolean', default: false },
     role: { type: 'string', default: 'all' },
-    kill: { type: 'string' },
-    stop: { type: 'string' },
-    freeze: { type: 'string' },
-    fail: { type: 'string' },
-    code: { type: 'string', default: 'EIO' },
+    replay: { type: 'boolean', default: false },
+    ...passOptions,
     'offset-ms': { type: 'string', default: '0' },
     rate: { type: 'string', default: '1' },
     'origin-ms': { type: 'string' },
@@ -51,16 +50,10 @@ const clock = createShiftedClock({
 })
 const runtime = createRuntime(loaded.config, { clock })
 const roles = ['all', 'scheduler', 'worker'] as const
-const deadlineOf = (text: string | undefined) => (text === undefined ? undefined : parseDeadline(text))
-const passes = [
-  killAt(deadlineOf(values.kill)),
-  stopAt(deadlineOf(values.stop)),
-  freezeAt(deadlineOf(values.freeze)),
-  failAt(deadlineOf(values.fail), values.code),
-]
+const passCounted = passingOf(values)
 let isCounting = !values.rounds
 const pass: Passing = (...passed) => {
-  if (isCounting) for (const each of passes) each(...passed)
+  if (isCounting) passCounted(...passed)
 }
 if (values['step-ms'] !== undefined) stepAtSignals(Number(values['step-ms']))
 const stop = new AbortController()
@@ -79,6 +72,7 @@ function stepAtSignals(stepMs: number): void {
 
 function ship(): Promise<number> {
   if (values.backfill !== undefined) return backfill(loaded, values.backfill)
+  if (values.replay) return replay(loaded)
   return values.once || values.rounds ? shipRounds(loaded, runtime) : shipOn(loaded, runtime)
 }
 
@@ -135,6 +129,17 @@ function complain(givenUp: readonly GivenUp[]): void {
     const { zone, day, sink } = planned.stream
     process.stderr.write(`not read to the end: zone ${zone} ${day} → ${sink}: ${reason}\n`)
   }
+}
+
+/** Replays all dead letters as the command does. */
+async function replay({ config }: Loaded): Promise<number> {
+  await using work = await openWork(config, { store: 'existing' }, stop.signal)
+  wrapStore(work.store, pass)
+  const chosen = await work.store.deadLetters.list()
+  await changeDeadLetters(work, { delivers: true }, (over) =>
+    replayDeadLetters(chosen, over, () => undefined, stop.signal),
+  )
+  return 0
 }
 
 /** Makes a backfill of all zones and sinks and reads it in this process, as the command does. */

@@ -1,5 +1,5 @@
 /** Where the entry may end itself; in the order of one page's way, then what happens beside it. */
-export const steps = [
+const steps = [
   'fetch',
   'normalise',
   'rotation',
@@ -13,12 +13,12 @@ export const steps = [
   'replacement',
   'backfill',
 ] as const
-export type Step = (typeof steps)[number]
+type Step = (typeof steps)[number]
 /** `amid`: half of a write, a body sent and not answered, a commit sent and not answered. */
-export type Side = 'before' | 'amid' | 'after'
+type Side = 'before' | 'amid' | 'after'
 
 /** `before:commit@siem:3`: at the third time that it is about to commit a stream of that sink; without one: of any. */
-export interface Deadline {
+interface Deadline {
   readonly side: Side
   readonly step: Step
   readonly sink: string | undefined
@@ -28,27 +28,53 @@ export interface Deadline {
 /** Passed by at each step. The sink is told where the step belongs to one. */
 export type Passing = (side: Side, step: Step, sink?: string) => void
 
-/** Ends the process with SIGKILL at the deadline: nothing that a process does at its end is done. */
-export function killAt(deadline: Deadline | undefined): Passing {
-  return atDeadline(deadline, () => {
+/** What happens at a deadline. */
+const acts = {
+  /** Nothing that a process does at its end is done. */
+  kill() {
     process.kill(process.pid, 'SIGKILL')
     // The signal is on its way; nothing may run meanwhile.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
-  })
+  },
+  /** As an operator would ask; the process goes on until it hears of it. */
+  stop: () => process.kill(process.pid, 'SIGTERM'),
+  /** Holds the whole process still, until `thaw` sends it SIGCONT. */
+  freeze() {
+    process.stderr.write('frozen\n')
+    process.kill(process.pid, 'SIGSTOP')
+    // Threads stop a moment later than they are told; what follows the step is to come after the thaw.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+    process.stderr.write('thawed\n')
+  },
 }
 
-/** Asks the process at the deadline to stop, as an operator would; it goes on until it hears of it. */
-export function stopAt(deadline: Deadline | undefined): Passing {
-  return atDeadline(deadline, () => process.kill(process.pid, 'SIGTERM'))
+/** Of an entry: a deadline for each act. At that of `fail`, and each so many times after it, something fails with `code`. */
+export const passOptions = {
+  kill: { type: 'string' },
+  stop: { type: 'string' },
+  freeze: { type: 'string' },
+  fail: { type: 'string' },
+  code: { type: 'string', default: 'EIO' },
+} as const
+
+type Given = { readonly [Act in keyof typeof acts | 'fail']?: string | undefined } & { readonly code: string }
+
+export function passingOf(given: Given): Passing {
+  const passes = (['kill', 'stop', 'freeze', 'fail'] as const).flatMap((name) =>
+    given[name] === undefined ? [] : [passAt(parseDeadline(given[name]), name, given.code)],
+  )
+  return (...passed) => {
+    for (const each of passes) each(...passed)
+  }
 }
 
-/** At the deadline and each so many times after it, what is about to be done fails with this code of the system. */
-export function failAt(deadline: Deadline | undefined, code: string): Passing {
+function passAt({ nth, ...at }: Deadline, name: keyof typeof acts | 'fail', code: string): Passing {
   let met = 0
-  return (side, step) => {
-    if (deadline === undefined || side !== deadline.side || step !== deadline.step) return
+  return (side, step, sink) => {
+    if (side !== at.side || step !== at.step || (at.sink !== undefined && sink !== at.sink)) return
     met++
-    if (met % deadline.nth !== 0) return
+    if (name !== 'fail' && met === nth) acts[name]()
+    if (name !== 'fail' || met % nth !== 0) return
     throw Object.assign(new Error(`${code}: made to fail ${side} ${step}`), {
       code,
       errno: -1,
@@ -57,28 +83,7 @@ export function failAt(deadline: Deadline | undefined, code: string): Passing {
   }
 }
 
-/** Holds the whole process still at the deadline, until `thaw` sends it SIGCONT. */
-export function freezeAt(deadline: Deadline | undefined): Passing {
-  return atDeadline(deadline, () => {
-    process.stderr.write('frozen\n')
-    process.kill(process.pid, 'SIGSTOP')
-    // Threads stop a moment later than they are told; what follows the step is to come after the thaw.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
-    process.stderr.write('thawed\n')
-  })
-}
-
-function atDeadline(deadline: Deadline | undefined, act: () => void): Passing {
-  let met = 0
-  return (side, step, sink) => {
-    if (deadline === undefined || side !== deadline.side || step !== deadline.step) return
-    if (deadline.sink !== undefined && sink !== deadline.sink) return
-    met++
-    if (met === deadline.nth) act()
-  }
-}
-
-export function parseDeadline(text: string): Deadline {
+function parseDeadline(text: string): Deadline {
   const [, side, name, sink, nth] = /^(before|amid|after):([a-z]+)(?:@(\w+))?:(\d+)$/.exec(text) ?? []
   const step = steps.find((each) => each === name)
   if ((side !== 'before' && side !== 'amid' && side !== 'after') || step === undefined)

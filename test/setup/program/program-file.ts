@@ -6,7 +6,6 @@ export const programs = {
   cli: `${projectFolder}src/cli.ts`,
   command: `${projectFolder}test/entry/command.ts`,
   commits: `${projectFolder}test/state/commit-loop.ts`,
-  replay: `${projectFolder}test/entry/replay.ts`,
   ship: `${projectFolder}test/entry/ship.ts`,
   sinkChild: `${projectFolder}test/sinks/file/sink-child.ts`,
 } as const
