@@ -1,24 +1,29 @@
 import type { Command } from 'commander'
-import { startChecks, type Checks } from '../assemble/check.ts'
-import type { Loaded } from '../config/load.ts'
-import { exitCodes, type Io } from './command.ts'
-import type { Registration } from './command.ts'
-import { example, commandLine } from './program-name.ts'
-import { jsonResult, counted, countOf, countText, sumOf, zoneText, paintFor } from './terminal/text.ts'
-import type { Paint } from './terminal/text.ts'
-import { wrapPlain, printable } from '../domain/text/terminal-text.ts'
-import type { SinkTried, Tried, ApiTried } from '../assemble/check.ts'
-import { openWork } from '../assemble/work.ts'
+import { startChecks, type ApiTried, type SinkTried } from '../assemble/check.ts'
 import { stateName } from '../assemble/state.ts'
-import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
-import type { WorkerStatus } from '../domain/status/status.ts'
-import { withoutSink } from '../domain/failure.ts'
-import type { Failure, FailureCode } from '../domain/failure.ts'
-import type { AccountZones } from '../discovery/list-zones.ts'
+import { openWork } from '../assemble/work.ts'
+import type { Loaded } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
 import { unknownZoneWarnings } from '../config/warnings.ts'
+import type { AccountZones } from '../discovery/list-zones.ts'
+import { withoutSink, type Failure, type FailureCode } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
+import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { durationText } from '../domain/text/time.ts'
 import type { ZoneProblem, ZoneRead } from '../maintenance/read/check.ts'
+import { exitCodes, type Io, type Registration } from './command.ts'
+import { commandLine, example } from './program-name.ts'
+import {
+  counted,
+  countOf,
+  countText,
+  firstOf,
+  jsonResult,
+  paintFor,
+  sumOf,
+  zoneText,
+  type Paint,
+} from './terminal/text.ts'
 
 interface CheckOptions {
   readonly offline?: boolean
@@ -35,46 +40,6 @@ export function register({ command, io, exit, load }: Registration): void {
     .action(async (options: CheckOptions, command: Command) => exit(await check(load(command), options, io)))
 }
 
-export async function check(
-  loaded: Loaded,
-  { offline = false, sendTest = false, json = false }: CheckOptions,
-  { stdout, signal }: Io,
-): Promise<number> {
-  const paint = paintFor(stdout)
-  const width = stepWidth(loaded)
-  const findings: Finding[] = []
-  const show = (found: readonly Finding[]) => {
-    findings.push(...found)
-    if (!json)
-      for (const line of found.flatMap((each) => findingLines(each, width, paint))) stdout.write(`${line}\n`)
-  }
-  show(configurationFindings(loaded))
-  if (!offline) {
-    await using work = await openWork(loaded.config, {}, signal)
-    await showAll(startChecks(work, sendTest, signal), loaded, show)
-  }
-  const problems = findings.filter(({ mark }) => mark === 'fail').length
-  const plain = findings.map(({ step, mark, text }) => ({ step: step.trim(), mark, text }))
-  stdout.write(json ? jsonResult({ problems, findings: plain }) : `\n${summaryLine(problems, paint)}\n`)
-  return problems > 0 ? exitCodes.failed : exitCodes.done
-}
-
-/** In the order of the steps, each as soon as it and those before it have ended. */
-async function showAll(checks: Checks, { config }: Loaded, show: (found: Finding[]) => void): Promise<void> {
-  const api = await checks.api
-  show(apiFindings(api))
-  const worker = await checks.worker
-  show(stateFindings(config, await checks.state, worker))
-  show([portFinding(config, await checks.port, worker)])
-  const held = await checks.held
-  for (const { sink, tried } of checks.sinks) {
-    const [why, found] = [held.get(sink.name), await tried]
-    if (why !== undefined) show([fail(sinkStep(sink), printable(why, 1_000))])
-    if (why === undefined || !found.check.isWell) show(sinkFindings(sink, found))
-    show(filterFindings(api, sink.name))
-  }
-}
-
 /** One line of `check`. */
 export interface Finding {
   /** What was tried; empty where the line belongs to the step above, indented for a part of that. */
@@ -86,7 +51,30 @@ export interface Finding {
 
 const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
 const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', text })
-const note = (text: string, step = ''): Finding => ({ step, mark: 'note', text: printable(text) })
+const note = (text: string, step = ''): Finding => ({ step, mark: 'note', text })
+
+export async function check(
+  loaded: Loaded,
+  { offline = false, sendTest = false, json = false }: CheckOptions,
+  { stdout, signal }: Io,
+): Promise<number> {
+  const paint = paintFor(stdout)
+  const width = stepWidth(loaded)
+  const findings: Finding[] = []
+  const add = ({ step, mark, text }: Finding) => {
+    findings.push({ step: step.trim(), mark, text: printable(text) })
+    const lines = findingLines({ step, mark, text: printable(text) }, width, paint)
+    if (!json) stdout.write(lines.map((line) => `${line}\n`).join(''))
+  }
+  configurationFindings(loaded).forEach(add)
+  if (!offline) {
+    await using work = await openWork(loaded.config, {}, signal)
+    for await (const found of triedFindings(work, sendTest, signal)) found.forEach(add)
+  }
+  const problems = findings.filter(({ mark }) => mark === 'fail').length
+  stdout.write(json ? jsonResult({ problems, findings }) : `\n${summaryLine(problems, paint)}\n`)
+  return problems > 0 ? exitCodes.failed : exitCodes.done
+}
 
 const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const
 const steps = { narrowest: 13, widest: 28 }
@@ -116,57 +104,70 @@ export function summaryLine(problems: number, paint: Paint): string {
 }
 
 function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
-  const from = file === undefined ? 'the environment' : printable(file)
-  return [
-    ok('configuration', `${from}; ${zonesText(config)}, ${counted(config.sinks.length, 'sink')}`),
-    ...[...overridden, ...warnings, ...exposed].map((text) => note(text)),
-  ]
+  const text = `${file ?? 'the environment'}; ${zonesText(config)}, ${counted(config.sinks.length, 'sink')}`
+  return [ok('configuration', text), ...[...overridden, ...warnings, ...exposed].map((each) => note(each))]
 }
 
 function zonesText({ accounts }: Config): string {
   const named = accounts.flatMap(({ zones }) => zones).length
   const all = accounts.filter(({ discovery }) => discovery !== undefined).map(({ name }) => name)
-  if (all.length === 0) return counted(named, 'zone')
-  const some = all.length === accounts.length ? 'all zones' : `all zones of ${all.join(', ')}`
-  return named === 0 ? some : `${counted(named, 'zone')}, ${some}`
+  const whose = all.length === accounts.length ? 'all zones' : `all zones of ${all.join(', ')}`
+  return [
+    ...(named > 0 || all.length === 0 ? [counted(named, 'zone')] : []),
+    ...(all.length > 0 ? [whose] : []),
+  ].join(', ')
 }
 
-function stateFindings(
-  config: Config,
-  tried: Tried<readonly string[]>,
-  worker: WorkerStatus | undefined,
-): Finding[] {
-  if (!tried.isWell) return [fail('state', printable(tried.why))]
-  const running = worker === undefined ? [] : [`${worker.name} runs on it`]
+type Work = Parameters<typeof startChecks>[0]
+
+/** In the order of the steps, each as soon as it and those before it have ended. */
+async function* triedFindings(
+  work: Work,
+  sendTest: boolean,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Finding[]> {
+  const { config } = work
+  const checks = startChecks(work, sendTest, signal)
+  const api = await checks.api
+  yield apiFindings(api)
+  const [worker, state, port] = [await checks.worker, await checks.state, await checks.port]
+  if (state.isWell) {
+    yield [ok('state', `${stateName(config)}, opened for writing`), ...state.found.map((each) => note(each))]
+    if (worker !== undefined) yield [note(`${worker.name} runs on it`)]
+  } else yield [fail('state', state.why)]
+  const { server } = config
+  const address = `${server.host}:${server.port}`
+  if (port.isWell) yield [ok('port', server.port === 0 ? 'any free one' : address)]
+  // A port that the shieldlog of this state uses is not a problem: `run` is active.
+  else if (worker !== undefined && port.why.includes('in use'))
+    yield [note(`${address} is in use; ${worker.name} is running`, 'port')]
+  else yield [fail('port', port.why)]
+  const held = await checks.held
+  for (const { sink, tried } of checks.sinks) {
+    const [why, found] = [held.get(sink.name), await tried]
+    if (why !== undefined) yield [fail(sinkStep(sink), printable(why, 1_000))]
+    if (why === undefined || !found.check.isWell) yield sinkFindings(sink, found)
+    yield filterFindings(api, sink.name)
+  }
+}
+
+function sinkFindings({ name }: { readonly name: string }, { address, check, sent }: SinkTried): Finding[] {
+  const step = sinkStep({ name })
+  if (!check.isWell) return [fail(step, withoutSink(check.why, name))]
+  const { found, note: told, untested } = check.found ?? {}
+  const remedy = commandLine('check --send-test')
   return [
-    ok('state', `${printable(stateName(config))}, opened for writing`),
-    ...[...tried.found, ...running].map((text) => note(text)),
+    ok(step, found === undefined ? address : `${address}, ${found}`),
+    ...(told === undefined ? [] : [note(told)]),
+    ...(sent === undefined
+      ? untested === undefined
+        ? []
+        : [note(`${untested}; to test them with one event: ${remedy}`)]
+      : [sent.isWell ? ok('  test event', sent.found) : fail('  test event', sent.why)]),
   ]
 }
 
-/** A port that the shieldlog of this state uses is not a problem: `run` is active. */
-function portFinding({ server }: Config, tried: Tried<void>, worker: WorkerStatus | undefined): Finding {
-  const address = `${server.host}:${server.port}`
-  if (tried.isWell) return ok('port', server.port === 0 ? 'any free one' : address)
-  return worker !== undefined && tried.why.includes('in use')
-    ? note(`${address} is in use; ${worker.name} is running`, 'port')
-    : fail('port', printable(tried.why))
-}
-
-function sinkFindings(sink: SinkConfig, { address, check, sent }: SinkTried): Finding[] {
-  const step = sinkStep(sink)
-  if (!check.isWell) return [fail(step, printable(withoutSink(check.why, sink.name)))]
-  const { found, note: told, untested } = check.found ?? {}
-  const findings = [ok(step, `${printable(address)}${found === undefined ? '' : `, ${found}`}`)]
-  if (told !== undefined) findings.push(note(told))
-  if (sent?.isWell === true) findings.push(ok('  test event', printable(sent.found)))
-  else if (sent !== undefined) findings.push(fail('  test event', printable(sent.why)))
-  else if (untested !== undefined)
-    findings.push(note(`${untested}; to test them with one event: ${commandLine('check --send-test')}`))
-  return findings
-}
-
-function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
+function sinkStep({ name }: { readonly name: string }): string {
   return `sink ${printable(name)}`
 }
 
@@ -180,7 +181,7 @@ function apiFindings({ config, listed, read, problems, clockOffsets }: ApiTried)
   const isListed = listed.length > 0 && listed.every((each) => 'zones' in each)
   return [
     ...listed.flatMap((each) => listFindings(config, each)),
-    ...config.accounts.flatMap((account) => accountFindings(config, account, read)),
+    ...accountFindings(config, read),
     ...read.slice(0, mostZones).map(zoneFinding),
     ...(more > 0 ? [ok('', `and ${counted(more, 'more zone')}`)] : []),
     ...problems.map((problem) => problemFinding(config, problem)),
@@ -201,15 +202,17 @@ function filterFindings({ read, passed }: ApiTried, sink: string): Finding[] {
   return [note(`${of}${warning}`)]
 }
 
-function accountFindings({ api }: Config, account: AccountConfig, read: readonly ZoneRead[]): Finding[] {
-  const { name, zones } = account
-  const own = read.filter(({ zone }) => zone.account === name)
-  if (own.length === 0) return []
-  const fastest = Math.min(...own.map(({ tookMs }) => tookMs))
-  const text = `${new URL(api.baseUrl).origin} accepts the key (account ${name}, ${fastest} ms)`
-  const part =
-    own.length === zones.length ? '' : `; ${own.length} of ${counted(zones.length, 'zone')} can be read`
-  return [ok('API', `${text}${part}`)]
+function accountFindings({ api, accounts }: Config, read: readonly ZoneRead[]): Finding[] {
+  return accounts.flatMap(({ name, zones }) => {
+    const own = read.filter(({ zone }) => zone.account === name)
+    if (own.length === 0) return []
+    const fastest = Math.min(...own.map(({ tookMs }) => tookMs))
+    const text = `${new URL(api.baseUrl).origin} accepts the key (account ${name}, ${fastest} ms)`
+    const isWhole = own.length === zones.length
+    return [
+      ok('API', isWhole ? text : `${text}; ${own.length} of ${counted(zones.length, 'zone')} can be read`),
+    ]
+  })
 }
 
 function zoneFinding({ zone, events, newestSeconds, more }: ZoneRead): Finding {
@@ -226,10 +229,11 @@ function zoneStep({ id, name }: Zone): string {
 function problemFinding(config: Config, { account, failure, zones, notAsked }: ZoneProblem): Finding {
   const own = config.accounts.find(({ name }) => name === account)?.zones.length ?? 0
   const isWhole = zones.length + notAsked === own
-  const whose = isWhole && own > 1 ? `all ${own} zones` : zoneNames(zones)
+  const names = zones.map(({ id, name }) => zoneText(id, name))
+  const some = `${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(names, mostZones)}`
   const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
   const why = withRemedy(failure, `event_logs of account ${account}: `, isWhole)
-  return fail('API', `account ${account}, ${whose}: ${why}${rest}`)
+  return fail('API', `account ${account}, ${isWhole && own > 1 ? `all ${own} zones` : some}: ${why}${rest}`)
 }
 
 function clockFindings([account, offsetMs]: readonly [account: string, offsetMs: number]): Finding[] {
@@ -254,42 +258,23 @@ const remedies: Partial<Record<FailureCode, string>> = {
 function withRemedy({ code, message }: Failure, prefix: string, isWhole: boolean): string {
   const isPart = code === 'unauthorised' && !isWhole
   const remedy = isPart ? 'use a key for this account that may read them' : remedies[code]
-  return `${printable(message.replace(prefix, ''))}${remedy === undefined ? '' : `; ${remedy}`}`
+  return [message.replace(prefix, ''), ...(remedy === undefined ? [] : [remedy])].join('; ')
 }
 
 /** What the API lists for an account that discovers its zones. */
-function listFindings(config: Config, listed: AccountZones): Finding[] {
-  const { account } = listed
-  const { discovery, zones } = config.accounts.find(({ name }) => name === account)!
+function listFindings({ accounts }: Config, listed: AccountZones): Finding[] {
   if ('failure' in listed) return [fail('zones', withRemedy(listed.failure, '', true))]
-  const all = listed.zones.length
-  if (all === 0)
-    return [
-      fail(
-        'zones',
-        `account ${account}: the API lists no shield zones; create one, or use the key of another account`,
-      ),
-    ]
-  const ids = new Set(listed.zones.map(({ id }) => id))
-  const unknown = (discovery?.exclude ?? []).filter((id) => !ids.has(id))
-  const left =
-    all === zones.length
-      ? ''
-      : `; ${counted(zones.length, 'zone')} of them shipped, ${all - zones.length} not`
+  const { account, zones: all } = listed
+  const { discovery, zones } = accounts.find(({ name }) => name === account)!
+  const said = `account ${account}: the API lists`
+  if (all.length === 0)
+    return [fail('zones', `${said} no shield zones; create one, or use the key of another account`)]
+  const unknown = (discovery?.exclude ?? []).filter((excluded) => all.every(({ id }) => id !== excluded))
+  const left = all.length - zones.length
+  const shipped = left === 0 ? '' : `; ${counted(zones.length, 'zone')} of them shipped, ${left} not`
+  const why = `account ${account}: zones.exclude contains ${unknown.join(', ')}, which the API does not list`
   return [
-    ok('zones', `account ${account}: the API lists ${counted(all, 'zone')}${left}`),
-    ...(unknown.length === 0
-      ? []
-      : [
-          note(
-            `account ${account}: zones.exclude contains ${unknown.join(', ')}, which the API does not list`,
-          ),
-        ]),
+    ok('zones', `${said} ${counted(all.length, 'zone')}${shipped}`),
+    ...(unknown.length === 0 ? [] : [note(why)]),
   ]
-}
-
-function zoneNames(zones: readonly Pick<Zone, 'id' | 'name'>[]): string {
-  const shown = zones.slice(0, mostZones).map(({ id, name }) => zoneText(id, name))
-  const more = zones.length > mostZones ? ` and ${zones.length - mostZones} more` : ''
-  return `${zones.length === 1 ? 'zone' : 'zones'} ${shown.join(', ')}${more}`
 }

@@ -6,7 +6,7 @@ import { CommanderError } from 'commander'
 import type { flushSpans as flush } from '../telemetry/tracing.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigErrors, type ConfigError } from '../config/errors.ts'
+import { ConfigErrors } from '../config/errors.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { exitCodes, type Io, UsageError } from './command.ts'
 import { createProgram } from './program.ts'
@@ -90,30 +90,27 @@ export async function execute(
 function explain(error: unknown, io: Io, stopped: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) return stopped
+  const tell = (text: string, code: number) => {
+    io.stderr.write(wrapped(`${text}\n`, io.stderr))
+    return code
+  }
   if (error instanceof ConfigErrors) {
-    io.stderr.write(wrapped(`${error.message}\n`, io.stderr))
-    if (error.errors.some(isMissingKey)) {
-      if (error.searched.length > 0) io.stderr.write(`to write a configuration file: ${programName()} init\n`)
-      io.stderr.write(`to try it without an account: ${programName()} demo\n`)
-    }
-    return exitCodes.configuration
+    const isKeyMissing = error.errors.some(
+      ({ path, value }) => path === 'api.accessKey' && value === undefined,
+    )
+    const hints = [
+      error.searched.length > 0 && `to write a configuration file: ${programName()} init`,
+      `to try it without an account: ${programName()} demo`,
+    ]
+    const lines = [error.message, ...(isKeyMissing ? hints.filter(Boolean) : [])]
+    return tell(lines.join('\n'), exitCodes.configuration)
   }
-  if (error instanceof UsageError) {
-    io.stderr.write(wrapped(`error: ${error.message}\n`, io.stderr))
-    return exitCodes.usage
-  }
-  if (error instanceof Failure) {
-    io.stderr.write(wrapped(`${printable(messageOf(error))}\n`, io.stderr))
-    return exitCodes.failed
-  }
+  if (error instanceof UsageError) return tell(`error: ${error.message}`, exitCodes.usage)
+  if (error instanceof Failure) return tell(printable(messageOf(error)), exitCodes.failed)
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const lines = text.split('\n').map((line) => printable(line))
   io.stderr.write(`this is a bug in shieldlog; please report it:\n${lines.join('\n')}\n`)
   return exitCodes.failed
-}
-
-function isMissingKey({ path, value }: ConfigError): boolean {
-  return path === 'api.accessKey' && value === undefined
 }
 
 function processIo({ exit, hasHungUp }: Start): Io {

@@ -5,14 +5,13 @@ import type { Role } from '../assemble/daemon/backend.ts'
 import { Daemon } from '../assemble/daemon/daemon.ts'
 import { fleetState } from '../assemble/state.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { systemClock } from '../clock.ts'
 import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import { exitCodes, type Io, UsageError, type Registration } from './command.ts'
-import { counted, sumOf } from './terminal/text.ts'
-import { createProgress, type Progress } from './terminal/progress.ts'
+import { counted, firstOf, sumOf } from './terminal/text.ts'
+import { createProgress } from './terminal/progress.ts'
 import { createTeller, progressMode, type Teller } from './terminal/live.ts'
 import { programName } from './program-name.ts'
 
@@ -55,20 +54,25 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     const remedy = 'remove --role, or set state to redis://…'
     throw new UsageError(`--role ${role} needs a state in Redis, which processes share; ${remedy}`)
   }
-  const progress = progressFor(loaded, options, io)
-  const say = progress?.say ?? createTeller(loaded.config, io.stderr)
+  const { config } = loaded
+  const isShown = options.progress === 'always' || progressMode(config, io) === 'live'
+  const progress = isShown ? createProgress(config, io) : undefined
+  const log = progress?.log
+  const say = progress?.say ?? createTeller(config, io.stderr)
+  // A run that ends by itself and draws a table logs warnings and errors only.
+  const isQuiet = log !== undefined && options.once && config.log.level === 'info'
   let lost = 0
-  const runtime = createRuntime(loaded.config, {
+  const runtime = createRuntime(config, {
     watch(internalEvent) {
       if (internalEvent.name === 'EventsLost') lost += internalEvent.count
       progress?.watch(internalEvent)
       options.watch?.(internalEvent, say)
     },
-    ...(progress?.log !== undefined && { log: progress.log }),
-    ...(progress?.log !== undefined && options.once && { logLevel: quieter(loaded.config.log.level) }),
+    ...(log !== undefined && { log }),
+    ...(isQuiet && { logLevel: 'warn' }),
   })
   const fatal = new AbortController()
-  const serve = !options.once || loaded.config.server.configured
+  const serve = !options.once || config.server.configured
   const sinkGone = (failure: Failure) => fatal.abort(failure)
   const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone })
   const stop = AbortSignal.any([io.signal, fatal.signal])
@@ -81,9 +85,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   try {
     await daemon.open(stop)
     following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
-    const code = options.once
-      ? await shipOnce(daemon, { say, lost: () => lost }, stop)
-      : await shipOn(daemon, stop)
+    const code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
     if (!fatal.signal.aborted) return code
     say(printable(messageOf(fatal.signal.reason)))
     return exitCodes.failed
@@ -99,66 +101,36 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   }
 }
 
-function progressFor({ config }: Loaded, { progress }: RunOptions, io: Io): Progress | undefined {
-  if (progress === 'terminal' && progressMode(config, io) !== 'live') return undefined
-  return createProgress(config, io, systemClock)
-}
-
 async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
   await daemon.start()
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
   return exitCodes.done
 }
 
-async function shipOnce(
-  daemon: Daemon,
-  { say, lost }: { readonly say: Teller; readonly lost: () => number },
-  stop: AbortSignal,
-): Promise<number> {
-  const deadLetters = async () => (await daemon.engine().status()).deadLetters
-  const before = sumOf(await deadLetters(), 'count')
-  const givenUp = await daemon
-    .engine()
-    .drain(randomUUID(), stop)
-    .catch((error: unknown) => {
-      if (stop.aborted) return undefined
-      throw error
-    })
-  if (givenUp === undefined) return exitCodes.done
-  const undelivered = sumOf(await deadLetters(), 'count') - before
-  const missing = daemon.missingZones()
-  if (missing !== undefined)
-    say(`nothing of account ${missing.account} was read: its zones cannot be listed`, 'error')
-  for (const line of complaints(givenUp)) say(line, 'error')
-  if (undelivered > 0)
-    say(
-      `${counted(undelivered, 'event')} ${undelivered === 1 ? 'was' : 'were'} refused by a sink; \`dead-letters list\` shows the reasons`,
-      'error',
-    )
-  if (lost() > 0) {
-    const what =
-      lost() === 1
-        ? '1 event was dropped by its destination, which acknowledged it'
-        : `${lost()} events were dropped by their destination, which acknowledged them and did not say which`
-    say(`${what}; the log has its answers`, 'error')
-  }
-  const isWhole = missing === undefined && givenUp.length === 0 && undelivered + lost() === 0
-  return isWhole ? exitCodes.done : exitCodes.failed
-}
-
-/** One line per reason, not per stream. */
-function complaints(givenUp: Awaited<ReturnType<ReturnType<Daemon['engine']>['drain']>>): string[] {
-  const byReason = Map.groupBy(givenUp, ({ reason }) => reason)
-  return [...byReason].map(([reason, streams]) => {
-    const named = streams
-      .slice(0, 5)
-      .map(({ planned: { stream } }) => `zone ${stream.zone} ${stream.day} → ${stream.sink}`)
-    const more = streams.length > named.length ? ` and ${streams.length - named.length} more` : ''
-    return `not read to the end: ${named.join(', ')}${more}: ${printable(reason)}`
+async function shipOnce(daemon: Daemon, say: Teller, lost: () => number, stop: AbortSignal): Promise<number> {
+  const engine = daemon.engine()
+  const deadLetters = async () => sumOf((await engine.status()).deadLetters, 'count')
+  const before = await deadLetters()
+  const givenUp = await engine.drain(randomUUID(), stop).catch((error: unknown) => {
+    if (stop.aborted) return undefined
+    throw error
   })
-}
-
-/** A run that ends by itself and draws a table logs warnings and errors only. */
-function quieter(level: Loaded['config']['log']['level']): Loaded['config']['log']['level'] {
-  return level === 'info' ? 'warn' : level
+  if (givenUp === undefined) return exitCodes.done
+  const refused = (await deadLetters()) - before
+  const missing = daemon.missingZones()?.account
+  const unread = [...Map.groupBy(givenUp, ({ reason }) => reason)].map(([reason, streams]) => {
+    const names = streams.map(
+      ({ planned: { stream } }) => `zone ${stream.zone} ${stream.day} → ${stream.sink}`,
+    )
+    return `not read to the end: ${firstOf(names, 5)}: ${printable(reason)}`
+  })
+  const complaints = [
+    missing !== undefined && `nothing of account ${missing} was read: its zones cannot be listed`,
+    ...unread,
+    refused > 0 && `refused by a sink: ${counted(refused, 'event')}; \`dead-letters list\` shows the reasons`,
+    lost() > 0 &&
+      `acknowledged and dropped by a destination: ${counted(lost(), 'event')}; the log has its answers`,
+  ].filter((line) => line !== false)
+  for (const line of complaints) say(line, 'error')
+  return complaints.length === 0 ? exitCodes.done : exitCodes.failed
 }

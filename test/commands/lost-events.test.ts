@@ -17,7 +17,7 @@ test('events that a destination says it dropped are named by run --once, which e
   const lost = bodies() * 3
   expect(lost).toBeGreaterThan(0)
   expect(shipped.code).toBe(1)
-  expect(shipped.stderr).toContain(`${lost} events were dropped by their destination`)
+  expect(shipped.stderr).toContain(`acknowledged and dropped by a destination: ${lost} events;`)
   expect(shipped.stderr).toMatch(
     new RegExp(`shipped \\d+ events to otlp \\(${lost} dropped by the destination\\);`),
   )

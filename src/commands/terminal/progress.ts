@@ -1,14 +1,14 @@
+import { systemClock } from '../../clock.ts'
 import type { Daemon } from '../../assemble/daemon/daemon.ts'
 import type { Config } from '../../config/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { routeKey, type Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
-import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from './live.ts'
-import { tableLines } from './table.ts'
-import { paintFor, counted, plainSomeOf, sumOf, zoneText } from './text.ts'
+import { table, type Column } from './table.ts'
+import { counted, paintFor, plainSomeOf, sumOf, zoneText, type Paint } from './text.ts'
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export interface Progress extends Pick<Display, 'log' | 'say'> {
@@ -23,9 +23,9 @@ const redrawMs = 250
 /** Only the lag requires a read of the store. */
 const lagEveryMs = 1_000
 
-export function createProgress(config: Config, io: Io, clock: Clock): Progress {
+export function createProgress(config: Config, io: Io): Progress {
   const routes = routesOf(config)
-  const display = createDisplay(config, io, clock, redrawMs)
+  const display = createDisplay(config, io, systemClock, redrawMs)
   let shownPages = -1
 
   /** With `zones: all`, and after a reload, zones are shipped that the configuration at the start does not name. */
@@ -38,8 +38,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
 
   function show(): void {
     const rows = rowsOf([...routes.values()])
-    const [header = '', ...lines] = blockLines(rows, display.width())
-    display.draw([paintFor(io.stderr).dim(header), ...lines])
+    display.draw(blockLines(rows, { ...paintFor(io.stderr), width: display.width() + 1 }))
     const pages = sumOf(rows, 'pages')
     // A lag alone is no progress.
     if (pages !== shownPages) display.print(new Map(rows.map((row) => [row.who, plainLine(row)])))
@@ -75,10 +74,10 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
       if (display.mode === 'quiet') return
       let readAtMs = -Infinity
       while (!signal.aborted) {
-        await clock.sleep(display.pauseMs(), signal).catch(() => undefined)
+        await systemClock.sleep(display.pauseMs(), signal).catch(() => undefined)
         if (signal.aborted) break
-        if (clock.monotonic() - readAtMs >= lagEveryMs) {
-          readAtMs = clock.monotonic()
+        if (systemClock.monotonic() - readAtMs >= lagEveryMs) {
+          readAtMs = systemClock.monotonic()
           await learnLags(daemon)
         }
         show()
@@ -143,14 +142,15 @@ function rowsOf(routes: readonly Route[]): readonly Row[] {
 }
 
 /** The table that is redrawn in place. */
-function blockLines(rows: readonly Row[], width: number): string[] {
-  const cells = rows.map(({ who, pages, delivered, lagSeconds }) => [
-    who,
-    String(pages).padStart(8),
-    String(delivered).padStart(10),
-    lagSeconds === undefined ? '…' : durationText(lagSeconds),
-  ])
-  return tableLines(['zone', 'pages'.padStart(8), 'shipped'.padStart(10), 'lag'], cells, { width })
+function blockLines(rows: readonly Row[], paint: Paint): string[] {
+  const lagOf = ({ lagSeconds }: Row) => (lagSeconds === undefined ? '…' : durationText(lagSeconds))
+  const columns: readonly Column[] = [
+    { title: 'zone', cells: rows.map(({ who }) => who) },
+    { title: '   pages', cells: rows.map(({ pages }) => String(pages)), align: 'right' },
+    { title: '   shipped', cells: rows.map(({ delivered }) => String(delivered)), align: 'right' },
+    { title: 'lag', cells: rows.map(lagOf), spare: 0 },
+  ]
+  return table(columns, paint)
 }
 
 /** The same where the output is no terminal. */

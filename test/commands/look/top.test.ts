@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { topLines } from '../../../src/commands/top.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
+import { dayOf } from '../../../src/domain/day.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const rows = [
@@ -8,21 +9,19 @@ const rows = [
   { key: '941100', what: 'XSS Attack Detected via libinjection, with a long text after it', count: 812 },
   { key: '2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff and some more', count: 1 },
 ]
-const output = (columns: number) => paintFor({ write: () => undefined, isTTY: true, columns })
 
-test.each([80, 120])('fits a terminal of %i columns, with bars in proportion', (columns) => {
-  const lines = topLines(rows, 'rule', output(columns))
-  for (const line of lines) expect(line.length).toBeLessThan(columns)
-  const bars = lines.map((line) => /█[█▏▎▍▌▋▊▉]*$/.exec(line)?.[0].length ?? 0)
-  expect(bars[1]).toBeGreaterThan(bars[2]! * 3)
-  expect(lines[1]).toContain('4,120')
-})
-
-test('prints whole texts, plain numbers and no bars to a pipe', () => {
-  const lines = topLines(rows, 'rule', paintFor({ write: () => undefined }))
-  expect(lines[1]).toMatch(/^930130 .* Restricted File Access Attempt {2,}4120$/)
-  expect(lines[2]).toContain('with a long text after it')
-  expect(lines.join('')).not.toMatch(/[█…]/)
+test('fits a terminal with bars in proportion, and prints whole texts and plain numbers to a pipe', () => {
+  for (const columns of [80, 120]) {
+    const lines = topLines(rows, 'rule', paintFor({ write: () => undefined, isTTY: true, columns }))
+    for (const line of lines) expect(line.length).toBeLessThan(columns)
+    const bars = lines.map((line) => /█[█▏▎▍▌▋▊▉]*$/.exec(line)?.[0].length ?? 0)
+    expect(bars[1]).toBeGreaterThan(bars[2]! * 3)
+    expect(lines[1]).toContain('4,120')
+  }
+  const piped = topLines(rows, 'rule', paintFor({ write: () => undefined }))
+  expect(piped[1]).toMatch(/^930130 .* Restricted File Access Attempt {2,}4120$/)
+  expect(piped[2]).toContain('with a long text after it')
+  expect(piped.join('')).not.toMatch(/[█…]/)
 })
 
 const count = (stdout: string) =>
@@ -63,19 +62,9 @@ test.each([
   })
 })
 
-test('counts by rule unless told otherwise', async () => {
-  const { execute } = await openWorkshopWithApi({ days: 50 })
-  const plain = await execute('top', '--since', '3d')
-  expect(plain.code).toBe(0)
-  expect(plain.stdout).toMatch(/^rule /)
-  expect(plain.stdout).toBe((await execute('top', '--since', '3d', '--by', 'rule')).stdout)
-})
-
-test('reports that nothing was found', async () => {
-  const { execute } = await openWorkshopWithApi({ days: 0 })
-  expect(await execute('top', '--by', 'rule')).toEqual({
-    code: 0,
-    stdout: '',
-    stderr: '1 h, 2 zones, 0 events.\n',
-  })
+test('counts by rule unless told otherwise, and reports that nothing was found', async () => {
+  const { execute, simulator } = await openWorkshopWithApi({ days: 0 })
+  expect(await execute('top')).toEqual({ code: 0, stdout: '', stderr: '1 h, 2 zones, 0 events.\n' })
+  simulator.append(101, dayOf(Date.now()), 5)
+  expect((await execute('top')).stdout).toMatch(/^rule /)
 })

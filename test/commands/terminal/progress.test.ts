@@ -1,6 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { systemClock } from '../../../src/clock.ts'
 import type { Io, Output } from '../../../src/commands/command.ts'
 import { createLiveBlock, progressMode } from '../../../src/commands/terminal/live.ts'
 import { createProgress } from '../../../src/commands/terminal/progress.ts'
@@ -55,28 +54,10 @@ function ioOf(outputs: Pick<Io, 'stdout' | 'stderr'>): Io {
   }
 }
 
-const day = '2026-11-20' as never
-const stream = (zone: number, sink = 'archive') => ({ zone, day, sink })
-const read = (zone: number, sink?: string): InternalEvent => ({
-  name: 'PageFetched',
-  stream: stream(zone, sink),
-  priority: 'live',
-  events: 10,
-  bytes: 1000,
-})
-const committed = (zone: number, delivered: number, sink?: string): InternalEvent => ({
-  name: 'LoadCommitted',
-  stream: stream(zone, sink),
-  priority: 'live',
-  pages: 1,
-  delivered,
-  duplicates: 0,
-  late: 0,
-  filtered: 0,
-  deadLettered: 0,
-  delaysSeconds: [],
-  commitSeconds: 0.001,
-})
+const read = (zone: number, sink = 'archive') =>
+  ({ name: 'PageFetched', stream: { zone, sink } }) as InternalEvent
+const committed = (zone: number, delivered: number, sink = 'archive') =>
+  ({ name: 'LoadCommitted', stream: { zone, sink }, delivered, filtered: 0 }) as InternalEvent
 
 /** A running shipper whose store says this lag of every zone. */
 function daemonWith(lagSeconds: number): Daemon {
@@ -85,22 +66,20 @@ function daemonWith(lagSeconds: number): Daemon {
   return { engine: () => ({ observe }) } as unknown as Daemon
 }
 
-describe('what is shown', () => {
-  test.for([
-    ['a table on a terminal', [file], {}, true, true, 'live'],
-    ['lines where stderr is a pipe', [file], {}, true, false, 'plain'],
-    ['lines where the log is JSON', [file], { log: { format: 'json' } }, true, true, 'plain'],
-    ['lines beside events that go into a pipe', [stdout], {}, false, true, 'plain'],
-    ['no progress between events on a terminal', [file, stdout], {}, true, true, 'quiet'],
-  ] as const)('%s', ([, sinks, more, stdoutIsTTY, stderrIsTTY, mode]) => {
-    const outputs = { stdout: { ...pipe(), isTTY: stdoutIsTTY }, stderr: { ...pipe(), isTTY: stderrIsTTY } }
-    expect(progressMode(configOf(sinks, more), ioOf(outputs))).toBe(mode)
-  })
+test.for([
+  ['a table on a terminal', [file], {}, true, true, 'live'],
+  ['lines where stderr is a pipe', [file], {}, true, false, 'plain'],
+  ['lines where the log is JSON', [file], { log: { format: 'json' } }, true, true, 'plain'],
+  ['lines beside events that go into a pipe', [stdout], {}, false, true, 'plain'],
+  ['no progress between events on a terminal', [file, stdout], {}, true, true, 'quiet'],
+] as const)('shows %s', ([, sinks, more, stdoutIsTTY, stderrIsTTY, mode]) => {
+  const outputs = { stdout: { ...pipe(), isTTY: stdoutIsTTY }, stderr: { ...pipe(), isTTY: stderrIsTTY } }
+  expect(progressMode(configOf(sinks, more), ioOf(outputs))).toBe(mode)
 })
 
 test('draws one table in place, and lines of the log above it', async () => {
   const stderr = terminal()
-  const progress = createProgress(configOf([file]), ioOf({ stdout: pipe(), stderr }), systemClock)
+  const progress = createProgress(configOf([file]), ioOf({ stdout: pipe(), stderr }))
   const stop = new AbortController()
   const following = progress.follow(daemonWith(75), stop.signal)
   progress.watch(read(101))
@@ -126,17 +105,6 @@ test('draws one table in place, and lines of the log above it', async () => {
   )
 })
 
-test('shows zones that the configuration does not name, as with zones: all', () => {
-  const stderr = pipe()
-  const config = configOf([file], { zones: 'all', log: { format: 'pretty' } })
-  const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
-  progress.watch(read(7))
-  progress.watch(committed(7, 1000))
-  progress.end()
-  expect(stderr.text()).toContain('zone 7: 1 page, 1000 events shipped\n')
-  expect(stderr.text()).toContain('shipped 1000 events to archive; read 1 page of 1 zone in')
-})
-
 test('writes nothing if nothing has changed', () => {
   const stderr = terminal()
   const block = createLiveBlock(stderr)
@@ -150,7 +118,7 @@ test('writes nothing if nothing has changed', () => {
 test('sums the zones that do not fit on the screen in one row, and draws no line that a narrow terminal would wrap', () => {
   const stderr = terminal(38)
   const zones = Array.from({ length: 40 }, (_, index) => index + 1)
-  const progress = createProgress(configOf([file], { zones }), ioOf({ stdout: pipe(), stderr }), systemClock)
+  const progress = createProgress(configOf([file], { zones }), ioOf({ stdout: pipe(), stderr }))
   for (let zone = 1; zone <= 40; zone++) {
     progress.watch(read(zone))
     progress.watch(committed(zone, 2))
@@ -164,35 +132,27 @@ test('sums the zones that do not fit on the screen in one row, and draws no line
 
 test.each([
   ['auto', true],
-  ['json', true],
   ['pretty', false],
 ])('to a pipe with log.format %s, names several sinks in the form of the log', (format, isJson) => {
   const stderr = pipe()
   const sinks = [file, { ...file, name: 'copy', path: '/nowhere/copy' }]
-  const config = configOf(sinks, { log: { format, level: 'error' } })
-  const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
-  progress.watch(read(101))
-  progress.watch(committed(101, 5))
-  progress.watch(read(101, 'copy'))
-  progress.watch(committed(101, 1, 'copy'))
+  const config = configOf(sinks, { zones: 'all', log: { format, level: 'error' } })
+  const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }))
+  // With `zones: all` the configuration does not name them.
+  for (const sink of ['archive', 'copy']) {
+    progress.watch(read(7, sink))
+    progress.watch(committed(7, sink === 'copy' ? 1 : 5, sink))
+  }
   progress.end()
   progress.say('a line for people')
   const lines = stderr.text().split('\n').filter(Boolean)
   // The log on a pipe has JSON lines only.
-  const texts = isJson ? lines.map((line) => JSON.parse(line) as { msg: string }) : lines
-  const line = (text: string) =>
-    isJson ? { level: 'info', event: 'Progress', time: expect.any(String) as string, msg: text } : text
+  const texts = isJson ? lines.map((line) => (JSON.parse(line) as { msg: string }).msg) : lines
   expect(texts).toEqual([
-    line('zone 101 (shop) → archive: 1 page, 5 events shipped'),
-    line('zone 101 (shop) → copy: 1 page, 1 event shipped'),
-    line('zone 102 → archive: 0 pages, 0 events shipped'),
-    line('zone 102 → copy: 0 pages, 0 events shipped'),
-    line(
-      expect.stringMatching(
-        /^shipped 5 events to archive and 1 event to copy; read 2 pages of 2 zones in/,
-      ) as string,
-    ),
-    line('a line for people'),
+    'zone 7 → archive: 1 page, 5 events shipped',
+    'zone 7 → copy: 1 page, 1 event shipped',
+    expect.stringMatching(/^shipped 5 events to archive and 1 event to copy; read 2 pages of 1 zone in/),
+    'a line for people',
   ])
   expect(stderr.text()).not.toContain('\u001B')
 })
@@ -200,7 +160,7 @@ test.each([
 test('prints only the summary if events are on the terminal', async () => {
   const stderr = terminal()
   const io = ioOf({ stdout: terminal(), stderr })
-  const progress = createProgress(configOf([stdout]), io, systemClock)
+  const progress = createProgress(configOf([stdout]), io)
   await progress.follow(daemonWith(1), new AbortController().signal)
   progress.watch(read(101, 'out'))
   progress.watch(committed(101, 10, 'out'))
