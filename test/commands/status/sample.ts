@@ -10,39 +10,34 @@ export function terminal(columns: number, hasColors = false, rows = 50) {
 
 export const piped = () => paintFor({ write: () => undefined })
 
-export function day(changes: Partial<DayStatus> = {}): DayStatus {
-  return {
-    day: '2026-11-20',
-    state: 'open',
-    lagSeconds: 9,
-    events: 10,
-    delivered: 182_440,
-    pages: 1825,
-    duplicates: 0,
-    late: 0,
-    deadLetters: 0,
-    order: 'newest-first',
-    ...changes,
-  }
-}
+export const day = (changes: Partial<DayStatus> = {}): DayStatus => ({
+  day: '2026-11-20',
+  state: 'open',
+  lagSeconds: 9,
+  order: 'newest-first',
+  events: 10,
+  delivered: 182_440,
+  pages: 1825,
+  duplicates: 0,
+  late: 0,
+  deadLetters: 0,
+  ...changes,
+})
 
-export function route(changes: Partial<RouteStatus> = {}): RouteStatus {
-  return {
-    zone: 101,
-    name: 'shop',
-    account: 'default',
-    sink: 'archive',
-    state: 'up_to_date',
-    lagSeconds: 9,
-    caughtUpAt: '2026-11-20T14:03:03.000Z',
-    newestEventAt: '2026-11-20T14:03:09.000Z',
-    timeToLossSeconds: 200_000,
-    unfinished: { day: '2026-11-20', apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
-    days: [day()],
-    gaps: [],
-    ...changes,
-  }
-}
+export const route = (changes: Partial<RouteStatus> = {}): RouteStatus => ({
+  zone: 101,
+  name: 'shop',
+  account: 'default',
+  sink: 'archive',
+  state: 'up_to_date',
+  lagSeconds: 9,
+  caughtUpAt: '2026-11-20T14:03:03.000Z',
+  newestEventAt: '2026-11-20T14:03:09.000Z',
+  unfinished: { day: '2026-11-20', apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
+  days: [day()],
+  gaps: [],
+  ...changes,
+})
 
 export const failing = route({
   sink: 'siem',
@@ -61,7 +56,13 @@ export const failing = route({
   },
 })
 
-const blog = { zone: 102, name: 'blog', lagSeconds: 11, days: [day({ delivered: 0 })] }
+const quiet = {
+  zone: 102,
+  name: 'blog',
+  lagSeconds: 11,
+  newestEventAt: undefined,
+  days: [day({ delivered: 0 })],
+}
 
 /** With the problems that it has. */
 export function statusWith(changes: Partial<Omit<Status, 'problems'>> = {}): Status {
@@ -77,9 +78,26 @@ export function statusWith(changes: Partial<Omit<Status, 'problems'>> = {}): Sta
   return { ...status, problems: problemsOf(facts) }
 }
 
+const backfill = {
+  id: '5f0c1d2e3a',
+  createdAt: '2026-11-20T13:57:00.000Z',
+  from: '2026-11-18',
+  to: '2026-11-20',
+  state: 'running',
+  queued: 3,
+  done: 3,
+  leftOut: 0,
+  reasons: [],
+  errors: [],
+  days: [
+    { day: '2026-11-18', queued: 3, done: 3, leftOut: 0, pages: 41, expectedPages: 100, events: 1_200_000 },
+  ],
+}
+const startedAt = '2026-11-17T10:00:00.000Z'
+
 const plain: Omit<Status, 'problems'> = {
   at,
-  routes: [route(), failing, quiet('archive'), quiet('siem')],
+  routes: [route(), failing, route({ ...quiet, sink: 'archive' }), route({ ...quiet, sink: 'siem' })],
   deadLetters: [
     { sink: 'siem', reason: 'refused', count: 9, bytes: 900 },
     { sink: 'siem', reason: 'too_large', count: 3, bytes: 300 },
@@ -88,63 +106,36 @@ const plain: Omit<Status, 'problems'> = {
   workers: [
     {
       role: 'all',
-      name: 'process 812 on host siem-1, since 2026-11-17T10:00:00.000Z',
+      name: `process 812 on host siem-1, since ${startedAt}`,
       pid: 812,
       host: 'siem-1',
-      startedAt: '2026-11-17T10:00:00.000Z',
+      startedAt,
     },
   ],
-  backfills: [backfill('running'), backfill('done')],
+  backfills: [backfill, { ...backfill, id: 'finished01', state: 'done' }],
 }
 
 export const status = statusWith()
 
-function quiet(sink: string): RouteStatus {
-  const { newestEventAt: _, ...rest } = route({ ...blog, sink })
-  return rest
-}
+export const gap = (changes: Partial<GapStatus> = {}): GapStatus => ({
+  day: '2026-11-17',
+  from: '2026-11-17T00:00:00.000Z',
+  to: '2026-11-18T00:00:00.000Z',
+  reason: 'unreadable',
+  recordedAt: '2026-11-20T00:01:00.000Z',
+  ...changes,
+})
 
-function backfill(state: string): Status['backfills'][number] {
-  return {
-    id: state === 'done' ? 'finished01' : '5f0c1d2e3a',
-    createdAt: '2026-11-20T13:57:00.000Z',
-    from: '2026-11-18',
-    to: '2026-11-20',
-    state,
-    queued: 3,
-    done: 3,
-    leftOut: 0,
-    days: [
-      { day: '2026-11-18', queued: 3, done: 3, leftOut: 0, pages: 41, expectedPages: 100, events: 1_200_000 },
-    ],
-    reasons: [],
-    errors: [],
-  }
-}
-
-export function gap(changes: Partial<GapStatus> = {}): GapStatus {
-  return {
-    day: '2026-11-17',
-    from: '2026-11-17T00:00:00.000Z',
-    to: '2026-11-18T00:00:00.000Z',
-    reason: 'unreadable',
-    recordedAt: '2026-11-20T00:01:00.000Z',
-    ...changes,
-  }
-}
+type LeftRoute = Status['unconfigured'][number]
 
 /** A route that left the configuration. */
-export function leftRoute(
-  changes: Partial<Status['unconfigured'][number]> = {},
-): Status['unconfigured'][number] {
-  return {
-    zone: 9,
-    sink: 'siem',
-    unfinishedDays: [],
-    unreadDays: [],
-    goneDays: [],
-    left: 'sink',
-    gaps: [],
-    ...changes,
-  }
-}
+export const leftRoute = (changes: Partial<LeftRoute> = {}): LeftRoute => ({
+  zone: 9,
+  sink: 'siem',
+  unfinishedDays: [],
+  unreadDays: [],
+  goneDays: [],
+  left: 'sink',
+  gaps: [],
+  ...changes,
+})

@@ -213,17 +213,15 @@ test('escapes control characters', () => {
   }
 })
 
+const lossless = { routes: [route()] }
+
 test.each<[what: string, code: number, Parameters<typeof statusWith>[0]]>([
   ['a route fails', 1, {}],
-  ['all is well', 0, { routes: [route()] }],
-  ['nothing ships', 1, { workers: [], routes: [route()] }],
+  ['all is well', 0, lossless],
+  ['nothing ships', 1, { ...lossless, workers: [] }],
   ['lost days are not acknowledged', 1, { routes: [route({ gaps: [gap()] })] }],
   ['they are acknowledged', 0, { routes: [route({ gaps: [gap({ acknowledgedAt })] })] }],
-  [
-    'those of a route that left are not',
-    1,
-    { routes: [route()], unconfigured: [leftRoute({ gaps: [gap()] })] },
-  ],
+  ['those of a route that left are not', 1, { ...lossless, unconfigured: [leftRoute({ gaps: [gap()] })] }],
 ])('where %s the exit code is %i', (_, code, changes) => {
   expect(statusExitCode(statusWith(changes))).toBe(code)
 })
