@@ -3,7 +3,7 @@ import { dayOf, shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { caughtUp } from '../../e2e/caught-up.ts'
 import { compareFiles, exactly, keysOf, linesBelow } from '../../e2e/shipped.ts'
-import { endOf as outcomeOf, readableDays, workplace, zones, type Workplace } from '../../e2e/workplace.ts'
+import { endOf as outcomeOf, readableDays, workplace, zones } from '../../e2e/workplace.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { allDone, backfillsOf, inStore, told } from '../backfilling.ts'
 import * as faults from '../../simulator/faults.ts'
@@ -15,14 +15,6 @@ const yesterday = shiftDay(today, -1)
 /** No traffic of its own, so that only what a test appends is new. */
 const perDay = 60
 
-/** Reads everything, twice: with nothing found the second time, past days whose last scan is due become complete. */
-async function closeDays(place: Workplace): Promise<void> {
-  for (let round = 0; round < 2; round++) {
-    const { code, stderr } = await place.once()
-    expect(code, stderr).toBe(0)
-  }
-}
-
 function late(simulator: Simulator, zone: number, day: Day, count: number): string[] {
   const noon = startOf(day) + 43_200_000
   const added = simulator.append(zone, day, count, { timestampMs: (index) => noon + index * 1000 })
@@ -33,7 +25,8 @@ test('reads complete days again in place, and ships exactly what is missing', as
   const poll = { everySeconds: 0.5, settleAfterHours: [0.001] }
   const place = await workplace({ days: perDay, pageSize: 20 }, { poll })
   const { simulator, events } = place
-  await closeDays(place)
+  // With nothing found the second time, past days whose last scan is due become complete.
+  for (const _ of [1, 2]) expect(await place.once()).toMatchObject({ code: 0 })
   const before = new Set(linesBelow(events).map(({ key }) => key))
   const missing = zones.flatMap((zone) => late(simulator, zone, yesterday, 7))
   late(simulator, 101, shiftDay(today, -2), 3)

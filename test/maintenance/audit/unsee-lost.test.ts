@@ -49,26 +49,20 @@ const rescan = (stage: Stage) =>
   stage.pump({ priority: 'backfill', readRequest: { id: `r${Math.random()}` } })
 const ids = (stage: Stage) => stage.delivered.map(({ id }) => id).sort()
 
-test('events without a line count as not delivered, and the next full scan delivers them', async () => {
-  const stage = await shipped()
-  expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 2, kept: 0 })
-  expect((await stage.read())?.counters.delivered).toBe(2)
-  expect(ids(stage)).toEqual([])
-  await rescan(stage)
-  expect(ids(stage)).toEqual(['e2', 'e4'])
-  expect((await stage.read())?.counters.delivered).toBe(4)
-})
-
-test('a complete day that lacks events is due again, and the next poll delivers them', async () => {
-  const stage = await shipped()
-  await stage.complete()
-  await repair(stage, await looked(stage, [1, 3]))
-  const checkpoint = await stage.read()
-  expect(checkpoint?.ended).toBeUndefined()
-  expect(nextDue({ stream, checkpoint }, stage.clock.now(), stage.deps.policy).kind).toBe('full')
-  await stage.pump()
-  expect(ids(stage)).toEqual(['e2', 'e4'])
-})
+test.each(['open', 'complete'])(
+  'events of an %s day without a line count as not delivered, and the next poll delivers them',
+  async (was) => {
+    const stage = await shipped()
+    if (was === 'complete') await stage.complete()
+    expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 2, kept: 0 })
+    const checkpoint = await stage.read()
+    expect([checkpoint?.ended, checkpoint?.counters.delivered, ids(stage)]).toEqual([undefined, 2, []])
+    expect(nextDue({ stream, checkpoint }, stage.clock.now(), stage.deps.policy).kind).toBe('full')
+    await stage.pump()
+    expect(ids(stage)).toEqual(['e2', 'e4'])
+    expect((await stage.read())?.counters.delivered).toBe(4)
+  },
+)
 
 test('a day whose deduplication index was dropped is not corrected, since a scan would deliver all of it again', async () => {
   const stage = await shipped()
