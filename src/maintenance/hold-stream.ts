@@ -1,6 +1,6 @@
 import { firstPlannedDay } from '../domain/plan/plan.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import { retryWhileHeld, type RetryWhileHeld } from '../domain/retry.ts'
+import { retryWhileHeld } from '../domain/retry.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { packSightings, seenAs } from '../pump/seen-window.ts'
@@ -23,7 +23,7 @@ export function shortJob<On extends HeldStream>(on: On): On & TakeJob {
  */
 export function holdStream<Result>(
   on: HeldStream,
-  deps: PumpDeps & Pick<RetryWhileHeld, 'patienceMs'>,
+  deps: PumpDeps,
   work: (session: Session) => Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result> {

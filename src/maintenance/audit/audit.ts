@@ -1,4 +1,4 @@
-import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
+import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { auditFiles, type FilesLooked } from './audit-files.ts'
 import { auditDay, type AuditTarget, type DayDeps } from './audit-day.ts'
@@ -118,8 +118,8 @@ export async function auditDays(
   return { findings, gaps }
 }
 
-function eachOf({ zone, day, sinks }: AuditTarget, rest: Pick<Finding, 'failure'>): Finding[] {
-  return sinks.map((sink) => ({ zone, day, sink, ...rest }))
+function eachOf({ zone, day, sinks }: AuditTarget, found: Pick<Finding, 'failure'>): Finding[] {
+  return sinks.map((sink) => ({ zone, day, sink, ...found }))
 }
 
 /** What there is to compare. */
@@ -152,9 +152,9 @@ interface Repaired extends Pick<StreamAudit, 'repaired'>, Pick<FileAudit, 'resto
 async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSignal): Promise<Finding[]> {
   const { zone, day, sinks } = target
   const repairs = new Map<string, Repaired>()
-  const unrepairedOf = (sink: string) => {
+  const findingOf = (sink: string, found: Pick<Finding, 'stream' | 'file' | 'failure'>): Finding => {
     const { error } = repairs.get(sink) ?? {}
-    return error === undefined ? {} : { unrepaired: error }
+    return { zone, day, sink, ...found, ...(error !== undefined && { unrepaired: error }) }
   }
   try {
     let looked = await look(target, deps, signal)
@@ -169,18 +169,14 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
       const file = looked.files.get(sink)?.report
       if (stream === undefined && file === undefined) return []
       const { repaired, restored, kept = 0 } = repairs.get(sink) ?? {}
-      return {
-        zone,
-        day,
-        sink,
+      return findingOf(sink, {
         ...(stream && { stream: repaired === undefined ? stream : { ...stream, repaired } }),
         ...(file && { file: restored === undefined ? file : { ...file, restored, kept } }),
-        ...unrepairedOf(sink),
-      }
+      })
     })
   } catch (error) {
     const failure = failureOf(error)
-    return eachOf(target, { failure }).map((finding) => ({ ...finding, ...unrepairedOf(finding.sink) }))
+    return sinks.map((sink) => findingOf(sink, { failure }))
   }
 }
 
@@ -225,7 +221,7 @@ async function repairOne(
   deps: AuditDeps,
   signal: AbortSignal,
 ): Promise<Repaired | undefined> {
-  const { pumpDeps, held, tell } = deps.repair!
+  const { pumpDeps, held, tell, pump, requestId } = deps.repair!
   const file = files.get(stream.sink)
   const looked = file !== undefined && isRepairable(file.report) ? file : undefined
   const isMissing = streams.some(({ sink, isEqual }) => sink === stream.sink && !isEqual)
@@ -242,40 +238,20 @@ async function repairOne(
     }
     tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
     // Also where nothing is missing: opening the sink cuts what lies beyond the committed lengths.
-    const shipped = await ship(stream, zone, deps, signal)
-    const restored = Math.min(unseen, shipped)
+    const readRequest = { id: requestId() }
+    const planned = { stream, zone, ordering: unknownOrdering, priority: 'backfill', readRequest } as const
+    const pumpOnce = (abort: AbortSignal) => pump(planned, abort, () => false)
+    const serving = { ...deps, pump: pumpOnce, now: () => deps.apiClock.now(zone.account) }
+    const { outcome, reason, delivered } = await serveRequest(stream, readRequest, serving, signal)
+    if (outcome === 'left_out') return { ...done, error: reason ?? 'the day was left out' }
+    const restored = Math.min(unseen, delivered)
     return {
       ...(looked !== undefined && { restored, kept }),
-      ...(isMissing && { repaired: shipped - restored }),
+      ...(isMissing && { repaired: delivered - restored }),
     }
   } catch (error) {
     return { ...done, error: messageOf(failureOf(error)) }
   }
-}
-
-/** Ships the events that a stream lacks; returns their number. */
-async function ship(
-  stream: Stream,
-  zone: Zone,
-  { store, clock, apiClock, repair }: AuditDeps,
-  signal: AbortSignal,
-): Promise<number> {
-  const ordering = (await store.ledger.read(stream))?.ordering ?? unknownOrdering
-  const readRequest = { id: repair!.requestId() }
-  const planned = { stream, zone, ordering, priority: 'backfill', readRequest } as const
-  const { outcome, reason, delivered } = await serveRequest(
-    stream,
-    readRequest,
-    {
-      store,
-      clock,
-      now: () => apiClock.now(zone.account),
-      pump: (abort) => repair!.pump(planned, abort, () => false),
-    },
-    signal,
-  )
-  if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
-  return delivered
 }
 
 /** Minutes, events and lines that all findings of one audit name together. */
