@@ -7,9 +7,9 @@ import { PageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { Backend } from './daemon/backend.ts'
-import { closeTogether } from './close-all.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
+import { messageOf } from '../domain/failure.ts'
 
 /** The API clients of all configured accounts. */
 export interface Reading {
@@ -59,4 +59,12 @@ export function createReading(
     gateOf: (account) => accounts.get(account)!.gate,
     close: () => closeTogether(accounts.values().map(({ client }) => client)),
   }
+}
+
+/** Closes all parts in parallel and waits for each, also after one fails; then throws the errors. */
+export async function closeTogether(parts: Iterable<{ close(): Promise<unknown> }>): Promise<void> {
+  const closed = await Promise.allSettled([...parts].map(async (part) => part.close()))
+  const errors = closed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  if (errors.length === 1) throw errors[0]
+  if (errors.length > 1) throw new AggregateError(errors, errors.map(messageOf).join('; '))
 }

@@ -15,11 +15,11 @@ import type { PumpDeps } from '../pump/session.ts'
 import { failStream } from '../pump/write-failure.ts'
 import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { closeTogether } from './close-all.ts'
+import { closeTogether } from './reading.ts'
+import type { Reading } from './reading.ts'
 import type { HeldSinks } from './held-sinks.ts'
 import { zonesOf, policyOf } from '../config/planned.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
-import type { Reading } from './reading.ts'
 import { version } from './version.ts'
 
 /** The parts that depend on the configuration: what is read, and where it goes. A reload creates them again. */

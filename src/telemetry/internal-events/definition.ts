@@ -3,8 +3,7 @@ import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Fields, LineLevel } from '../logger.ts'
 import type { CountedMetric } from '../metrics/metric-definitions.ts'
-import type { Labels } from '../metrics/exposition.ts'
-import type { Counting } from '../metrics/metrics.ts'
+import type { Labels, Counting } from '../metrics/metrics.ts'
 
 /** Defines an internal event in one place: its metrics and its log line. */
 export interface Definition<Event extends InternalEvent> {

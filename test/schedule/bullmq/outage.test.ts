@@ -86,16 +86,6 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     expect(failed()).toMatchObject({ error: { code: 'store_unavailable', kind: 'retry' } })
   })
 
-  it('is down at the start begins when it is up', async () => {
-    const server = await startRedis()
-    await server.kill()
-    const { schedule, seen } = pumpingAt(server)
-    await schedule.start()
-    await waitFor(() => codesOf(seen).includes('store_unavailable'), { what: 'the line' })
-    await server.restart()
-    await untilMorePumps(seen)
-  })
-
   it('is down can be stopped', async () => {
     const server = await startRedis()
     const { schedule, seen } = pumpingAt(server, { pumpMs: 3_600_000 })
