@@ -19,6 +19,8 @@ const anyInput: fc.Arbitrary<PlanInput> = fc
   })
   .map(({ hours, ...held }) => ({ nowOf: () => at(hours + 1), zones, sinks, policy, ...held }))
 
+const unread: PlanInput = { nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [] }
+
 describe('the plan', () => {
   it('is pure, and independent of the order in which the store lists its content', () => {
     const turned = <Value>(values: readonly Value[], by: number) => [
@@ -79,25 +81,17 @@ describe('the plan', () => {
   })
 
   it('begins a first run with the oldest day of every zone', () => {
-    const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [] })
+    const planned = plan(unread)
     expect(planned.map(({ stream }) => stream.day)).toEqual(
       [-2, -1, 0].flatMap((days) => Array.from({ length: 6 }, () => shiftDay(today, days))),
     )
-  })
-
-  it('polls a zone for today also if its first day is in the future', () => {
-    const ahead = { zone: 1, sink: 'archive', firstDay: shiftDay(today, 400), plannedAtMs: at(9600) }
-    const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [ahead] })
-    expect(planned.some(({ stream }) => stream.zone === 1 && stream.sink === 'archive')).toBe(true)
   })
 
   it('waits with a day that is too old as long as its back-off', () => {
     const stream = { zone: 1, day: shiftDay(today, -9), sink: 'archive' }
     const trouble = buildTrouble({ retryAtMs: at(6) })
     const checkpoints = [buildCheckpoint({ stream, trouble, lastCommitAtMs: at(5) })]
-    const [first] = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints, routes: [] }).filter(
-      (planned) => planned.stream.day === stream.day,
-    )
+    const first = plan({ ...unread, checkpoints }).find((planned) => planned.stream.day === stream.day)
     expect(first).toMatchObject({ dueAtMs: at(6), wantedAtMs: 0 })
   })
 
@@ -109,15 +103,12 @@ describe('the plan', () => {
         ended: { as: 'complete', atMs: 1 },
       })
     const orderingOf = (...checkpoints: Checkpoint[]) =>
-      plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints, routes: [] }).find(
-        ({ stream }) => stream.zone === 1 && stream.day === today && stream.sink === 'archive',
+      plan({ ...unread, zones: zones.slice(0, 1), sinks: ['archive'], checkpoints }).find(
+        ({ stream }) => stream.day === today,
       )!.ordering
-    const proved = day(3, { order: 'newest-first', cursorProven: true })
-    expect(orderingOf(proved, day(2, {}))).toEqual({
-      ...unknownOrdering,
-      order: 'newest-first',
-      cursorProven: true,
-    })
+    const proof = { order: 'newest-first', cursorProven: true } as const
+    const proved = day(3, proof)
+    expect(orderingOf(proved, day(2, {}))).toEqual({ ...unknownOrdering, ...proof })
     expect(orderingOf(proved, day(2, { revocations: 1 }))).toEqual(unknownOrdering)
     expect(orderingOf()).toEqual(unknownOrdering)
   })
