@@ -25,34 +25,19 @@ export async function openStore(
   clock: Clock,
   { create = true, telemetry = { emit: () => undefined } }: Opening = {},
 ): Promise<Store> {
-  const { state } = config
+  const { state, deadLetters } = config
+  const options = { clock, create, deadLetterMaxBytes: deadLetters.maxBytes, place: stateName(config) }
   if (state.kind === 'sqlite')
-    return overRecords(config, {
-      clock,
-      create,
-      records: await openSqliteRecords({ ...state, clock, create }),
-    })
+    return openLedger({ ...options, records: await openSqliteRecords({ ...state, clock, create }) })
   // The client takes 20 MB, which a process without Redis does not need.
   const { openRedisRecords } = await import('../state/redis/records.ts')
-  return overRecords(config, { clock, create, records: await openRedisRecords({ state, clock, telemetry }) })
+  return openLedger({ ...options, records: await openRedisRecords({ state, clock, telemetry }) })
 }
 
 /** An empty store that ends with the process. */
-export async function openEmptyStore(config: Config, clock: Clock): Promise<Store> {
-  return overRecords(config, { clock, records: await openMemoryRecords(clock) })
-}
-
-async function overRecords(
-  config: Config,
-  options: Omit<Parameters<typeof openLedger>[0], 'deadLetterMaxBytes' | 'place'>,
-): Promise<Store> {
-  const { maxBytes: deadLetterMaxBytes } = config.deadLetters
-  try {
-    return await openLedger({ ...options, deadLetterMaxBytes, place: stateName(config) })
-  } catch (error) {
-    await options.records.close()
-    throw error
-  }
+export async function openEmptyStore({ deadLetters }: Config, clock: Clock): Promise<Store> {
+  const records = await openMemoryRecords(clock)
+  return openLedger({ records, clock, deadLetterMaxBytes: deadLetters.maxBytes, place: 'memory' })
 }
 
 /** Throws where a run could not keep its state in the configured store. */

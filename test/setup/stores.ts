@@ -7,7 +7,6 @@ import {
   type SqliteRecordsOptions,
 } from '../../src/state/sqlite/records.ts'
 import type { Clock } from '../../src/ports/process.ts'
-import type { Records } from '../../src/ports/records.ts'
 import type { Store } from '../../src/ports/store.ts'
 
 interface StoreOptions {
@@ -23,25 +22,17 @@ export type RedisStoreOptions = StoreOptions & RedisRecordsOptions
 export async function openMemoryStore(
   options: StoreOptions & { readonly handle?: DatabaseSync },
 ): Promise<Store> {
-  return over(await openMemoryRecords(options.clock, options.handle), { ...options, place: 'memory' })
+  const records = await openMemoryRecords(options.clock, options.handle)
+  return openLedger({ ...options, records, place: 'memory' })
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  return over(await openSqliteRecords(options), { ...options, place: options.path })
+  return openLedger({ ...options, records: await openSqliteRecords(options), place: options.path })
 }
 
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { openRedisRecords } = await import('../../src/state/redis/records.ts')
-  return over(await openRedisRecords(options), { ...options, place: 'redis' })
-}
-
-async function over(records: Records, options: StoreOptions & { readonly place: string }): Promise<Store> {
-  try {
-    return await openLedger({ ...options, records })
-  } catch (error) {
-    await records.close()
-    throw error
-  }
+  return openLedger({ ...options, records: await openRedisRecords(options), place: 'redis' })
 }
 
 /** Frees the streams of killed processes, which a store in SQLite would keep for 20 s. */

@@ -97,28 +97,16 @@ function bytesOf(key: string, [, answer, , event]: Kept): number {
   return Buffer.byteLength(JSON.stringify(identityOf(key).id)) + Buffer.byteLength(answer + event)
 }
 
-/** Of all dead letters of a sink. */
-interface Limit {
-  readonly sink: string
-  readonly maxBytes: number
-}
-
-function deadLettersFull({ sink, maxBytes }: Limit, bytes: number): Failure {
-  const text = `the dead letters of sink ${sink} would take ${bytes} bytes, more than the limit of ${maxBytes} for each sink`
-  const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
-  return new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)
-}
-
 /**
  * Adds and removes dead letters of one stream. One that is added replaces that of the same event, and is not removed.
- * The totals as they were read are a condition: whoever changes dead letters of the stream changes them. Throws
- * `dead_letters_full`.
+ * The totals as they were read are a condition: whoever changes dead letters of the stream changes them. `maxBytes`: of
+ * all dead letters of the sink. Throws `dead_letters_full`.
  */
 export async function changeDeadLetters(
   records: Records,
   key: string,
   { deadLetters, removedDeadLetters = [] }: Pick<Commit, 'deadLetters' | 'removedDeadLetters'>,
-  limit: Limit,
+  { sink, maxBytes }: { readonly sink: string; readonly maxBytes: number },
 ): Promise<Part> {
   if (deadLetters.length === 0 && removedDeadLetters.length === 0) return {}
   const [collection, bytesKey] = [deadLettersIn(key), `deadLetterBytes/${storedIn(key)}`]
@@ -149,9 +137,13 @@ export async function changeDeadLetters(
     if (removed.has(keys[index]!)) gone.push(keys[index]!)
   }
   for (const [each, kept] of added) count(kept[0], 1, bytesOf(each, kept))
-  const [grown, room] = [growth, limit.maxBytes - growth]
+  const [grown, room] = [growth, maxBytes - growth]
   const ofSinkBytes = ofSink === undefined ? 0 : Number(textOf(ofSink))
-  if (grown > 0 && ofSinkBytes > room) throw deadLettersFull(limit, ofSinkBytes + grown)
+  if (grown > 0 && ofSinkBytes > room) {
+    const text = `the dead letters of sink ${sink} would take ${ofSinkBytes + grown} bytes, more than the limit of ${maxBytes} for each sink`
+    const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
+    throw new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)
+  }
   for (const [reason, number, bytes] of is === undefined ? [] : jsonOf<Totals>(is).reasons)
     count(reason, number, bytes)
   const reasons = [...totals].flatMap(([reason, { number, bytes }]) =>

@@ -86,20 +86,12 @@ function entriesOf(offset: number, fingerprints: Uint8Array): Uint8Array {
 const nothing = new Uint8Array()
 
 function lengthOf(parts: readonly Uint8Array[]): number {
-  let length = 0
-  for (const { byteLength } of parts) length += byteLength
-  return length
+  return parts.reduce((length, { byteLength }) => length + byteLength, 0)
 }
 
 /** A plain array, not a Buffer: stores return the same type for every size. */
 function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(lengthOf(parts))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.byteLength
-  }
-  return whole
+  return new Uint8Array(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
 }
 
 /** The parts of buckets and runs; none of what is not there. */

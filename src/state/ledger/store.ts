@@ -11,18 +11,23 @@ import { Root, type RootOptions } from './root.ts'
 import { createRenameSink, createPrune } from './upkeep.ts'
 import { jsonOf } from './values.ts'
 
-export interface LedgerOptions extends RootOptions {
+interface LedgerOptions extends RootOptions {
   /** Of each sink. */
   readonly deadLetterMaxBytes: number
   /** False refuses records without a store instead of making one there. */
   readonly create?: boolean
 }
 
-/** A store over records; makes it if there is none. Throws `no_store` and `store_refuses`; the records stay open then. */
+/** A store over records; makes it if there is none. Throws `no_store` and `store_refuses`, and closes the records then. */
 export async function openLedger(options: LedgerOptions): Promise<Store> {
   const { records, clock, deadLetterMaxBytes, create = true } = options
   const root = new Root(options)
-  await root.open(create)
+  try {
+    await root.open(create)
+  } catch (error) {
+    await records.close()
+    throw error
+  }
   const deps: LedgerDeps = { records, clock, root, own: new Map() }
   const { dropIndex, ...minutes } = createMinutes(deps)
   const backfills = createBackfills(deps)
