@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { projectFolder } from '../setup/project-folder.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -18,34 +18,28 @@ async function scriptOf(shell: string): Promise<string> {
   return stdout
 }
 
-describe('bash, loaded by the real shell', () => {
-  async function completed(...words: string[]): Promise<string[]> {
-    const file = join(temporaryFolder(), 'completion.bash')
-    writeFileSync(file, await scriptOf('bash'))
-    const ask = `shieldlog() { ${program} "$@"; }; source ${file}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shieldlog; printf '%s\\n' "\${COMPREPLY[@]}"`
-    const { stdout } = await runCommand('bash', ['-uc', ask, 'bash', 'ignored', 'shieldlog', ...words])
-    return stdout.split('\n').filter(Boolean)
-  }
-
-  test.each([
-    [['de'], ['demo', 'dead-letters']],
-    [['dead-letters', 'l'], ['list']],
-    // Also after the options of the first one.
-    [['config', '-c', 'x.yaml', 'pr'], ['print']],
-    [['fetch', '--fo'], ['--format']],
-    [['run', '--fo'], []],
-    [['run', '--role', 'w'], ['worker']],
-    [['completion', 'b'], ['bash']],
-    // File names, as the shell completes them.
-    [['run', '--config', ''], []],
-  ])('completes %j with %j', async (words, found) => {
-    expect(await completed(...words)).toEqual(found)
-  })
+test.each([
+  [['de'], ['demo', 'dead-letters']],
+  // Also after the options of the first one.
+  [['config', '-c', 'x.yaml', 'pr'], ['print']],
+  [['fetch', '--fo'], ['--format']],
+  [['run', '--fo'], []],
+  [['run', '--role', 'w'], ['worker']],
+  [['completion', 'b'], ['bash']],
+  // File names, as the shell completes them.
+  [['run', '--config', ''], []],
+])('bash, with the script loaded by the real shell, completes %j with %j', async (words, found) => {
+  const file = join(temporaryFolder(), 'completion.bash')
+  writeFileSync(file, await scriptOf('bash'))
+  const ask = `shieldlog() { ${program} "$@"; }; source ${file}; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shieldlog; printf '%s\\n' "\${COMPREPLY[@]}"`
+  const { stdout } = await runCommand('bash', ['-uc', ask, 'bash', 'ignored', 'shieldlog', ...words])
+  expect(stdout.split('\n').filter(Boolean)).toEqual(found)
 })
 
 /** `.ci/run` installs these shells; elsewhere their suites need them to be there. */
-describe.skipIf(!isInstalled('zsh'))('zsh, loaded by the real shell on a terminal of its own', () => {
-  test('completes commands, options and choices', async () => {
+test.skipIf(!isInstalled('zsh'))(
+  'zsh, with the script loaded on a terminal of its own, completes',
+  async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, '_shieldlog'), await scriptOf('zsh'))
     const start = `PS1=; shieldlog() { ${program} "$@" }; autoload -U compinit && compinit -D -u; source ${folder}/_shieldlog; print ready`
@@ -61,29 +55,21 @@ describe.skipIf(!isInstalled('zsh'))('zsh, loaded by the real shell on a termina
     // It waits for each word, and is ended where one does not come.
     const { stdout } = await runCommand('timeout', ['60', 'zsh', '-fc', [begin, ...lines].join('; ')])
     expect(stdout.trim().split('\n')).toEqual(typed.map(([, word]) => `seen ${word}`))
-  })
-})
+  },
+)
 
-describe.skipIf(!isInstalled('fish'))('fish, with the script loaded by the real shell', () => {
-  async function completed(line: string): Promise<string[]> {
-    const file = join(temporaryFolder(), 'shieldlog.fish')
-    writeFileSync(file, await scriptOf('fish'))
-    const { stdout } = await runCommand('fish', [
-      '-Nc',
-      `function shieldlog; ${program} $argv; end; source ${file}; complete -C '${line}'`,
-    ])
-    return stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((each) => each.split('\t')[0]!)
-  }
-
-  test('completes commands of a command, options and choices, and no files there', async () => {
-    expect(await completed('shieldlog config -c x.yaml pr')).toEqual(['print'])
-    expect(await completed('shieldlog fetch --fo')).toEqual(['--format'])
-    expect(await completed('shieldlog run --fo')).toEqual([])
-    expect((await completed('shieldlog run --role ')).toSorted()).toEqual(['all', 'scheduler', 'worker'])
-  })
+test.skipIf(!isInstalled('fish')).each([
+  ['config -c x.yaml pr', ['print']],
+  ['fetch --fo', ['--format']],
+  ['run --fo', []],
+  ['run --role ', ['all', 'scheduler', 'worker']],
+])('fish, with the script loaded by the real shell, completes %s with %j', async (line, found) => {
+  const file = join(temporaryFolder(), 'shieldlog.fish')
+  writeFileSync(file, await scriptOf('fish'))
+  const ask = `function shieldlog; ${program} $argv; end; source ${file}; complete -C 'shieldlog ${line}'`
+  const { stdout } = await runCommand('fish', ['-Nc', ask])
+  const words = stdout.split('\n').filter(Boolean)
+  expect(words.map((each) => each.split('\t')[0]!).toSorted()).toEqual(found)
 })
 
 test('an unknown shell is refused with the list of known shells', async () => {

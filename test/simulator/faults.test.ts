@@ -43,38 +43,6 @@ test.each([
   expect(reply.text).toContain('limit_reached.x')
 })
 
-test.each([
-  [faults.reset(), 0],
-  [faults.reset({ when: 'mid' }), 200],
-])('$kind ends the connection', async (fault, status) => {
-  const { simulator, ask } = await startAsking({ days: 20 })
-  simulator.fail({ fault })
-  await expect(ask(path)).rejects.toThrow()
-  expect(simulator.requests.at(-1)).toMatchObject({ status, fault: 'reset' })
-  expect((await ask(path)).status).toBe(200)
-})
-
-test.each(['before', 'mid'] as const)('a request that hangs ends with the simulator: %s', async (when) => {
-  const { simulator, ask } = await startAsking({ days: 20 })
-  simulator.fail({ fault: faults.hang({ when }) })
-  const hanging = ask(path).catch((error: unknown) => error)
-  await expect.poll(() => simulator.requests.length).toBe(1)
-  await simulator.close()
-  expect(await hanging).toBeInstanceOf(Error)
-})
-
-test('slowly, by the clock', async () => {
-  const { simulator, ask, clock } = await startAsking({ days: 1 })
-  const { text } = await ask(path)
-  simulator.fail({ fault: faults.drip({ everyMs: 1000, chunkBytes: 100 }) })
-  clock.autoAdvance(true)
-  const started = clock.monotonic()
-  expect((await ask(path)).text).toBe(text)
-  simulator.set({ latencyMs: 700 })
-  expect((await ask(path)).text).toBe(text)
-  expect(clock.monotonic() - started).toBe(Math.ceil(text.length / 100) * 1000 + 700)
-})
-
 test('rules apply as often as configured, to matching requests, the first rule first', async () => {
   const { simulator, ask, statusOf, page } = await startAsking({ days: 20, pageSize: 10 })
   const { continuationToken } = await page(null)

@@ -136,10 +136,11 @@ Next:
 /** Without a terminal all missing options are reported at once. */
 function requireOptions({ accessKeyFile, zones, destination }: InitOptions): void {
   const isKeyGiven = accessKeyFile !== undefined || hasKeyInEnvironment()
-  const given = { '--access-key-file': isKeyGiven, '--zones': zones, '--destination': destination }
-  const missing = Object.entries(given).flatMap(([name, is]) =>
-    is === undefined || is === false ? name : [],
-  )
+  const missing = [
+    !isKeyGiven && '--access-key-file',
+    zones === undefined && '--zones',
+    destination === undefined && '--destination',
+  ].filter((name) => name !== false)
   if (missing.length > 0)
     throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
 }

@@ -132,13 +132,9 @@ function rowsOf(routes: readonly Route[]): readonly Row[] {
   if (routes.length <= mostRows) return routes
   const left = routes.slice(mostRows - 1)
   const lags = left.flatMap(({ lagSeconds }) => lagSeconds ?? [])
-  const others = {
-    who: `… and ${left.length} more`,
-    pages: sumOf(left, 'pages'),
-    delivered: sumOf(left, 'delivered'),
-    lagSeconds: lags.length > 0 ? Math.max(...lags) : undefined,
-  }
-  return [...routes.slice(0, mostRows - 1), others]
+  const who = `… and ${left.length} more`
+  const sums = { pages: sumOf(left, 'pages'), delivered: sumOf(left, 'delivered') }
+  return [...routes.slice(0, mostRows - 1), { who, ...sums, lagSeconds: lags.toSorted((a, b) => b - a)[0] }]
 }
 
 /** The table that is redrawn in place. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../domain/text/json.ts'
 import { failed, jsonAnswer, problem, type Answer } from '../answer.ts'
 import type { Route } from '../route.ts'
 
@@ -17,7 +18,7 @@ export class RateLimits {
   }
 
   /** Fields that the request leaves out keep their values. */
-  answer(route: Route, body: Buffer): Answer {
+  answer(route: Route, body: string): Answer {
     const update = objectIn(body)
     if (update === undefined) return problem(400, 'The request body is not a JSON object.', route)
     const id = route.rule!
@@ -59,10 +60,10 @@ function ruleOf(id: number, shieldZoneId: number): Rule {
   }
 }
 
-function objectIn(body: Buffer): Partial<Rule> | undefined {
+function objectIn(body: string): Partial<Rule> | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+    const value: unknown = JSON.parse(body)
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
