@@ -5,6 +5,7 @@ import { Failure } from '../domain/failure.ts'
 import type { Gap } from '../domain/gap.ts'
 import { plan } from '../domain/plan/plan.ts'
 import { unreadOf } from '../domain/plan/stream-state.ts'
+import { createInTurn } from '../domain/promises.ts'
 import type { Zone } from '../domain/stream.ts'
 import { isGone, isReadToItsEnd, relist, type FoundZone, type ZoneList } from '../domain/zone-list.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
@@ -52,7 +53,7 @@ export class ZoneDirectory {
   /** Accounts whose latest listing failed. */
   readonly #failures = new Map<string, Failure>()
   #filled = new WeakMap<Config, Config>()
-  #turn = Promise.resolve()
+  readonly #inTurn = createInTurn()
 
   constructor(deps: DirectoryDeps) {
     this.#deps = deps
@@ -92,9 +93,7 @@ export class ZoneDirectory {
    */
   refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
     // In sequence: two listings at once would each report what is new.
-    const turn = this.#turn.then(() => this.#refresh(config, signal, always))
-    this.#turn = turn.catch(() => undefined)
-    return turn
+    return this.#inTurn(() => this.#refresh(config, signal, always))
   }
 
   async #refresh(config: Config, signal: AbortSignal, always: boolean): Promise<void> {

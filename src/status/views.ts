@@ -1,6 +1,6 @@
 import type { DayQuery, DayView, StatusViews } from '../domain/status/status-views.ts'
 import { createInTurn } from '../domain/promises.ts'
-import type { DeadLetters, Ledger } from '../ports/store.ts'
+import type { Store } from '../ports/store.ts'
 import { dayView, deadLettersView, ledgerView, routeDay, type ReadEvent } from './day.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { LiveTail } from './live-tail.ts'
@@ -10,16 +10,14 @@ export interface ViewDeps {
   readonly version: string
   readonly fleet: () => Promise<PageFleet>
   readonly history: LagHistory
-  readonly minutes: Ledger['minutes']
-  readonly auditOf: Ledger['auditOf']
-  readonly deadLetters: Pick<DeadLetters, 'keys' | 'read'>
+  readonly store: Pick<Store, 'ledger' | 'deadLetters'>
   readonly readEvent: ReadEvent
   readonly tail: LiveTail
 }
 
 /** What the status page reads. */
 export function createStatusViews(deps: ViewDeps): StatusViews {
-  const { version, history } = deps
+  const { version, history, store } = deps
   /** Many clients cost the store no more than one. */
   const inTurn = createInTurn()
 
@@ -27,14 +25,16 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
     const found = routeDay((await deps.fleet()).observed, query)
     if (found === undefined) return undefined
     const stream = { zone: query.zone, sink: query.sink, day: found.cell.day }
-    const [minutes, audit] = await inTurn(() => Promise.all([deps.minutes(stream), deps.auditOf(stream)]))
+    const [minutes, audit] = await inTurn(() =>
+      Promise.all([store.ledger.minutes(stream), store.ledger.auditOf(stream)]),
+    )
     return dayView(found, { version, ledger: ledgerView(minutes, stream.day), audit })
   }
 
   return {
     map: async (query) => mapView(await deps.fleet(), query, { version, history }),
     day,
-    deadLetters: (query) => deadLettersView(query, deps.deadLetters, deps.readEvent),
+    deadLetters: (query) => deadLettersView(query, store.deadLetters, deps.readEvent),
     tail: ({ zone, after }) => deps.tail.of(zone, after),
   }
 }

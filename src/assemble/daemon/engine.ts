@@ -173,7 +173,6 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const page = keepLatest(readNow, freshMs, clock)
   const follow = (zone: Zone) => new ZoneFollower(zone, { source: reading.source, clock, apiClock })
   const tail = new LiveTail({ clock, zones, follow })
-  const { ledger, deadLetters } = store
   const readEvent = deadLetterReader(config)
   const parts = new AsyncDisposableStack()
   parts.defer(() => reading.close())
@@ -190,9 +189,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       version,
       history,
       fleet: page.read,
-      minutes: (stream) => ledger.minutes(stream),
-      auditOf: (stream) => ledger.auditOf(stream),
-      deadLetters,
+      store,
       readEvent,
       tail,
     }),

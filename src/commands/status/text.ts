@@ -82,20 +82,16 @@ function headerLines({ at, workers }: Status, { width, isPiped }: Paint): string
 /** What `status` says first: what was lost, and that nothing ships. */
 function firstBlocks({ problems, routes, unconfigured }: Status, paint: Paint): string[][] {
   const wrapped = (text: string) => wrapPlain(text, paint.width)
-  const [lost, stopped] = (['gap', 'stopped'] as const).map((kind) =>
-    problems.filter((problem) => problem.kind === kind),
-  ) as [StatusProblem[], StatusProblem[]]
+  const of = (kind: StatusProblem['kind']) => problems.filter((problem) => problem.kind === kind)
   const losing = [...routes, ...unconfigured].filter(({ gaps }) => gaps.some(isOpenGap))
   const days = new Set(losing.flatMap(({ gaps }) => gaps.filter(isOpenGap).map(({ day }) => day)))
-  const lostText = `Events of ${countOf(days.size, 'day')} were lost on ${countOf(losing.length, 'route')}: ${commandLine('gaps list')}`
+  const lost = `Events of ${countOf(days.size, 'day')} were lost on ${countOf(losing.length, 'route')}: ${commandLine('gaps list')}`
   return [
-    lost.length === 0
-      ? []
-      : [
-          ...wrapped(lostText).map(paint.bad),
-          ...lost.flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
-        ],
-    stopped.flatMap(({ text, remedy }) => [
+    [
+      ...(days.size === 0 ? [] : wrapped(lost).map(paint.bad)),
+      ...of('gap').flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
+    ],
+    of('stopped').flatMap(({ text, remedy }) => [
       ...wrapped(text).map(paint.bad),
       ...(remedy === '' ? [] : wrapped(remedy)),
       // On its own line, so that it can be copied.

@@ -21,23 +21,23 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
   const inState = (state: RouteSummary['state']) => all.filter((route) => route.state === state)
   const failing = byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
   const behind = byCause(inState('behind'), ({ sink }) => sink)
-  const ofSinks = byCause(routes, ({ summary }) => summary.sink)
-  const withAny = (of: ProblemRoute[], counter: CounterName, day?: string) =>
-    of.filter((route) => sumOf([route], counter, day) > 0)
-  const lost = ofSinks.map((of) => withAny(of, 'lost'))
-  const filtered = ofSinks
-    .filter((of) => sumOf(of, 'delivered', today) === 0)
-    .map((of) => withAny(of, 'filtered', today))
+  const bySinkWith = (counter: CounterName, day?: string) =>
+    byCause(
+      routes.filter((route) => sumOf([route], counter, day) > 0),
+      ({ summary }) => summary.sink,
+    )
+  const delivering = new Set(bySinkWith('delivered', today).map(([route]) => route!.summary.sink))
+  const filtering = bySinkWith('filtered', today).filter(([route]) => !delivering.has(route!.summary.sink))
   const left = unconfigured.filter(({ unfinishedDays }) => unfinishedDays.length > 0)
   return [
     ...byCause(gaps.filter(isOpenGap), ({ reason }) => reason).map((own) => gapProblem(own, all)),
     ...stoppedProblems(facts, all),
     ...failing.map((own) => failingProblem(own, at)).sort(byDeadline),
     ...behind.map((own) => behindProblem(own, at)).sort(byDeadline),
-    ...lost.filter(isAny).map(lostProblem),
+    ...bySinkWith('lost').map(lostProblem),
     ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
     ...byCause(left, leftCause).map(unconfiguredProblem),
-    ...filtered.filter(isAny).map((own) => filteredProblem(own, today)),
+    ...filtering.map((own) => filteredProblem(own, today)),
   ]
 }
 
@@ -296,10 +296,6 @@ function sumOf(routes: readonly ProblemRoute[], counter: CounterName, day?: stri
     for (const { stream, checkpoint } of planned.live)
       if (day === undefined || stream.day === day) sum += checkpoint?.counters[counter] ?? 0
   return sum
-}
-
-function isAny(list: readonly unknown[]): boolean {
-  return list.length > 0
 }
 
 function byCause<T>(all: readonly T[], cause: (each: T) => string): T[][] {

@@ -118,13 +118,11 @@ export function depsOf(
 export function viewsOf(world: World, steps?: TurnSteps) {
   const history = new LagHistory()
   const deps = depsOf(world, steps)
-  const { ledger, deadLetters } = deps.store
   const views = createStatusViews({
     version: '1.0.0',
     fleet: () => readPage(deps),
     history,
-    ...ledger,
-    deadLetters,
+    store: deps.store,
     tail: new LiveTail({
       clock: systemClock,
       zones: () => world.zones,
