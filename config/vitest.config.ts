@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { redisAvailable } from '../test/setup/redis-available.ts'
+import { redisAvailable } from '../test/setup/available.ts'
 import { ClosingReporter } from '../test/setup/reporter.ts'
 import { SlowestFirst } from '../test/setup/slowest-first.ts'
 import { patienceMs } from '../test/setup/wait-for.ts'

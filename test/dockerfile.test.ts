@@ -1,8 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { buildStage, copyContext, type BuiltStage } from './image/build.ts'
-import { routesOf, parseDockerfile, wordsOf } from './image/instructions.ts'
+import {
+  buildStage,
+  copyContext,
+  type BuiltStage,
+  routesOf,
+  parseDockerfile,
+  wordsOf,
+} from './image/image.ts'
 import { serveHttp } from './setup/http-server.ts'
 import { startCli, startNode } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'

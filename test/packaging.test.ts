@@ -11,7 +11,7 @@ import {
 import { isBuiltin } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { copyContext } from './image/build.ts'
+import { copyContext } from './image/image.ts'
 import { holesIn, type LockFile } from './packaging/lock-file.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { startNode } from './setup/processes.ts'

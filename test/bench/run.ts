@@ -1,9 +1,14 @@
 import { loadavg } from 'node:os'
 import { messageOf } from '../../src/domain/failure.ts'
-import { isReached, type Figure } from './figures/figure.ts'
-import { comparisonOf, machineSince, mergeReport, readReport, writeReport } from './figures/report.ts'
-import { tableOf } from './figures/table.ts'
-import { figuresFile } from './figures/kept.ts'
+import { isReached, type Figure, tableOf } from './figures/figure.ts'
+import {
+  comparisonOf,
+  machineSince,
+  mergeReport,
+  readReport,
+  writeReport,
+  figuresFile,
+} from './figures/report.ts'
 import { help, readOptions, type Options } from './options.ts'
 import { measureFleet } from './parts/fleet.ts'
 import { measureFormats } from './parts/formats.ts'

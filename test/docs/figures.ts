@@ -1,7 +1,6 @@
 import type { Figure } from '../bench/figures/figure.ts'
-import { figuresFile } from '../bench/figures/kept.ts'
-import { readReport } from '../bench/figures/report.ts'
-import { withUnit } from '../bench/figures/table.ts'
+import { withUnit } from '../bench/figures/figure.ts'
+import { figuresFile, readReport } from '../bench/figures/report.ts'
 import { markdownTable } from './tables.ts'
 
 /** Rows of the page about operation: as the bench names them, and in words for users. */

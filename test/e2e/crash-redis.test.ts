@@ -2,17 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import {
-  drained,
-  endAt,
-  isLong,
-  killed,
-  nextRound,
-  redisWorld,
-  stopped,
-  thaw,
-  timeout,
-} from './crash-world.ts'
+import { drained, endAt, isLong, killed, nextRound, redisWorld, thaw, timeout } from './crash-world.ts'
 
 /** Where the store takes part; all else is the same over SQLite, where every step is tried. */
 const committing = killed.filter((each) => each.includes('commit'))
@@ -30,11 +20,6 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
     const world = await redisWorld()
     await endAt(world, 'kill', isLong ? killed : committing)
     await world.expectEnd()
-  })
-
-  test('stopped at steps: the same', { timeout }, async () => {
-    const world = await redisWorld()
-    await endAt(world, 'stop', isLong ? stopped : ['before:commit:2'])
   })
 
   test(

@@ -4,10 +4,10 @@ import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-cl
 import { createRandom } from '../pump/model/random.ts'
 import { seed } from '../setup/seed.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { honest } from './honesty.ts'
+import { honest } from './receiver.ts'
 import { hostileReceiver, moods, type Mood } from './hostile-receiver.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
-import { endOf, logged, readableDays, workplace, zones } from './workplace.ts'
+import { endOf, readableDays, workplace, zones } from './workplace.ts'
 
 /** Moods beside those that are met once each; `npm run test:long` asks for more. */
 const more = Number(process.env['SHIELDLOG_TEST_HOSTILE_ROUNDS'] ?? 2)
@@ -88,28 +88,3 @@ test(
     expect(deadLetters.map(({ id }) => id).sort(), what).toEqual(poison.toSorted())
   },
 )
-
-test('a destination that refuses everything stops only its streams, with one log line', async () => {
-  const siem = await hostileReceiver(() => false)
-  siem.mood = 'refusing'
-  const place = await workplace({ days: 40, live: { ratePerSecond: 5 } })
-  place.configure({
-    server: { port: 0 },
-    sinks: [
-      { name: 'archive', type: 'file', path: place.events },
-      { name: 'siem', type: 'http', url: siem.url, compression: 'gzip' },
-    ],
-  })
-  const child = place.start(['run'])
-  const lines = () => linesBelow(place.events, 'under way').length
-  await waitFor(() => lines() > zones.length * 3 * 40 + 60, {
-    what: () => `live lines: ${child.stderr()}`,
-  })
-  const warned = logged(child.stderr()).filter(({ level }) => level === 'warn' || level === 'error')
-  expect(warned.map(({ event, sink }) => [event, sink])).toEqual([['StreamFailed', 'siem']])
-  expect(warned[0]!['msg']).toMatch(/answered 401 \(who are you\)/)
-  expect(siem.taken.size).toBe(0)
-  // Six streams, tried again slowly.
-  expect(siem.asked()).toBeLessThan(30)
-  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-})

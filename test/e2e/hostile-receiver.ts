@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
 import { own } from '../setup/leftovers.ts'
-import { createHonesty, keyOfLine, type Honesty } from './honesty.ts'
+import { createHonesty, keyOfLine, type Honesty } from './receiver.ts'
 
 /** How the destination treats a request. */
 export const moods = [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startProcess, type TestProcess } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { keyOfLine } from './honesty.ts'
+import { keyOfLine } from './receiver.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, zones, type Workplace } from './workplace.ts'
 

@@ -1,4 +1,4 @@
-import { isOnPath } from '../setup/on-path.ts'
+import { isOnPath } from '../setup/available.ts'
 
 /** What to do where the checks by promtool are skipped. */
 export const promtoolRemedy = 'install promtool (apt-get install prometheus, brew install prometheus)'

@@ -1,6 +1,11 @@
 import { promtoolAvailable, promtoolRemedy } from '../prometheus/promtool.ts'
-import { browserAvailable, browserRemedy } from './browser-available.ts'
-import { redisAvailable, redisRemedy, redisServerAvailable } from './redis-available.ts'
+import {
+  browserAvailable,
+  browserRemedy,
+  redisAvailable,
+  redisRemedy,
+  redisServerAvailable,
+} from './available.ts'
 import { terminalAvailable, terminalRemedy } from './terminal.ts'
 
 /** Runs once, before any test: one line for each thing that is missing here, with what to do. */

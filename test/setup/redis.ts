@@ -6,9 +6,9 @@ import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 import { own } from './leftovers.ts'
 import { startProcess, type TestProcess } from './processes.ts'
-import { redisRemedy, redisServerAvailable, sharedUrl } from './redis-available.ts'
+import { redisRemedy, redisServerAvailable, sharedUrl } from './available.ts'
 
-export { redisAvailable, redisServerAvailable } from './redis-available.ts'
+export { redisAvailable, redisServerAvailable } from './available.ts'
 
 export interface RedisOptions {
   /** Keeps every acknowledged write on disk (`appendfsync always`), so that `kill` and `restart` lose nothing. Default false. */

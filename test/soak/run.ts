@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { removeLeftovers } from '../setup/leftovers.ts'
 import { messageOf } from '../../src/domain/failure.ts'
 import { help, readOptions, type SoakOptions } from './options.ts'
-import { sampleOf, type Sample } from './samples.ts'
+import { sampleOf, type Sample, judge, textOf } from './verdict.ts'
 import { createTroubles } from './troubles.ts'
-import { judge, textOf } from './verdict.ts'
 import { createWorld, type World } from './world.ts'
 
 const sampleMs = 5_000

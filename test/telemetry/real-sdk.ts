@@ -1,6 +1,6 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { routesOf, parseDockerfile, type Stage } from '../image/instructions.ts'
+import { routesOf, parseDockerfile, type Stage } from '../image/image.ts'
 import { fencesOf } from '../docs/pages.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { runCommand } from '../setup/run-command.ts'

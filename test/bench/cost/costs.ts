@@ -1,8 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { formats, type FormatName } from '../../../src/formats/registry.ts'
-import { presets } from '../../../src/sinks/http/presets/registry.ts'
+import { presets, createPreset } from '../../../src/sinks/http/presets/registry.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
-import { costOfFormat, costOfPreset, sampleEvents, type Cost, type PresetName } from './cost.ts'
+import { gzipSync } from 'node:zlib'
+import { parse } from 'yaml'
+import { loadConfig } from '../../../src/config/load.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
+import type { Json } from '../../../src/domain/text/json.ts'
+import { createRedactor } from '../../../src/shield/redaction/redact.ts'
+import { toEvent } from '../../../src/shield/entries/to-event.ts'
+import { entryJson } from '../../../src/simulator/entries/entry.ts'
+import { packBody, cutBatches, Settled } from '../../../src/sinks/http/bodies.ts'
+import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
 
 /** Bytes of an event, whole numbers. */
 export interface Costs {
@@ -62,4 +71,66 @@ function isNear(left: Cost | undefined, right: Cost | undefined): boolean {
 export async function keepCosts(): Promise<void> {
   const now = await measureCosts()
   if (changedCosts(now, readCosts()).length > 0) writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`)
+}
+
+/** Bytes an event. */
+export interface Cost {
+  readonly plain: number
+  readonly compressed: number
+}
+
+export type PresetName = (typeof presets)[number]['name']
+
+/** The simulator's events of one zone, ten a minute, of 525 bytes each on the wire. The same at each call. */
+export function sampleEvents(): Event[] {
+  const redactor = createRedactor('off')
+  const shape = { seed: 1, entryBytes: 525 }
+  const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
+  return Array.from({ length: 3_000 }, (_, seq) => {
+    const text = entryJson(shape, { zone: 101, dayNumber: 1, seq }, beganMs + seq * 6_000)
+    return toEvent(JSON.parse(text) as Json, { id: 101, name: 'shop' }, redactor)
+  })
+}
+
+/** Lines of a file, and the same file with gzip, as a file sink compresses it. */
+export async function costOfFormat(name: FormatName, events: readonly Event[]): Promise<Cost> {
+  const format = formats[name]()
+  const text = Buffer.from(events.map((event) => `${format.encode(event)}\n`).join(''))
+  return { plain: text.length / events.length, compressed: gzipSync(text).length / events.length }
+}
+
+/** Bodies as the preset makes them with its own defaults, before and after its default compression. */
+export async function costOfPreset(name: PresetName, events: readonly Event[]): Promise<Cost> {
+  const settings = settingsOf(name)
+  const format = formats[settings.format]()
+  const preset = createPreset(settings, format)
+  const nowMs = Date.parse('2026-01-15T18:00:00.000Z')
+  let [plain, compressed] = [0, 0]
+  for (const { pieces } of cutBatches(
+    events,
+    { format, preset, limits: settings.batch, nowMs },
+    new Settled(),
+  )) {
+    const body = await packBody(pieces, preset.layout, settings.compression)
+    plain += body.plainBytes
+    compressed += body.bytes.length
+  }
+  return { plain: plain / events.length, compressed: compressed / events.length }
+}
+
+/** The sink of the preset's example, which ships to this address. */
+export function exampleSink(name: PresetName, url: string): Record<string, unknown> {
+  const text = readFileSync(`${projectFolder}config/examples/http-${name}.yaml`, 'utf8')
+  const { sinks } = parse(text.replaceAll(/\$\{\w+\}/g, 'bench')) as { sinks: Record<string, unknown>[] }
+  const { shape } = presets.find((preset) => preset.name === name)!.schema
+  const addresses = Object.keys(shape).filter((setting) => /url$/i.test(setting))
+  return { ...sinks[0], ...Object.fromEntries(addresses.map((setting) => [setting, url])) }
+}
+
+function settingsOf(name: PresetName): HttpSinkConfig {
+  const sinks = [exampleSink(name, 'http://127.0.0.1:1')]
+  const draft = JSON.stringify({ api: { accessKey: 'bench' }, zones: [101], sinks })
+  const [sink] = loadConfig({ draft, env: {}, cwd: projectFolder }).config.sinks
+  if (sink?.type !== 'http') throw new Error(`the example of ${name} has no sink of type http`)
+  return sink
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
-import { isReached, spreadOf, type Figure } from './figure.ts'
-import { rounded, spreadText, textTable, withUnit } from './table.ts'
+import { isReached, spreadOf, type Figure, rounded, spreadText, textTable, withUnit } from './figure.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
 
 /** Where figures were measured. */
 export interface Machine {
@@ -75,3 +75,6 @@ function verdictOf(old: Figure, now: Figure): string {
   const [[leastBefore, mostBefore], [least, most]] = [spreadOf(old), spreadOf(now)]
   return least > mostBefore || most < leastBefore ? 'beyond the spread' : 'within the spread'
 }
+
+/** The figures that the docs show. */
+export const figuresFile = `${projectFolder}docs/reference/figures.json`

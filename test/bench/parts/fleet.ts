@@ -5,9 +5,8 @@ import { dayOf, daysFrom, shiftDay } from '../../../src/domain/day.ts'
 import { ofRounds, type Figure } from '../figures/figure.ts'
 import { profileFlags, type NodeFlags } from '../processes/child.ts'
 import { readMetrics, withDaemon, type Metrics, type RunningDaemon } from '../processes/daemon.ts'
-import { withRedis } from '../processes/redis-server.ts'
+import { withRedis, commandFigure, sizeFigures, watchCommands } from '../processes/redis-server.ts'
 import { withFolder, withSimulator } from '../processes/runs.ts'
-import { commandFigure, sizeFigures, watchCommands } from './fleet-redis.ts'
 
 export interface FleetOptions {
   readonly zones: readonly number[]

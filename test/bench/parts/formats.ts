@@ -1,5 +1,5 @@
 import { formats } from '../../../src/formats/registry.ts'
-import { costOfFormat, sampleEvents } from '../cost/cost.ts'
+import { costOfFormat, sampleEvents } from '../cost/costs.ts'
 import type { Figure } from '../figures/figure.ts'
 import { race, ratesOf, toFiles, type Way, type WaysOptions } from './ways.ts'
 

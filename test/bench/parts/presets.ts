@@ -1,5 +1,5 @@
 import { presets } from '../../../src/sinks/http/presets/registry.ts'
-import { costOfPreset, exampleSink, sampleEvents } from '../cost/cost.ts'
+import { costOfPreset, exampleSink, sampleEvents } from '../cost/costs.ts'
 import type { Figure } from '../figures/figure.ts'
 import { withReceiver } from '../processes/runs.ts'
 import { race, ratesOf, type Way, type WaysOptions } from './ways.ts'

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
 import { buildCommit, buildHolder, buildStream } from '../../contract/checkpoint-store/builders.ts'
-import { redisServerAvailable } from '../../setup/redis-available.ts'
+import { redisServerAvailable } from '../../setup/available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openRedisStore } from '../../setup/stores.ts'
 import type { RedisServers } from '../../../src/domain/redis-servers.ts'
