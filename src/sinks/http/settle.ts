@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/process.ts'
 import { excerptOf, notBefore } from './answer-texts.ts'
 import type { Piece, Settled } from './bodies.ts'
 import type { EventOutcome } from './protocol/preset.ts'
-import { isTaken, maxRestMs, type Send, type Sent } from './requests.ts'
+import { isTaken, maxRestMs, type Requests, type Sent } from './requests.ts'
 
 /** The stream of a delivery, and what is known of its sink. */
 export interface Evidence {
@@ -18,11 +18,7 @@ export interface Evidence {
 }
 
 interface SettleDeps extends Evidence {
-  /** How failures name the sink. */
-  readonly what: string
-  readonly send: Send
-  /** For texts of the destination, before anything else is done with them. */
-  readonly mask: (text: string) => string
+  readonly requests: Pick<Requests, 'what' | 'send' | 'mask'>
   readonly clock: Clock
   /** Waits before events that the destination returned are sent again. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
@@ -100,7 +96,7 @@ class UnsettledBatch {
 
   async #sendAll(signal: AbortSignal): Promise<void> {
     for (let part = this.#next(); part !== undefined; part = this.#next())
-      await this.#apply(part, await this.#deps.send(part.pieces, signal, part.tries), signal)
+      await this.#apply(part, await this.#deps.requests.send(part.pieces, signal, part.tries), signal)
   }
 
   async #sendRest(signal: AbortSignal): Promise<void> {
@@ -121,13 +117,17 @@ class UnsettledBatch {
   }
 
   async #refusesAll(): Promise<Failure> {
-    const { what, hasTaken } = this.#deps
+    const { requests, hasTaken } = this.#deps
     const said = excerptOf(this.#undecided[0]?.answer ?? '')
     const [lost, never] = ['accepts no event any more', 'refuses every event and has accepted none yet']
     if (!(await hasTaken()))
-      return new Failure('stop', 'sink_refuses', `${what} ${never}${said}: check preset, format and url`)
+      return new Failure(
+        'stop',
+        'sink_refuses',
+        `${requests.what} ${never}${said}: check preset, format and url`,
+      )
     const remedy = 'check what has changed there; the events are kept and tried again'
-    return new Failure('retry', 'rejected', `${what} ${lost}${said}: ${remedy}`)
+    return new Failure('retry', 'rejected', `${requests.what} ${lost}${said}: ${remedy}`)
   }
 
   #next(): Part | undefined {
@@ -163,12 +163,12 @@ class UnsettledBatch {
 
   #lose(count: number, answer: string): void {
     this.#settled.lost += count
-    this.#deps.lost(count, this.#deps.mask(answer))
+    this.#deps.lost(count, this.#deps.requests.mask(answer))
   }
 
   #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {
-    const { mask, tally, refusalsStand } = this.#deps
-    const answer = mask(said)
+    const { requests, tally, refusalsStand } = this.#deps
+    const answer = requests.mask(said)
     // The age is a property of the event, and no evidence about the sink.
     if (this.#hasTaken || this.#isProven || refusalsStand || reason === 'too_old') {
       this.#settled.refuse(event, reason, answer)
@@ -216,11 +216,11 @@ class UnsettledBatch {
     sent: Sent & { kind: 'each' },
     signal: AbortSignal,
   ): Promise<void> {
-    const { what, mask, pause, clock } = this.#deps
+    const { requests, pause, clock } = this.#deps
     const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
     const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
     const count = pieces.length === 1 ? 'an event' : `${pieces.length} events`
-    const message = `${what} did not accept ${count}${excerptOf(mask(retries[0]?.retry ?? sent.said))}`
+    const message = `${requests.what} did not accept ${count}${excerptOf(requests.mask(retries[0]?.retry ?? sent.said))}`
     const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
     const waitMs = retryAtMs - clock.now()
     if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)

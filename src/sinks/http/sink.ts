@@ -23,7 +23,6 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   const { format, clock, telemetry, random = Math.random } = deps
   const preset = createPreset(settings, format)
   const requests = new Requests(settings, preset, deps)
-  const { mask, send, what } = requests
   const tally = new Tally()
   const pause = (again: number, signal: AbortSignal) =>
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
@@ -44,7 +43,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     let isKeptBack = false
     try {
       const cutting = { format, preset, limits: batch, nowMs: clock.now() }
-      const settling = { ...evidence, what, mask, send, clock, pause, lost }
+      const settling = { ...evidence, requests, clock, pause, lost }
       let bodies = 0
       for (const { pieces, isFull } of cutBatches(events, cutting, settled)) {
         // With the events that follow it would be another body at the next try.
@@ -58,7 +57,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     }
     // Before this sink has accepted any event, a refusal may be an error of the sink. One by size needs no proof.
     const open = evidence.refusalsStand ? [] : refusals.filter(({ reason }) => reason === 'refused')
-    if (open.length > 0 && !(await evidence.hasTaken())) throw failure ?? undecided(what, open)
+    if (open.length > 0 && !(await evidence.hasTaken())) throw failure ?? undecided(requests.what, open)
     return {
       refusals,
       committed: [],

@@ -3,6 +3,7 @@ import { connect as connectTls, TLSSocket } from 'node:tls'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
+import type { SinkDeps } from '../deps.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { backoffMs } from '../../transport/retry.ts'
@@ -74,17 +75,9 @@ function afterHandshake(broken: Failure, { tls = {} }: Receiver): Failure {
 
 function open({ host, port, protocol, tls = {} }: Receiver): Socket {
   const { ca, cert, key } = tls
+  const name = isIP(host) === 0 ? { servername: host } : {}
   const socket =
-    protocol === 'tcp'
-      ? connectTcp({ host, port })
-      : connectTls({
-          host,
-          port,
-          ...(isIP(host) === 0 && { servername: host }),
-          ...(ca !== undefined && { ca }),
-          ...(cert !== undefined && { cert }),
-          ...(key !== undefined && { key }),
-        })
+    protocol === 'tcp' ? connectTcp({ host, port }) : connectTls({ host, port, ca, cert, key, ...name })
   socket.setNoDelay(true)
   return socket.setKeepAlive(true, keepAliveMs)
 }
@@ -172,24 +165,13 @@ function happened(socket: Socket, event: 'connect' | 'secureConnect' | 'session'
 
 const limits = { baseMs: 1_000, maxMs: 60_000 }
 
-interface ReconnectionDeps {
-  readonly clock: Clock
-  /** Returns [0, 1), for the jitter of waits. */
-  readonly random: () => number
-}
-
-/** One connection, which is made again after it broke. After a failure there is no new try before a back-off has passed. */
-export interface Reconnection {
-  /** The open connection, or a new one. Throws Failure. */
-  open(signal: AbortSignal): Promise<Connection>
-  /** For good: a connection that is being made is closed, too. */
-  close(): void
-}
-
+/**
+ * One connection, which is made again after it broke. After a failure there is no new try before a back-off has passed.
+ */
 export function createReconnection(
   connect: (signal: AbortSignal) => Promise<Connection>,
-  { clock, random }: ReconnectionDeps,
-): Reconnection {
+  { clock, random = Math.random }: Pick<SinkDeps, 'clock' | 'random'>,
+) {
   let connection: Connection | undefined
   let isClosed = false
   let failures = 0
@@ -206,7 +188,8 @@ export function createReconnection(
   }
 
   return {
-    async open(signal) {
+    /** The open connection, or a new one. Throws Failure. */
+    async open(signal: AbortSignal): Promise<Connection> {
       if (connection !== undefined && connection.broken() === undefined) return connection
       connection?.close()
       connection = undefined
@@ -223,7 +206,8 @@ export function createReconnection(
       connection.close()
       throw cancelled()
     },
-    close() {
+    /** For good: a connection that is being made is closed, too. */
+    close(): void {
       isClosed = true
       connection?.close()
     },

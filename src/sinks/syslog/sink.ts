@@ -26,11 +26,11 @@ const chunkBytes = 262_144
  */
 export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDeps): Sink {
   const { name, host, port, protocol } = options
-  const { clock, format, random = Math.random } = deps
+  const { clock, format } = deps
   const address = `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const what = `sink ${name} (${address})`
   const inTurn = createInTurn()
-  const connection = createReconnection((signal) => connect(options, what, clock, signal), { clock, random })
+  const connection = createReconnection((signal) => connect(options, what, clock, signal), deps)
   let isClosed = false
 
   async function send(events: readonly Event[], refusals: Refusal[], signal: AbortSignal): Promise<number> {

@@ -112,11 +112,3 @@ it('removes a delivery that reached a size limit, and reports the remedy', async
   await (await ledger.open(bench.sink())).close()
   expect(await bench.ids()).toHaveLength(10)
 })
-
-it('opens nothing after the signal has aborted', async () => {
-  const sink = bench.sink()
-  const ledger = new StreamLedger(streamOf(sink, 101))
-  const opening = sink.reconcile(ledger.stream, ledger.known(), AbortSignal.abort())
-  await expect(opening).rejects.toMatchObject({ kind: 'cancelled' })
-  await (await ledger.open(sink)).close()
-})

@@ -201,7 +201,10 @@ describe('parts', () => {
     expect(await bench.ids()).toEqual(['kept-0'])
   })
 
-  it('opens nothing after it was closed', async () => {
+  it('opens nothing after the signal has aborted, or the sink was closed', async () => {
+    const aborted = sink.reconcile(ledger.stream, ledger.known(), AbortSignal.abort())
+    await expect(aborted).rejects.toMatchObject({ kind: 'cancelled' })
+    await reopen()
     await sink.close()
     await expect(ledger.open(sink)).rejects.toMatchObject({ kind: 'cancelled' })
   })

@@ -12,13 +12,7 @@ import { never } from './destination-server.ts'
 
 const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
 
-const base = {
-  what: 'sink x',
-  mask: (text: string) => text,
-  clock: systemClock,
-  lost: () => undefined,
-  refusalsStand: false,
-}
+const base = { clock: systemClock, lost: () => undefined, refusalsStand: false }
 
 const newTally = (hasTaken = false) => ({
   stream: 's',
@@ -29,7 +23,8 @@ const newTally = (hasTaken = false) => ({
 const eventOf = new Map(pieces.map(({ event }) => [event.id, event]))
 
 function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => EventOutcome) {
-  return new Map(ids.map((id) => [eventOf.get(id)!, outcomeOf(id)]))
+  const outcomes = new Map(ids.map((id) => [eventOf.get(id)!, outcomeOf(id)]))
+  return { kind: 'each', said: '', outcomes } as const
 }
 
 interface Result {
@@ -57,7 +52,8 @@ async function settle(
     if (sent.kind === 'each') taken.push(...ids.filter((id) => isTaken(sent.outcomes.get(eventOf.get(id)!))))
     return Promise.resolve(sent)
   }
-  const deps = { ...base, ...newTally(), send, pause: () => Promise.resolve(void pauses++), ...more }
+  const to = { what: 'sink x', send, mask: (text: string) => text }
+  const deps = { ...base, ...newTally(), requests: to, pause: () => Promise.resolve(void pauses++), ...more }
   const failure = await settleBatch(batch, deps, settled, never).then(
     () => undefined,
     (error: unknown) => error,
@@ -180,13 +176,7 @@ describe('a batch', () => {
     it('is tried by samples too where the destination stops reading at each refused event', async () => {
       const result = await settle(
         pieces,
-        (ids) => ({
-          kind: 'each',
-          said: '',
-          outcomes: outcomesOf(ids, (id) =>
-            id === ids[0] ? { refused: 'refused', answer: 'no' } : 'unsent',
-          ),
-        }),
+        (ids) => outcomesOf(ids, (id) => (id === ids[0] ? { refused: 'refused', answer: 'no' } : 'unsent')),
         newTally(true),
       )
       expect(result).toMatchObject({ failure: { code: 'rejected' }, refusals: [] })
@@ -195,14 +185,12 @@ describe('a batch', () => {
   })
 
   it('is settled event by event if the destination answers so', async () => {
-    const result = await settle(pieces.slice(0, 6), (ids) => ({
-      kind: 'each',
-      said: '',
-      outcomes: outcomesOf(ids.toReversed(), (id) => {
+    const result = await settle(pieces.slice(0, 6), (ids) =>
+      outcomesOf(ids.toReversed(), (id) => {
         if (id === 'event-2') return { refused: 'refused', answer: 'mapper_parsing_exception' }
         return id === 'event-4' && ids.length > 1 ? { retry: 'busy' } : 'delivered'
       }),
-    }))
+    )
     expect(result).toMatchObject({ failure: undefined, requests: 2, pauses: 1 })
     expect(result.taken).toEqual(['event-0', 'event-1', 'event-3', 'event-5', 'event-4'])
     expect(result.refusals).toMatchObject([{ event: { id: 'event-2' }, answer: 'mapper_parsing_exception' }])
@@ -210,10 +198,8 @@ describe('a batch', () => {
 
   it('fails for the pump if the destination keeps returning events', async () => {
     const result = await settle(pieces.slice(0, 3), (ids) => ({
-      kind: 'each',
-      said: 'queue full',
       // Too short an answer says nothing of the rest.
-      outcomes: outcomesOf(ids.slice(0, ids.length === 3 ? 1 : 0), () => 'delivered'),
+      ...outcomesOf(ids.slice(0, ids.length === 3 ? 1 : 0), () => 'delivered'),
     }))
     expect(result).toMatchObject({ requests: 3, failure: { kind: 'retry', code: 'server_error' } })
     expect(result.taken).toEqual(['event-0'])
@@ -225,15 +211,11 @@ describe('a batch', () => {
     const result = await settle(pieces.slice(0, 9), (ids) => {
       const stopped = ids.findIndex((id) => wrong.has(id))
       if (stopped === -1) return { kind: 'delivered' }
-      return {
-        kind: 'each',
-        said: '',
-        outcomes: outcomesOf(ids, (id) => {
-          const index = ids.indexOf(id)
-          if (index === stopped) return { refused: 'refused', answer: 'no' }
-          return index < stopped ? 'delivered' : 'unsent'
-        }),
-      }
+      return outcomesOf(ids, (id) => {
+        const index = ids.indexOf(id)
+        if (index === stopped) return { refused: 'refused', answer: 'no' }
+        return index < stopped ? 'delivered' : 'unsent'
+      })
     })
     expect(result).toMatchObject({ failure: undefined, requests: 6, pauses: 0 })
     expect(result.taken).toEqual(['event-0', 'event-3', 'event-6', 'event-8'])
@@ -242,13 +224,11 @@ describe('a batch', () => {
 
   it('makes an event a dead letter that is returned three times, if the preset says so', async () => {
     const returned = (refuseAfter?: true) =>
-      settle(pieces.slice(0, 4), (ids) => ({
-        kind: 'each',
-        said: '',
-        outcomes: outcomesOf(ids, (id) =>
+      settle(pieces.slice(0, 4), (ids) =>
+        outcomesOf(ids, (id) =>
           id === 'event-1' ? { retry: 'pipeline broke', ...(refuseAfter && { refuseAfter }) } : 'delivered',
         ),
-      }))
+      )
     const bounded = await returned(true)
     expect(bounded).toMatchObject({ requests: 3, failure: undefined })
     expect(bounded.refusals).toMatchObject([{ event: { id: 'event-1' }, answer: 'pipeline broke' }])
@@ -257,9 +237,7 @@ describe('a batch', () => {
 
   it('keeps accepted events delivered if the rest has an error of the sink', async () => {
     const result = await settle(pieces.slice(0, 4), (ids) => ({
-      kind: 'each',
-      said: '',
-      outcomes: outcomesOf(ids.slice(0, 2), () => 'duplicate'),
+      ...outcomesOf(ids.slice(0, 2), () => 'duplicate'),
       failure: new Failure('stop', 'sink_refuses', 'no rights'),
     }))
     expect(result).toMatchObject({ requests: 1, failure: { code: 'sink_refuses' }, refusals: [] })
@@ -267,13 +245,11 @@ describe('a batch', () => {
   })
 
   it('waits for the time at which single events may be sent again', async () => {
-    const result = await settle(pieces.slice(0, 4), (ids) => ({
-      kind: 'each',
-      said: '',
-      outcomes: outcomesOf(ids, (id) =>
+    const result = await settle(pieces.slice(0, 4), (ids) =>
+      outcomesOf(ids, (id) =>
         id === 'event-3' ? { retry: 'busy', retryAtMs: Date.now() + 60_000 } : 'delivered',
       ),
-    }))
+    )
     expect(result).toMatchObject({ requests: 1, failure: { kind: 'wait', code: 'throttled' } })
     expect(result.kept).toEqual(['event-0', 'event-1', 'event-2'])
   })
