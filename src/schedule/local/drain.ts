@@ -58,7 +58,11 @@ export async function drain({ heartbeat, ...deps }: DrainDeps, signal: AbortSign
     for (;;) {
       signal.throwIfAborted()
       try {
-        if (!(await loop.turn())) return [...givenUp.values()]
+        if (!(await loop.turn())) {
+          // What is no longer wanted, such as a paused backfill, ends by itself and commits what it has read.
+          await loop.drained()
+          return [...givenUp.values()]
+        }
         failedInRow = 0
       } catch (error) {
         const waitMs = shortRetryMs(error, ++failedInRow, clock.now())
