@@ -188,17 +188,15 @@ export class Reading {
     if (all.length === 0) return only === undefined ? object : this.#readObject(object, only, path)
     let fitting = all
     for (const kind of new Set(all.flatMap(kindsOf))) {
-      const own = fitting.flatMap((form) =>
-        property(form, kind) === undefined ? [] : [{ form, field: property(form, kind)! }],
-      )
+      const own = fitting.flatMap((form) => property(form, kind) ?? [])
       if (own.length === 0) continue
-      const names = [...new Set(own.map(({ field }) => String(field.const)))]
-      const given = object[kind] ?? own.find(({ field }) => field.default !== undefined)?.field.default
+      const names = [...new Set(own.map((field) => String(field.const)))]
+      const given = object[kind] ?? own.find((field) => field.default !== undefined)?.default
       if (!names.some((name) => name === given))
         this.report([...path, kind], refusedChoice(given, names, [...path, kind]))
       const meant = typeof given === 'string' ? nearest(given, names) : undefined
       if (meant === undefined) this.#guessed.push(pathText(path))
-      else fitting = own.flatMap(({ form, field }) => (field.const === meant ? [form] : []))
+      else fitting = fitting.filter((form) => property(form, kind)?.const === meant)
     }
     const known = (form: Shape) =>
       Object.keys(object).filter((key) => property(form, key) !== undefined).length

@@ -25,7 +25,6 @@ const bad: readonly [yaml: string, path: string, told: string][] = [
   ['poll: { settleAfterHours: [1, 47] }', 'poll.settleAfterHours[1]', 'is too late: with readableDays 3'],
   ['poll: { settleAfterHours: [] }', 'poll.settleAfterHours', 'is empty; write a list of number'],
   ['redact: false', 'redact', 'is not an allowed value; write off'],
-  ['redact: { body: keeep }', 'redact.body', 'is not an allowed value; did you mean keep?'],
   ['api: { baseUrl: ftp://x }', 'api.baseUrl', 'is not an http or https URL; write a complete URL'],
   [
     'api: { baseUrl: "https://u:p@api.example" }',
@@ -116,14 +115,9 @@ const bad: readonly [yaml: string, path: string, told: string][] = [
     'with token; remove token or tokenFile',
   ],
   ['server: { tokenFile: . }', 'server.tokenFile', 'is not a regular file; use a regular file'],
-  ['metrics: { uploadScanning: { everyMinutes: 0 } }', 'metrics.uploadScanning.everyMinutes', 'is too small'],
   ['metrics: { uploadScanning: true }', 'metrics.uploadScanning', 'is a boolean; write { everyMinutes }'],
-  ['metrics: { volumes: { apps: [5] } }', 'metrics.volumes.apps[0]', 'is a number; write text or { id'],
-  ['log: { level: WARN }', 'log.level', 'is not an allowed value; did you mean warn?'],
   ['zones: []', 'zones', 'lists no zone'],
   ['zones: [0]', 'zones[0]', 'is too small'],
-  ['zones: [1.5]', 'zones[0]', 'is not a whole number'],
-  ['zones: [shop]', 'zones[0]', 'is text'],
   ['zones: [12345678901234567890]', 'zones[0]', 'is too large'],
   ['zones: [101, 101]', 'zones[1]', 'is the same as zones[0]; list each zone once'],
   [
@@ -140,9 +134,6 @@ const bad: readonly [yaml: string, path: string, told: string][] = [
   ['zones: al', 'zones', 'did you mean all?'],
   ['zones: { exclude: [103] }', 'zones.all', 'is missing'],
   ['zones: { all: false }', 'zones.all', 'true'],
-  ['zones: { all: true, exclude: [x] }', 'zones.exclude[0]', '"x"'],
-  ['zones: { all: true, everyMinutes: 0 }', 'zones.everyMinutes', 'is too small'],
-  ['zones: { all: true, exlude: [1] }', 'zones.exlude', 'did you mean exclude?'],
 ]
 
 test.each(bad)('refuses %s', (yaml, path, told) => {

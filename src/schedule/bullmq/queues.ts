@@ -29,10 +29,11 @@ const jobOptions = {
 /** BullMQ writes events about jobs, which nothing here reads. */
 const keptEvents = 100
 
-export interface Queued {
+export interface QueuedJob {
   readonly stream: Stream
   /** A process has just started, and tries the stream once despite its back-off. */
   readonly isAnew?: boolean
+  readonly trace?: TraceCarrier
 }
 
 interface QueuesOptions {
@@ -67,9 +68,7 @@ export class Queues {
   }
 
   of(priority: Priority, sink: string): Queue {
-    const queue = this.#queues.get(queueOf(priority, sink))
-    if (queue === undefined) throw new RangeError(`no queue for ${priority} streams of ${sink}`)
-    return queue
+    return this.#queues.get(queueOf(priority, sink))!
   }
 
   /**
@@ -88,7 +87,7 @@ export class Queues {
   async add(
     priority: Priority,
     sink: string,
-    queued: readonly Queued[],
+    queued: readonly QueuedJob[],
     trace?: TraceCarrier,
   ): Promise<void> {
     if (queued.length === 0) return
@@ -125,12 +124,10 @@ export class Queues {
   }
 }
 
-/** A job's id is its stream. Progress is in the stream's checkpoint only. */
-export interface QueuedJob extends Queued {
-  readonly trace?: TraceCarrier
-}
-
-/** Undefined for a job of another program. Its data may have been removed by an eviction policy. */
+/**
+ * A job's id is its stream; progress is in the stream's checkpoint only. Undefined for a job of another program. Its data
+ * may have been removed by an eviction policy.
+ */
 export function readJob(id: string | undefined, data: unknown): QueuedJob | undefined {
   const [, zone, dayText = '', sink] = /^(\d{1,15})\/([\d-]+)\/(.+)$/s.exec(id ?? '') ?? []
   const day = parseDay(dayText)
