@@ -4,6 +4,7 @@ import type { Source } from '../ports/delivery.ts'
 import { RequestGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
 import { PageBudget } from '../shield/client/page-budget.ts'
+import { sharePages } from '../shield/shared-pages.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { Backend } from './daemon/backend.ts'
@@ -54,7 +55,10 @@ export function createReading(
   const redactor = createRedactor(config.redact)
   const clientOf = (account: string) => accounts.get(account)!.client
   return {
-    source: { ...createEventLogSource(clientOf, () => redactor), address: api.baseUrl },
+    source: sharePages(
+      { ...createEventLogSource(clientOf, () => redactor), address: api.baseUrl },
+      { sinks: config.sinks.length, clock },
+    ),
     clientOf,
     gateOf: (account) => accounts.get(account)!.gate,
     close: () => closeTogether(accounts.values().map(({ client }) => client)),

@@ -10,6 +10,7 @@ import { Planner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import type { AnySink, Sink } from '../ports/delivery.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
+import { LatestPages } from '../pump/latest-pages.ts'
 import { SeenMemory } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { failStream } from '../pump/write-failure.ts'
@@ -84,6 +85,7 @@ export function createShipping(
     holder,
     random: Math.random,
     seenMemory: new SeenMemory(),
+    latestPages: new LatestPages(),
   }
   const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   return {

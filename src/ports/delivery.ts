@@ -27,6 +27,13 @@ export interface PageRequest {
   readonly priority: Priority
   /** The sink that the page is for: sinks share the memory for pages. Absent for none, as in an audit. */
   readonly sink?: string
+  /**
+   * By the steady clock: an answer serves that was requested at this instant or later, for another stream of the zone
+   * and day too. Absent: only one of its own.
+   */
+  readonly requestedSince?: number
+  /** So long after its request an answer that has arrived serves another stream; absent: as long as it is kept. */
+  readonly freshForMs?: number
   /** Throws `no_room` (cancelled) instead of waiting for memory. */
   readonly ifRoom?: boolean
   /**

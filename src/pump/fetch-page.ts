@@ -48,7 +48,7 @@ export function fetchPage(
     const beganMs = clock.monotonic()
     const page = await source.fetchPage({ ...request, ...(wanted && { whenWanted }) }, signal)
     note({ events: page.events.length })
-    return { page, tookMs: clock.monotonic() - beganMs - unwantedMs }
+    return { page, tookMs: page.shared?.tookMs ?? clock.monotonic() - beganMs - unwantedMs }
   })
 }
 

@@ -11,6 +11,8 @@ export interface ReadPage {
   readonly facts: PageFacts
   /** In bytes of the answer. */
   readonly bytes: number
+  /** By the steady clock. */
+  readonly requestedAt: number
   /** Events that the stream has not delivered. */
   readonly unseen: readonly Event[]
   /** Those of them that the sink is to get; all unless it filters. */

@@ -1,3 +1,4 @@
+import { endOf } from '../domain/day.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
@@ -5,7 +6,7 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { sliceOf } from '../domain/policy.ts'
-import { factsOf } from '../domain/scan/page.ts'
+import { factsOf, type Page } from '../domain/scan/page.ts'
 import { scanFor } from '../domain/scan/progress.ts'
 import type { Scan } from '../domain/scan/scan.ts'
 import type { PageRequest } from '../ports/delivery.ts'
@@ -18,6 +19,10 @@ import type { Session } from './session.ts'
 /** What a pump remembers from load to load, besides its checkpoint. */
 export interface Reading {
   readonly beganMs: number
+  /** The same instant, by the steady clock. */
+  readonly beganAtMs: number
+  /** When the latest page of the stream was requested, by the steady clock; undefined where that is not known. */
+  latestMs: number | undefined
   ahead: PageAhead | undefined
   /** Pages of which the sink kept back the last events, since they fill no body; the next load begins with them. */
   kept: readonly LoadPage[]
@@ -58,9 +63,10 @@ export async function readLoad(
       return isFailure(error, 'no_room') ? { scan, why: 'full' } : { scan, why: 'failure', failure: error }
     }
     const page = await identify(session, target, scan, fetched)
+    reading.latestMs = Math.max(reading.latestMs ?? 0, page.requestedAt)
     // By the API's clock, whose offset is known best after the answer.
-    const requestedAt = fetched.page.requestedAt + session.deps.apiClock.offsetOf(job.zone.account)
-    const step = load.add(page, scan.pages === 0 ? { ...scan, beganAtMs: requestedAt } : scan)
+    const beganAtMs = page.requestedAt + session.deps.apiClock.offsetOf(job.zone.account)
+    const step = load.add(page, scan.pages === 0 ? { ...scan, beganAtMs } : scan)
     scan = step.scan
     reading.isOver = !mayGoOn(session, reading)
     if (step.end !== 'none') return { scan, why: 'scan' }
@@ -121,12 +127,48 @@ async function takePage(
       if (!isFirst || !isFailure(error, 'no_room')) throw error
     }
   } else await ahead?.discard()
-  const request = requestFor(session, scan)
+  const request = requestFor(session, reading, scan)
   return fetchPage(session.deps, isFirst ? request : { ...request, ifRoom: true }, signal)
 }
 
-export function requestFor({ job: { zone, stream, priority } }: Session, { cursor }: Scan): PageRequest {
-  return { zone, day: stream.day, cursor, priority, sink: stream.sink }
+export function requestFor(session: Session, reading: Reading, scan: Scan): PageRequest {
+  const { zone, stream, priority } = session.job
+  const { cursor } = scan
+  const since = sharedSince(session, reading, scan)
+  return { zone, day: stream.day, cursor, priority, sink: stream.sink, ...since }
+}
+
+/** The first page of a scan dates it: an older answer of another stream would make the lag look larger than it is. */
+const freshForMs = 5_000
+
+/**
+ * Which answers serve this stream too. The first page of a scan must be newer than the scan before it, and than what
+ * made this one due where that is an instant; a later page no older than the page before it.
+ */
+function sharedSince(
+  { deps, job, checkpoint, policy, now }: Session,
+  { latestMs, beganAtMs }: Reading,
+  { pages }: Scan,
+): Pick<PageRequest, 'requestedSince' | 'freshForMs'> {
+  if (pages > 0) return { requestedSince: latestMs ?? beganAtMs }
+  const { lastFull, lastIncremental } = checkpoint()
+  const points = policy.settleAfterMs.map((afterMs) => endOf(job.stream.day) + afterMs)
+  const passed = points.filter((pointMs) => pointMs <= now())
+  const byApiClock = [...passed, (lastFull?.beganAtMs ?? 0) + 1, (lastIncremental?.beganAtMs ?? 0) + 1]
+  const requestedSince = Math.max(
+    Math.max(...byApiClock) - deps.apiClock.offsetOf(job.zone.account),
+    (latestMs ?? -1) + 1,
+    job.readRequest === undefined ? 0 : beganAtMs,
+  )
+  return { requestedSince, freshForMs }
+}
+
+/** Once for each answer: one that several streams share must not confirm itself. */
+function learnTime({ deps, job }: Session, { shared, clockOffsetMs, connection }: Page): void {
+  const { account } = job.zone
+  if (shared !== undefined) return
+  if (clockOffsetMs !== undefined) deps.apiClock.learn(account, clockOffsetMs, connection)
+  else if (job.stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(account)
 }
 
 /** Takes the API's time from a page, and finds what is new on it. */
@@ -137,19 +179,17 @@ async function identify(
   { page, tookMs }: FetchedPage,
 ): Promise<ReadPage> {
   const { deps, job } = session
-  const { stream, priority, zone } = job
-  const { events, bytes, release } = page
+  const { stream, priority } = job
+  const { events, bytes, requestedAt, release } = page
   try {
-    if (page.clockOffsetMs !== undefined)
-      deps.apiClock.learn(zone.account, page.clockOffsetMs, page.connection)
-    else if (stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(zone.account)
+    learnTime(session, page)
     deps.telemetry.emit({ name: 'PageFetched', stream, priority, events: events.length, bytes })
     const unseen = await target.seen.unseenOf(events)
     tellRepeatedIds(deps.telemetry, stream, unseen)
     target.seen.hold(unseen)
     const { mark } = session.checkpoint()
     const facts = factsOf(page, { cursor: scan.cursor, mark, nowMs: session.now(), unseen, tookMs })
-    return { facts, bytes, unseen, wanted: wantedOf(target, unseen), release }
+    return { facts, bytes, requestedAt, unseen, wanted: wantedOf(target, unseen), release }
   } catch (error) {
     release()
     throw error

@@ -24,9 +24,11 @@ export async function scanPages(
   target: SinkTarget,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const beganMs = session.deps.clock.monotonic()
+  const { clock, latestPages } = session.deps
   const going: Going = {
-    beganMs,
+    beganMs: clock.monotonic(),
+    beganAtMs: clock.steady(),
+    latestMs: latestPages?.of(session.job.stream, session.checkpoint().commit),
     ahead: undefined,
     kept: [],
     isOver: false,
@@ -97,12 +99,17 @@ async function shipLoad(
   if (last === undefined) return
   const wanted = pages.flatMap((page) => page.wanted)
   if (why === 'full' && (going.sinkMoves || wanted.length === 0))
-    going.ahead ??= fetchAhead(session.deps, requestFor(session, scan), signal)
+    going.ahead ??= fetchAhead(session.deps, requestFor(session, going, scan), signal)
   // A scan that goes on reads again what the sink keeps back.
   const goesOn = why === 'full' || why === 'slice' || (failure !== undefined && !dropsScan(failure))
   const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn)
   if (last.bytes <= parsedAheadBytes) going.ahead?.want()
   going.kept = await commitLoad(session, target.seen, pages, { wanted, delivery: await delivering })
+  const settled = pages[pages.length - going.kept.length - 1]
+  if (settled !== undefined) {
+    const { commit } = session.checkpoint()
+    session.deps.latestPages?.note(session.job.stream, { commit, requestedAt: settled.requestedAt })
+  }
   going.sinkMoves ||= wanted.length > 0
   failAtGuard(last.step)
 }

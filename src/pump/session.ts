@@ -9,6 +9,7 @@ import type { Clock, Telemetry, Tracer } from '../ports/process.ts'
 import type { Commit, Holder, Store } from '../ports/store.ts'
 import type { Source, AnySink } from '../ports/delivery.ts'
 import type { ApiClock } from './api-clock.ts'
+import type { LatestPages } from './latest-pages.ts'
 import type { SeenMemory } from './seen-window.ts'
 
 export interface PumpDeps {
@@ -23,6 +24,8 @@ export interface PumpDeps {
   readonly random: () => number
   /** Of all pumps of the process; without it each has its own. */
   readonly seenMemory?: SeenMemory
+  /** Of all pumps of the process. */
+  readonly latestPages?: LatestPages
 }
 
 /** What one pump is to work on. */

@@ -24,7 +24,7 @@ export function createEventLogSource(
       signal,
     ): Promise<Page> {
       const client = clientOf(zone.account)
-      const { value, bytes, requestedAt, clockOffsetMs, connection, release } = await client.send(
+      const { value, bytes, requestedAt, clockOffsetMs, connection, reservation } = await client.send(
         {
           operation: 'event_logs',
           method: 'GET',
@@ -50,7 +50,11 @@ export function createEventLogSource(
         requestedAt,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         connection,
-        release,
+        release: reservation.release,
+        memory: {
+          join: (other) => reservation.join(other)?.release,
+          keep: (evict) => reservation.keep(evict).release,
+        },
       }
     },
   }

@@ -16,6 +16,7 @@ import { measureMemory } from './parts/memory.ts'
 import { measurePresets } from './parts/presets.ts'
 import { measureQuietPoll } from './parts/quiet-poll.ts'
 import { measureRest } from './parts/rest.ts'
+import { measureShared } from './parts/shared.ts'
 import { measureSinks } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
 import { measureStores } from './parts/stores.ts'
@@ -30,6 +31,7 @@ const fewer = { ...ways, events: Math.min(events, 20_000), rounds: Math.min(roun
 const parts: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => measureStart({ program: options.program, rounds: 5, tell }),
   sinks: () => measureSinks(ways),
+  shared: () => measureShared(ways),
   formats: () => measureFormats(fewer),
   presets: () => measurePresets(fewer),
   stores: () => measureStores({ ...ways, events: Math.min(events, 100_000) }),

@@ -64,8 +64,7 @@ export interface Answer<T> {
   readonly requestedAt: number
   readonly clockOffsetMs?: number
   readonly connection: object
-  /** Releases the memory reservation. Idempotent. */
-  readonly release: () => void
+  readonly reservation: Reservation
 }
 
 /** The API with one account's key. Classifies every answer; its callers get values or Failures. */
@@ -116,8 +115,8 @@ export class ShieldClient {
 
   /** As `send`, for an answer whose memory need not be reserved any longer. */
   async read<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
-    const { value, release } = await this.send(call, signal)
-    release()
+    const { value, reservation } = await this.send(call, signal)
+    reservation.release()
     return value
   }
 
@@ -215,7 +214,7 @@ export class ShieldClient {
         reservation.resize(this.#sizes.heldBy(body.length))
       }
       tell('ok')
-      return { value, bytes: body.length, ...timed, release: () => reservation.release() }
+      return { value, bytes: body.length, ...timed, reservation }
     } catch (error) {
       if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
       throw error

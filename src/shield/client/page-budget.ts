@@ -1,11 +1,15 @@
 import { cancelled } from '../../domain/failure.ts'
 
-/** Memory reserved for one page, out of the budget of this process. */
+/** One holder's reservation of memory for a page, out of the budget of this process. */
 export interface Reservation {
   /** Replaces the estimate by the real size. */
   resize(bytes: number): void
-  /** Releases the reservation. Idempotent. */
+  /** Idempotent. The memory is free once every holder has released the page. */
   release(): void
+  /** The reservation of another holder of the same page, for its sink; undefined where that sink's share has no room. */
+  join(sink: string | undefined): Reservation | undefined
+  /** A holder for no sink. When memory is needed, or half of it is kept, `evict` is called, which must release it. */
+  keep(evict: () => void): Reservation
 }
 
 interface Waiter {
@@ -14,9 +18,15 @@ interface Waiter {
   readonly admit: (reservation: Reservation) => void
 }
 
+/** For one sink, or kept for any. */
+interface Holder {
+  readonly sink?: string | undefined
+  readonly evict?: () => void
+}
+
 interface HeldPage {
-  readonly sink: string | undefined
   bytes: number
+  readonly holders: Set<Holder>
 }
 
 /** A quarter of the budget stays free for the last sink even when all others hang. */
@@ -37,6 +47,7 @@ export class PageBudget {
   readonly #held = new Set<HeldPage>()
   /** Every sink that ever reserved memory. */
   readonly #sinks = new Set<string>()
+  #isAdmitting = false
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -80,17 +91,38 @@ export class PageBudget {
   /** Undefined where there is none now, or others of the sink wait for it. */
   reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
     const isWaitedFor = this.#waiters.values().some((waiter) => waiter.sink === sink)
-    return isWaitedFor || !this.#fits(bytes, sink) ? undefined : this.#hold({ sink, bytes })
+    return isWaitedFor || !this.#fits(bytes, sink) ? undefined : this.#hold(bytes, sink)
   }
 
   #fits(bytes: number, sink: string | undefined): boolean {
-    const own = [...this.#held].filter((page) => page.sink === sink)
-    if (own.length === 0) return true
-    const share = shareOf(this.#maxBytes, this.#sinks.size)
-    return this.heldBytes + bytes <= this.#maxBytes && bytesOf(own) + bytes <= share
+    if (this.#heldBy((holder) => isFor(holder, sink)).length === 0) return true
+    return this.#isInShare(bytes, sink) && this.#makeRoom(this.#maxBytes - bytes)
+  }
+
+  #isInShare(bytes: number, sink: string | undefined): boolean {
+    const own = this.#heldBy((holder) => isFor(holder, sink))
+    return own.length === 0 || bytesOf(own) + bytes <= shareOf(this.#maxBytes, this.#sinks.size)
+  }
+
+  #heldBy(of: (holder: Holder) => boolean): HeldPage[] {
+    return [...this.#held].filter(({ holders }) => holders.values().some(of))
+  }
+
+  /** Evicts kept pages, the oldest first, until no more than that is held. */
+  #makeRoom(mostBytes: number): boolean {
+    const kept = this.#kept()
+    while (this.heldBytes > mostBytes && kept.length > 0) evictKept(kept.shift()!)
+    return this.heldBytes <= mostBytes
+  }
+
+  #kept(): HeldPage[] {
+    return this.#heldBy(({ evict }) => evict !== undefined)
   }
 
   #admitNext(): void {
+    // An eviction on the way calls it again.
+    if (this.#isAdmitting) return
+    this.#isAdmitting = true
     const waiting = new Set<string | undefined>()
     for (const waiter of this.#waiters) {
       const { sink } = waiter
@@ -98,23 +130,47 @@ export class PageBudget {
       const bytes = waiter.estimate()
       if (this.#fits(bytes, sink)) {
         this.#waiters.delete(waiter)
-        waiter.admit(this.#hold({ sink, bytes }))
+        waiter.admit(this.#hold(bytes, sink))
       } else waiting.add(sink)
     }
+    this.#isAdmitting = false
   }
 
-  #hold(page: HeldPage): Reservation {
+  #hold(bytes: number, sink: string | undefined): Reservation {
+    const page = { bytes, holders: new Set<Holder>() }
     this.#held.add(page)
+    return this.#reservationOf(page, { sink })
+  }
+
+  #reservationOf(page: HeldPage, holder: Holder): Reservation {
+    page.holders.add(holder)
     return {
       resize: (bytes) => {
         page.bytes = bytes
         this.#admitNext()
       },
       release: () => {
-        if (this.#held.delete(page)) this.#admitNext()
+        if (!page.holders.delete(holder)) return
+        if (page.holders.size === 0) this.#held.delete(page)
+        this.#admitNext()
+      },
+      join: (sink) => (this.#isInShare(page.bytes, sink) ? this.#reservationOf(page, { sink }) : undefined),
+      keep: (evict) => {
+        const kept = this.#reservationOf(page, { evict })
+        const others = this.#kept().filter((other) => other !== page)
+        while (others.length > 0 && bytesOf(this.#kept()) > this.#maxBytes / 2) evictKept(others.shift()!)
+        return kept
       },
     }
   }
+}
+
+function isFor({ sink, evict }: Holder, wanted: string | undefined): boolean {
+  return evict === undefined && sink === wanted
+}
+
+function evictKept({ holders }: HeldPage): void {
+  for (const { evict } of holders) evict?.()
 }
 
 /**

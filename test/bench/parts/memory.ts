@@ -63,7 +63,7 @@ async function ship(listing: {
   // Of two days only the one that is over holds events: today grows denser the earlier it is.
   const days = listing.days === 2 ? { [yesterday()]: eventsPerDay } : eventsPerDay
   return withSimulator({ zones, days, pageSize, entryBytes }, async (url) => {
-    const run = await runShip({ url, zones, days: listing.days, sink: toFiles })
+    const run = await runShip({ url, zones, days: listing.days, sinks: [toFiles] })
     assertWhole(run, listing.zones * (listing.days === 2 ? 1 : 3) * eventsPerDay, `${listing.zones} zones`)
     return run
   })

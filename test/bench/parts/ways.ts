@@ -50,7 +50,7 @@ export function race(ways: readonly Way[], options: WaysOptions): Promise<Raced>
   const day = dayOf(Date.now())
   return withSimulator({ zones: [zone], days: { [day]: events }, offsetMs }, async (url) => {
     const ship = ({ name, sink, state, again = false }: Way, flags: NodeFlags, seen = look) =>
-      runShip({ url, zones: [zone], days: 1, sink, state, again, offsetMs }, flags, (folder) =>
+      runShip({ url, zones: [zone], days: 1, sinks: [sink], state, again, offsetMs }, flags, (folder) =>
         seen?.({ name, sink }, folder),
       )
     const bare: Run[] = []

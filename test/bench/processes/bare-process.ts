@@ -81,5 +81,5 @@ let events = 0
 const usage = await measured(async () => {
   events = await ship(taskOf() as BareTask)
 })
-await answer({ ...usage, events, peakBytes: peakBytes() } satisfies Run)
+await answer({ ...usage, events, requests: 0, peakBytes: peakBytes() } satisfies Run)
 process.disconnect()

@@ -10,7 +10,10 @@ import type { Usage } from './usage.ts'
 
 /** One run of one process over all the events. */
 export interface Run extends Usage {
+  /** Of all sinks together. */
   readonly events: number
+  /** To the API. */
+  readonly requests: number
   readonly peakBytes: number
 }
 

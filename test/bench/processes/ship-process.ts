@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { subscribe } from 'node:diagnostics_channel'
 import { createRuntime } from '../../../src/assemble/runtime.ts'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { loadConfig } from '../../../src/config/load.ts'
@@ -15,7 +16,7 @@ export interface ShipTask {
   readonly days: number
   /** Where relative paths begin. */
   readonly folder: string
-  readonly sink: Readonly<Record<string, unknown>>
+  readonly sinks: readonly Readonly<Record<string, unknown>>[]
   readonly state: string
   /** Reads everything a second time and measures only that: all of it was seen. */
   readonly again?: boolean
@@ -24,14 +25,14 @@ export interface ShipTask {
 }
 
 /** All that `run --once` does, with every setting at its default but where things are. */
-const { url, zones, days, folder, sink, state, again = false, offsetMs = 0 } = taskOf() as ShipTask
+const { url, zones, days, folder, sinks, state, again = false, offsetMs = 0 } = taskOf() as ShipTask
 const settings = {
   api: { baseUrl: url, accessKey: 'bench' },
   poll: { firstRunDays: days },
   log: { level: 'error' },
   state,
   zones,
-  sinks: [sink],
+  sinks,
 }
 const loaded = loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
 const runtime = createRuntime(loaded.config, { clock: createShiftedClock({ offsetMs }) })
@@ -40,10 +41,14 @@ const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone
 await daemon.open(signal)
 if (again) await drain()
 const before = again ? await counted() : 0
+let requests = 0
+subscribe('undici:request:create', (message) => {
+  if ((message as { request: { method: string } }).request.method === 'GET') requests++
+})
 const usage = await measured(drain)
 const events = (await counted()) - before
 await daemon.stop()
-await answer({ ...usage, events, peakBytes: peakBytes() } satisfies Run)
+await answer({ ...usage, events, requests, peakBytes: peakBytes() } satisfies Run)
 process.disconnect()
 
 async function drain(): Promise<void> {

@@ -29,6 +29,7 @@ const calm = {
   fleet: true,
   load: { events: 10_000, pages: 1 },
   bodyEvents: 1_000,
+  sharesPages: false,
 }
 const noFaults: FaultShares = {
   crash: 0,

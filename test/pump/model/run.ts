@@ -25,8 +25,10 @@ export interface RunOptions {
   readonly seed: number
   readonly world: WorldOptions
   readonly zones: number
-  /** Of the files alone, or of the files and an HTTP sink. */
+  /** Of the files alone, or of the files and one or two HTTP sinks. */
   readonly sinks: number
+  /** Streams of one zone and day get one answer for the same page. */
+  readonly sharesPages: boolean
   readonly days: number
   readonly perDay: number
   /** Share of entries that no listing should hold. */
@@ -77,7 +79,7 @@ export interface Run {
 
 export const firstDay = '2026-03-01' as Day
 export const filesName = 'files'
-export const receiverName = 'siem'
+export const receiverNames = ['siem', 'second']
 
 export async function createRun(options: RunOptions): Promise<Run> {
   const random = createRandom(options.seed)
@@ -123,7 +125,7 @@ export async function createRun(options: RunOptions): Promise<Run> {
       settleAfterMs: [0.5, 6, 24, 44].map((hours) => hours * 3_600_000),
     },
     zones,
-    sinks: [filesName, receiverName].slice(0, options.sinks),
+    sinks: [filesName, ...receiverNames].slice(0, options.sinks),
     days,
     delays: new Map(),
     shippedBefore: new Map(),

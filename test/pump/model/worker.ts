@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import { sharePages } from '../../../src/shield/shared-pages.ts'
+import { LatestPages } from '../../../src/pump/latest-pages.ts'
 import { noRoom } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
@@ -10,7 +12,7 @@ import { createHousekeeping } from '../../../src/maintenance/housekeeping/housek
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
-import { filesName, receiverName, type Run } from './run.ts'
+import { filesName, receiverNames, type Run } from './run.ts'
 
 /** One process, until it dies, freezes or stops. */
 export interface Worker {
@@ -37,16 +39,18 @@ export function createWorker(run: Run): Worker {
   const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
   const { store } = run.keeper
   let isFrozen = false
-  const deps = {
-    source: {
-      async fetchPage(request: PageRequest) {
-        await life.step('before fetch')
-        if (request.ifRoom === true && life.chance('noRoom')) throw noRoom()
-        const page = world.fetchPage(request)
-        await life.step('after fetch')
-        return page
-      },
+  const source = {
+    async fetchPage(request: PageRequest) {
+      await life.step('before fetch')
+      if (request.ifRoom === true && life.chance('noRoom')) throw noRoom()
+      const page = world.fetchPage(request)
+      await life.step('after fetch')
+      return page
     },
+  }
+  const deps = {
+    source: sharePages(source, { sinks: options.sharesPages ? run.sinks.length : 1, clock }),
+    latestPages: new LatestPages(),
     store: faults.store(store, life),
     clock,
     apiClock,
@@ -58,7 +62,7 @@ export function createWorker(run: Run): Worker {
   }
   const sinks = new Map<string, AnySink>([
     [filesName, files.sink(filesName, writer, life)],
-    [receiverName, run.receiver.sink(receiverName, life)],
+    ...receiverNames.map((name) => [name, run.receiver.sink(name, life)] as const),
   ])
   return {
     // The planner and the housekeeping see the store without faults.

@@ -1,0 +1,226 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { Failure, noRoom } from '../../src/domain/failure.ts'
+import type { Cursor, Page } from '../../src/domain/scan/page.ts'
+import type { PageRequest } from '../../src/ports/delivery.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
+import { sharePages } from '../../src/shield/shared-pages.ts'
+import { dayAt } from '../domain/builders.ts'
+import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
+
+const never = new AbortController().signal
+const first = {
+  zone: { id: 101, name: 'shop', account: 'default' },
+  day: dayAt('2026-11-20'),
+  cursor: null,
+  priority: 'live',
+  requestedSince: 0,
+} as const
+
+/** A request at the source, which a test answers. */
+interface Asked {
+  readonly request: PageRequest
+  readonly signal: AbortSignal
+  answer(): Promise<void>
+  fail(failure: Failure): void
+}
+
+let clock: FakeClock
+let asked: Asked[]
+let budget: PageBudget
+let source: ReturnType<typeof sharePages>
+
+beforeEach(() => {
+  clock = createFakeClock(1_000_000, true)
+  asked = []
+  budget = new PageBudget(100)
+  source = sharePages({ fetchPage }, { sinks: 3, clock })
+})
+
+function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
+  const requestedAt = clock.steady()
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    asked.push({
+      request,
+      signal,
+      fail: reject,
+      async answer() {
+        await request.whenWanted?.()
+        const reservation = await budget.reserve(() => 10, signal, request.sink)
+        const { join, keep } = reservation
+        resolve({
+          events: [],
+          more: false,
+          next: null,
+          bytes: 1,
+          requestedAt,
+          clockOffsetMs: 0,
+          release: reservation.release,
+          memory: { join: (sink) => join(sink)?.release, keep: (evict) => keep(evict).release },
+        })
+      },
+    })
+  })
+}
+
+const ask = (sink: string, more: Partial<PageRequest> = {}, signal = never) =>
+  source.fetchPage({ ...first, sink, ...more }, signal)
+
+async function landed(...sinks: readonly string[]): Promise<Page[]> {
+  const pages = sinks.map((sink) => ask(sink))
+  await asked.at(-1)!.answer()
+  return Promise.all(pages)
+}
+
+describe('streams of a zone and day', () => {
+  it('get one answer for the same page, whose time is learned by the one that asked', async () => {
+    const pages = await landed('a', 'b', 'c')
+    expect(asked).toHaveLength(1)
+    expect(pages.map(({ shared }) => shared?.tookMs)).toEqual([undefined, 0, 0])
+    expect(pages[1]!.events).toBe(pages[0]!.events)
+  })
+
+  it.each([
+    { what: 'another page', more: { cursor: 'next' as Cursor } },
+    { what: 'another day', more: { day: dayAt('2026-11-19') } },
+    { what: 'another zone', more: { zone: { ...first.zone, id: 102 } } },
+    { what: 'another account', more: { zone: { ...first.zone, account: 'other' } } },
+    { what: 'another priority', more: { priority: 'backfill' as const } },
+    { what: 'an answer that was requested later', more: { requestedSince: 1_000_001 } },
+  ])('ask for themselves where they need $what', async ({ more }) => {
+    await landed('a')
+    void ask('b', more)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('ask for themselves where a request names no instant', async () => {
+    await landed('a')
+    const { requestedSince: _, ...own } = first
+    void source.fetchPage({ ...own, sink: 'b' }, never)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('get an answer that has arrived while it is fresh, and without that limit as long as it is kept', async () => {
+    await landed('a')
+    await clock.advance(5_001)
+    await ask('b')
+    expect(asked).toHaveLength(1)
+    void ask('c', { freshForMs: 5_000 })
+    expect(asked).toHaveLength(2)
+  })
+
+  it('that come later ask again once all sinks have taken it', async () => {
+    await landed('a', 'b', 'c')
+    void ask('a')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('get the failure of a request only if they waited for it', async () => {
+    const waited = [ask('a'), ask('b')].map((page) => page.catch((error: unknown) => error))
+    asked[0]!.fail(new Failure('retry', 'network', 'no route'))
+    expect(await Promise.all(waited)).toMatchObject([{ code: 'network' }, { code: 'network' }])
+    void ask('c')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('do not end a request that others wait for; the last one ends it', async () => {
+    const [one, two] = [new AbortController(), new AbortController()]
+    const pages = [ask('a', {}, one.signal), ask('b', {}, two.signal)].map((page) => page.catch(() => 'left'))
+    one.abort()
+    expect(await pages[0]).toBe('left')
+    expect(asked[0]!.signal.aborted).toBe(false)
+    two.abort()
+    expect(await pages[1]).toBe('left')
+    expect(asked[0]!.signal.aborted).toBe(true)
+  })
+
+  it('get the answer whose asker has left, and its memory is given back', async () => {
+    const left = new AbortController()
+    const pages = [ask('a', {}, left.signal).catch(() => 'left'), ask('b')] as const
+    left.abort()
+    await pages[0]
+    await asked[0]!.answer()
+    ;(await pages[1]).release()
+    ;(await ask('c')).release()
+    ;(await ask('d')).release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('have it parsed as soon as one of them wants it', async () => {
+    const wanted = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const pages = wanted.map(({ promise }, index) => ask(`${index}`, { whenWanted: () => promise }))
+    const answered = asked[0]!.answer()
+    expect(await Promise.race([answered, turn().then(() => 'waits')])).toBe('waits')
+    wanted[1]!.resolve()
+    await answered
+    expect(await Promise.all(pages)).toHaveLength(2)
+  })
+
+  it('that hold pages never join a request that waits for memory, and others ask themselves where one has none', async () => {
+    void ask('a')
+    const holding = ask('b', { ifRoom: true }).catch((error: unknown) => error)
+    expect(asked).toHaveLength(2)
+    const joins = ask('c')
+    expect(asked).toHaveLength(2)
+    asked[1]!.fail(noRoom())
+    expect(await holding).toMatchObject({ code: 'no_room' })
+    await turn()
+    expect(asked).toHaveLength(3)
+    await asked[2]!.answer()
+    await joins
+  })
+})
+
+describe('the memory of a shared page', () => {
+  it('counts once in all, and for each sink that holds it; it is free once all have released it', async () => {
+    const pages = await landed('a', 'b', 'c')
+    expect(budget.heldBytes).toBe(10)
+    pages[0]!.release()
+    pages[1]!.release()
+    expect(budget.heldBytes).toBe(10)
+    pages[2]!.release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('is kept for the others, until it is needed', async () => {
+    const [page] = await landed('a')
+    page!.release()
+    expect(budget.heldBytes).toBe(10)
+    const large = await budget.reserve(() => 95, never, 'a')
+    large.resize(95)
+    expect(budget.reserveIfRoom(5, 'a')).toBeDefined()
+    expect(budget.heldBytes).toBe(100)
+    void ask('b')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('is kept up to half of all, the latest ones', async () => {
+    for (const cursor of '1234567'.split('')) {
+      const page = ask('a', { cursor: cursor as Cursor })
+      await asked.at(-1)!.answer()
+      ;(await page).release()
+    }
+    expect(budget.heldBytes).toBe(50)
+    await ask('b', { cursor: '3' as Cursor })
+    expect(asked).toHaveLength(7)
+  })
+
+  it('is no part of the share of a sink that has no room: it asks for itself, and holds nothing meanwhile', async () => {
+    for (const sink of ['a', 'b', 'c']) (await budget.reserve(() => 1, never, sink)).release()
+    const hung = await budget.reserve(() => 35, never, 'b')
+    const pages = [ask('a'), ask('b')] as const
+    await asked[0]!.answer()
+    await pages[0]
+    await turn()
+    expect(asked.map(({ request }) => request.sink)).toEqual(['a', 'b'])
+    hung.release()
+    await asked[1]!.answer()
+    await pages[1]
+  })
+})
+
+it('with one sink nothing is kept', async () => {
+  const plain = { fetchPage }
+  expect(sharePages(plain, { sinks: 1, clock })).toBe(plain)
+})
