@@ -1,20 +1,31 @@
+import { setImmediate } from 'node:timers/promises'
 import { isOpenGap, type Gap } from '../../domain/gap.ts'
 import type { KnownSink } from '../../domain/known-sink.ts'
+import { createInTurn } from '../../domain/promises.ts'
 import type { Route } from '../../domain/stream.ts'
 import type { ZoneList } from '../../domain/zone-list.ts'
 import type { Catalogue } from '../../ports/store.ts'
-import type { Records } from '../../ports/records.ts'
-import type { LedgerDeps } from './streams.ts'
-import { storedIn, type Names } from './root.ts'
-import { byText, changed, inParts, jsonOf, keysAtOnce, readAll } from './values.ts'
+import type { Records, Changes, TrackedCollection } from '../../ports/records.ts'
+import { storedIn, type Names, streamOf } from './root.ts'
+import { byText, changed, inParts, jsonOf, keysAtOnce, readAll, readMany } from './values.ts'
+import { checkpointOf, type LedgerDeps } from './streams.ts'
 
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>
 type RouteRecord = Omit<Route, 'sink'>
 export type SinkRecord = Omit<KnownSink, 'name'>
 
-/** Gaps, routes, sinks, and the zones of accounts. None of them is listed of a sink that was replaced. */
-export function createLists({ records, root }: LedgerDeps): Omit<Catalogue, 'checkpoints'> {
+const noMark: readonly string[] = Object.freeze([])
+
+/** Checkpoints, gaps, routes, sinks, and the zones of accounts. None of them is listed of a sink that was replaced. */
+export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
+  const inTurn = createInTurn()
+  // Without their marks, which take more than the rest and serve a pump only.
+  const mirror = createMirror(records, 'checkpoints', (key, value, names) => {
+    const stream = streamOf(key, names)
+    return stream && { ...checkpointOf(stream, value), mark: noMark }
+  })
+
   /** In parts of one write each. Returns how many changed. */
   async function write<Item extends { readonly sink: string }>(
     items: readonly Item[],
@@ -47,6 +58,12 @@ export function createLists({ records, root }: LedgerDeps): Omit<Catalogue, 'che
   }
 
   return {
+    checkpoints: () =>
+      inTurn(async () => {
+        await root.refresh()
+        await mirror.update(root.names)
+        return mirror.values()
+      }),
     async gaps() {
       const gaps = await list<GapRecord, Gap>('gaps', (record, sink) => ({ ...record, sink }))
       return gaps.sort(
@@ -116,4 +133,73 @@ export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]):
 
 function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
   return `${zone}/${day}/${from}/${reason}/${names.storedOf(sink)}`
+}
+
+/** Their values are parsed in one step of the event loop, in about 5 ms. */
+const readAtOnce = 64
+
+/**
+ * A tracked collection in memory; what has not changed is the same object as before. `touch` is told of each key that was put or is gone, also by an update that fails
+ * afterwards.
+ */
+export function createMirror<Value extends object>(
+  records: Records,
+  collection: TrackedCollection,
+  valueOf: (key: string, value: Uint8Array, names: Names) => Value | undefined,
+  touch: (key: string, value: Value | undefined) => void = () => undefined,
+) {
+  /** `number`: of its latest put. */
+  const known = new Map<string, { readonly number: number; readonly value: Value | undefined }>()
+  let latest = 0
+  /** Of the numbers of all that is known. */
+  let sum = 0n
+  let readUnder: Names | undefined
+
+  function set(key: string, number: number, value: Value | undefined): void {
+    sum += BigInt(number) - BigInt(known.get(key)?.number ?? 0)
+    known.set(key, { number, value })
+    touch(key, value)
+  }
+
+  function drop(key: string): void {
+    set(key, 0, undefined)
+    known.delete(key)
+  }
+
+  async function readChanged(changed: Changes['changed'], names: Names): Promise<void> {
+    for (const [at, some] of [...inParts(changed, readAtOnce)].entries()) {
+      if (at > 0) await setImmediate()
+      const keys = some.map(([key]) => key)
+      const values = await readMany(records, collection, keys)
+      for (const [index, [key, number]] of some.entries()) {
+        const value = values[index]
+        set(key, number, value && valueOf(key, value, names))
+      }
+    }
+  }
+
+  return {
+    values: (): Value[] => [...known.values()].flatMap(({ value }) => value ?? []),
+    /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
+    async update(names: Names): Promise<void> {
+      if (names !== readUnder) {
+        for (const key of known.keys()) drop(key)
+        latest = 0
+        readUnder = names
+      }
+      const changes = await records.changes(collection, latest)
+      await readChanged(changes.changed, names)
+      if (sum === changes.sum && changes.latest >= latest) {
+        latest = changes.latest
+        return
+      }
+      // Something was removed, or the store was set back.
+      const all = await records.changes(collection, 0)
+      const left = new Map(all.changed)
+      for (const key of known.keys()) if (!left.has(key)) drop(key)
+      const different = all.changed.filter(([key, number]) => known.get(key)?.number !== number)
+      await readChanged(different, names)
+      latest = all.latest
+    },
+  }
 }

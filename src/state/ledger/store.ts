@@ -2,8 +2,7 @@ import type { AuditRecord } from '../../domain/audit-report.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
 import { createHolders, readHead, type LedgerDeps } from './streams.ts'
 import { createBackfills } from './backfills.ts'
-import { createLists } from './catalogue.ts'
-import { createCheckpoints } from './checkpoints.ts'
+import { createCatalogue } from './catalogue.ts'
 import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createMinutes, createLoadSeen } from './seen.ts'
@@ -42,10 +41,7 @@ export async function openLedger(options: LedgerOptions): Promise<Store> {
       ...minutes,
       ...createAudits(deps),
     },
-    catalogue: {
-      checkpoints: createCheckpoints(deps),
-      ...createLists(deps),
-    },
+    catalogue: createCatalogue(deps),
     deadLetters: createDeadLetters(deps),
     backfills,
     upkeep: {

@@ -3,8 +3,7 @@ import type { Clock, Telemetry } from '../../ports/process.ts'
 import { isTracked, type Condition, type ReadRecords, type Records, type Write } from '../../ports/records.ts'
 import type { RedisServers } from '../../domain/redis-servers.ts'
 import { loadScript, type ScriptArgument } from '../../redis/script.ts'
-import { createLink } from './link.ts'
-import { checkServers } from './server-checks.ts'
+import { createLink, checkServers } from './link.ts'
 
 /** Larger ones, with their header, take the next size of the allocator, which is 2,560 bytes. */
 const roomy = 2_040
