@@ -15,13 +15,10 @@ interface ServeDeps {
   now(): number
 }
 
+const gained = ['delivered', 'deadLetters', 'filtered', 'skipped'] as const
+
 /** What a stream gained until its request was answered. */
-interface Gained {
-  readonly delivered: number
-  readonly deadLetters: number
-  readonly filtered: number
-  readonly skipped: number
-}
+type Gained = Readonly<Record<(typeof gained)[number], number>>
 
 /** Pause between two pages, so that a running process can take the stream. */
 const betweenMs = 20
@@ -57,11 +54,6 @@ export async function serveRequest(
 }
 
 function gainOf(before: Checkpoint | undefined, after: Checkpoint | undefined): Gained {
-  const gain = (name: keyof Gained) => (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)
-  return {
-    delivered: gain('delivered'),
-    deadLetters: gain('deadLetters'),
-    filtered: gain('filtered'),
-    skipped: gain('skipped'),
-  }
+  const gains = gained.map((name) => [name, (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)])
+  return Object.fromEntries(gains) as Gained
 }

@@ -107,17 +107,8 @@ export function summaryOf({ findings, days }: Audit): string {
       [sumOf(streams, 'skipped'), 'skipped as too old'],
     ),
   ].filter((fact) => fact !== false)
-  const sizes = [
-    countOf(
-      kinds(({ zone }) => zone.id),
-      'zone',
-    ),
-    countOf(days.length, 'day'),
-    countOf(
-      kinds(({ sink }) => sink),
-      'sink',
-    ),
-  ]
+  const [zones, sinks] = [kinds(({ zone }) => zone.id), kinds(({ sink }) => sink)]
+  const sizes = [countOf(zones, 'zone'), countOf(days.length, 'day'), countOf(sinks, 'sink')]
   return `${sizes.join(', ')}: ${facts.join('; ')}.`
 }
 
