@@ -30,162 +30,138 @@ function saidLast(name: string): string {
   return last?.instructions.findLast((each) => each.name === name)?.text ?? ''
 }
 
-describe('the image says', () => {
-  test('the official slim Node of the version that the tests use, in both stages', () => {
-    const image = `node:${manifest.devDependencies['node']}-slim`
-    expect(stages.map((stage) => stage.image)).toEqual([image, image])
-  })
+const image = `node:${manifest.devDependencies['node']}-slim`
 
-  test('command, user and stop signal', () => {
-    expect(wordsOf(saidLast('ENTRYPOINT'))).toEqual(['node', ...nodeFlags, '/app/src/cli.ts'])
-    expect(wordsOf(saidLast('CMD'))).toEqual(['run'])
-    expect(saidLast('USER')).toBe('1000:1000')
-    expect(saidLast('STOPSIGNAL')).toBe('SIGTERM')
-  })
+test.each([
+  ['the official slim Node of the tests, in both stages', stages.map((stage) => stage.image), [image, image]],
+  ['the command', wordsOf(saidLast('ENTRYPOINT')), ['node', ...nodeFlags, '/app/src/cli.ts']],
+  ['what it does by default', wordsOf(saidLast('CMD')), ['run']],
+  ['its user', saidLast('USER'), '1000:1000'],
+  ['the signal that stops it', saidLast('STOPSIGNAL'), 'SIGTERM'],
+  ['its only writable folder', saidLast('VOLUME'), '/var/lib/shieldlog'],
+  ['where relative paths and the default state start', saidLast('WORKDIR'), '/var/lib/shieldlog'],
+  [
+    'its settings',
+    routesOf(saidLast('ENV')),
+    { NODE_ENV: 'production', MALLOC_ARENA_MAX: '1', SHIELDLOG_SERVER_HOST: '0.0.0.0' },
+  ],
+])('the image says %s', (_, said, expected) => {
+  expect(said).toEqual(expected)
+})
 
-  test('one writable folder, where relative paths and the default state start', () => {
-    expect(saidLast('VOLUME')).toBe('/var/lib/shieldlog')
-    expect(saidLast('WORKDIR')).toBe('/var/lib/shieldlog')
-    const env = routesOf(saidLast('ENV'))
-    expect(env).toEqual({
-      NODE_ENV: 'production',
-      MALLOC_ARENA_MAX: '1',
-      SHIELDLOG_SERVER_HOST: '0.0.0.0',
-    })
-    // A volume takes owner and mode from the folder that the image has at its place; later changes are thrown away.
-    const order = (name: string, text: string): number =>
-      last?.instructions.findIndex((each) => each.name === name && each.text.includes(text)) ?? -1
-    expect(order('RUN', 'install -d -o 1000 -g 1000 -m 0750 /var/lib/shieldlog')).toBeGreaterThan(-1)
-    expect(order('RUN', 'install -d')).toBeLessThan(order('VOLUME', '/var/lib'))
-    expect(order('VOLUME', '/var/lib')).toBeLessThan(order('USER', '1000'))
-  })
+test('a volume takes owner and mode from the folder that the image has at its place', () => {
+  const order = (name: string, text: string): number =>
+    last?.instructions.findIndex((each) => each.name === name && each.text.includes(text)) ?? -1
+  const places = [
+    order('RUN', 'install -d -o 1000 -g 1000 -m 0750 /var/lib/shieldlog'),
+    // Later changes of the folder are thrown away.
+    order('VOLUME', '/var/lib'),
+    order('USER', '1000'),
+  ]
+  expect(places[0]).toBeGreaterThan(-1)
+  expect(places).toEqual(places.toSorted((one, other) => one - other))
+})
 
-  test('nothing that only one engine understands, and nothing that depends on the build machine', () => {
-    const flags = stages.flatMap((stage) => stage.instructions.flatMap((each) => Object.keys(each.flags)))
-    expect(new Set(flags)).toEqual(new Set(['from', 'interval', 'timeout', 'start-period', 'retries']))
-    expect(stages.map((stage) => stage.image).join(' ')).not.toMatch(/amd64|arm64|--platform/)
-  })
+test('nothing in it only one engine understands, and nothing depends on the build machine', () => {
+  const flags = stages.flatMap((stage) => stage.instructions.flatMap((each) => Object.keys(each.flags)))
+  expect(new Set(flags)).toEqual(new Set(['from', 'interval', 'timeout', 'start-period', 'retries']))
+  expect(stages.map((stage) => stage.image).join(' ')).not.toMatch(/amd64|arm64|--platform/)
 })
 
 describe('the image, built step by step', () => {
-  let image: BuiltStage
+  let built: BuiltStage
 
   beforeAll(async () => {
     const context = temporaryFolder()
     copyContext(projectFolder, context)
     closeToOthers(context)
-    const built = new Map<string, BuiltStage>()
+    const before = new Map<string, BuiltStage>()
     for (const stage of stages) {
       const root = temporaryFolder()
       // The official image brings it.
       mkdirSync(join(root, 'usr/local/bin'), { recursive: true })
-      image = await buildStage(stage, root, context, built)
-      built.set(stage.name ?? '', image)
+      built = await buildStage(stage, root, context, before)
+      before.set(stage.name ?? '', built)
     }
   })
 
   test('contains the bundled program, under the name of its source, and nothing else of the checkout', () => {
-    expect(readdirSync(join(image.root, 'app')).toSorted()).toEqual([
-      'LICENSE',
-      'dist',
-      'node_modules',
-      'package.json',
-      'src',
-    ])
-    expect(readdirSync(join(image.root, 'app/src'))).toEqual(['cli.ts'])
-    expect(realpathSync(join(image.root, 'app/src/cli.ts'))).toBe(
-      realpathSync(join(image.root, 'app/dist/cli.js')),
-    )
+    const app = join(built.root, 'app')
+    const own = ['LICENSE', 'dist', 'node_modules', 'package.json', 'src']
+    expect(readdirSync(app).toSorted()).toEqual(own)
+    expect(readdirSync(join(app, 'src'))).toEqual(['cli.ts'])
+    expect(realpathSync(join(app, 'src/cli.ts'))).toBe(realpathSync(join(app, 'dist/cli.js')))
   })
 
   test('contains every dependency and no development dependency, so no second Node', () => {
-    const present = (name: string): boolean => existsSync(join(image.root, 'app/node_modules', name))
+    const present = (name: string): boolean => existsSync(join(built.root, 'app/node_modules', name))
     expect(Object.keys(manifest.dependencies).filter((name) => !present(name))).toEqual([])
     expect(['node', 'typescript', 'vitest', 'oxlint', '.bin/node'].filter(present)).toEqual([])
   })
 
   test('can be read by its user, who owns the writable folder', () => {
-    const app = join(image.root, 'app')
+    const app = join(built.root, 'app')
     const closed = filesIn(app).filter((path) => (statSync(join(app, path)).mode & 0o004) === 0)
     expect(closed).toEqual([])
-    const written = statSync(join(image.root, 'var/lib/shieldlog'))
+    const written = statSync(join(built.root, 'var/lib/shieldlog'))
     expect(written.mode & 0o777).toBe(0o750)
     // Only root can give a folder away.
     if (process.getuid?.() === 0) expect([written.uid, written.gid]).toEqual([1000, 1000])
   })
 
   test('has the command on its PATH', async () => {
-    const { stdout } = await runCommand(join(image.root, 'usr/local/bin/shieldlog'), ['--version'], {
+    const { stdout } = await runCommand(join(built.root, 'usr/local/bin/shieldlog'), ['--version'], {
       env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` },
     })
     expect(stdout.trim()).toBe(manifest.version)
   })
 
   test('starts, and writes nothing to its installation folder', async () => {
-    const before = stampsIn(join(image.root, 'app'))
+    const before = stampsIn(join(built.root, 'app'))
     const script = wordsOf(saidLast('ENTRYPOINT'))?.at(-1) ?? ''
-    const child = startNode([...nodeFlags, join(image.root, script), '--version'], {
-      cwd: join(image.root, image.workdir),
-      env: image.env,
+    const child = startNode([...nodeFlags, join(built.root, script), '--version'], {
+      cwd: join(built.root, built.workdir),
+      env: built.env,
     })
     expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
     expect(child.stdout().trim()).toBe(manifest.version)
-    expect(stampsIn(join(image.root, 'app'))).toEqual(before)
+    expect(stampsIn(join(built.root, 'app'))).toEqual(before)
   })
 })
 
-describe('the image for traces that the docs derive', () => {
+test('the image for traces that the docs derive has three instructions, with the versions that the tests load', () => {
   const stage = tracingImage()
-  const said = (name: string) => stage.instructions.filter((each) => each.name === name)
-
-  test('is three instructions, with the versions that the tests load', () => {
-    expect([stage.image, ...stage.instructions.map(({ name }) => name)]).toEqual(['shieldlog', 'RUN', 'ENV'])
-    // Where the module that RUN writes finds them. That it sends spans: test/e2e/otlp.test.ts.
-    expect(said('RUN')[0]?.text).toMatch(/^npm install --prefix (\S+) .* > \1\/start\.mjs$/s)
-    const named = [...(said('RUN')[0]?.text ?? '').matchAll(/ (@opentelemetry\/[\w-]+)@(\S+)/g)]
-    const all = { ...manifest.dependencies, ...manifest.devDependencies }
-    const tried = Object.entries(all).filter(([name]) => name.startsWith('@opentelemetry/'))
-    expect(Object.fromEntries(named.map(([, name, version]) => [name, version]))).toEqual(
-      Object.fromEntries(tried),
-    )
-    // The image itself stays without an SDK.
-    expect(Object.keys(manifest.dependencies).filter((name) => name.startsWith('@opentelemetry/'))).toEqual([
-      '@opentelemetry/api',
-    ])
-  })
+  expect([stage.image, ...stage.instructions.map(({ name }) => name)]).toEqual(['shieldlog', 'RUN', 'ENV'])
+  const { text } = stage.instructions[0]!
+  // Where the module that RUN writes finds them. That it sends spans: test/e2e/otlp.test.ts.
+  expect(text).toMatch(/^npm install --prefix (\S+) .* > \1\/start\.mjs$/s)
+  const isOfTracing = ([name]: readonly [string, string]) => name.startsWith('@opentelemetry/')
+  const named = [...text.matchAll(/ (@opentelemetry\/[\w-]+)@(\S+)/g)].map(([, ...each]) => each)
+  const tried = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(isOfTracing)
+  expect(Object.fromEntries(named)).toEqual(Object.fromEntries(tried))
+  // The image itself stays without an SDK.
+  const own = Object.entries(manifest.dependencies).filter(isOfTracing)
+  expect(own.map(([name]) => name)).toEqual(['@opentelemetry/api'])
 })
 
-describe('the health check', () => {
-  test('succeeds where /healthz answers 200, and fails with any other status', async () => {
-    for (const [status, code] of [
-      [200, 0],
-      [503, 1],
-    ] as const) {
-      const { port } = await serveHttp(({ url }, response) =>
-        response.writeHead(url === '/healthz' ? status : 404).end(),
-      )
-      expect(await check({ SHIELDLOG_SERVER_PORT: String(port) })).toBe(code)
-    }
-  })
-
-  test('requests the host that the server listens on', async () => {
-    for (const [host, told] of [
-      ['127.0.0.2', '127.0.0.2'],
-      ['0.0.0.0', '::'],
-    ] as const) {
-      const { port } = await serveHttp((_, response) => response.end(), { host })
-      const env = { SHIELDLOG_SERVER_HOST: told, SHIELDLOG_SERVER_PORT: String(port) }
-      expect(await check(env)).toBe(0)
-    }
-  })
-})
-
-async function check(env: Record<string, string>): Promise<number | null> {
+test.each([
+  ['succeeds where /healthz answers 200', 200, '127.0.0.1', undefined, 0],
+  ['fails with any other status', 503, '127.0.0.1', undefined, 1],
+  ['requests the host that the server listens on', 200, '127.0.0.2', '127.0.0.2', 0],
+  ['requests this host where the server listens on all', 200, '0.0.0.0', '::', 0],
+])('the health check %s', async (_, status, host, told, expected) => {
+  const { port } = await serveHttp(
+    ({ url }, response) => response.writeHead(url === '/healthz' ? status : 404).end(),
+    { host },
+  )
   const [program, ...args] = wordsOf(saidLast('HEALTHCHECK').replace(/^CMD\s+/, '')) ?? []
   expect(program).toBe('shieldlog')
-  const { code } = await startCli(args, { env, cwd: temporaryFolder() }).exited
-  return code
-}
+  const env = {
+    SHIELDLOG_SERVER_PORT: String(port),
+    ...(told !== undefined && { SHIELDLOG_SERVER_HOST: told }),
+  }
+  expect(await startCli(args, { env, cwd: temporaryFolder() }).exited).toMatchObject({ code: expected })
+})
 
 /** As a checkout made under umask 077 is. */
 function closeToOthers(folder: string): void {

@@ -1,13 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -33,10 +24,8 @@ const manifest = readJson('package.json') as Manifest
 // npm is whatever the machine has; the Node that it starts is the one that runs the tests.
 const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` }
 
-describe('the lock file', () => {
-  test('has no missing entries', () => {
-    expect(holesIn(readJson('package-lock.json') as LockFile)).toEqual([])
-  })
+test('the lock file has no missing entries', () => {
+  expect(holesIn(readJson('package-lock.json') as LockFile)).toEqual([])
 })
 
 /** What the pages tell people to create in a checkout, with secrets in it. */
@@ -50,31 +39,29 @@ const secret = [
   'sim.yaml',
 ]
 
-test('the build of the image gets no file with a secret, wherever people put it', () => {
-  const [from, to] = [temporaryFolder(), temporaryFolder()]
-  cpSync(join(projectFolder, '.dockerignore'), join(from, '.dockerignore'))
-  const needed = ['config/build.ts', 'src/cli.ts', 'package.json']
-  for (const path of [...secret, ...needed]) {
-    mkdirSync(dirname(join(from, path)), { recursive: true })
-    writeFileSync(join(from, path), '')
-  }
-  copyContext(from, to)
-  const files = readdirSync(to, { recursive: true, encoding: 'utf8' })
-  expect(files.filter((path) => statSync(join(to, path)).isFile()).toSorted()).toEqual(needed.toSorted())
-})
-
-test('git ignores what the pages tell people to create with secrets in it', async () => {
+/** A folder with one file of the checkout, and empty files at these paths. */
+function folderWith(file: string, paths: readonly string[]): string {
   const folder = temporaryFolder()
-  await runCommand('git', ['init', '--quiet', folder])
-  cpSync(join(projectFolder, '.gitignore'), join(folder, '.gitignore'))
-  const shared = ['config/kubernetes/shieldlog.yaml', 'config/systemd/shieldlog.service']
-  for (const path of [...secret, ...shared]) {
+  cpSync(join(projectFolder, file), join(folder, file))
+  for (const path of paths) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), '')
   }
-  const { stdout } = await runCommand('git', ['status', '--porcelain', '--untracked-files=all'], {
-    cwd: folder,
-  })
+  return folder
+}
+
+test('the build of the image gets no file with a secret, wherever people put it', () => {
+  const needed = ['config/build.ts', 'package.json', 'src/cli.ts']
+  const to = temporaryFolder()
+  copyContext(folderWith('.dockerignore', [...secret, ...needed]), to)
+  expect(filesIn(to)).toEqual(needed)
+})
+
+test('git ignores what the pages tell people to create with secrets in it', async () => {
+  const shared = ['config/kubernetes/shieldlog.yaml', 'config/systemd/shieldlog.service']
+  const cwd = folderWith('.gitignore', [...secret, ...shared])
+  await runCommand('git', ['init', '--quiet', cwd])
+  const { stdout } = await runCommand('git', ['status', '--porcelain', '--untracked-files=all'], { cwd })
   expect(stdout.trim().split('\n').toSorted()).toEqual(
     ['.gitignore', ...shared].map((path) => `?? ${path}`).toSorted(),
   )
@@ -170,20 +157,8 @@ describe('the published package', () => {
 function copyOfCheckout(): string {
   const folder = join(temporaryFolder(), 'checkout')
   mkdirSync(folder)
-  const paths = [
-    'package.json',
-    'package-lock.json',
-    'tsconfig.json',
-    'README.md',
-    'LICENSE',
-    'src',
-    'config',
-    'docs',
-  ]
-  for (const path of paths) {
-    const from = join(projectFolder, path)
-    if (existsSync(from)) cpSync(from, join(folder, path), { recursive: true })
-  }
+  for (const path of 'package-lock.json tsconfig.json README.md LICENSE src config docs'.split(' '))
+    cpSync(join(projectFolder, path), join(folder, path), { recursive: true })
   // Its modules import none of them (see above), and to install them takes longer than all else here.
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies: {} }))
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))

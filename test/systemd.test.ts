@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodes } from '../src/commands/command.ts'
@@ -9,11 +9,15 @@ import { projectFolder } from './setup/project-folder.ts'
 import { startCli, startProcess } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
 import { temporaryFolder } from './setup/temp.ts'
-import { parseUnit } from './systemd/unit-file.ts'
 
 const text = readFileSync(join(projectFolder, 'config/systemd/shieldlog.service'), 'utf8')
-const unit = parseUnit(text)
-const service = unit.get('Service') ?? []
+/** Directives of the section `Service`; throws for a line that is neither comment nor directive. */
+const service = text
+  .replace(/^[^]*^\[Service\]$/m, '')
+  .replace(/^\[[^]*$/m, '')
+  .split('\n')
+  .filter((line) => line !== '' && !/^[#;]/.test(line))
+  .map((line) => /^(\w+)=(.*)$/.exec(line)!.slice(1) as [name: string, value: string])
 
 function valuesOf(name: string): string[] {
   return service.filter(([each]) => each === name).map(([, value]) => value)
@@ -34,59 +38,50 @@ describe('the process that it starts', () => {
   const place = words.findIndex((word) => word.endsWith('/shieldlog'))
   const [command, args] = [words.slice(0, place + 1), words.slice(place + 1)]
 
+  /** A folder with credentials, as systemd gives it to the process. */
+  function credentialsWith(names: readonly string[]): string {
+    const folder = temporaryFolder()
+    for (const name of names) writeFileSync(join(folder, name), `the ${name}\n`)
+    return folder
+  }
+
   test('reads its key from its credentials, and writes only below its state directory', () => {
-    const credentials = temporaryFolder()
     const [credential = '', source = ''] = valuesOf('LoadCredential')[0]?.split(':') ?? []
-    writeFileSync(join(credentials, credential), 'the-key\n')
     expect(source).toMatch(/^\/etc\/shieldlog\//)
     const known = settingsOf(fileShape).map(({ environment }) => environment)
-    const env = environmentIn(credentials)
+    const env = environmentIn(credentialsWith([credential]))
     for (const name of Object.keys(env)) if (name.startsWith('SHIELDLOG_')) expect(known).toContain(name)
     // The example keeps its key in the environment; what the unit says comes before it.
-    const { config, warnings } = loadConfig({
-      argv: { config: join(projectFolder, 'config/examples/file.yaml') },
-      env,
-    })
+    const example = { config: join(projectFolder, 'config/examples/file.yaml') }
+    const { config, warnings } = loadConfig({ argv: example, env })
     expect(warnings).toEqual([])
-    expect(config.accounts[0]?.accessKey.reveal()).toBe('the-key')
+    expect(config.accounts[0]?.accessKey.reveal()).toBe(`the ${credential}`)
     const [place] = valuesOf('WorkingDirectory')
     expect(place).toBe(`/var/lib/${valuesOf('StateDirectory')[0]}`)
-    expect(config.state).toMatchObject({ path: expect.stringMatching(`^${place}/`) })
-    expect(config.sinks).toMatchObject([{ path: expect.stringMatching(`^${place}/`) }])
+    const path = expect.stringMatching(`^${place}/`) as string
+    expect(config).toMatchObject({ state: { path }, sinks: [{ path }] })
   })
 
   test('reads the token of a SIEM from a second credential', () => {
+    const token = 'siem-token'
+    expect(text).toMatch(/^#LoadCredential=siem-token:\/etc\/shieldlog\/siem-token$/m)
     const folder = '/run/credentials/shieldlog.service'
-    const [, more] = /^#(LoadCredential=siem-token:\/etc\/shieldlog\/siem-token)$/m.exec(text) ?? []
-    expect(parseUnit(`[Service]\n${more}\n`).get('Service')).toEqual([
-      ['LoadCredential', 'siem-token:/etc/shieldlog/siem-token'],
-    ])
-    const credentials = temporaryFolder()
-    writeFileSync(join(credentials, 'siem-token'), 'the-token\n')
-    writeFileSync(join(credentials, 'access-key'), 'the-key\n')
     const [, reference = ''] = /write (\$\{file:\S+\}) in the settings/.exec(text) ?? []
-    expect(reference).toContain(`${folder}/siem-token`)
-    const page = readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')
-    expect(page).toContain(reference)
-    const file = join(credentials, 'shieldlog.yaml')
-    const authorization = `Bearer ${reference.replace(folder, credentials)}`
-    const sink = { name: 'siem', type: 'http', url: 'https://siem.example/in' }
-    writeFileSync(
-      file,
-      JSON.stringify({ zones: [101], sinks: [{ ...sink, headers: { Authorization: authorization } }] }),
-    )
-    const { config } = loadConfig({ argv: { config: file }, env: environmentIn(credentials) })
-    const [siem] = config.sinks
+    expect(reference).toContain(`${folder}/${token}`)
+    expect(readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')).toContain(reference)
+    const credentials = credentialsWith([token, 'access-key'])
+    const Authorization = `Bearer ${reference.replace(folder, credentials)}`
+    const sink = { name: 'siem', type: 'http', url: 'https://siem.example/in', headers: { Authorization } }
+    const draft = JSON.stringify({ zones: [101], sinks: [sink] })
+    const [siem] = loadConfig({ draft, env: environmentIn(credentials) }).config.sinks
     if (siem?.type !== 'http' || !('headers' in siem)) throw new Error('no HTTP sink')
-    expect(siem.headers['Authorization']?.reveal()).toBe('Bearer the-token')
+    expect(siem.headers['Authorization']?.reveal()).toBe(`Bearer the ${token}`)
   })
 
   test('is a valid command, and ends with 78 if its configuration is missing', async () => {
-    expect(command.filter((word) => !word.startsWith('--'))).toEqual([
-      '/usr/bin/env',
-      'node',
-      '/usr/local/bin/shieldlog',
-    ])
+    expect(command.filter((word) => !word.startsWith('--')).join(' ')).toBe(
+      '/usr/bin/env node /usr/local/bin/shieldlog',
+    )
     const folder = temporaryFolder()
     const missing = join(folder, 'shieldlog.yaml')
     const given = args.map((each) => (each === '/etc/shieldlog/shieldlog.yaml' ? missing : each))
@@ -97,20 +92,21 @@ describe('the process that it starts', () => {
   })
 })
 
-test('systemd reports no error in it, if it is installed', async () => {
-  const version = await systemdVersion()
-  // Older ones do not know every directive.
-  if (version === undefined || version < 250) return
-  const folder = temporaryFolder()
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, 'shieldlog.service')
+/** Fails where systemd reports an error in a unit, if it is installed. Older ones do not know every directive. */
+async function verify(unit: string, content: string): Promise<void> {
+  const version = await runCommand('systemd-analyze', ['--version']).catch(() => ({ stdout: '' }))
+  if (Number(/^systemd (\d+)/.exec(version.stdout)?.[1] ?? 0) < 250) return
+  const file = join(temporaryFolder(), unit)
   // Only a program that is there is taken.
-  writeFileSync(file, text.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+  writeFileSync(file, content.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
   const { stdout, stderr } = await runCommand('systemd-analyze', ['verify', file])
-  expect(stdout + stderr).not.toContain('shieldlog.service')
+  expect(stdout + stderr).not.toContain(unit)
+  if (unit !== 'shieldlog.service') return
   // Of 100, in tenths: 20 is what it calls good.
   await runCommand('systemd-analyze', ['security', '--offline=true', '--threshold=20', '--no-pager', file])
-})
+}
+
+test('systemd reports no error in it, if it is installed', () => verify('shieldlog.service', text))
 
 describe('a command beside the service', () => {
   const words = ['backfill', '--from', 'yesterday', '--to', 'yes terday', '$HOME %d']
@@ -140,41 +136,25 @@ describe('a command beside the service', () => {
   test.each(['yes', 'no'])('has what the service has, with DynamicUser=%s', async (dynamicUser) => {
     const asked = await askedFor(dynamicUser)
     expect(asked.slice(-1 - words.length)).toEqual(['/usr/local/bin/shieldlog', ...words])
-    const properties = optionsOf(asked, 'property')
-    for (const name of [
-      'StateDirectory',
-      'StateDirectoryMode',
-      'WorkingDirectory',
-      'UMask',
-      'LoadCredential',
-    ])
-      expect(properties).toEqual(expect.arrayContaining(valuesOf(name).map((value) => `${name}=${value}`)))
+    const shared = ['StateDirectory', 'StateDirectoryMode', 'WorkingDirectory', 'UMask', 'LoadCredential']
+    const own = shared.flatMap((name) => valuesOf(name).map((value) => `${name}=${value}`))
     // The name that systemd gives to the dynamic user of shieldlog.service.
-    expect(properties).toContain('User=shieldlog')
-    expect(properties).toContain(`DynamicUser=${dynamicUser}`)
-    const [unitName = ''] = optionsOf(asked, 'unit')
-    const given = new Map(optionsOf(asked, 'setenv').map((each) => each.split('=') as [string, string]))
-    const own = Object.entries(environmentIn(`/run/credentials/${unitName}.service`))
-    for (const [name, value] of own) if (name.startsWith('SHIELDLOG_')) expect(given.get(name)).toBe(value)
-    expect(valuesOf('ExecStart')[0]).toContain(` ${given.get('SHIELDLOG_CONFIG')}`)
+    const user = ['User=shieldlog', `DynamicUser=${dynamicUser}`]
+    expect(optionsOf(asked, 'property')).toEqual(expect.arrayContaining([...own, ...user]))
+    const given = optionsOf(asked, 'setenv')
+    const environment = Object.entries(
+      environmentIn(`/run/credentials/${optionsOf(asked, 'unit')[0]}.service`),
+    )
+    const settings = environment.filter(([name]) => name.startsWith('SHIELDLOG_'))
+    expect(given).toEqual(expect.arrayContaining(settings.map((each) => each.join('='))))
+    const [, config] = /SHIELDLOG_CONFIG=(.*)/.exec(given.join('\n')) ?? []
+    expect(valuesOf('ExecStart')[0]).toContain(` ${config}`)
   })
 
   test('is a unit in which systemd reports no error, if it is installed', async () => {
-    const version = await systemdVersion()
-    if (version === undefined || version < 250) return
     const asked = await askedFor('yes')
-    const file = join(temporaryFolder(), `${optionsOf(asked, 'unit')[0]}.service`)
-    const lines = ['[Service]', `ExecStart=${process.execPath}`, ...optionsOf(asked, 'property')]
     const environment = optionsOf(asked, 'setenv').map((each) => `Environment=${each}`)
-    writeFileSync(file, `${[...lines, ...environment].join('\n')}\n`)
-    const { stdout, stderr } = await runCommand('systemd-analyze', ['verify', file])
-    expect(stdout + stderr).not.toContain('shieldlog-command')
+    const lines = ['[Service]', 'ExecStart=/program', ...optionsOf(asked, 'property'), ...environment]
+    await verify(`${optionsOf(asked, 'unit')[0]}.service`, `${lines.join('\n')}\n`)
   })
 })
-
-async function systemdVersion(): Promise<number | undefined> {
-  const child = startProcess('systemd-analyze', ['--version'])
-  const { code } = await child.exited.catch(() => ({ code: null }))
-  const number = /^systemd (\d+)/.exec(child.stdout())?.[1]
-  return code === 0 && number !== undefined ? Number(number) : undefined
-}

@@ -1,5 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net'
-import { once } from 'node:events'
+import { freePort } from '../setup/free-port.ts'
 import { startCli, startProcess, type TestProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { readComposeFile, unescaped, type Service } from './compose-file.ts'
@@ -76,30 +75,17 @@ export async function startDemo(extra: Readonly<Record<string, string>> = {}): P
     const env = { ...(Object.fromEntries(settings) as Record<string, string>), ...extra }
     return startCli(command, { cwd: volume, env: { ...env, SHIELDLOG_SERVER_PORT: '0' } })
   }
-  const [scheduler, worker, otherWorker] = [
-    start('demo-scheduler'),
-    start('demo-worker'),
-    start('demo-worker'),
-  ]
-  const processes = { simulator, scheduler, worker, otherWorker }
+  const [scheduler, worker] = [start('demo-scheduler'), start('demo-worker')]
+  const processes = { simulator, scheduler, worker, otherWorker: start('demo-worker') }
   return {
     simulatorUrl: url,
     processes,
     volume,
     async stop() {
       const ended = await Promise.all(
-        [scheduler, worker, otherWorker, simulator].map((each) => each.kill('SIGTERM')),
+        [scheduler, worker, processes.otherWorker, simulator].map((each) => each.kill('SIGTERM')),
       )
       return ended.map((exit) => exit?.code ?? null)
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -23,7 +23,7 @@ export function setUp(level: LogLevel = 'info', zoneCount = 5) {
     account: index < 400 ? 'default' : 'second',
   }))
   const known = { zones, sinks: ['archive', 'siem'], accounts: ['default', 'second'] }
-  if (zoneCount > 0) metrics.prepare(known)
+  metrics.prepare(known)
   const telemetry = createTelemetry({
     logger: createLogger({ level, format: 'json', stream: log }),
     metrics,
@@ -42,6 +42,19 @@ export function setUp(level: LogLevel = 'info', zoneCount = 5) {
     emit: (internalEvent: InternalEvent) => telemetry.emit(internalEvent),
   }
 }
+
+export const loadCommitted = {
+  name: 'LoadCommitted',
+  priority,
+  pages: 1,
+  delivered: 6,
+  duplicates: 3,
+  late: 2,
+  filtered: 3,
+  deadLettered: 1,
+  delaysSeconds: [0.5, 4, -20, Number.NaN, 400],
+  commitSeconds: 0.002,
+} as const
 
 export function streamOf(zone: number, sink = 'archive') {
   return { zone, day, sink }
@@ -71,9 +84,11 @@ export const blog: Zone = { id: 102, name: 'blog', account: 'default' }
 export const known = { zones: [shop, blog], sinks: ['archive', 'siem'], accounts: ['default'] }
 export const stream = { zone: 101, day, sink: 'siem' }
 
-/** Without zones and sinks until a test prepares the metrics with those that it knows. */
+/** With the two zones. */
 export function setUpMetrics() {
-  return setUp('silent', 0)
+  const stage = setUp('silent')
+  stage.metrics.prepare(known)
+  return stage
 }
 
 export function observationOf(zones: readonly Zone[], sinks: readonly string[], lagSeconds = 5): Observation {

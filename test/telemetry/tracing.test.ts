@@ -97,17 +97,6 @@ describe('a recorder', () => {
     expect(JSON.stringify(spans)).not.toContain('secret')
   })
 
-  it('can be registered after the parts were created', async () => {
-    unregisterRecorder()
-    const { span } = createTracer('1.2.3')
-    const ticks = createTickTracing(createFakeClock(), '1.2.3')
-    registerRecorder((ended) => spans.push(ended))
-    await ticks.tick(() => Promise.resolve())
-    await ticks.started(() => span('pump', facts, () => Promise.resolve()))
-    expect(spans.map(({ name }) => name)).toEqual(['tick', 'pump'])
-    expect(spans.map(({ kind }) => kind)).toEqual([SpanKind.INTERNAL, SpanKind.INTERNAL])
-  })
-
   it('gets the nesting of spans, across awaits and in parallel', async () => {
     const { span } = createTracer('1.2.3')
     const pump = (zone: number) =>

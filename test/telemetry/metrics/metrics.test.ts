@@ -7,7 +7,7 @@ import type { Zone } from '../../../src/domain/stream.ts'
 import { metricDefinitions } from '../../../src/telemetry/metrics/metric-definitions.ts'
 import { promtoolAvailable } from '../../prometheus/promtool.ts'
 import { runCommand } from '../../setup/run-command.ts'
-import { blog, day, known, setUpMetrics, shop, observationOf, stream } from '../stage.ts'
+import { blog, day, known, loadCommitted, setUpMetrics, shop, observationOf, stream } from '../stage.ts'
 import { parseExposition, valueOf } from './exposition.ts'
 
 describe('metrics', () => {
@@ -47,7 +47,6 @@ describe('metrics', () => {
 
   it('start every counter and histogram of the configuration at 0', async () => {
     const { metrics } = setUpMetrics()
-    metrics.prepare(known)
     const families = parseExposition(await metrics.text())
     for (const { name, type, samples } of families.values()) {
       if (!name.startsWith('shieldlog_') || type === 'gauge') continue
@@ -60,22 +59,9 @@ describe('metrics', () => {
 
   it('counts what happens', async () => {
     const { metrics, telemetry } = setUpMetrics()
-    metrics.prepare(known)
     const priority = 'live'
     telemetry.emit({ name: 'PageFetched', stream, priority, events: 10, bytes: 99 })
-    telemetry.emit({
-      name: 'LoadCommitted',
-      stream,
-      priority,
-      pages: 1,
-      delivered: 6,
-      duplicates: 3,
-      late: 2,
-      filtered: 3,
-      deadLettered: 1,
-      delaysSeconds: [0.5, 4, -20, Number.NaN, 400],
-      commitSeconds: 0.002,
-    })
+    telemetry.emit({ ...loadCommitted, stream })
     telemetry.emit({ name: 'EventDeadLettered', stream, id: 'x', reason: 'refused', answer: 'no' })
     telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.2, bytes: 500 })
     telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'timeout', seconds: 30, bytes: 0 })
@@ -114,7 +100,6 @@ describe('metrics', () => {
 
   it('remove series that are no longer configured, keep the others, and ignore late values', async () => {
     const { metrics, telemetry } = setUpMetrics()
-    metrics.prepare(known)
     const page = { name: 'PageFetched', priority: 'live', events: 1, bytes: 1 } as const
     const fetched = (zone: number): InternalEvent => ({ ...page, stream: { ...stream, zone } })
     const sent = { name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.1, bytes: 1 } as const
@@ -156,7 +141,6 @@ describe('metrics', () => {
 
   it('have at most 25 series for each zone and sink', async () => {
     const { metrics } = setUpMetrics()
-    metrics.prepare(known)
     const observed = observationOf(known.zones, known.sinks)
     const routes = observed.routes.map((route) => ({ ...route, newestMs: 1_800_000_000_000 }))
     metrics.readState(() => Promise.resolve({ ...observed, routes }))
@@ -174,7 +158,6 @@ describe('the gauges of shared state', () => {
 
   it('are read from the store, only for configured zones and sinks', async () => {
     const { metrics } = setUpMetrics()
-    metrics.prepare(known)
     const gone: Zone = { id: 999, name: 'gone', account: 'default' }
     const observed = observationOf([shop, blog, gone], [...known.sinks, 'old'])
     const routes = observed.routes.map((one) =>
@@ -204,7 +187,6 @@ describe('the gauges of shared state', () => {
 
   it('are read once in a few seconds', async () => {
     const { metrics, clock } = setUpMetrics()
-    metrics.prepare(known)
     let asked = 0
     metrics.readState(() => {
       asked++
@@ -226,7 +208,6 @@ describe('the gauges of shared state', () => {
   it('are absent when the store fails, except lag, which keeps growing', async () => {
     const fail = () => Promise.reject(new Error('store down'))
     const { metrics, clock } = setUpMetrics()
-    metrics.prepare(known)
     let read: () => Promise<Observation> = fail
     metrics.readState(() => read())
     const never = parseExposition(await metrics.text())
@@ -249,7 +230,6 @@ describe('the gauges of shared state', () => {
 
   it('delay a scrape by at most four seconds when the store hangs, and read it every 15 seconds', async () => {
     const { metrics, clock } = setUpMetrics()
-    metrics.prepare(known)
     const questions: ((observed: Observation) => void)[] = []
     metrics.readState(() => new Promise((resolve) => questions.push(resolve)))
     const first = metrics.text()
@@ -289,7 +269,6 @@ describe('the text format', () => {
 
   it('writes a histogram with the sums of its buckets', async () => {
     const { metrics } = setUpMetrics()
-    metrics.prepare(known)
     const labels = { sink: 'siem', priority: 'live' }
     metrics.count('event_delay_seconds', labels, [0.5, 3, 3, 70])
     metrics.count('event_delay_seconds', { ...labels, sink: 'unknown' }, 1)
