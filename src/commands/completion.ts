@@ -51,10 +51,7 @@ export function register({ program, command, io }: Registration): void {
     })
 }
 
-interface Candidate {
-  readonly name: string
-  readonly description: string
-}
+type Candidate = readonly [name: string, description: string]
 
 /** What may stand in the place of the last word. */
 function following(program: Command, words: readonly string[]): Candidate[] {
@@ -66,29 +63,22 @@ function following(program: Command, words: readonly string[]): Candidate[] {
       option = command.options.find(({ short, long }) => short === word || long === word)
     else command = command.commands.find((each) => each.name() === word) ?? command
   }
-  const plain = (name: string): Candidate => ({ name, description: '' })
-  const candidates =
-    option?.required === true
-      ? (option.argChoices ?? []).map(plain)
-      : candidatesOf(command).concat(
-          command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []).map(plain),
-        )
-  return candidates.filter(({ name }) => name.startsWith(words.at(-1) ?? ''))
+  const takers = option?.required === true ? [option] : command.registeredArguments
+  const choices = takers.flatMap(({ argChoices }) => argChoices ?? []).map((name): Candidate => [name, ''])
+  const candidates = option?.required === true ? choices : [...candidatesOf(command), ...choices]
+  return candidates.filter(([name]) => name.startsWith(words.at(-1) ?? ''))
 }
 
 function candidatesOf(command: Command): Candidate[] {
   const help = command.createHelp()
-  return [
-    ...help.visibleCommands(command).map((each) => ({ name: each.name(), description: each.description() })),
-    ...help
-      .visibleOptions(command)
-      .flatMap(({ short, long, description }) =>
-        [short, long].flatMap((name) => (name === undefined ? [] : [{ name, description }])),
-      ),
-  ]
+  const commands = help.visibleCommands(command).map((each): Candidate => [each.name(), each.description()])
+  const options = help.visibleOptions(command).flatMap(({ short = '', long = '', description }) => {
+    return [short, long].filter(Boolean).map((name): Candidate => [name, description])
+  })
+  return [...commands, ...options]
 }
 
-function lineFor(shell: Shell, { name, description }: Candidate): string {
+function lineFor(shell: Shell, [name, description]: Candidate): string {
   if (shell === 'fish') return `${name}\t${description}`
   return shell === 'zsh' ? `${name.replaceAll(':', '\\:')}:${description}` : name
 }

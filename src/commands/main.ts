@@ -114,7 +114,7 @@ function explain(error: unknown, io: Io, stopped: number): number {
 }
 
 function processIo({ exit, hasHungUp }: Start): Io {
-  const signal = abortAtSignal({ from: process, clock: systemClock, exit })
+  const signal = abortAtSignal(process, systemClock, exit)
   return {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -143,16 +143,12 @@ type StopSignal = keyof typeof signalNumbers
  */
 const sameSignalMs = 1_000
 
-interface StopSignals {
-  /** The process, or a substitute that emits signals. */
-  readonly from: { on(name: StopSignal, callback: () => void): unknown }
-  readonly clock: Pick<Clock, 'monotonic'>
-  /** Ends the process at once. */
-  readonly exit: (code: number) => unknown
-}
-
 /** Aborts at the first SIGINT or SIGTERM; a second one ends the process at once with 128 plus its number. */
-export function abortAtSignal({ from, clock, exit }: StopSignals): AbortSignal {
+export function abortAtSignal(
+  from: { on(name: StopSignal, callback: () => void): unknown },
+  clock: Pick<Clock, 'monotonic'>,
+  exit: (code: number) => unknown,
+): AbortSignal {
   const abort = new AbortController()
   let first: { readonly name: StopSignal; readonly atMs: number } | undefined
   const received = (name: StopSignal) => {

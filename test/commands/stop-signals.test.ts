@@ -3,38 +3,35 @@ import { expect, test } from 'vitest'
 import { abortAtSignal } from '../../src/commands/main.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
-function following() {
+test.each([
+  ['the first signal requests a stop', [['SIGTERM', 0]], []],
+  [
+    'the same signal within a second of the first counts once, a later one ends the process',
+    [
+      ['SIGINT', 5],
+      ['SIGINT', 900],
+      ['SIGINT', 95],
+      ['SIGINT', 0],
+    ],
+    [130],
+  ],
+  [
+    'the other signal ends the process at once',
+    [
+      ['SIGINT', 0],
+      ['SIGTERM', 0],
+    ],
+    [143],
+  ],
+] as const)('%s', async (_, signals, ended) => {
   const from = new EventEmitter()
   const clock = createFakeClock()
   const codes: number[] = []
-  const signal = abortAtSignal({ from, clock, exit: (code) => codes.push(code) })
-  return { from, clock, codes, signal }
-}
-
-test('the first signal requests a stop', () => {
-  const { from, codes, signal } = following()
+  const signal = abortAtSignal(from, clock, (code) => codes.push(code))
   expect(signal.aborted).toBe(false)
-  from.emit('SIGTERM')
-  expect([signal.aborted, signal.reason]).toEqual([true, 'SIGTERM'])
-  expect(codes).toEqual([])
-})
-
-test('the same signal within a second of the first counts once, a later one ends the process', async () => {
-  const { from, clock, codes, signal } = following()
-  from.emit('SIGINT')
-  await clock.advance(5)
-  from.emit('SIGINT')
-  await clock.advance(900)
-  from.emit('SIGINT')
-  expect([codes, signal.reason]).toEqual([[], 'SIGINT'])
-  await clock.advance(95)
-  from.emit('SIGINT')
-  expect(codes).toEqual([130])
-})
-
-test('the other signal ends the process at once', () => {
-  const { from, codes } = following()
-  from.emit('SIGINT')
-  from.emit('SIGTERM')
-  expect(codes).toEqual([143])
+  for (const [name, laterMs] of signals) {
+    from.emit(name)
+    await clock.advance(laterMs)
+  }
+  expect([signal.reason, codes]).toEqual([signals[0][0], ended])
 })

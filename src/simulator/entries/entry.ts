@@ -43,7 +43,7 @@ export function entryJson(shape: EntryShape, place: EntryPlace, timestampMs: num
   const template = poolOf(shape)[third % poolSize]!
   const head = `{"logId":"${uuidOf(first, second, third)}","timestamp":${Math.floor(timestampMs)},"log":`
   const [start = '', middle = '', end] = template.log
-  const request = end === undefined ? '' : requestIdOf(second, third) + end
+  const request = end === undefined ? '' : uuidOf(second, third, first).replaceAll('-', '') + end
   return `${head}${start}${addressOf(template, first)}${middle}${request},"labels":${template.labels}}`
 }
 
@@ -64,11 +64,6 @@ function uuidOf(first: number, second: number, third: number): string {
   const variant = hex4(0xa000 | ((third >>> 16) & 0x0fff))
   const end = hex4(third) + hex4(last >>> 16) + hex4(last)
   return `${hex4(first >>> 16)}${hex4(first)}-${hex4(second >>> 16)}-${version}-${variant}-${end}`
-}
-
-function requestIdOf(first: number, second: number): string {
-  const half = hex4(first) + hex4(second >>> 16) + hex4(first >>> 16) + hex4(second)
-  return half + hex4(~first) + hex4(~second >>> 16) + hex4(~first >>> 16) + hex4(~second)
 }
 
 function addressOf(template: Template, word: number): string {
