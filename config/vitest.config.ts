@@ -19,7 +19,7 @@ const together = [
   'test/content/*.test.ts',
   'test/schedule/local/*.test.ts',
   'test/sinks/syslog/*.test.ts',
-  'test/sinks/file/{compression,contract,files,recovery}.test.ts',
+  'test/sinks/file/{contract,sink}.test.ts',
   'test/{config,docs,domain,entry,formats,maintenance,plan,shield,simulator,status,telemetry,transport}/**/*.test.ts',
   'test/discovery/*.test.ts',
   'test/pump/*.test.ts',

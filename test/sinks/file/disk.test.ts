@@ -20,7 +20,7 @@ async function workbench(parent?: string): Promise<Workbench> {
 }
 
 /** A disk of so many megabytes; undefined where this user may not mount one. */
-async function smallDisk(megabytes = 1): Promise<string | undefined> {
+async function smallDisk(megabytes: number): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'shieldlog-disk-'))
   cleanups.push(() => rm(folder, { recursive: true, force: true }))
   try {
@@ -31,35 +31,6 @@ async function smallDisk(megabytes = 1): Promise<string | undefined> {
   cleanups.push(() => Promise.resolve(void execFileSync('umount', [folder])))
   return folder
 }
-
-it('removes a partial write to a full disk, and continues once there is space', async ({ skip }) => {
-  const disk = await smallDisk()
-  if (disk === undefined) {
-    skip('mounting a small tmpfs needs root; the file size limit in crash.test.ts covers the cut itself')
-    return
-  }
-  const bench = await workbench(disk)
-  const ballast = join(disk, 'ballast')
-  await writeFile(ballast, Buffer.alloc(700_000))
-  const sink = bench.sink()
-  const ledger = new StreamLedger(streamOf(sink, 101))
-  await ledger.ship(sink, buildEvents(100, 'kept'))
-  const opened = await ledger.open(sink)
-  const error = await opened.deliver(buildEvents(20_000, 'large'), never()).catch((error: unknown) => error)
-  expect(error).toMatchObject({
-    kind: 'stop',
-    code: 'disk_full',
-    message: expect.stringContaining(bench.path),
-  })
-  expect(await bench.ids()).toHaveLength(100)
-  await rm(ballast)
-  ledger.commit((await opened.deliver(buildEvents(100, 'more'), never())).committed)
-  expect(await bench.files()).toHaveLength(1)
-  expect(await bench.ids()).toHaveLength(200)
-  await opened.close()
-  await writeFile(ballast, Buffer.alloc(500_000))
-  await expect(sink.check(never())).rejects.toMatchObject({ code: 'disk_full' })
-})
 
 type Fault = 'write' | 'short' | 'datasync' | 'truncate'
 
@@ -174,16 +145,24 @@ it('says in plain words why a path cannot be used, and what to do', async () => 
   })
 })
 
-it('warns of a disk that is nearly full', async ({ skip }) => {
+it('warns of a disk that is nearly full, and fails on one that is full', async ({ skip }) => {
   const disk = await smallDisk(20)
   if (disk === undefined) {
     skip('mounting a small tmpfs needs root')
     return
   }
-  expect(await (await workbench(disk)).sink().check(never())).toEqual({
+  const bench = await workbench(disk)
+  const sink = bench.sink()
+  expect(await sink.check(never())).toEqual({
     found: expect.stringMatching(/^(?:19|20) MB free$/),
     note: expect.stringMatching(/^less than 1 GB is free, .* free space/),
   })
+  await writeFile(join(disk, 'ballast'), Buffer.alloc(20_200_000))
+  const full = { kind: 'stop', code: 'disk_full', message: expect.stringContaining(bench.path) }
+  await expect(sink.check(never())).rejects.toMatchObject(full)
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  await expect(ledger.ship(sink, buildEvents(40_000))).rejects.toMatchObject(full)
+  expect(await bench.ids()).toEqual([])
 })
 
 it('closes while a write hangs, and keeps its identity until that write has ended', async () => {

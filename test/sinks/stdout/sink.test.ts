@@ -145,17 +145,6 @@ describe('stdout that is a file', () => {
     }
   }
 
-  it('gets every line', async () => {
-    const { file, report } = await ship('')
-    expect(report).toBe('delivered')
-    expect(
-      file
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => format.identify(line)?.id),
-    ).toEqual(buildEvents(100).map(({ id }) => id))
-  })
-
   it('is never acknowledged for a write that was cut short', async () => {
     const { file, report } = await ship("trap '' XFSZ; ulimit -f 8;")
     expect(file.length).toBeGreaterThan(0)
