@@ -3,12 +3,15 @@ import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { told } from '../commands/backfilling.ts'
 import { clockArguments } from '../entry/shifted-clock.ts'
+import { startProcess } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
 import { endOf, logged, readableDays, workplace } from './workplace.ts'
 
 const zone = 101
+const today = readableDays()[2]
 
 /** What a disk does now and then, each with how a part or its handle answers. */
 const failures = [
@@ -42,6 +45,25 @@ test('a disk that fails repeatedly: each event once, and every failure is logged
   expect(compareFiles(events, simulator, [zone], days)).toEqual(exactly(whole))
 })
 
+test('on a full disk, here a limit of the size of files: a file that cannot grow further stops the run, which continues when the limit is raised', async () => {
+  const days = { [today]: 1500 }
+  const place = await workplace({ days, pageSize: 100, zones: [zone], entryBytes: 20_000 })
+  place.configure({ zones: [zone] })
+  // The signal would end any program; ignored, the write fails instead. 12 or 24 MB, as the shell counts in blocks of
+  // 512 or 1024 bytes: more than the store and the first load need.
+  const script = `trap '' XFSZ; ulimit -f 24000; exec "$0" "$@"`
+  const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '--once', '-c', place.configFile]
+  const limited = await endOf(startProcess('/bin/sh', ['-c', script, ...args]))
+  expect(limited.code, limited.stderr).toBe(1)
+  expect(limited.stderr).toMatch(/not read to the end: .*file too large/)
+  const before = compareFiles(place.events, place.simulator, [zone], [today])
+  expect(before).toMatchObject({ repeated: 0, strange: 0 })
+  expect(before.lines).toBeGreaterThan(0)
+  const ended = await place.once()
+  expect(ended.code, ended.stderr).toBe(0)
+  expect(compareFiles(place.events, place.simulator, [zone], [today])).toEqual(exactly(1500))
+})
+
 interface Vandal {
   readonly what: string
   /** Does it to the folder of a day and its only part. */
@@ -73,8 +95,6 @@ const vandals: readonly Vandal[] = [
   },
   { what: 'somebody else writes into a part', harm: (_, part) => appendFileSync(part, '{"torn'), left: 40 },
 ]
-
-const today = readableDays()[2]
 
 test('under a running process, each in a zone of its own: new events are written once, what is gone is not', async () => {
   const zones = vandals.map((_, index) => zone + index)

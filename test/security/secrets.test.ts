@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { Secret } from '../../src/domain/text/secret.ts'
-import { own } from '../setup/leftovers.ts'
+import { connected } from '../redis/connected.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openAt, stateAt } from '../state/redis/opening.ts'
@@ -59,8 +58,7 @@ test.skipIf(!redisServerAvailable())('nor over Redis', async () => {
   const { canaries, place, env, token, configure, places, ask, run, expectNoLeak } = await leakWorld()
   // Without compression, so that what is in a dump can be read.
   const server = await startRedis({ appendOnly: true, args: ['--rdbcompression', 'no'] })
-  const admin = new Redis(server.url)
-  own({ what: 'a client', isLeft: () => true, remove: async () => admin.disconnect(), isFault: false })
+  const admin = connected(server.url)
   const password = canaries.make('Redis password')
   const user = (given: string) =>
     admin.call('ACL', 'SETUSER', 'shipper', 'reset', 'on', `>${given}`, '~*', '&*', '+@all')

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Redis } from 'ioredis'
+import { connected } from '../redis/connected.ts'
 import { startCli, type TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { hostileReceiver, type HostileReceiver } from '../e2e/hostile-receiver.ts'
@@ -72,17 +72,9 @@ export async function createWorld({ zones, events, rate }: SoakOptions): Promise
     replaceVictim() {
       victim = start()
     },
-    redisBytes: () => usedBytes(redis.url),
-  }
-}
-
-async function usedBytes(url: string): Promise<number> {
-  const client = new Redis(url, { maxRetriesPerRequest: 1, lazyConnect: true })
-  client.on('error', () => undefined)
-  try {
-    const [, bytes] = /used_memory:(\d+)/.exec(await client.info('memory')) ?? []
-    return Number(bytes)
-  } finally {
-    client.disconnect()
+    async redisBytes() {
+      const [, bytes] = /used_memory:(\d+)/.exec(await connected(redis.url).info('memory')) ?? []
+      return Number(bytes)
+    },
   }
 }

@@ -20,44 +20,41 @@ const largePageEvents = Math.floor((8 * 1024 * 1024) / entryBytes)
 
 /** Peak RSS of the shipper with many zones, with many events, and with large pages. */
 export async function measureMemory({ events, eventsPerStream, tell }: MemoryOptions): Promise<Figure[]> {
-  const few = await ship({ zones: 1, days: 2, eventsPerDay: fewEvents, pageSize: 1000 })
-  tell(`memory: ${fewEvents.toLocaleString('en')} events, ${megabytes(few)} MB`)
-  const many = await ship({ zones: 1, days: 2, eventsPerDay: events, pageSize: 1000 })
-  tell(`memory: ${events.toLocaleString('en')} events, ${megabytes(many)} MB`)
-  const zones = await ship({
-    zones: 500,
-    days: 3,
-    eventsPerDay: eventsPerStream,
-    pageSize: eventsPerStream / 2,
-  })
-  tell(`memory: 500 zones, ${megabytes(zones)} MB`)
-  const large = await ship({
-    zones: 8,
-    days: 3,
-    eventsPerDay: 2 * largePageEvents,
-    pageSize: largePageEvents,
-  })
-  tell(`memory: large pages, ${megabytes(large)} MB`)
+  const peak = async (what: string, listing: Listing, atMost = most.any): Promise<Figure> => {
+    const run = await ship(listing)
+    const value = run.peakBytes / 1e6
+    tell(`memory: ${what}, ${value.toFixed(0)} MB`)
+    const detail = `${run.events.toLocaleString('en')} events in ${run.seconds.toFixed(1)} s, CPU ${run.cpuSeconds.toFixed(1)} s`
+    return { name: `peak RSS, ${what}`, value, unit: 'MB', limit: { atMost }, detail }
+  }
+  const ofOneStream = (count: number) =>
+    peak(`${count.toLocaleString('en')} events of a stream`, {
+      zones: 1,
+      days: 2,
+      eventsPerDay: count,
+      pageSize: 1000,
+    })
+  const [few, many] = [await ofOneStream(fewEvents), await ofOneStream(events)]
+  const growth = { value: many.value / few.value, unit: 'times', limit: { atMost: mostGrowth } }
+  const fleet = { zones: 500, days: 3, eventsPerDay: eventsPerStream, pageSize: eventsPerStream / 2 } as const
+  const large = { zones: 8, days: 3, eventsPerDay: 2 * largePageEvents, pageSize: largePageEvents } as const
   return [
-    peakOf(`peak RSS, ${fewEvents.toLocaleString('en')} events of a stream`, few),
-    peakOf(`peak RSS, ${events.toLocaleString('en')} events of a stream`, many),
-    {
-      name: 'peak RSS, growth from the one to the other',
-      value: many.peakBytes / few.peakBytes,
-      unit: 'times',
-      limit: { atMost: mostGrowth },
-    },
-    peakOf('peak RSS, 500 zones of 3 days', zones, most.zones),
-    peakOf('peak RSS, pages of 8 MB on 24 streams', large),
+    few,
+    many,
+    { name: 'peak RSS, growth from the one to the other', ...growth },
+    await peak('500 zones of 3 days', fleet, most.zones),
+    await peak('pages of 8 MB on 24 streams', large),
   ]
 }
 
-async function ship(listing: {
-  zones: number
-  days: 2 | 3
-  eventsPerDay: number
-  pageSize: number
-}): Promise<Run> {
+interface Listing {
+  readonly zones: number
+  readonly days: 2 | 3
+  readonly eventsPerDay: number
+  readonly pageSize: number
+}
+
+async function ship(listing: Listing): Promise<Run> {
   const { eventsPerDay, pageSize } = listing
   const zones = Array.from({ length: listing.zones }, (_, index) => 101 + index)
   // Of two days only the one that is over holds events: today grows denser the earlier it is.
@@ -67,14 +64,4 @@ async function ship(listing: {
     assertWhole(run, listing.zones * (listing.days === 2 ? 1 : 3) * eventsPerDay, `${listing.zones} zones`)
     return run
   })
-}
-
-function peakOf(name: string, run: Run, atMost = most.any): Figure {
-  const { seconds, cpuSeconds, events } = run
-  const detail = `${events.toLocaleString('en')} events in ${seconds.toFixed(1)} s, CPU ${cpuSeconds.toFixed(1)} s`
-  return { name, value: run.peakBytes / 1e6, unit: 'MB', limit: { atMost }, detail }
-}
-
-function megabytes({ peakBytes }: Run): string {
-  return (peakBytes / 1e6).toFixed(0)
 }
