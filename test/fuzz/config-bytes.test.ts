@@ -6,8 +6,7 @@ import { ConfigErrors } from '../../src/config/errors.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
-import { mutated } from './mutated.ts'
-import { runsOf } from './runs.ts'
+import { mutated, runsOf } from './mutated.ts'
 
 const folder = join(projectFolder, 'config/examples')
 const examples = readdirSync(folder).filter((name) => name.endsWith('.yaml'))

@@ -6,8 +6,7 @@ import { eventsOf } from '../../src/shield/entries/entry-event.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { defaults, entry, zone } from '../shield/samples.ts'
 import { expectLines } from './expect-lines.ts'
-import { mutated } from './mutated.ts'
-import { runsOf } from './runs.ts'
+import { mutated, runsOf } from './mutated.ts'
 import { binaryText } from '../setup/binary-text.ts'
 
 const strict = { ...defaults, query: ['q', 'a'], addresses: 'mask' } as const

@@ -63,3 +63,10 @@ function insert(bytes: Buffer, at: number, more: Buffer): Buffer {
   const index = Math.floor(at * bytes.length)
   return Buffer.concat([bytes.subarray(0, index), more, bytes.subarray(index)])
 }
+
+/** How many cases a property draws; `npm run test:long` asks for many times as many. */
+export function runsOf(usual: number): number {
+  const times = Number(process.env['SHIELDLOG_TEST_FUZZ_TIMES'] ?? 1)
+  if (!(times > 0)) throw new Error('SHIELDLOG_TEST_FUZZ_TIMES takes a number above 0')
+  return Math.ceil(usual * times)
+}

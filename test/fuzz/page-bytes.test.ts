@@ -7,8 +7,7 @@ import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { defaults, entry } from '../shield/samples.ts'
 import { answer, startShieldApi, type ShieldApi } from '../shield/shield-api.ts'
 import { expectLines } from './expect-lines.ts'
-import { mutated } from './mutated.ts'
-import { runsOf } from './runs.ts'
+import { mutated, runsOf } from './mutated.ts'
 
 const page = JSON.stringify({
   logs: [

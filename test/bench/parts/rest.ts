@@ -27,18 +27,15 @@ const betweenMs = 3_200
 const answersWithinMs = 200
 const paths = ['/metrics', '/status', '/status?view=map', '/readyz']
 
-interface Answers {
-  readonly ms: readonly number[]
-  /** Of the process during each answer. */
-  readonly cpuMs: readonly number[]
-  readonly bytes: number
-}
-
 interface Rest {
   readonly bytes: number
   readonly storeBytes: number
   readonly cpuShare: number
-  readonly answers: ReadonlyMap<string, Answers>
+  /** By path; CPU is that of the process during each answer. */
+  readonly answers: ReadonlyMap<
+    string,
+    { readonly ms: number[]; readonly cpuMs: number[]; readonly bytes: number }
+  >
   /** The longest time without a turn of the event loop, of each round of questions. */
   readonly blockedMs: readonly number[]
 }
@@ -122,9 +119,10 @@ async function looked(daemon: RunningDaemon, rounds: number): Promise<Omit<Rest,
       await sleep(betweenMs)
       const usedBefore = daemon.usage().cpuSeconds
       const { ms, text } = await daemon.ask(path)
-      answers.get(path)!.cpuMs.push((daemon.usage().cpuSeconds - usedBefore) * 1000)
-      answers.get(path)!.ms.push(ms)
-      answers.get(path)!.bytes = Buffer.byteLength(text)
+      const answer = answers.get(path)!
+      answer.cpuMs.push((daemon.usage().cpuSeconds - usedBefore) * 1000)
+      answer.ms.push(ms)
+      answer.bytes = Buffer.byteLength(text)
       // The library forgets the longest block with each scrape.
       if (path === '/metrics' && round > 0)
         blockedMs.push(Math.max(...readMetrics(text).values('nodejs_eventloop_lag_max_seconds')) * 1000)

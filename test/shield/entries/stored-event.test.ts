@@ -4,7 +4,7 @@ import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
 import { eventOfLine, toEvent } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
-import { runsOf } from '../../fuzz/runs.ts'
+import { runsOf } from '../../fuzz/mutated.ts'
 import { defaults } from '../samples.ts'
 
 const zone = { id: 101, name: 'shop' }
