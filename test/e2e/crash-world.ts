@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { told } from '../commands/backfilling.ts'
 import { connected } from '../redis/connected.ts'
 import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
+import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -32,12 +33,6 @@ export interface CrashWorld {
   expectWhole(after: string): void
   /** The same, and the dead letters are the poison and nothing else. To be asked when nothing runs any more. */
   expectEnd(): Promise<void>
-}
-
-interface DeadLetter {
-  readonly id: string
-  readonly zone: number
-  readonly sink: string
 }
 
 export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promise<CrashWorld> {

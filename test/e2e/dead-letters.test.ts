@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import type { Status } from '../../src/domain/status/status.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -14,10 +15,6 @@ const quiet = { log: { level: 'error', format: 'json' } }
 /** Within this process: each of its own takes seconds to start on a busy machine. */
 const command = (place: Workplace, args: readonly string[]) => executeWith(place.configFile, args)
 
-interface Listed {
-  readonly deadLetters: readonly { readonly id: string; readonly answer: string; readonly reason: string }[]
-}
-
 const siemAt = ({ url }: Receiver, more: object = {}) => ({ name: 'siem', type: 'http', url, batch, ...more })
 
 /** Refuses these events alone with 400, and takes all others. */
@@ -29,7 +26,11 @@ function refuse(siem: Receiver, poison: readonly string[], body = 'no such field
 const idsOf = ({ simulator }: Workplace, zone: number, day: string) =>
   simulator.entries(zone, day).map(({ logId }) => logId)
 const listed = async (place: Workplace) =>
-  (JSON.parse((await command(place, ['dead-letters', 'list', '--json'])).stdout) as Listed).deadLetters
+  (
+    JSON.parse((await command(place, ['dead-letters', 'list', '--json'])).stdout) as {
+      readonly deadLetters: readonly DeadLetter[]
+    }
+  ).deadLetters
 const statusOf = async (place: Workplace) =>
   JSON.parse((await command(place, ['status', '--json'])).stdout) as Status
 const lineOf = (lines: readonly string[], id: string) => lines.filter((line) => line.includes(`"${id}"`))

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
+import type { Status } from '../../src/domain/status/status.ts'
 import type { SimulatorOptions, SimulatorRequest } from '../../src/simulator/simulator.ts'
 import { openRedisStore } from '../setup/stores.ts'
 import { told } from '../commands/backfilling.ts'
@@ -174,7 +175,7 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
     async () => {
       const { code, stdout, stderr } = await told(place, 'status', '--json')
       expect([0, 1], stderr).toContain(code)
-      const read = JSON.parse(stdout) as StatusShape
+      const read = JSON.parse(stdout) as Status
       return read.workers.length === 0 && read
     },
     { what: 'a status without workers', everyMs: 1_000 },
@@ -184,13 +185,4 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
   expect(delivered).toBe(fleet.whole())
   expect(status.routes.flatMap(({ gaps }) => gaps)).toEqual([])
   expect(status.deadLetters).toEqual([])
-}
-
-interface StatusShape {
-  readonly routes: readonly {
-    readonly days: readonly { readonly delivered: number }[]
-    readonly gaps: readonly unknown[]
-  }[]
-  readonly deadLetters: readonly unknown[]
-  readonly workers: readonly unknown[]
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import { told } from '../commands/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { createRandom } from '../pump/model/random.ts'
@@ -15,11 +16,6 @@ const moodMs = 900
 
 /** By the end of its id: about one event in 64. */
 const isPoison = (key: string) => /[0-3]7$/.test(key)
-
-interface DeadLetter {
-  readonly id: string
-  readonly sink: string
-}
 
 const timeout = 300_000 + 20_000 * more
 

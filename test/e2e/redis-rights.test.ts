@@ -5,7 +5,7 @@ import { ownScripts, queueScripts } from '../redis/lua-scripts.ts'
 import { own } from '../setup/leftovers.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { probeAt } from './metrics.ts'
+import { probeOf } from './metrics.ts'
 import { receiver } from './receiver.ts'
 import { compareFiles, exactly } from './shipped.ts'
 import { readableDays, workplace, zones } from './workplace.ts'
@@ -86,8 +86,7 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
     const worker = place.start(['run', '--role', 'worker'])
     const output = () => `${scheduler.stderr()}\n${worker.stderr()}`
     const ready = async () => (await probe.get('/readyz')).status === 200
-    const [, address = ''] = await scheduler.waitForLine(/(http:\/\/127\.0\.0\.1:\d+)/)
-    const probe = probeAt(address)
+    const probe = await probeOf(scheduler)
     await waitFor(ready, { what: output })
     const compared = () => compareFiles(place.events, place.simulator, zones, days)
     await waitFor(() => compared().lines >= 2 * 3 * 40, { what: () => `all lines: ${output()}` })

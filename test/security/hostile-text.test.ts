@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WireEntry } from '../../src/simulator/simulator.ts'
-import { probeAt } from '../e2e/metrics.ts'
+import { probeOf } from '../e2e/metrics.ts'
 import { partsBelow } from '../e2e/shipped.ts'
 import { readableDays, workplace, type Ended } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -78,8 +78,7 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
     ],
   })
   const child = place.start(['run'])
-  const [, address = ''] = await child.waitForLine(/(http:\/\/127\.0\.0\.1:\d+)/)
-  const probe = probeAt(address)
+  const probe = await probeOf(child)
   const linesOf = (sink: string) =>
     partsBelow(join(place.folder, sink))
       .map((part) => readFileSync(join(place.folder, sink, part), 'utf8'))
