@@ -34,6 +34,11 @@ export interface PageRequest {
   readonly requestedSince?: number
   /** So long after its request an answer that has arrived serves another stream; absent: as long as it is kept. */
   readonly freshForMs?: number
+  /**
+   * Present: the page is to have its hash. An answer with this one was read before, and is parsed only when its entries
+   * are accessed.
+   */
+  readonly known?: string
   /** Throws `no_room` (cancelled) instead of waiting for memory. */
   readonly ifRoom?: boolean
   /**

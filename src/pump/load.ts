@@ -9,6 +9,8 @@ import type { Session } from './session.ts'
 /** A page whose entries are identified, and of which nothing is delivered yet. */
 export interface ReadPage {
   readonly facts: PageFacts
+  /** Of the answer, where it was asked for. */
+  readonly hash: string | undefined
   /** In bytes of the answer. */
   readonly bytes: number
   /** By the steady clock. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { endOf } from '../domain/day.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
@@ -6,11 +7,12 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { sliceOf } from '../domain/policy.ts'
-import { factsOf, type Page } from '../domain/scan/page.ts'
+import { factsOf, type Cursor, type Page } from '../domain/scan/page.ts'
 import { scanFor } from '../domain/scan/progress.ts'
 import type { Scan } from '../domain/scan/scan.ts'
 import type { PageRequest } from '../ports/delivery.ts'
 import { fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
+import type { KnownPage } from './latest-pages.ts'
 import type { Load, LoadPage, ReadPage } from './load.ts'
 import { tellRepeatedIds } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
@@ -23,6 +25,8 @@ export interface Reading {
   readonly beganAtMs: number
   /** When the latest page of the stream was requested, by the steady clock; undefined where that is not known. */
   latestMs: number | undefined
+  /** Pages of earlier polls of which every event is seen, by their hashes. */
+  readonly known: ReadonlyMap<string, KnownPage>
   ahead: PageAhead | undefined
   /** Pages of which the sink kept back the last events, since they fill no body; the next load begins with them. */
   kept: readonly LoadPage[]
@@ -62,7 +66,7 @@ export async function readLoad(
       if (!isFailure(error) || error.code === 'cancelled') throw error
       return isFailure(error, 'no_room') ? { scan, why: 'full' } : { scan, why: 'failure', failure: error }
     }
-    const page = await identify(session, target, scan, fetched)
+    const page = recognise(session, reading, fetched) ?? (await identify(session, target, scan, fetched))
     reading.latestMs = Math.max(reading.latestMs ?? 0, page.requestedAt)
     // By the API's clock, whose offset is known best after the answer.
     const beganAtMs = page.requestedAt + session.deps.apiClock.offsetOf(job.zone.account)
@@ -135,7 +139,18 @@ export function requestFor(session: Session, reading: Reading, scan: Scan): Page
   const { zone, stream, priority } = session.job
   const { cursor } = scan
   const since = sharedSince(session, reading, scan)
-  return { zone, day: stream.day, cursor, priority, sink: stream.sink, ...since }
+  const known = isPolledAgain(session, scan) ? { known: knownAt(reading, cursor) } : {}
+  return { zone, day: stream.day, cursor, priority, sink: stream.sink, ...since, ...known }
+}
+
+/** Polls read the same one or two pages again and again. */
+function isPolledAgain({ checkpoint }: Session, { kind }: Scan): boolean {
+  const { lastFull } = checkpoint()
+  return lastFull !== undefined && (kind === 'incremental' || lastFull.pages <= 2)
+}
+
+function knownAt({ known }: Reading, cursor: Cursor | null): string {
+  return known.values().find(({ facts }) => facts.cursor === cursor)?.hash ?? ''
 }
 
 /** The first page of a scan dates it: an older answer of another stream would make the lag look larger than it is. */
@@ -171,6 +186,24 @@ function learnTime({ deps, job }: Session, { shared, clockOffsetMs, connection }
   else if (job.stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(account)
 }
 
+/** A page that is the same as at an earlier poll, with every event seen since then. */
+function recognise(
+  session: Session,
+  { known }: Reading,
+  { page, tookMs }: FetchedPage,
+): ReadPage | undefined {
+  const { hash = '', bytes, requestedAt, release } = page
+  const same = known.get(hash)
+  const { mark } = session.checkpoint()
+  if (same === undefined || !isDeepStrictEqual(same.mark, mark)) return undefined
+  learnTime(session, page)
+  const { stream, priority } = session.job
+  const { events } = same.facts
+  session.deps.telemetry.emit({ name: 'PageFetched', stream, priority, events, bytes })
+  const facts = { ...same.facts, tookMs }
+  return { facts, hash, bytes, requestedAt, unseen: [], wanted: [], release }
+}
+
 /** Takes the API's time from a page, and finds what is new on it. */
 async function identify(
   session: Session,
@@ -189,7 +222,7 @@ async function identify(
     target.seen.hold(unseen)
     const { mark } = session.checkpoint()
     const facts = factsOf(page, { cursor: scan.cursor, mark, nowMs: session.now(), unseen, tookMs })
-    return { facts, bytes, requestedAt, unseen, wanted: wantedOf(target, unseen), release }
+    return { facts, hash: page.hash, bytes, requestedAt, unseen, wanted: wantedOf(target, unseen), release }
   } catch (error) {
     release()
     throw error

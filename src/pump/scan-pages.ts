@@ -8,7 +8,7 @@ import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { deliver } from './commit-delivery.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
 import { fetchAhead } from './fetch-page.ts'
-import { Load } from './load.ts'
+import { Load, type LoadPage } from './load.ts'
 import { commitLoad } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
 import { isDue, readLoad, requestFor, type LoadEnd, type Reading } from './read-load.ts'
@@ -25,10 +25,12 @@ export async function scanPages(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const { clock, latestPages } = session.deps
+  const latest = latestPages?.of(session.checkpoint())
   const going: Going = {
     beganMs: clock.monotonic(),
     beganAtMs: clock.steady(),
-    latestMs: latestPages?.of(session.job.stream, session.checkpoint().commit),
+    latestMs: latest?.requestedAt,
+    known: new Map(latest?.pages.map((page) => [page.hash, page])),
     ahead: undefined,
     kept: [],
     isOver: false,
@@ -104,14 +106,21 @@ async function shipLoad(
   const goesOn = why === 'full' || why === 'slice' || (failure !== undefined && !dropsScan(failure))
   const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn)
   if (last.bytes <= parsedAheadBytes) going.ahead?.want()
+  const { mark } = session.checkpoint()
   going.kept = await commitLoad(session, target.seen, pages, { wanted, delivery: await delivering })
-  const settled = pages[pages.length - going.kept.length - 1]
-  if (settled !== undefined) {
-    const { commit } = session.checkpoint()
-    session.deps.latestPages?.note(session.job.stream, { commit, requestedAt: settled.requestedAt })
-  }
+  noteLatest(session, pages.slice(0, pages.length - going.kept.length), mark)
   going.sinkMoves ||= wanted.length > 0
   failAtGuard(last.step)
+}
+
+/** Every event of these pages is seen now. */
+function noteLatest(session: Session, pages: readonly LoadPage[], mark: readonly string[]): void {
+  const last = pages.at(-1)
+  if (last === undefined) return
+  const known = pages.flatMap(({ hash, facts }) =>
+    hash === undefined ? [] : [{ hash, facts: { ...facts, unseen: 0, unseenTimesMs: [] }, mark }],
+  )
+  session.deps.latestPages?.note(session.checkpoint(), last.requestedAt, known)
 }
 
 /** What the failure of a page means for its stream and its scan. Resolves with a value where the stream has ended. */

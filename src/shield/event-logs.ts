@@ -20,11 +20,11 @@ export function createEventLogSource(
   const ends = new PageEnds()
   return {
     async fetchPage(
-      { zone, day, cursor, priority, sink, ifRoom, whenWanted }: PageRequest,
+      { zone, day, cursor, priority, sink, ifRoom, known, whenWanted }: PageRequest,
       signal,
     ): Promise<Page> {
       const client = clientOf(zone.account)
-      const { value, bytes, requestedAt, clockOffsetMs, connection, reservation } = await client.send(
+      const { value, hash, bytes, requestedAt, clockOffsetMs, connection, reservation } = await client.send(
         {
           operation: 'event_logs',
           method: 'GET',
@@ -33,19 +33,34 @@ export function createEventLogSource(
           read: readPage,
           sink,
           ifRoom,
+          known,
           priority,
           whenWanted,
         },
         signal,
       )
-      const listing = `${zone.id}/${day}`
-      const { identities, end } = identitiesOf(value.entries, ends.before(listing, cursor))
-      const next = value.hasMore && value.token !== undefined ? (value.token as Cursor) : null
-      if (next !== null) ends.keep(listing, next, end())
+      const read = (): PageEntries => {
+        const { entries, hasMore, token } = value()
+        const listing = `${zone.id}/${day}`
+        const { identities, end } = identitiesOf(entries, ends.before(listing, cursor))
+        const next = hasMore && token !== undefined ? (token as Cursor) : null
+        if (next !== null) ends.keep(listing, next, end())
+        const named = { id: zone.id, name: zone.name }
+        return { events: eventsOf(entries, named, redactorOf(), identities), more: hasMore, next }
+      }
+      let entries: PageEntries | undefined
+      if (hash === undefined || hash !== known) entries = read()
       return {
-        events: eventsOf(value.entries, { id: zone.id, name: zone.name }, redactorOf(), identities),
-        more: value.hasMore,
-        next,
+        get events() {
+          return (entries ??= read()).events
+        },
+        get more() {
+          return (entries ??= read()).more
+        },
+        get next() {
+          return (entries ??= read()).next
+        },
+        ...(hash !== undefined && { hash }),
         bytes,
         requestedAt,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
@@ -59,6 +74,8 @@ export function createEventLogSource(
     },
   }
 }
+
+type PageEntries = Pick<Page, 'events' | 'more' | 'next'>
 
 /** More than pages are being read at once: each scan needs the end of its latest page. */
 const mostEnds = 2_000

@@ -151,7 +151,8 @@ async function waitFor(
 /** The page for another stream than the one that requested it; undefined where that one's sink has no room for it. */
 function joined({ page, tookMs }: Answer, { sink }: PageRequest): Page | undefined {
   const release = page.memory === undefined ? () => undefined : page.memory.join(sink)
-  return release && { ...page, release, shared: { tookMs } }
+  // Not copied: its entries may not have been parsed.
+  return release && (Object.assign(Object.create(page), { release, shared: { tookMs } }) as Page)
 }
 
 function keyOf({ zone, day, cursor, priority }: PageRequest): string {

@@ -43,6 +43,7 @@ export interface PageAnswer {
   readonly next?: string
   readonly more?: boolean
   readonly bytes?: number
+  readonly hash?: string
   readonly clockOffsetMs?: number | undefined
   /** Default: each answer comes over its own. */
   readonly connection?: object
@@ -102,12 +103,13 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     if (signal.aborted) throw cancelled()
     if (answer instanceof Error) throw answer
     held++
-    const { events, next, more = next !== undefined, bytes = 10 } = answer
+    const { events, next, more = next !== undefined, bytes = 10, hash } = answer
     return {
       events,
       more,
       next: next === undefined ? null : (next as Cursor),
       bytes,
+      ...(hash !== undefined && { hash }),
       requestedAt,
       ...('clockOffsetMs' in answer
         ? answer.clockOffsetMs !== undefined && { clockOffsetMs: answer.clockOffsetMs }

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { dayOf, shiftDay, type Day } from '../../src/domain/day.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { isFailure } from '../../src/domain/failure.ts'
@@ -239,4 +239,35 @@ it('the ends of the latest pages are kept, however many entries they have, withi
   }
   const kept = cursors.filter((cursor) => ends.before('101/2026-11-20', cursor) !== undefined)
   expect(kept).toEqual(cursors.slice(-200))
+})
+
+describe('an answer that was read before', () => {
+  it('is parsed only when its entries are accessed, and only if it is the same', async () => {
+    const { api, read } = await scripted()
+    const pageOf = (...logs: ReturnType<typeof entry>[]) => answer(200, { ...emptyPage, logs })
+    api.reply(pageOf(entry()), pageOf(entry()), pageOf(entry(), entry({ logId: 'other' })))
+    const { hash = '', events } = await read({ known: '' })
+    expect(hash).not.toBe('')
+    const parsed = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parsed.mockRestore())
+    const same = await read({ known: hash })
+    expect([same.hash, parsed.mock.calls.length]).toEqual([hash, 0])
+    expect(same.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
+    expect(parsed).toHaveBeenCalled()
+    const other = await read({ known: hash })
+    expect(other.hash).not.toBe(hash)
+    expect(other.events).toHaveLength(2)
+  })
+
+  it('has no hash where none was asked for', async () => {
+    const { read } = await scripted()
+    expect((await read()).hash).toBeUndefined()
+  })
+
+  it('is an error although its hash is known, where its status says so', async () => {
+    const { api, read } = await scripted()
+    const { hash = '' } = await read({ known: '' })
+    api.reply(answer(404, emptyPage))
+    await expect(read({ known: hash })).rejects.toMatchObject({ kind: 'refuse' })
+  })
 })

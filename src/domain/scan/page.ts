@@ -4,7 +4,7 @@ import { markSize } from '../policy.ts'
 /** The place of a page in a listing, opaque. The first page has none. */
 export type Cursor = string & { readonly brand: 'Cursor' }
 
-/** One answer of the API, normalised. */
+/** One answer of the API, normalised. What follows from its entries may be computed on access. */
 export interface Page {
   readonly events: readonly Event[]
   /** False on the last page of the listing. */
@@ -21,6 +21,8 @@ export interface Page {
   readonly connection?: object
   /** Returns the page's bytes to the process-wide memory budget. Call it once the events are delivered or discarded. */
   readonly release: () => void
+  /** Of the answer, where the request asked for it: the same hash means the same page. */
+  readonly hash?: string
   /** Absent where no memory is reserved for it. */
   readonly memory?: PageMemory
   /** Of a page that another stream requested: how long that took. The API's time was learned from it then. */

@@ -25,7 +25,7 @@ describe('a request', () => {
   it('has the key and a User-Agent', async () => {
     const api = await answering(good)
     const { value, bytes } = await api.client.send({ ...call, path: '/a/%2E%2E/%2F?b=c' }, never)
-    expect(value).toEqual(emptyPage)
+    expect(value()).toEqual(emptyPage)
     expect(bytes).toBe(JSON.stringify(emptyPage).length)
     expect(api.requests[0]?.url).toBe('/a/%2E%2E/%2F?b=c')
     expect(api.requests[0]?.headers).toMatchObject({
@@ -60,7 +60,7 @@ describe('a request', () => {
     onTestFinished(server.close)
     const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
     const api = await startedApi({ baseUrl: server.url, tls })
-    expect((await api.client.send(call, never)).value).toEqual(emptyPage)
+    expect((await api.client.send(call, never)).value()).toEqual(emptyPage)
     const stranger = await startedApi({ baseUrl: server.url })
     await expect(stranger.client.send(call, never)).rejects.toMatchObject({ kind: 'retry', code: 'tls' })
     expect(outcomes(stranger)).toEqual(['network'])
@@ -85,7 +85,7 @@ describe('tries', () => {
       },
     }
     api.reply(reply, reply, good)
-    expect((await api.client.send(strict, never)).value).toEqual(emptyPage)
+    expect((await api.client.send(strict, never)).value()).toEqual(emptyPage)
     expect(outcomes(api)).toEqual([outcome, outcome, 'ok'])
     api.reply(reply)
     await expect(api.client.send(strict, never)).rejects.toMatchObject({ kind: 'retry', code: outcome })
@@ -118,7 +118,7 @@ describe('tries', () => {
       (response, request) =>
         answer(request.headers['accesskey'] === key ? 200 : 401, emptyPage)(response, request)
     api.reply(taking('new'))
-    expect((await api.client.send(call, never)).value).toEqual(emptyPage)
+    expect((await api.client.send(call, never)).value()).toEqual(emptyPage)
     expect(outcomes(api)).toEqual(['unauthorised', 'ok'])
     writeFileSync(file, 'newer')
     api.reply(taking('newer'))

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { Page } from '../../src/domain/scan/page.ts'
+import { LatestPages } from '../../src/pump/latest-pages.ts'
+import { stream } from '../domain/builders.ts'
+import { createStage, eventAt, type Stage } from './stage.ts'
+
+/** Enough that a page is remembered. */
+const many = Array.from({ length: 150 }, (_, index) => eventAt(index))
+
+/** A day of one page, polled twice without news. `parsed` counts how often its entries are accessed. */
+async function polled(): Promise<{ stage: Stage; poll(): Promise<void>; parsed(): number }> {
+  const stage = await createStage()
+  const latestPages = new LatestPages()
+  let parsed = 0
+  stage.script.answer = () => ({ events: many, hash: 'same' })
+  const { fetchPage } = stage.deps.source
+  const source = {
+    async fetchPage(...given: Parameters<typeof fetchPage>) {
+      const { events, ...page } = await fetchPage(...given)
+      const get = () => {
+        parsed++
+        return events
+      }
+      return Object.defineProperty(page, 'events', { get }) as Page
+    },
+  }
+  const poll = async () => {
+    parsed = 0
+    await stage.clock.advance(3_600_000)
+    await stage.pump({}, undefined, { source, latestPages })
+  }
+  for (let polls = 0; polls < 3; polls++) await poll()
+  return { stage, poll, parsed: () => parsed }
+}
+
+describe('a page that is the same as at the poll before, and of which every event is seen', () => {
+  it('is not parsed again; the scan counts like any other', async () => {
+    const { stage, poll, parsed } = await polled()
+    const before = (await stage.read())!
+    await poll()
+    expect(parsed()).toBe(0)
+    const after = (await stage.read())!
+    expect(after.lastFull!.beganAtMs).toBeGreaterThan(before.lastFull!.beganAtMs)
+    expect(after.caughtUpAtMs).toBeGreaterThan(before.caughtUpAtMs!)
+    const more = { pages: before.counters.pages + 1, events: before.counters.events + 150 }
+    expect(after.counters).toMatchObject({ ...more, delivered: 150 })
+  })
+
+  it('is parsed once its events count as not delivered any more', async () => {
+    const { stage, poll } = await polled()
+    const { fence, checkpoint } = await stage.store.ledger.take(stream, { id: 'one', schedule: true })
+    const { commit } = checkpoint!
+    const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
+    const next = { ...checkpoint!, commit: commit + 1 }
+    await stage.store.ledger.commit({ fence, basedOn: commit, next, unsee: 'all', ...nothing })
+    await stage.store.ledger.release(stream, fence)
+    await poll()
+    expect(stage.delivered).toHaveLength(300)
+  })
+
+  it('is parsed after a restart', async () => {
+    const { stage } = await polled()
+    await stage.clock.advance(3_600_000)
+    await stage.pump({}, undefined, { latestPages: new LatestPages() })
+    expect(await stage.read()).toMatchObject({ counters: { delivered: 150 } })
+  })
+})
