@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { endOf } from '../domain/day.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
@@ -195,7 +194,7 @@ function recognise(
   const { hash = '', bytes, requestedAt, release } = page
   const same = known.get(hash)
   const { mark } = session.checkpoint()
-  if (same === undefined || !isDeepStrictEqual(same.mark, mark)) return undefined
+  if (same === undefined || same.mark.join() !== mark.join()) return undefined
   learnTime(session, page)
   const { stream, priority } = session.job
   const { events } = same.facts
