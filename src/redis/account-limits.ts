@@ -11,6 +11,8 @@ interface AccountLimitsOptions {
 }
 
 const longestLineMs = 60_000
+/** Every process sees a pause within this time. */
+const freshMs = 100
 const patienceMs = 250
 /** After Redis failed to answer, no request goes to it for this long. */
 const awayMs = 1_000
@@ -27,6 +29,8 @@ export function createAccountLimits(
   const takeScript = loadScript(client, new URL('./account-take.lua', import.meta.url))
   const pauseScript = loadScript(client, new URL('./account-pause.lua', import.meta.url))
   let awayUntilMs = -Infinity
+  /** Without a rate, all requests pass until then. */
+  let freeUntilMs = -Infinity
 
   /** Undefined while Redis is away. */
   async function run(command: () => Promise<unknown>): Promise<unknown> {
@@ -47,9 +51,12 @@ export function createAccountLimits(
       return ms === undefined ? undefined : Math.max(0, Number(ms))
     },
     async take({ longestWaitMs, mayWait }) {
+      const nowMs = clock.monotonic()
+      if (nowMs < freeUntilMs) return ['pass', 0]
       const args = [everyMs, longestWaitMs, longestLineMs, mayWait ? 1 : 0]
       const answer = (await run(() => takeScript([pauseKey, rateKey], args))) as
         [Place[0], string] | undefined
+      if (everyMs === 0 && answer?.[0] === 'pass') freeUntilMs = nowMs + freshMs
       return answer && [answer[0], Number(answer[1])]
     },
     async pause(ms) {

@@ -3,6 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { createAccountLimits } from '../../src/redis/account-limits.ts'
 import type { AccountGate } from '../../src/ports/process.ts'
 import { RequestGate } from '../../src/shield/client/account-gate.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
 import { patienceMs, waitFor } from '../setup/wait-for.ts'
 import { connected } from './connected.ts'
@@ -50,6 +51,20 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     expect(Math.abs(((await idle.pausedUntil()) ?? 0) - until)).toBeLessThan(slackMs)
     await other.enter(never, 'live')
     expect(await other.pausedUntil()).toBeUndefined()
+  })
+
+  it('asks Redis once in 100 ms where there is no rate', async () => {
+    const { url, keyPrefix } = await useRedis()
+    const clock = createFakeClock()
+    const limits = { keyPrefix, account: 'main', maxRequestsPerSecond: null }
+    const { take, pause } = createAccountLimits(limits, connected(url), clock)
+    const askOften = () => Promise.all([1, 2, 3].map(() => take({ longestWaitMs: 0, mayWait: true })))
+    await askOften()
+    await pause(60_000)
+    await clock.advance(99)
+    expect((await askOften()).map((place) => place?.[0])).toEqual(['pass', 'pass', 'pass'])
+    await clock.advance(1)
+    expect((await askOften()).map((place) => place?.[0])).toEqual(['paused', 'paused', 'paused'])
   })
 
   it('never shortens a pause, whoever asks for it', async () => {
