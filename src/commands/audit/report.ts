@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Audit } from '../../assemble/audit.ts'
-import { foreignLinesOf, type FileAudit } from '../../domain/audit-report.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
@@ -10,10 +9,14 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
 import { UsageError } from '../command.ts'
-import { countOf, countText, someOf, sumOf } from '../terminal/text.ts'
+import { countOf, countText, sumOf } from '../terminal/text.ts'
+import { fileText, streamText, type Most } from './day-text.ts'
 import { failureLines, summaryOf, verdictOf } from './verdict.ts'
 
 type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>
+
+/** In each day of a report. */
+const most: Most = { minutes: 60, events: 60, details: 60 }
 
 /** What a report shows of an audit; `about`: where, when and how it was read. */
 export function reportOf(audit: Audit, about: About): ReportView {
@@ -32,49 +35,35 @@ export function reportOf(audit: Audit, about: About): ReportView {
     days: details.map((detail) => {
       const { zone, sink, day } = detail.view
       const row = rows.find((each) => each.zone === zone && each.sink === sink && each.day === day)!
-      return { ...row, ...detail }
+      const { stream, file } = row
+      const texts = [stream && streamText(stream, most), file && fileText(file, stream, most)]
+      return { ...row, ...detail, texts: texts.filter((text) => text !== undefined) }
     }),
   }
 }
 
 function headlineOf(rows: readonly ReportRow[], hasFailed: boolean): Pick<ReportView, 'level' | 'headline'> {
-  const withTone = (tone: ReportRow['result']['tone']) => rows.filter(({ result }) => result.tone === tone)
-  const [bad, unsure] = [withTone('bad'), withTone('warn')]
+  const [bad, unsure] = (['bad', 'warn'] as const).map((tone) =>
+    countText(rows.filter(({ result }) => result.tone === tone).length),
+  )
   const ofDays = `of ${countOf(rows.length, 'day')} of a zone and sink`
-  if (bad.length > 0)
-    return { level: 'bad', headline: `${whatIsWrong(bad)}, on ${countText(bad.length)} ${ofDays}.` }
-  if (unsure.length > 0) {
+  if (bad !== '0')
+    return { level: 'bad', headline: `${bad} ${ofDays} differ, have a gap, or could not be read.` }
+  if (unsure !== '0') {
     const others = 'Nothing is missing on the others.'
-    return {
-      level: 'attention',
-      headline: `${countText(unsure.length)} ${ofDays} could not be compared. ${others}`,
-    }
+    return { level: 'attention', headline: `${unsure} ${ofDays} could not be compared. ${others}` }
   }
   const newer = sumOf(
     rows.flatMap(({ stream }) => stream ?? []),
     'notYetDue',
   )
-  const same = 'Nothing is missing: what the API lists and the ledger of shieldlog have the same events'
   const upTo =
     newer === 0 ? '.' : ` up to the last scan. Not delivered yet: ${countOf(newer, 'newer event')}.`
+  const same = `Nothing is missing: what the API lists and the ledger of shieldlog have the same events${upTo}`
   // Of the repairs that failed, another process has delivered the events meanwhile.
   return hasFailed
-    ? { level: 'attention', headline: `${same}${upTo} A repair failed.` }
-    : { level: 'well', headline: `${same}${upTo}` }
-}
-
-function whatIsWrong(bad: readonly ReportRow[]): string {
-  const [streams, files] = [bad.flatMap(({ stream }) => stream ?? []), bad.flatMap(({ file }) => file ?? [])]
-  const foreign = (file: FileAudit | undefined) => (file === undefined ? 0 : foreignLinesOf(file))
-  const others = bad.filter(
-    ({ stream, file }) => (stream?.missing ?? 0) + (stream?.extra ?? 0) + foreign(file) === 0,
-  )
-  return someOf(
-    [sumOf(streams, 'missing'), 'events missing'],
-    [sumOf(streams, 'extra'), 'events extra'],
-    [files.reduce((sum, file) => sum + foreign(file), 0), 'lines in files that the state does not know'],
-    [others.length, 'days with a gap, an error or files that differ'],
-  ).join(', ')
+    ? { level: 'attention', headline: `${same} A repair failed.` }
+    : { level: 'well', headline: same }
 }
 
 /** Throws UsageError where a report could not be written: an audit may take long before it is. */

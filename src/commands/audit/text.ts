@@ -1,21 +1,17 @@
 import type { Audit } from '../../assemble/audit.ts'
-import {
-  isRepairable,
-  type FileAudit,
-  type MinuteReport,
-  type StreamAudit,
-} from '../../domain/audit-report.ts'
+import { isRepairable } from '../../domain/audit-report.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
-import type { ReportResult } from '../../domain/status/status-views.ts'
+import type { DayText, ReportResult } from '../../domain/status/status-views.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { secondText } from '../../domain/text/time.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { commandLine } from '../program-name.ts'
 import { columnLines, widthOf, type Column } from '../terminal/table.ts'
-import { countOf, countText, someOf, sumOf, type Paint } from '../terminal/text.ts'
+import { countOf, countText, sumOf, type Paint } from '../terminal/text.ts'
+import { fileText, moreText, streamText, type Most } from './day-text.ts'
 import { summaryOf, verdictOf } from './verdict.ts'
 
 /** More differences than these are in the map and in `--json`. */
@@ -125,9 +121,8 @@ function blocksOf(days: readonly Day[], rows: readonly Row[], paint: Paint): str
   })
 }
 
-const mostMinutes = 12
-const mostEvents = 3
-const mostDetails = 20
+/** On a terminal. */
+const most: Most = { minutes: 12, events: 3, details: 20 }
 
 /** What there is to say of one zone, day and sink: of the comparison with the API, of its files, and of a gap. */
 function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, paint: Paint): string[][] {
@@ -135,118 +130,27 @@ function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, p
   const subject = `${day}, zone ${zoneLabel({ zone: zone.id, name: zone.name })} → ${printable(sink)}`
   const command = again(zone.id, day, sink)
   const isGone = failure?.code === 'window_closed' || (stream === undefined && file !== undefined)
-  const paragraph = (sentences: readonly string[], details: readonly string[], remedy?: string | false) => [
-    ...wrapPlain(`${subject}${sentences.join(' ')}`, paint.width),
-    ...details.slice(0, mostDetails).flatMap((detail) => wrap(detail, '  ', paint.width)),
-    ...(details.length > mostDetails
-      ? [`  ${moreText(details.length - mostDetails, 'lines and parts')}`]
-      : []),
+  const paragraph = ({ text, details }: DayText, remedy?: string | false) => [
+    ...wrapPlain(`${subject}: ${text}`, paint.width),
+    ...details.flatMap((detail) => wrap(detail, '  ', paint.width)),
     ...(typeof remedy === 'string' ? [remedy] : []),
   ]
   const paragraphs: string[][] = []
   if (stream !== undefined && (!stream.isEqual || stream.repaired !== undefined)) {
     // Lines that files have lost are repaired with them.
     const isShipped = stream.missing > 0 && stream.repaired === undefined && file?.isEqual !== false
-    const remedy = isShipped && `To ship them: ${command} --repair`
-    paragraphs.push(paragraph(streamSentences(stream), partTexts(stream), remedy))
+    paragraphs.push(paragraph(streamText(stream, most), isShipped && `To ship them: ${command} --repair`))
   }
   if (file !== undefined && (!file.isEqual || file.restored !== undefined)) {
-    const details = [...lineTexts(file), ...(stream === undefined ? partTexts(file) : [])]
-    const remedy =
-      isRepairable(file) && file.restored === undefined && `To repair: ${command} --deep --repair`
-    paragraphs.push(paragraph(fileSentences(file), details, remedy))
+    const isRepaired = isRepairable(file) && file.restored === undefined
+    const text = fileText(file, stream, most)
+    paragraphs.push(paragraph(text, isRepaired && `To repair: ${command} --deep --repair`))
   }
-  if (gap !== undefined && isGone) paragraphs.push(paragraph([gapSentence(gap)], []))
+  if (gap !== undefined && isGone) paragraphs.push(paragraph({ text: gapText(gap), details: [] }))
   return paragraphs
 }
 
-function streamSentences(stream: StreamAudit): string[] {
-  const { listed, ledger, missing, extra, repaired, missingEvents, isByCounts } = stream
-  const { deadLetters, dropped, filtered, skipped, lost } = stream
-  const others = someOf(
-    [deadLetters, 'wait as dead letters'],
-    [dropped, 'were dropped by dead-letters drop'],
-    [filtered, 'were filtered by the sink’s where and sample'],
-    [skipped, 'were skipped, too old for the destination'],
-  )
-  const delivered = `${countText(ledger - deadLetters - dropped - filtered - skipped)} were delivered`
-  const ofThem = lost > 0 ? ` (${countText(lost)} of them dropped by the destination)` : ''
-  const ids = missingEvents.slice(0, mostEvents).map(({ id }) => printable(id, 100))
-  return [
-    `: the API lists ${countOf(listed, 'event')}, ${[`${delivered}${ofThem}`, ...others].join(', ')}.`,
-    repaired !== undefined && `The repair shipped ${countOf(repaired, 'event')}.`,
-    missing > 0 && `Missing: ${byMinute(stream, missing, 'missing')}.`,
-    ids.length > 0 && `${missingEvents.length > ids.length ? 'The first ids' : 'By id'}: ${ids.join(', ')}.`,
-    extra > 0 &&
-      `Extra (delivered, and no longer listed): ${byMinute(stream, extra, 'extra')}; a repair removes nothing.`,
-    isByCounts && 'Some fingerprints are gone: compared by counts and hashes.',
-  ].filter((sentence) => sentence !== false)
-}
-
-function fileSentences(file: FileAudit): string[] {
-  const { lines, ledger, deadLetters, dropped, filtered, missing, restored, kept = 0, problems } = file
-  const needless = someOf([deadLetters, 'as dead letters'], [dropped, 'dropped'], [filtered, 'filtered'])
-  const others = needless.length === 0 ? '' : `, ${needless.join(' and ')} without a line`
-  const took = kept === 0 ? '' : ` and took ${countOf(kept, 'line')} into the ledger`
-  const bad = someOf(...Object.entries(problems).map(([problem, count]) => [count, problem] as const))
-  const foreign = file.foreign.map(
-    ({ why, parts, lines: more }) =>
-      `${countText(more)} more ${more === 1 ? 'line' : 'lines'} in ${countOf(parts, 'part')} (${printable(why)})`,
-  )
-  return [
-    `, files: the parts hold ${countOf(lines, 'line')}, the ledger has ${countOf(ledger, 'event')}${others}.`,
-    restored !== undefined && `The repair wrote ${countOf(restored, 'line')} again${took}.`,
-    missing > 0 && `Events without a line: ${byMinute(file, missing, 'missing')}.`,
-    bad.length > 0 && `Bad lines: ${bad.join(', ')}.`,
-    foreign.length > 0 &&
-      `${foreign.join('; ')}: who reads the folder finds these too, and some events perhaps twice. Move these parts away.`,
-    file.isByCounts && 'Fingerprints are gone: compared by counts and hashes of minutes.',
-  ].filter((sentence) => sentence !== false)
-}
-
-function gapSentence({ from, to, reason }: Gap): string {
+function gapText({ from, to, reason }: Gap): string {
   const [begin, end] = [from, to].map((ms) => secondText(new Date(ms).toISOString()))
-  return `: a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
-}
-
-/** `2 at 13:02, 1 at 13:07, and 12 more`, in UTC. */
-function byMinute(
-  { day, minutes }: { readonly day: string; readonly minutes: readonly MinuteReport[] },
-  total: number,
-  of: 'missing' | 'extra',
-): string {
-  const differing = minutes.filter((minute) => minute[of] > 0).slice(0, mostMinutes)
-  const texts = differing.map((each) => `${countText(each[of])} ${minuteText(each.minute, day)}`)
-  const left = total - sumOf(differing, of)
-  if (left > 0) texts.push(`${texts.length === 0 ? '' : 'and '}${countText(left)} more`)
-  return texts.join(', ')
-}
-
-function minuteText(minute: string | null, day: string): string {
-  if (minute === null) return 'without time'
-  return minute.startsWith(day) ? `at ${minute.slice(11, 16)}` : `at ${minute.slice(0, 16)}Z`
-}
-
-function partTexts({ parts }: Pick<StreamAudit, 'parts'>): string[] {
-  return parts.map(({ part, problem, expectedBytes, foundBytes, why }) => {
-    const sizes = [
-      expectedBytes !== undefined && `${countText(expectedBytes)} bytes committed`,
-      foundBytes !== undefined && `${countText(foundBytes)} found`,
-    ].filter((size) => size !== false)
-    const size = sizes.length === 0 ? '' : ` (${sizes.join(', ')})`
-    return `part ${printable(part)} is ${problem}${size}: ${printable(why)}`
-  })
-}
-
-function lineTexts({ badLines }: FileAudit): string[] {
-  return badLines.map(({ part, line, problem, id, time, why }) => {
-    const at = time === undefined ? '' : ` of ${time}`
-    const event = id === undefined ? '' : `, event ${printable(id, 200)}${at}`
-    const reason = why === undefined ? '' : `: ${printable(why)}`
-    return `part ${printable(part)} line ${line} is ${problem}${event}${reason}`
-  })
-}
-
-function moreText(count: number, what: string): string {
-  return `and ${countText(count)} more ${what}: see --json`
+  return `a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
 }

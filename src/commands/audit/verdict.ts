@@ -5,6 +5,7 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { exitCodes } from '../command.ts'
 import { countOf, countText, jsonResult, someOf, sumOf } from '../terminal/text.ts'
+import { undeliveredTexts } from './day-text.ts'
 
 /** What the map says of a zone, day and sink; undefined: there was nothing to compare. */
 export function verdictOf(finding: Finding | undefined): ReportResult {
@@ -92,20 +93,14 @@ export function summaryOf({ findings, days }: Audit): string {
   // Lines that the files lack are no missing events: those were delivered, and lost afterwards.
   const [lines, lacking] = [sumOf(files, 'lines'), sumOf(files, 'missing')]
   const unknown = files.reduce((sum, file) => sum + foreignLinesOf(file), 0)
-  const deadLetters = sumOf(streams, 'deadLetters')
   const facts = [
     `the API lists ${countOf(listedIn(findings), 'event')}`,
     lines + lacking > 0 &&
       `files have ${countOf(lines, 'line')}${lacking === 0 ? '' : ` and lack ${countText(lacking)}`}`,
     unknown > 0 && `${countOf(unknown, 'line')} more that the state does not know`,
     `${countText(sumOf(streams, 'missing'))} missing, ${countText(sumOf(streams, 'extra'))} extra`,
-    deadLetters > 0 && countOf(deadLetters, 'dead letter'),
-    ...someOf(
-      [sumOf(streams, 'dropped'), 'dropped'],
-      [sumOf(streams, 'filtered'), 'filtered'],
-      [sumOf(streams, 'lost'), 'dropped by the destination'],
-      [sumOf(streams, 'skipped'), 'skipped as too old'],
-    ),
+    ...undeliveredTexts(streams),
+    ...someOf([sumOf(streams, 'lost'), 'dropped by the destination']),
   ].filter((fact) => fact !== false)
   const [zones, sinks] = [kinds(({ zone }) => zone.id), kinds(({ sink }) => sink)]
   const sizes = [countOf(zones, 'zone'), countOf(days.length, 'day'), countOf(sinks, 'sink')]

@@ -234,9 +234,17 @@ export interface ReportRow extends DayQuery {
   readonly file: FileAudit | undefined
 }
 
+/** What there is to say of a comparison, and a line for each bad line and each part that differs. */
+export interface DayText {
+  readonly text: string
+  readonly details: readonly string[]
+}
+
 /** One day of a route with its figures. */
 export interface ReportDay extends ReportRow {
   readonly view: DayView
+  /** Of the comparison with the API, and of that with the files. */
+  readonly texts: readonly DayText[]
   /** What the API listed, and when its last page was read; absent where it could not be read. */
   readonly listed?: DayView['ledger'] & { readonly at: string }
 }

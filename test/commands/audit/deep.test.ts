@@ -204,7 +204,7 @@ test('finds no difference in intact files; else names part, line and event, and 
   for (const part of [
     `part ${path.slice(folderOf(shop).length + 1)} line 7 is unknown, event [xy]${id.slice(1)} of `,
     '^101 {2}files differ$',
-    ', files: .* 40 lines, .* 40 events\\. Events without a line: 1 at ..:..\\. Bad lines: 1 unknown\\.$',
+    ': the files hold 40 lines, .* 40 events\\. Events without a line: 1 at ..:..\\. Bad lines: 1 unknown\\.$',
     '^To repair: .* --deep --repair$',
     // The last line, which is often all that is read, must not say only that nothing is missing.
     `files have ${events} lines and lack 1; 0 missing`,
@@ -279,9 +279,7 @@ test('counts lines of parts that another sink or another state wrote, and differ
       { why: 'its name is not the name of a part', parts: 1, lines: 3 },
     ]),
   )
-  expect(readFileSync(html, 'utf8')).toContain(
-    `${2 * events + 3} lines in files that the state does not know`,
-  )
+  expect(readFileSync(html, 'utf8')).toContain(`${2 * events + 3} lines more that the state does not know`)
   const { stdout } = await shop.execute(...ofDay, '--sink', 'archive')
   expect(stdout).toMatch(new RegExp(`^101  ${2 * events + 3} more lines$`, 'm'))
   expect(stdout).toContain(`${events} more lines in 1 part (written by sink files)`)

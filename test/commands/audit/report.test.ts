@@ -22,12 +22,12 @@ test('writes what was compared into one file, and names what is missing', async 
   const html = readFileSync(file, 'utf8')
   const text = html.replaceAll(/<style>.*<\/style>|<[^>]+>/gs, ' ').replaceAll(/\s+/g, ' ')
   for (const part of [
-    '2 events missing, on 1 of 2 days of a zone and sink.',
+    '1 of 2 days of a zone and sink differ, have a gap, or could not be read.',
     `made on ${hostname()} by shieldlog ${version} with ${join(workshop.folder, 'shieldlog.yaml')}`,
     `${yesterday} to ${today}: 1 zone, 2 days, 1 sink: the API lists 102 events; files have 100 lines; 2 missing, 0 extra.`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${yesterday} 52 50 2 0 0 50 2 missing`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${today} 50 50 0 0 0 50 ok`,
-    'Minutes that differ minute listed by the API in the ledger missing extra not yet 12:00',
+    'the API lists 52 events, 50 were delivered. Missing: 2 at 12:00. By id: ',
     `read again from the API at ${workshop.simulator.url}`,
     '50 delivered = 50 in the ledger.',
     'What it does not show',

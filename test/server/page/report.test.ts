@@ -79,6 +79,12 @@ async function reportView(world: World): Promise<ReportView> {
       view,
       result: isEqual ? { text: 'ok', tone: 'good' } : { text: '2 missing, 1 extra', tone: 'bad' },
       listed: { ...ledger, events: listed, at: view.at },
+      texts: [
+        {
+          text: 'the API lists 20 events, 18 were delivered.',
+          details: [`part ${'x'.repeat(200)} is short`],
+        },
+      ],
       stream: {
         ...none,
         zone,

@@ -13,30 +13,27 @@ import {
   partTable,
   scanTable,
 } from '../day/day-parts.js'
-import { element } from '../parts/elements.js'
+import { element, isolated } from '../parts/elements.js'
 import { hourAxis, hourTable, minutePicture, mostText } from '../day/minute-chart.js'
-import { table } from '../parts/tables.js'
-import { counted, countText, printable, secondText } from '../parts/texts.js'
+import { counted, printable, secondText } from '../parts/texts.js'
 
-/**
- * @typedef {import('../../../domain/status/status-views.ts').ReportDay} ReportDay
- * @typedef {import('../../../domain/audit-report.ts').StreamAudit} StreamAudit
- * @typedef {import('../../../domain/audit-report.ts').FileAudit} FileAudit
- */
-
-const mostRows = 60
+/** @typedef {import('../../../domain/status/status-views.ts').ReportDay} ReportDay */
 
 /** One day of a route as on the status page, with what the audit found. @param {ReportDay} day */
 export function reportDay(day) {
-  const { view, listed, stream, file } = day
+  const { view, listed, texts } = day
   return element(
     'section',
     { class: 'day' },
     element('div', { class: 'title' }, element('h2', {}, ...dayTitle(view)), dayState(view)),
     element('h3', {}, 'Audit'),
     pairs(auditRows(day)),
-    stream === undefined ? null : differences(stream),
-    file === undefined ? null : badLines(file),
+    ...texts.flatMap(({ text, details }) => [
+      element('p', {}, isolated(text)),
+      details.length === 0
+        ? null
+        : element('ul', {}, ...details.map((each) => element('li', {}, isolated(each)))),
+    ]),
     lastError(view),
     element('h3', {}, 'Counts'),
     facts(view),
@@ -56,111 +53,19 @@ export function reportDay(day) {
   )
 }
 
-/** @param {ReportDay} day */
-function auditRows({ view, result, stream, listed, file }) {
-  /** @type {[string, string][]} */
-  const rows = [
+/** @param {ReportDay} day @returns {[string, string][]} */
+function auditRows({ view, result, stream, listed }) {
+  const notYetDue = stream?.notYetDue ?? 0
+  return [
     ['result', result.text],
     ['zone', `${view.zone}, account ${printable(view.account)}`],
+    [
+      'the API lists',
+      listed === undefined ? '-' : `${ledgerText(listed)}; read until ${secondText(listed.at)}`,
+    ],
+    ['the ledger has', ledgerText(view.ledger)],
+    ['not delivered yet', `${counted(notYetDue, 'event')}, newer than the last complete scan`],
   ]
-  if (listed !== undefined)
-    rows.push(['the API lists', `${ledgerText(listed)}; read until ${secondText(listed.at)}`])
-  rows.push(['the ledger has', ledgerText(view.ledger)])
-  if (stream !== undefined) {
-    const { missing, extra, notYetDue, isByCounts, repaired } = stream
-    rows.push(['missing', counted(missing, 'event')], ['extra', counted(extra, 'event')])
-    if (notYetDue > 0)
-      rows.push(['not delivered yet', `${counted(notYetDue, 'event')}, newer than the last complete scan`])
-    if (repaired !== undefined) rows.push(['repaired', `${counted(repaired, 'event')} shipped by this audit`])
-    if (isByCounts) rows.push(['compared', 'partly by counts and hashes of minutes: fingerprints are gone'])
-  }
-  if (file !== undefined)
-    rows.push(
-      [
-        'the files have',
-        `${counted(file.lines, 'line')}; ${counted(file.missing, 'event')} of the ledger without a line`,
-      ],
-      ['bad lines', badLineText(file)],
-      ...foreignRows(file),
-    )
-  return rows
-}
-
-/** @param {FileAudit} file @returns {[string, string][]} */
-function foreignRows({ foreign }) {
-  return foreign.map(({ why, parts, lines }) => [
-    'not of this sink',
-    `${counted(lines, 'line')} in ${counted(parts, 'part')}: ${printable(why)}`,
-  ])
-}
-
-/** @param {FileAudit} file */
-function badLineText({ problems }) {
-  const found = Object.entries(problems).filter(([, count]) => count > 0)
-  return found.length === 0 ? 'none' : found.map(([name, count]) => `${countText(count)} ${name}`).join(', ')
-}
-
-/** Minutes, events and parts that differ. @param {StreamAudit} stream */
-function differences({ minutes, missingEvents, parts, day, isShortened }) {
-  if (minutes.length + missingEvents.length + parts.length === 0) return null
-  return element(
-    'div',
-    {},
-    minutes.length === 0
-      ? null
-      : table(
-          ['minute', '#listed by the API', '#in the ledger', '#missing', '#extra', '#not yet'],
-          minutes
-            .slice(0, mostRows)
-            .map(({ minute, listed, ledger, missing, extra, notYetDue }) => [
-              minuteName(minute, day),
-              ...[listed, ledger, missing, extra, notYetDue].map(countText),
-            ]),
-          'Minutes that differ',
-        ),
-    missingEvents.length === 0
-      ? null
-      : table(
-          ['missing event', 'time'],
-          missingEvents.slice(0, mostRows).map(({ id, time }) => [printable(id), printable(time ?? '-')]),
-          'Missing events',
-        ),
-    parts.length === 0
-      ? null
-      : table(
-          ['part', 'problem', 'why'],
-          parts
-            .slice(0, mostRows)
-            .map(({ part, problem, why }) => [printable(part), problem, printable(why)]),
-          'Parts that differ',
-        ),
-    Math.max(minutes.length, missingEvents.length, parts.length) > mostRows || isShortened === true
-      ? element('p', { class: 'quiet' }, 'Only the first are named; audit --json names more.')
-      : null,
-  )
-}
-
-/** @param {FileAudit} file */
-function badLines({ badLines: lines }) {
-  if (lines.length === 0) return null
-  return table(
-    ['part', '#line', 'problem', 'event'],
-    lines
-      .slice(0, mostRows)
-      .map(({ part, line, problem, id, why }) => [
-        printable(part),
-        countText(line),
-        problem,
-        printable(id ?? why ?? '-'),
-      ]),
-    'Bad lines',
-  )
-}
-
-/** @param {string | null} minute @param {string} day */
-function minuteName(minute, day) {
-  if (minute === null) return 'without time'
-  return minute.startsWith(day) ? minute.slice(11, 16) : `${minute.slice(0, 10)} ${minute.slice(11, 16)}`
 }
 
 /** @param {ReportDay} day */
