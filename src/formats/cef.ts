@@ -1,12 +1,10 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { categoryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
-import { type Include, included, jsonLine, lineFormat, rawText } from './line.ts'
+import { identityIn, jsonLine, lineFormat, type Parts } from './line.ts'
 
 /** Version, vendor and product. */
 const start = 'CEF:0|bunny.net|Bunny Shield|'
 const deviceVersion = '1'
-/** Syslog receivers cut long messages. */
-const nothing: Include = { labels: false, log: false, raw: false }
 /** Longest values that the dictionary of CEF allows, in characters. */
 const most = { header: 512, id: 40, action: 63, app: 31, text: 1023, custom: 4000 }
 
@@ -19,17 +17,18 @@ type Fields = Record<string, string | number | undefined>
 export const createCefFormat = lineFormat({
   name: 'cef',
   mediaType: 'text/plain',
-  defaults: nothing,
+  // Syslog receivers cut long messages.
+  defaults: {},
   encode,
   identify,
 })
 
-function encode(event: Event, include: Include): string {
+function encode(event: Event, parts: Parts): string {
   const { action, rule } = event
   const name = messageOf(event) ?? rule?.id ?? action ?? 'event'
   const header = [deviceVersion, rule?.id ?? action ?? 'none', name, String(severityOf(event).cef)]
   const texts = header.map((text) => headerText(cutTo(text, most.header)))
-  const line = `${start}${texts.join('|')}|${textOf(fieldsOf(event, include))}`
+  const line = `${start}${texts.join('|')}|${textOf(fieldsOf(event, parts))}`
   return isIdentifiedBy(line, event) ? line : `${line} ${textOf(identityFields(event))}`
 }
 
@@ -40,10 +39,9 @@ function isIdentifiedBy(line: string, { id, time, timeMs }: Event): boolean {
   return read?.id === id.toWellFormed() && read.time === time
 }
 
-function fieldsOf(event: Event, include: Include): Fields {
+function fieldsOf(event: Event, { labels, log, raw }: Parts): Fields {
   const { action, client, match, request, response, rule, zone } = event
   const url = partsOf(request?.url)
-  const { labels, log } = included(event, include)
   const isV6 = client?.ip?.includes(':') === true
   return {
     rt: event.timeMs,
@@ -71,7 +69,7 @@ function fieldsOf(event: Event, include: Include): Fields {
     BunnyShieldRequestId: request?.id,
     BunnyShieldLabels: labels && jsonLine(labels),
     BunnyShieldLog: log && jsonLine(log),
-    BunnyShieldRaw: rawText(event, include),
+    BunnyShieldRaw: raw && jsonLine(raw),
   }
 }
 
@@ -104,9 +102,7 @@ function identify(line: string): Identity | undefined {
   if (fields === undefined) return undefined
   const whole = fields.get('BunnyShieldId')
   const id = whole === undefined ? fields.get('externalId') : decoded(whole)
-  if (id === undefined || id === '') return undefined
-  const time = whole === undefined ? timeOf(fields.get('rt')) : fields.get('BunnyShieldTime')
-  return time === undefined ? { id } : { id, time }
+  return identityIn(id, whole === undefined ? timeOf(fields.get('rt')) : fields.get('BunnyShieldTime'))
 }
 
 function decoded(text: string): string | undefined {

@@ -33,13 +33,16 @@ export function messageOf({ action, log, request, rule }: Event): string | undef
   return parts.length === 0 ? undefined : parts.join(' ')
 }
 
-/** The country code if it is two upper-case letters, which is the only form that SIEMs look up. */
-export function isoCountryOf({ client }: Event): string | undefined {
-  return /^[A-Z]{2}$/.test(client?.country ?? '') ? client?.country : undefined
+/** The country as `iso` if it is two upper-case letters, which is the only form that SIEMs look up, else as `other`. */
+export function countryOf({ client }: Event): { readonly iso?: string; readonly other?: string } {
+  const country = client?.country
+  if (country === undefined) return {}
+  return /^[A-Z]{2}$/.test(country) ? { iso: country } : { other: country }
 }
 
 /** The object; undefined if all of its members are undefined. */
-export function filled<T extends object>(members: T): T | undefined {
+export function filled<T extends object>(members: T | undefined): T | undefined {
+  if (members === undefined) return undefined
   for (const key in members) if (members[key] !== undefined) return members
   return undefined
 }
@@ -48,10 +51,10 @@ interface RequestUrl {
   readonly scheme: string
   /** Lower case; an IPv6 address without brackets. */
   readonly host: string
-  readonly port?: number
-  readonly path?: string
-  /** Without the question mark. */
-  readonly query?: string
+  readonly port: number | undefined
+  readonly path: string | undefined
+  /** Without the question mark; never empty. */
+  readonly query: string | undefined
 }
 
 const pattern =
@@ -69,9 +72,9 @@ export function partsOf(url: string | undefined): RequestUrl | undefined {
   return {
     scheme: scheme.toLowerCase(),
     host: host.toLowerCase().replace(/^\[(.*)\]$/, '$1'),
-    ...(port !== undefined && { port: Number(port) }),
-    ...(path !== undefined && { path }),
-    ...(query !== undefined && query !== '' && { query }),
+    port: port === undefined ? undefined : Number(port),
+    path,
+    query: query === '' ? undefined : query,
   }
 }
 

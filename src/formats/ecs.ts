@@ -2,14 +2,14 @@ import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
 import {
   categoryOf,
+  countryOf,
   dispositionOf,
   filled,
-  isoCountryOf,
   messageOf,
   partsOf,
   severityOf,
 } from './describe-event.ts'
-import { type Include, included, jsonLine, lineFormat, rawOnly, rawText, readObject } from './line.ts'
+import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
 
 const version = '9.4.0'
 const dataset = 'bunny_shield.event'
@@ -23,18 +23,18 @@ export const createEcsFormat = lineFormat({
   identify,
 })
 
-function encode(event: Event, include: Include): string {
+function encode(event: Event, { labels, log, raw }: Parts): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
   const { action, client, match, request, response, rule, severity, zone } = event
   const url = partsOf(request?.url)
   const category = categoryOf(event)
-  const country = isoCountryOf(event)
+  const country = countryOf(event)
   // Elasticsearch refuses a document whose `ip` is masked, so only a whole address becomes an `ip`.
   const source = filled({
     address: client?.address,
     ip: client?.ip,
-    as: client?.asn === undefined ? undefined : { number: client.asn },
-    geo: country === undefined ? undefined : { country_iso_code: country },
+    as: filled({ number: client?.asn }),
+    geo: filled({ country_iso_code: country.iso }),
   })
   return jsonLine({
     '@timestamp': event.time,
@@ -53,7 +53,7 @@ function encode(event: Event, include: Include): string {
       dataset,
       module: product,
       provider: product,
-      original: rawText(event, include),
+      original: raw && jsonLine(raw),
     },
     log: filled({ level: severity }),
     rule: filled({ id: rule?.id, name: rule?.message, ruleset: rule?.group, category }),
@@ -75,13 +75,13 @@ function encode(event: Event, include: Include): string {
     client: source,
     related: filled({
       ip: client?.ip === undefined ? undefined : [client.ip],
-      hosts: url === undefined ? undefined : [url.host],
+      hosts: url && [url.host],
     }),
     observer: {
       vendor: 'bunny.net',
       product: 'Bunny Shield',
       type: 'waf',
-      geo: event.pop === undefined ? undefined : { name: event.pop },
+      geo: filled({ name: event.pop }),
     },
     network: { protocol: 'http', direction: 'inbound', type: networkTypeOf(client?.ip) },
     bunny: {
@@ -89,9 +89,10 @@ function encode(event: Event, include: Include): string {
         zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
         // As received, because `event.action` is in lower case.
         action,
-        country: country === undefined ? client?.country : undefined,
-        match: match && filled({ operator: match.operator, value: match.value }),
-        ...included(event, include),
+        country: country.other,
+        match: filled(match),
+        labels,
+        log,
       },
     },
   })
@@ -106,6 +107,5 @@ function identify(line: string): Identity | undefined {
   const read = readObject(line)
   const [event, ecs, time] = [read?.['event'], read?.['ecs'], read?.['@timestamp']]
   if (!isObject(event) || !isObject(ecs) || event['dataset'] !== dataset) return undefined
-  const { id } = event
-  return typeof id === 'string' && id !== '' && typeof time === 'string' ? { id, time } : undefined
+  return identityIn(event['id'], time)
 }

@@ -1,4 +1,4 @@
-import type { Event } from '../domain/event/event.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
 import { jsonText, oneLineJson } from '../domain/text/json-text.ts'
 import { isObject, type JsonObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
@@ -25,49 +25,48 @@ export function readObject(line: string): JsonObject | undefined {
   }
 }
 
-/** Which large parts of an event a line contains in addition to its fields. */
-export interface Include {
+/** The identity that a line holds; undefined without an id. What is not text is no time. */
+export function identityIn(id: unknown, time: unknown): Identity | undefined {
+  if (typeof id !== 'string' || id === '') return undefined
+  return typeof time === 'string' ? { id, time } : { id }
+}
+
+/** The large parts of an event that a line contains in addition to its fields; undefined for the others. */
+export interface Parts {
   /** The labels as received, including empty ones. */
-  readonly labels: boolean
+  readonly labels: JsonObject | undefined
   /** The decoded log. */
-  readonly log: boolean
+  readonly log: JsonObject | undefined
   /** The whole entry as received, redacted. */
-  readonly raw: boolean
+  readonly raw: JsonObject | undefined
 }
 
 /** What a sink is configured to include; the format decides about the others. */
-export type Wanted = { readonly [Part in keyof Include]?: boolean | undefined }
+export type Wanted = { readonly [Part in keyof Parts]?: boolean | undefined }
 
 interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
   /** Default: lines of JSON. */
   readonly mediaType?: string
-  readonly defaults: Include
-  readonly encode: (event: Event, include: Include) => string
+  readonly defaults: Wanted
+  readonly encode: (event: Event, parts: Parts) => string
 }
 
 /** A format as a function of what a sink is configured to include. */
 export function lineFormat({ defaults, encode, ...rest }: Lines): (wanted?: Wanted) => Format {
-  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}) => {
-    const include = { labels, log, raw }
-    return { mediaType: 'application/x-ndjson', ...rest, encode: (event) => encode(event, include) }
-  }
+  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}) => ({
+    mediaType: 'application/x-ndjson',
+    ...rest,
+    encode: (event) =>
+      encode(event, {
+        labels: labels === true ? event.labels : undefined,
+        log: log === true ? event.log : undefined,
+        raw: raw === true ? event.raw() : undefined,
+      }),
+  })
 }
 
 /** A line that is an archive too contains labels and log, but not the entry as received. */
-export const labelsAndLog: Include = { labels: true, log: true, raw: false }
+export const labelsAndLog: Wanted = { labels: true, log: true }
 
 /** Lines of the SIEM formats contain the entry once, with labels and log in it. */
-export const rawOnly: Include = { labels: false, log: false, raw: true }
-
-/** The included parts; undefined for the others. */
-export function included(
-  { labels, log }: Event,
-  include: Include,
-): { labels: JsonObject | undefined; log: JsonObject | undefined } {
-  return { labels: include.labels ? labels : undefined, log: include.log ? log : undefined }
-}
-
-/** The entry as JSON text, for formats whose schema requires text. */
-export function rawText(event: Event, { raw }: Include): string | undefined {
-  return raw ? jsonLine(event.raw()) : undefined
-}
+export const rawOnly: Wanted = { raw: true }

@@ -2,7 +2,7 @@ import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { JsonObject } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
 import { filled } from './describe-event.ts'
-import { type Include, included, jsonLine, labelsAndLog, lineFormat, readObject } from './line.ts'
+import { identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
 /** The native format, described by `native-schema.ts`. The order of keys is fixed. */
 export const createNativeFormat = lineFormat({
@@ -13,9 +13,12 @@ export const createNativeFormat = lineFormat({
   readBack,
 })
 
-/** One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. */
-function encode(event: Event, include: Include): string {
-  const { zone, rule, request, client, match } = event
+/**
+ * One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. Nested objects have
+ * their keys in the order in which the normaliser writes them.
+ */
+function encode(event: Event, { labels, log, raw }: Parts): string {
+  const { zone } = event
   return jsonLine({
     v: 1,
     id: event.id,
@@ -23,17 +26,15 @@ function encode(event: Event, include: Include): string {
     zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
     action: event.action,
     severity: event.severity,
-    rule: rule && filled({ id: rule.id, group: rule.group, message: rule.message }),
-    request:
-      request &&
-      filled({ id: request.id, method: request.method, url: request.url, userAgent: request.userAgent }),
-    response: event.response && { status: event.response.status },
-    client:
-      client && filled({ address: client.address, ip: client.ip, asn: client.asn, country: client.country }),
+    rule: filled(event.rule),
+    request: filled(event.request),
+    response: event.response,
+    client: filled(event.client),
     pop: event.pop,
-    match: match && filled({ operator: match.operator, value: match.value }),
-    ...included(event, include),
-    raw: include.raw ? event.raw() : undefined,
+    match: filled(event.match),
+    labels,
+    log,
+    raw,
   })
 }
 
@@ -58,8 +59,5 @@ function heldBy({ labels, log, raw }: JsonObject): KeptEvent['of'] | undefined {
 }
 
 function identityOf(read: JsonObject | undefined): Identity | undefined {
-  if (read === undefined || read['v'] !== 1 || typeof read['id'] !== 'string') return undefined
-  const { id, time } = read
-  if (time === undefined) return { id }
-  return typeof time === 'string' ? { id, time } : undefined
+  return read?.['v'] === 1 ? identityIn(read['id'], read['time']) : undefined
 }

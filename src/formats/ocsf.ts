@@ -1,7 +1,7 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import { dispositionOf, filled, isoCountryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
-import { type Include, included, jsonLine, lineFormat, rawOnly, rawText, readObject } from './line.ts'
+import { countryOf, dispositionOf, filled, messageOf, partsOf, severityOf } from './describe-event.ts'
+import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'
@@ -38,7 +38,7 @@ export const createOcsfFormat = lineFormat({
   identify,
 })
 
-function encode(event: Event, include: Include): string {
+function encode(event: Event, { labels, log, raw }: Parts): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
   const { action, client, match, request, response, rule, severity, zone } = event
   const method = request?.method?.toUpperCase()
@@ -46,7 +46,10 @@ function encode(event: Event, include: Include): string {
   const { ocsf } = dispositionOf(action)
   const severityId = severityOf(event).ocsf
   const url = partsOf(request?.url)
-  const country = isoCountryOf(event)
+  const country = countryOf(event)
+  // A rule needs an id or a name, and an endpoint more than a country.
+  const hasRule = rule?.id !== undefined || rule?.message !== undefined
+  const hasSource = client?.address !== undefined || client?.ip !== undefined
   return jsonLine({
     class_uid: classUid,
     category_uid: 4,
@@ -70,7 +73,7 @@ function encode(event: Event, include: Include): string {
     action: textOf(ocsf.action, actions[ocsf.action], action),
     disposition_id: ocsf.disposition,
     disposition: textOf(ocsf.disposition, dispositions.get(ocsf.disposition), action),
-    firewall_rule: hasRule(event)
+    firewall_rule: hasRule
       ? {
           uid: rule?.id,
           name: rule?.message,
@@ -83,17 +86,24 @@ function encode(event: Event, include: Include): string {
     http_request: {
       uid: request?.id,
       http_method: activity === other ? undefined : method,
-      url: urlOf(request?.url, url),
+      url: filled({
+        url_string: request?.url,
+        scheme: url?.scheme,
+        hostname: url?.host,
+        port: url?.port,
+        path: url?.path,
+        query_string: url?.query,
+      }),
       user_agent: request?.userAgent,
     },
     http_response: response && { code: response.status },
     // A masked address is the name.
-    src_endpoint: hasSource(event)
+    src_endpoint: hasSource
       ? {
           ip: client?.ip,
           name: client?.address,
-          autonomous_system: client?.asn === undefined ? undefined : { number: client.asn },
-          location: country === undefined ? undefined : { country },
+          autonomous_system: filled({ number: client?.asn }),
+          location: filled({ country: country.iso }),
         }
       : undefined,
     dst_endpoint: {
@@ -105,8 +115,19 @@ function encode(event: Event, include: Include): string {
       client?.ip === undefined
         ? undefined
         : [{ name: 'src_endpoint.ip', type_id: ipObservable, value: client.ip }],
-    raw_data: rawText(event, include),
-    unmapped: unmappedOf(event, include),
+    raw_data: raw && jsonLine(raw),
+    unmapped: filled({
+      // The words of the service, whatever the captions make of them.
+      action,
+      severity,
+      pop: event.pop,
+      asn: hasSource ? undefined : client?.asn,
+      country: hasSource ? country.other : client?.country,
+      rule_group: hasRule ? undefined : rule?.group,
+      match: hasRule ? undefined : filled(match),
+      labels,
+      log,
+    }),
   })
 }
 
@@ -115,44 +136,11 @@ function textOf(id: number, caption: string | undefined, word: string | undefine
   return id === other ? word : caption
 }
 
-/** A rule needs an id or a name. */
-function hasRule({ rule }: Event): boolean {
-  return rule?.id !== undefined || rule?.message !== undefined
-}
-
-/** OCSF requires more of an endpoint than a country. */
-function hasSource({ client }: Event): boolean {
-  return client?.address !== undefined || client?.ip !== undefined
-}
-
-function urlOf(text: string | undefined, url: ReturnType<typeof partsOf>): object | undefined {
-  if (text === undefined || url === undefined) return text === undefined ? undefined : { url_string: text }
-  const { scheme, host, port, path, query } = url
-  return { url_string: text, scheme, hostname: host, port, path, query_string: query }
-}
-
-function unmappedOf(event: Event, include: Include): object | undefined {
-  const { action, client, match, pop, rule, severity } = event
-  const isSource = hasSource(event)
-  const isRule = hasRule(event)
-  return filled({
-    // The words of the service, whatever the captions make of them.
-    action,
-    severity,
-    pop,
-    asn: isSource ? undefined : client?.asn,
-    country: isSource && isoCountryOf(event) !== undefined ? undefined : client?.country,
-    rule_group: isRule ? undefined : rule?.group,
-    match: isRule ? undefined : match && filled({ operator: match.operator, value: match.value }),
-    ...included(event, include),
-  })
-}
-
 function identify(line: string): Identity | undefined {
   const read = readObject(line)
   const metadata = read?.['metadata']
   if (read?.['class_uid'] !== classUid || !isObject(metadata)) return undefined
   const { uid: id, original_time: time, product: made } = metadata
   if (!isObject(made) || made['name'] !== product) return undefined
-  return typeof id === 'string' && id !== '' && typeof time === 'string' ? { id, time } : undefined
+  return identityIn(id, time)
 }

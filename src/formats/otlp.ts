@@ -2,8 +2,8 @@ import type { Event, Identity } from '../domain/event/event.ts'
 import { jsonText } from '../domain/text/json-text.ts'
 import type { Json } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
-import { categoryOf, isoCountryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
-import { type Include, included, jsonLine, lineFormat, rawOnly, rawText, readObject } from './line.ts'
+import { categoryOf, countryOf, filled, messageOf, partsOf, severityOf } from './describe-event.ts'
+import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
 
 const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'
@@ -23,29 +23,28 @@ export const createOtlpFormat = lineFormat({
   identify,
 })
 
-function encode(event: Event, include: Include): string {
+function encode(event: Event, parts: Parts): string {
   const nanoseconds = nanosecondsOf(event.time)
-  const message = messageOf(event)
-  const attributes = attributesOf(event, include)
+  const attributes = attributesOf(event, parts)
   if (timeOf(nanoseconds) !== event.time) attributes[timeKey] = event.time
   return jsonLine({
     timeUnixNano: nanoseconds,
     severityNumber: severityOf(event).otlp,
     severityText: event.severity,
     eventName,
-    body: message === undefined ? undefined : { stringValue: message },
+    body: filled({ stringValue: messageOf(event) }),
     attributes: Object.entries(attributes).flatMap(([key, value]) =>
       value === undefined ? [] : [{ key, value: anyValue(value, 0) }],
     ),
   })
 }
 
-function attributesOf(event: Event, include: Include): Record<string, Json | undefined> {
+function attributesOf(event: Event, { labels, log, raw }: Parts): Record<string, Json | undefined> {
   const { action, client, match, request, response, rule, zone } = event
   const url = partsOf(request?.url)
   const method = request?.method
   const isKnown = method !== undefined && methods.has(method)
-  const { labels, log } = included(event, include)
+  const country = countryOf(event)
   return {
     [idKey]: event.id,
     'bunny.shield.zone.id': zone.id,
@@ -65,8 +64,8 @@ function attributesOf(event: Event, include: Include): Record<string, Json | und
     'url.query': url?.query,
     'user_agent.original': request?.userAgent,
     'client.address': client?.address,
-    'geo.country.iso_code': isoCountryOf(event),
-    'bunny.shield.country': isoCountryOf(event) === undefined ? client?.country : undefined,
+    'geo.country.iso_code': country.iso,
+    'bunny.shield.country': country.other,
     'bunny.shield.client.asn': client?.asn,
     'bunny.shield.request.id': request?.id,
     'bunny.shield.pop': event.pop,
@@ -74,7 +73,7 @@ function attributesOf(event: Event, include: Include): Record<string, Json | und
     'bunny.shield.match.value': match?.value,
     'bunny.shield.labels': labels,
     'bunny.shield.log': log,
-    'log.record.original': rawText(event, include),
+    'log.record.original': raw && jsonLine(raw),
   }
 }
 
@@ -113,15 +112,12 @@ function identify(line: string): Identity | undefined {
   const read = readObject(line)
   const attributes = read?.['attributes']
   if (read?.['eventName'] !== eventName || !Array.isArray(attributes)) return undefined
-  const id = textIn(attributes, idKey)
-  if (id === undefined || id === '') return undefined
   const time = textIn(attributes, timeKey) ?? timeOf(read['timeUnixNano'])
-  return time === undefined ? { id } : { id, time }
+  return identityIn(textIn(attributes, idKey), time)
 }
 
-function textIn(attributes: readonly Json[], key: string): string | undefined {
+function textIn(attributes: readonly Json[], key: string): unknown {
   const found = attributes.find((attribute) => isObject(attribute) && attribute['key'] === key)
   const value = isObject(found) ? found['value'] : undefined
-  const text = isObject(value) ? value['stringValue'] : undefined
-  return typeof text === 'string' ? text : undefined
+  return isObject(value) ? value['stringValue'] : undefined
 }

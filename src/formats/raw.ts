@@ -1,7 +1,7 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { Json, JsonObject } from '../domain/text/json.ts'
-import { type Include, jsonLine, labelsAndLog, lineFormat, readObject } from './line.ts'
+import { identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
 /**
  * The entry as received, redacted, plus `shieldZoneId`. If the event's id and time cannot be derived from the entry by
@@ -16,10 +16,10 @@ export const createRawFormat = lineFormat({
   readBack,
 })
 
-function encode(event: Event, { labels, log }: Include): string {
+function encode(event: Event, { labels, log }: Parts): string {
   const received: Record<string, Json> = { ...event.raw(), shieldZoneId: event.zone.id }
-  if (!labels) delete received['labels']
-  if (!log) delete received['log']
+  if (labels === undefined) delete received['labels']
+  if (log === undefined) delete received['log']
   const known = identityOf(received)
   if (known !== undefined && known.id === event.id && known.time === event.time) return jsonLine(received)
   return jsonLine({ ...received, shieldlogId: event.id, shieldlogTime: event.time ?? null })
@@ -42,13 +42,8 @@ function readBack(line: string): KeptEvent | undefined {
 /** Reads shieldlog's own keys first: where an entry has keys of these names, the encoder overwrites them. */
 function identityOf(entry: JsonObject): Identity | undefined {
   const { logId, timestamp, shieldlogId, shieldlogTime } = entry
-  if (shieldlogId !== undefined || shieldlogTime !== undefined)
-    return typeof shieldlogId === 'string' ? identity(shieldlogId, shieldlogTime) : undefined
-  return typeof logId === 'string' && logId !== '' ? identity(logId, timeOf(timestamp)) : undefined
-}
-
-function identity(id: string, time: unknown): Identity {
-  return typeof time === 'string' ? { id, time } : { id }
+  if (shieldlogId !== undefined || shieldlogTime !== undefined) return identityIn(shieldlogId, shieldlogTime)
+  return identityIn(logId, timeOf(timestamp))
 }
 
 /** Whole seconds or milliseconds, distinguished by magnitude. */
