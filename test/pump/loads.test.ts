@@ -2,9 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { Failure, gaveWay, noRoom } from '../../src/domain/failure.ts'
 import type { Source } from '../../src/ports/delivery.ts'
 import { at } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, type PageAnswer, type Stage } from './stage.ts'
+import {
+  createStage,
+  eventAt,
+  firstEvents,
+  idsOf,
+  listingOf,
+  whole,
+  type Instead,
+  type PageAnswer,
+  type Stage,
+} from './stage.ts'
 
-const events = Array.from({ length: 40 }, (_, index) => eventAt(index))
+const events = firstEvents(40)
 
 /** A day of 20 pages that is due to be read again. */
 async function shipped(): Promise<Stage> {
@@ -17,22 +27,16 @@ async function shipped(): Promise<Stage> {
   return stage
 }
 
-const commitsOf = ({ log }: Stage) => log.filter((line) => line.startsWith('commit')).length
+const commitsOf = (stage: Stage) => stage.steps('commit').length
 
 /** Bodies of two events: a sink that keeps back an event that fills none, if it has sent a body before it. */
 function inBodies(stage: Stage): string[] {
   const bodies: string[] = []
   stage.script.deliver = async (some, _signal, goesOn) => {
-    const whole = goesOn === true && some.length > 2 ? some.length - (some.length % 2) : some.length
-    for (let at = 0; at < whole; at += 2)
-      bodies.push(
-        some
-          .slice(at, Math.min(at + 2, whole))
-          .map(({ id }) => id)
-          .join(' '),
-      )
-    const delivery = { refusals: [], committed: [], bytes: 1 }
-    return whole === some.length ? delivery : { ...delivery, partial: { taken: some.slice(0, whole) } }
+    const ids = some.map(({ id }) => id)
+    const taken = goesOn === true && some.length > 2 ? some.length - (some.length % 2) : some.length
+    for (let at = 0; at < taken; at += 2) bodies.push(ids.slice(at, Math.min(at + 2, taken)).join(' '))
+    return taken === some.length ? whole : { ...whole, partial: { taken: some.slice(0, taken) } }
   }
   return bodies
 }
@@ -44,8 +48,6 @@ async function unread(size: number, load: Stage['script']['load']): Promise<Stag
   stage.script.latencyMs = 1
   return stage
 }
-
-const idsOf = (from: number, to: number) => events.slice(from, to).map(({ id }) => id)
 
 describe('a load', () => {
   it('is one delivery and one commit of consecutive pages', async () => {
@@ -72,91 +74,30 @@ describe('a load', () => {
   ])('ends with the page that reaches its bound: $load', async ({ load, sizes }) => {
     const stage = await unread(2, load)
     await stage.pump()
-    const deliveries = stage.log.filter((line) => line.startsWith('deliver'))
-    expect(deliveries.map((line) => line.split(' ').length - 1)).toEqual(sizes)
+    expect(stage.steps('deliver').map((line) => line.split(' ').length - 1)).toEqual(sizes)
     expect(commitsOf(stage)).toBe(2)
   })
 
   it('is a dozenth of the deliveries and commits of a hundred pages of half a megabyte', async () => {
     const stage = await unread(3, {})
-    const many = Array.from({ length: 300 }, (_, index) => eventAt(index))
-    const listing = listingOf(many, 3)
+    const listing = listingOf(firstEvents(300), 3)
     stage.script.answer = (request, number) =>
       ({ ...(listing(request, number) as object), bytes: 525_000 }) as PageAnswer
     await stage.pump()
     expect(await stage.read()).toMatchObject({ lastFull: { pages: 100, found: 300 } })
-    expect(stage.log.filter((line) => line.startsWith('deliver')).length).toBeLessThanOrEqual(15)
+    expect(stage.steps('deliver').length).toBeLessThanOrEqual(15)
     expect(commitsOf(stage)).toBeLessThanOrEqual(15)
-  })
-
-  it('delivers an event once that several of its pages show', async () => {
-    const stage = await unread(3, {})
-    stage.script.answer = listingOf([...events.slice(0, 4), ...events.slice(1, 6)], 3)
-    await stage.pump()
-    expect(stage.ids()).toEqual(idsOf(0, 6))
-    expect(await stage.read()).toMatchObject({ counters: { events: 9, delivered: 6, duplicates: 3 } })
-  })
-
-  it('is delivered before the failure of the page after it, whose cursor is kept', async () => {
-    const stage = await unread(3, {})
-    const listing = listingOf(events.slice(0, 12), 3)
-    stage.script.answer = (request, number) =>
-      request.cursor === '6' ? new Failure('retry', 'network', 'no route') : listing(request, number)
-    expect(await stage.pump()).toMatchObject({ code: 'network' })
-    expect(stage.ids()).toEqual(idsOf(0, 6))
-    expect(await stage.read()).toMatchObject({
-      full: { cursor: '6', pages: 2 },
-      trouble: { code: 'network' },
-    })
-  })
-
-  it('leaves no trace where its delivery fails: the failure is committed with what was in the store', async () => {
-    const stage = await unread(3, { pages: 2 })
-    stage.script.deliver = async (some) => {
-      if (some[0]!.id === 'e6') throw new Failure('retry', 'server_error', '503')
-      return { refusals: [], committed: [], bytes: 1 }
-    }
-    expect(await stage.pump()).toMatchObject({ code: 'server_error' })
-    expect(await stage.read()).toMatchObject({
-      commit: 2,
-      full: { cursor: '6', pages: 2 },
-      counters: { pages: 2 },
-    })
-    expect(stage.held()).toBe(0)
   })
 
   it('is dropped where the pump is stopped while it is read', async () => {
     const stage = await unread(3, {})
     const stop = new AbortController()
-    const listing = listingOf(events, 3)
-    stage.script.answer = (request, number) => {
+    stage.script.answer = listingOf(events, 3, (_, number) => {
       if (number === 3) stop.abort()
-      return listing(request, number)
-    }
+      return undefined
+    })
     await expect(stage.pump({}, stop.signal)).rejects.toMatchObject({ kind: 'cancelled' })
     expect([stage.ids(), await stage.read(), stage.held()]).toEqual([[], undefined, 0])
-  })
-
-  it('that was delivered in part keeps the cursor before the first page with an event that was not', async () => {
-    const stage = await unread(3, {})
-    const failure = new Failure('retry', 'server_error', '503')
-    stage.script.deliver = async (some) => ({
-      refusals: [],
-      committed: [],
-      bytes: 1,
-      partial: { taken: some.slice(0, 7), failure },
-    })
-    expect(await stage.pump()).toMatchObject({ code: 'server_error' })
-    expect(await stage.read()).toMatchObject({
-      full: { cursor: '6', pages: 2, found: 7 },
-      counters: { pages: 2, events: 7, delivered: 7 },
-    })
-    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
-    await stage.clock.advance(60_000)
-    stage.delivered.length = 0
-    await stage.pump()
-    expect(stage.ids()).toEqual(idsOf(7, 12))
-    expect(await stage.read()).toMatchObject({ counters: { delivered: 12 } })
   })
 
   it('ends where memory has no room for its next page, which is waited for after its delivery', async () => {
@@ -207,9 +148,8 @@ describe('a load of a sink that sends bodies', () => {
     async (code) => {
       const stage = await unread(3, {})
       const bodies = inBodies(stage)
-      const listing = listingOf(events.slice(0, 12), 3)
-      stage.script.answer = (request, number) =>
-        number === 2 ? new Failure('retry', code, 'x') : listing(request, number)
+      const instead: Instead = (_, number) => (number === 2 ? new Failure('retry', code, 'x') : undefined)
+      stage.script.answer = listingOf(events.slice(0, 12), 3, instead)
       await stage.pump()
       expect(bodies.slice(0, 2)).toEqual(['e0 e1', 'e2'])
     },
@@ -265,41 +205,37 @@ describe('a load without anything new', () => {
     await stage.pump({ mayGoOn: () => ++pages < 5 })
     const { full } = (await stage.read())!
     expect(full!.pages).toBeGreaterThan(0)
-    expect(stage.log.filter((line) => line.startsWith('commit'))).toHaveLength(1)
+    expect(commitsOf(stage)).toBe(1)
     await stage.pump()
     expect(await stage.read()).toMatchObject({ lastFull: { pages: 20 } })
   })
 
-  it('is committed before the failure that follows it', async () => {
-    const stage = await shipped()
-    stage.script.latencyMs = 1
-    const listing = listingOf(events, 2)
-    stage.script.answer = (request, number) =>
-      request.cursor === '6' ? new Failure('retry', 'network', 'no route') : listing(request, number)
-    expect(await stage.pump()).toMatchObject({ code: 'network' })
-    expect(await stage.read()).toMatchObject({ full: { pages: 3, cursor: '6' }, trouble: { count: 1 } })
-  })
-
-  it('is committed before the end of its day', async () => {
+  it.each<[what: string, why: Error, holds: object]>([
+    [
+      'the failure that follows it',
+      new Failure('retry', 'network', 'no route'),
+      { full: { pages: 3, cursor: '6' }, trouble: { count: 1 } },
+    ],
+    [
+      'the end of its day',
+      new Failure('refuse', 'window_closed', 'the day is over', { serverDate: at(72) + 1_000 }),
+      { ended: { as: 'expired' }, counters: { pages: 23 } },
+    ],
+  ])('is committed before %s', async (_, why, holds) => {
     const stage = await shipped()
     await stage.clock.advance(at(72) + 1_000 - stage.clock.now())
     stage.script.latencyMs = 1
-    const listing = listingOf(events, 2)
-    const serverDate = stage.clock.now()
-    stage.script.answer = (request, number) =>
-      request.cursor === '6'
-        ? new Failure('refuse', 'window_closed', 'the day is over', { serverDate })
-        : listing(request, number)
+    stage.script.answer = listingOf(events, 2, ({ cursor }) => (cursor === '6' ? why : undefined))
     await stage.pump()
-    expect(await stage.read()).toMatchObject({ ended: { as: 'expired' }, counters: { pages: 23 } })
+    expect(await stage.read()).toMatchObject(holds)
   })
 
   it('is committed before a backfill gives way, which may read a single page before it does so again', async () => {
     const stage = await shipped()
     stage.script.latencyMs = 1
-    const listing = listingOf(events, 2)
-    stage.script.answer = (request, number) =>
-      number % 2 === 0 ? gaveWay('default') : listing(request, number)
+    stage.script.answer = listingOf(events, 2, (_, number) =>
+      number % 2 === 0 ? gaveWay('default') : undefined,
+    )
     const backfill = { priority: 'backfill', readRequest: { id: 'r1' } } as const
     for (const pages of [1, 2, 3]) {
       await expect(stage.pump(backfill)).rejects.toMatchObject({ code: 'gave_way' })
@@ -310,12 +246,11 @@ describe('a load without anything new', () => {
   it('is read again after a crash, without a second delivery', async () => {
     const stage = await shipped()
     stage.script.latencyMs = 1
-    const listing = listingOf(events, 2)
-    stage.script.answer = (request, number) =>
-      request.cursor === '10' ? new TypeError('a bug') : listing(request, number)
+    const instead: Instead = ({ cursor }) => (cursor === '10' ? new TypeError('a bug') : undefined)
+    stage.script.answer = listingOf(events, 2, instead)
     await expect(stage.pump()).rejects.toThrow('a bug')
     expect(commitsOf(stage)).toBe(0)
-    stage.script.answer = listing
+    stage.script.answer = listingOf(events, 2)
     await stage.pump()
     expect(stage.delivered).toHaveLength(events.length)
     expect(await stage.read()).toMatchObject({ lastFull: { pages: 20 } })

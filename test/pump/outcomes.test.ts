@@ -1,30 +1,34 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cancelled, Failure } from '../../src/domain/failure.ts'
-import type { Delivery } from '../../src/domain/event/delivery.ts'
+import type { Delivery, Skip } from '../../src/domain/event/delivery.ts'
 import type { Event } from '../../src/domain/event/event.ts'
+import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { shipArchived } from '../../src/maintenance/archive/ship-archived.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { dayAt, stream } from '../domain/builders.ts'
 import { failureOf, serve, ship } from '../sinks/http/destination-server.ts'
-import { createStage, eventAt, listingOf, redo, zone, type Stage } from './stage.ts'
+import {
+  createStage,
+  events,
+  firstEvents,
+  idsOf,
+  listingOf,
+  redo,
+  refusalsOf,
+  whole,
+  zone,
+  type Instead,
+  type Stage,
+} from './stage.ts'
 
-const events = [0, 1, 2, 3, 4, 5].map((number) => eventAt(number))
 const never = new AbortController().signal
-const whole: Delivery = { refusals: [], committed: [], bytes: 1 }
 const failure = new Failure('retry', 'server_error', '503')
 const numberOf = ({ id }: Event) => Number(id.slice(1))
-
-async function staged(deliver: (some: readonly Event[]) => Delivery, size = 3): Promise<Stage> {
-  const stage = await createStage()
-  stage.script.answer = listingOf(events, size)
-  stage.script.deliver = async (some) => deliver(some)
-  return stage
-}
-
-const refusalsOf = (some: readonly Event[], answer = 'no') =>
-  some.map((event) => ({ event, reason: 'refused' as const, answer }))
+const isEven = (event: Event) => numberOf(event) % 2 === 0
 /** More than the store has room for. */
 const tooLong = 'x'.repeat(200_000)
+
+type Deliver = (some: readonly Event[]) => Delivery
 
 /** The sink takes the first events, and then fails. */
 const upTo = (count: number, some: readonly Event[], why = failure): Delivery => ({
@@ -32,243 +36,272 @@ const upTo = (count: number, some: readonly Event[], why = failure): Delivery =>
   partial: { taken: some.slice(0, count), failure: why },
 })
 
+const answer = 'not sent: older than batch.maxAgeHours (18)'
+const skipsOf = (some: readonly Event[]): Skip[] =>
+  some.map((event) => ({ event, reason: 'too_old', answer }))
+const takesFrom2 = (some: readonly Event[]): Delivery => ({
+  ...whole,
+  skipped: skipsOf(some.filter((event) => numberOf(event) < 2)),
+})
+const dropping: Delivery = { ...whole, lost: 2 }
+
+async function staged(deliver: Deliver = () => whole, size = 3, of = events): Promise<Stage> {
+  const stage = await createStage()
+  stage.script.answer = listingOf(of, size)
+  stage.script.deliver = async (some) => deliver(some)
+  return stage
+}
+
 const countersOf = async (stage: Stage) => (await stage.read())!.counters
 const hour = ({ clock }: Stage) => clock.advance(3_600_000)
 
-async function ledgerCount({ store }: Stage): Promise<number> {
-  return (await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)
+async function expectInLedger(stage: Stage): Promise<void> {
+  const { delivered, deadLetters, skipped = 0, filtered = 0 } = await countersOf(stage)
+  const count = (await stage.store.ledger.minutes(stream)).reduce((sum, minute) => sum + minute.count, 0)
+  expect(count).toBe(delivered + deadLetters + skipped + filtered)
 }
 
-/** The events, as a day from files. */
-function shipFiles(stage: Stage, sink = stage.plainSink, request = 'r') {
-  async function* read() {
-    yield { part: 'p', from: 1, events: events.map((event) => ({ event, bytes: 10 })) }
+describe('of what a sink is given', () => {
+  type Fate = 'taken' | 'refused' | 'too old' | 'left'
+
+  /** A day, and what a sink does with it in the first pump; in the second one it takes all. */
+  interface Turn {
+    /** Of each event. A delivery that leaves one fails. */
+    readonly fates: readonly Fate[]
+    readonly size: number
+    /** Of a load. */
+    readonly pages: number
+    /** For dead letters, in the store. */
+    readonly isRoom: boolean
+    /** The sink wants every second event only. */
+    readonly filters: boolean
   }
-  const job = { request, stream, zone, sink, read, progressed: () => undefined }
-  return shipArchived(job, stage.deps, never)
-}
 
-/** Makes dead letters of all events, then replays them with the given outcome. Returns the events done of each page. */
-async function replay(stage: Stage, deliver: (some: readonly Event[]) => Delivery): Promise<number[]> {
-  stage.script.deliver = async (some) => ({ ...whole, refusals: refusalsOf(some) })
-  await stage.pump()
-  stage.script.deliver = async (some) => deliver(some)
-  const keys = await stage.store.deadLetters.keys(stream)
-  const pages: number[] = []
-  const done = ({ delivered }: { readonly delivered: number }) => void pages.push(delivered)
-  const job = { stream, zone, sink: stage.plainSink, keys, redo, done }
-  await replayStream(job, stage.deps, never).catch((error: unknown) => {
-    if (error !== failure) throw error
+  const anyTurn: fc.Arbitrary<Turn> = fc.record({
+    fates: fc.array(
+      fc.oneof(
+        { arbitrary: fc.constant<Fate>('taken'), weight: 6 },
+        fc.constantFrom<Fate>('refused', 'too old', 'left'),
+      ),
+      { minLength: 2, maxLength: 12 },
+    ),
+    size: fc.integer({ min: 2, max: 4 }),
+    pages: fc.integer({ min: 1, max: 3 }),
+    isRoom: fc.boolean(),
+    filters: fc.boolean(),
   })
-  return pages
-}
 
-describe('the events of a page that a sink accepted before it failed', () => {
-  test('are sent about once to a server that accepts two bodies per window', async () => {
-    const many = Array.from({ length: 500 }, (_, index) => eventAt(index))
-    const stage = await createStage()
-    stage.script.answer = listingOf(many, 500)
-    let left = 2
-    const server = await serve((_got, response) => response.writeHead(left-- > 0 ? 200 : 429).end())
-    const batch = { maxEvents: 100, maxBytes: 1_000_000 }
-    const { sink } = ship(server.url, { name: stream.sink, batch })
-    for (let window = 0; window < 3; window++) {
-      await stage.pump({ sink })
-      expect((await countersOf(stage)).delivered).toBe(Math.min(500, (window + 1) * 200))
-      left = 2
-      await hour(stage)
+  /** The rule: all that is settled is committed once, and the cursor stays before the first page with more to settle. */
+  function committedIn({ fates, size, pages, isRoom, filters }: Turn) {
+    const counters = { delivered: 0, deadLetters: 0, skipped: 0, filtered: 0, lost: 0 }
+    const settled = new Set<number>()
+    const numbers = fates.map((_, number) => number)
+    const isWanted = (number: number) => !filters || number % 2 === 0
+    for (let from = 0; from < fates.length; from += size * pages) {
+      const load = numbers.slice(from, from + size * pages)
+      const of = (fate: Fate) => load.filter((number) => isWanted(number) && fates[number] === fate)
+      const [taken, old, refused] = [of('taken'), of('too old'), isRoom ? of('refused') : []]
+      for (const number of [...taken, ...old, ...refused]) settled.add(number)
+      counters.delivered += taken.length
+      counters.deadLetters += refused.length
+      counters.skipped += old.length
+      counters.lost += Math.min(1, taken.length)
+      const open = load.find((number) => isWanted(number) && !settled.has(number))
+      const end = open === undefined ? from + load.length : open - (open % size)
+      counters.filtered += load.filter((number) => number < end && !isWanted(number)).length
+      const fails = of('refused').length > refused.length ? 'dead_letters_full' : 'server_error'
+      if (open !== undefined) return { counters, settled, cursor: end, fails }
     }
-    expect(server.taken().toSorted()).toEqual(many.map(({ id }) => id).toSorted())
-    const { lastFull, counters, trouble } = (await stage.read())!
-    expect([lastFull?.found, counters.pages, trouble]).toEqual([500, 1, undefined])
-    expect(await ledgerCount(stage)).toBe(500)
-  })
+    return { counters, settled, cursor: 0, fails: undefined }
+  }
 
-  test('are seen, counted and logged; the cursor stays, and the stream has the failure', async () => {
-    let failures = 1
-    const stage = await staged((some) =>
-      some[0]!.id === 'e3' && failures-- > 0 ? { ...upTo(1, some), refusals: refusalsOf([some[1]!]) } : whole,
+  const doing =
+    ({ fates, isRoom }: Turn): Deliver =>
+    (some) => {
+      const of = (fate: Fate) => some.filter((event) => fates[numberOf(event)] === fate)
+      const taken = of('taken')
+      return {
+        ...whole,
+        lost: Math.min(1, taken.length),
+        refusals: refusalsOf(of('refused'), isRoom ? 'no' : tooLong),
+        skipped: skipsOf(of('too old')),
+        ...(of('left').length > 0 && { partial: { taken, failure } }),
+      }
+    }
+
+  test('all that is settled is committed once, and all else is delivered again', async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTurn, async (turn) => {
+        const stage = await staged(doing(turn), turn.size, firstEvents(turn.fates.length))
+        stage.script.load = { pages: turn.pages }
+        const sink = { ...stage.plainSink, load: stage.script.load, ...(turn.filters && { wants: isEven }) }
+        const { counters, settled, cursor, fails } = committedIn(turn)
+        expect((await stage.pump({ sink }))?.code).toBe(fails)
+        const first = await stage.read()
+        expect({ skipped: 0, filtered: 0, lost: 0, ...first?.counters }).toMatchObject(counters)
+        expect(Number(first?.full?.cursor ?? 0)).toBe(cursor)
+        expect(first?.trouble?.code).toBe(fails)
+        expect(await stage.store.deadLetters.list()).toHaveLength(counters.deadLetters)
+        await hour(stage)
+        stage.script.deliver = async () => whole
+        stage.delivered.length = 0
+        await stage.pump({ sink })
+        const rest = turn.fates.flatMap((_, number) =>
+          settled.has(number) || (turn.filters && number % 2 > 0) ? [] : [`e${number}`],
+        )
+        expect(stage.ids()).toEqual(rest)
+        expect((await countersOf(stage)).lost ?? 0).toBe(counters.lost)
+        expect(stage.held()).toBe(0)
+        await expectInLedger(stage)
+      }),
+      { numRuns: 150 },
     )
-    expect(await stage.pump()).toMatchObject({ code: 'server_error', kind: 'retry' })
-    expect(await stage.read()).toMatchObject({
-      full: { cursor: '3', pages: 1, found: 5 },
-      counters: { pages: 1, events: 5, delivered: 4, deadLetters: 1 },
-      trouble: { code: 'server_error' },
-    })
-    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e4', answer: 'no' }])
-    const told = (name: string) => stage.internalEvents.filter((internalEvent) => internalEvent.name === name)
-    expect(told('LoadCommitted').at(-1)).toMatchObject({ delivered: 1, duplicates: 0, deadLettered: 1 })
-    expect(told('EventDeadLettered')).toMatchObject([{ id: 'e4', reason: 'refused', answer: 'no' }])
-    expect(stage.held()).toBe(0)
-    await hour(stage)
-    stage.delivered.length = 0
-    await stage.pump()
-    expect(stage.ids()).toEqual(['e5'])
-    expect(await countersOf(stage)).toMatchObject({ delivered: 5, deadLetters: 1 })
   })
 
-  test('are kept if the process is stopped', async () => {
+  test('each outcome is told', async () => {
+    const fates = ['too old', 'taken', 'refused', 'taken', 'left', 'taken'] as const
+    const stage = await staged(doing({ fates, isRoom: true, size: 3, pages: 1, filters: false }))
+    await stage.pump({ sink: { ...stage.plainSink, wants: ({ id }) => id !== 'e1' && id !== 'e3' } })
+    const told = (name: string) => stage.internalEvents.filter((internalEvent) => internalEvent.name === name)
+    expect(told('EventsSkipped')).toMatchObject([{ stream, reason: 'too_old', count: 1, answer }])
+    expect(told('EventDeadLettered')).toMatchObject([{ id: 'e2', reason: 'refused', answer: 'no' }])
+    expect(told('LoadCommitted')).toMatchObject([
+      { pages: 1, delivered: 0, filtered: 1, deadLettered: 1, duplicates: 0 },
+      { pages: 0, delivered: 1, filtered: 0, deadLettered: 0, duplicates: 0, lost: 1 },
+    ])
+  })
+
+  test('is kept what was taken before the process was stopped', async () => {
     const stage = await staged((some) => upTo(3, some, cancelled()), 6)
     await expect(stage.pump()).rejects.toMatchObject({ kind: 'cancelled' })
     stage.script.deliver = async () => whole
     await stage.pump()
-    expect(stage.ids().slice(6)).toEqual(['e3', 'e4', 'e5'])
+    expect(stage.ids().slice(6)).toEqual(idsOf(3, 6))
   })
 
-  test('are kept for a page from files', async () => {
-    let failures = 1
-    const refused = new Failure('stop', 'sink_refuses', '403')
-    const stage = await staged((some) => (failures-- > 0 ? upTo(2, some, refused) : whole))
-    await expect(shipFiles(stage)).rejects.toBe(refused)
-    expect(await countersOf(stage)).toMatchObject({ events: 0, delivered: 2 })
-    expect(await shipFiles(stage, stage.plainSink, 'again')).toMatchObject({ shipped: 4, present: 2 })
-  })
-
-  test('are no longer dead letters, although the replay failed', async () => {
-    const stage = await staged(() => whole, 6)
-    expect(await replay(stage, (some) => upTo(2, some))).toEqual([2])
-    expect((await stage.store.deadLetters.list()).map(({ id }) => id)).toEqual(['e2', 'e3', 'e4', 'e5'])
-    expect(await countersOf(stage)).toMatchObject({ delivered: 2, deadLetters: 4 })
+  test('nothing is given where the sink filters out everything', async () => {
+    const stage = await staged()
+    await stage.pump({ sink: { ...stage.plainSink, wants: () => false } })
+    expect(stage.steps('deliver')).toEqual([])
+    expect(await countersOf(stage)).toMatchObject({ delivered: 0, filtered: 6 })
+    expect(Object.keys(await countersOf(stage))).not.toContain('lost')
   })
 })
 
-describe('events that the destination says it dropped', () => {
-  const answer: Delivery = { ...whole, lost: 2 }
+test.each<[what: string, instead: Instead, fails: string | undefined, holds: object, rest: string[]]>([
+  [
+    'a cursor that expires restarts the scan within the same pump',
+    (_, number) => (number === 2 ? new Failure('retry', 'cursor_expired', 'gone') : undefined),
+    undefined,
+    { lastFull: { pages: 2 }, restarts: 0 },
+    [],
+  ],
+  [
+    'a cursor that expires twice makes the stream back off',
+    ({ cursor }) => (cursor === null ? undefined : new Failure('retry', 'cursor_expired', 'gone')),
+    'cursor_expired',
+    { full: undefined, restarts: 1, needsFull: true },
+    idsOf(3, 6),
+  ],
+  [
+    'a page that is too large restarts the scan',
+    (_, number) => (number === 2 ? new Failure('refuse', 'page_too_large', '100 MB') : undefined),
+    'page_too_large',
+    { full: undefined, needsFull: true },
+    idsOf(3, 6),
+  ],
+  [
+    'a load is delivered before the failure of the page after it, whose cursor is kept',
+    (_, number) => (number === 2 ? new Failure('retry', 'network', 'no route') : undefined),
+    'network',
+    { full: { cursor: '3', pages: 1 } },
+    idsOf(3, 6),
+  ],
+])('%s', async (_, instead, fails, holds, rest) => {
+  const stage = await staged()
+  stage.script.load = {}
+  stage.script.answer = listingOf(events, 3, instead)
+  expect((await stage.pump())?.code).toBe(fails)
+  const checkpoint = (await stage.read())!
+  expect({ full: undefined, ...checkpoint }).toMatchObject(holds)
+  expect(checkpoint.trouble?.code).toBe(fails)
+  await hour(stage)
+  stage.script.answer = listingOf(events, 3)
+  stage.delivered.length = 0
+  await stage.pump()
+  expect(stage.ids()).toEqual(rest)
+})
 
-  test.each<[string, (some: readonly Event[]) => Delivery, object]>([
-    ['a page', () => answer, { delivered: 6, lost: 4 }],
-    [
-      'a page that was delivered in part',
-      (some) => ({ ...answer, ...upTo(2, some) }),
-      { delivered: 2, lost: 2 },
-    ],
-    [
-      'a page that was delivered in part, whose dead letters find no room',
-      (some) => ({ ...answer, ...upTo(2, some), refusals: refusalsOf(some.slice(2), tooLong) }),
-      { delivered: 2, deadLetters: 0, lost: 2 },
-    ],
-    [
-      'a page whose dead letters find no room',
-      (some) => ({ ...answer, refusals: refusalsOf(some.slice(2), tooLong) }),
-      { delivered: 2, deadLetters: 0, lost: 2 },
-    ],
-  ])('are counted: %s', async (_name, deliver, counters) => {
-    const stage = await staged(deliver)
-    await stage.pump()
-    expect(await countersOf(stage)).toMatchObject(counters)
-  })
-
-  test('are counted: a replay of dead letters, a day from files', async () => {
-    const stage = await staged(() => whole)
-    await replay(stage, () => answer)
-    expect(await countersOf(stage)).toMatchObject({ delivered: 6, deadLetters: 0, lost: 2 })
-    const files = await staged(() => answer)
-    await shipFiles(files)
-    expect(await countersOf(files)).toMatchObject({ delivered: 6, lost: 2 })
-  })
-
-  test('stay counted when further pages are read, and have no counter where there are none', async () => {
-    const stage = await staged(() => answer)
-    await stage.pump()
-    stage.script.deliver = async () => whole
-    stage.script.answer = listingOf([...events, eventAt(7)], 10)
+test('events are sent about once to a server that accepts two bodies per window', async () => {
+  const many = firstEvents(500)
+  const stage = await staged(undefined, 500, many)
+  let left = 2
+  const server = await serve((_got, response) => response.writeHead(left-- > 0 ? 200 : 429).end())
+  const batch = { maxEvents: 100, maxBytes: 1_000_000 }
+  const { sink } = ship(server.url, { name: stream.sink, batch })
+  for (let window = 0; window < 3; window++) {
+    await stage.pump({ sink })
+    expect((await countersOf(stage)).delivered).toBe(Math.min(500, (window + 1) * 200))
+    left = 2
     await hour(stage)
-    await stage.pump()
-    expect(await countersOf(stage)).toMatchObject({ delivered: 7, lost: 4 })
-    const without = await staged(() => whole)
-    await without.pump()
-    expect(Object.keys(await countersOf(without))).not.toContain('lost')
-  })
+  }
+  expect(server.taken().toSorted()).toEqual(many.map(({ id }) => id).toSorted())
+  await expectInLedger(stage)
 })
 
-describe('events that are too old for the destination', () => {
-  const answer = 'not sent: older than batch.maxAgeHours (18)'
-  const takesFrom2 = (some: readonly Event[]): Delivery => {
-    const old = some.filter((event) => numberOf(event) < 2)
-    return { ...whole, skipped: old.map((event) => ({ event, reason: 'too_old', answer })) }
+describe('a day from files', () => {
+  /** Ships the events as a day from files. */
+  function shipFiles(stage: Stage, sink = stage.plainSink, request = 'r') {
+    async function* read() {
+      yield { part: 'p', from: 1, events: events.map((event) => ({ event, bytes: 10 })) }
+    }
+    const job = { request, stream, zone, sink, read, progressed: () => undefined }
+    return shipArchived(job, stage.deps, never)
   }
 
-  test('are counted, are in the ledger, and are no dead letters', async () => {
-    const stage = await staged(takesFrom2)
-    await stage.pump()
-    const counters = { events: 6, delivered: 4, skipped: 2, deadLetters: 0 }
-    expect(await countersOf(stage)).toMatchObject(counters)
-    expect(await ledgerCount(stage)).toBe(6)
-    const skipped = { name: 'EventsSkipped', stream, reason: 'too_old', count: 2, answer }
-    expect(stage.internalEvents.filter(({ name }) => name === 'EventsSkipped')).toEqual([skipped])
-    await hour(stage)
-    await stage.pump()
-    expect(await countersOf(stage)).toMatchObject({ delivered: 4, skipped: 2 })
-    expect(stage.log.filter((line) => line.startsWith('deliver'))).toHaveLength(2)
+  test.each<
+    [what: string, deliver: Deliver, wants: (event: Event) => boolean, result: object, lost?: number]
+  >([
+    ['dropped', () => dropping, () => true, { shipped: 6 }, 2],
+    ['too old', takesFrom2, () => true, { shipped: 4, skipped: 2, present: 0 }],
+    ['filtered out', () => whole, isEven, { shipped: 3, filtered: 3, present: 0 }],
+  ])('has what is %s in its result', async (_, deliver, wants, result, lost) => {
+    const stage = await staged(deliver)
+    expect(await shipFiles(stage, { ...stage.plainSink, wants })).toMatchObject(result)
+    expect((await countersOf(stage)).lost).toBe(lost)
   })
 
-  test.each<[string, Partial<Delivery>, object]>([
-    [
-      'the delivery fails in part',
-      { partial: { taken: [events[2]!], failure } },
-      { delivered: 1, skipped: 2 },
-    ],
-    [
-      'the store has no room for dead letters',
-      { refusals: refusalsOf([events[2]!], tooLong) },
-      { delivered: 3, skipped: 2, deadLetters: 0 },
-    ],
-  ])('stay counted if %s', async (_name, more, counters) => {
-    const stage = await staged((some) => ({ ...takesFrom2(some), ...more }), 6)
-    await stage.pump()
-    expect(await countersOf(stage)).toMatchObject(counters)
-  })
-
-  test('are in the result of a day from files', async () => {
-    const stage = await staged(takesFrom2)
-    expect(await shipFiles(stage)).toMatchObject({ shipped: 4, skipped: 2, present: 0 })
+  test('keeps what a sink took before it failed', async () => {
+    const refused = new Failure('stop', 'sink_refuses', '403')
+    const stage = await staged((some) => upTo(2, some, refused))
+    await expect(shipFiles(stage)).rejects.toBe(refused)
+    expect(await countersOf(stage)).toMatchObject({ events: 0, delivered: 2 })
+    stage.script.deliver = async () => whole
+    expect(await shipFiles(stage, stage.plainSink, 'again')).toMatchObject({ shipped: 4, present: 2 })
   })
 })
 
-describe('events that the sink filters out', () => {
-  const filtering = ({ plainSink }: Stage) => ({
-    ...plainSink,
-    wants: (event: Event) => numberOf(event) % 2 === 0,
-  })
-
-  test('are not delivered, are counted once, and are in the ledger', async () => {
-    const stage = await staged(() => whole)
-    await stage.pump({ sink: filtering(stage) })
-    expect(stage.ids()).toEqual(['e0', 'e2', 'e4'])
-    expect(await countersOf(stage)).toMatchObject({ events: 6, delivered: 3, filtered: 3 })
-    expect(await ledgerCount(stage)).toBe(6)
-    const told = stage.internalEvents.flatMap((each) => (each.name === 'LoadCommitted' ? [each] : []))
-    expect(told.map(({ delivered, filtered }) => `${delivered} ${filtered}`)).toEqual(['2 1', '1 2'])
-    await hour(stage)
-    await stage.pump({ sink: filtering(stage) })
-    expect(stage.delivered).toHaveLength(3)
-    expect(await countersOf(stage)).toMatchObject({ delivered: 3, filtered: 3 })
-  })
-
-  test('need no delivery where a page has no others', async () => {
-    const stage = await staged(() => whole)
-    await stage.pump({ sink: { ...stage.plainSink, wants: () => false } })
-    expect(stage.log.filter((line) => line.startsWith('deliver'))).toEqual([])
-    expect(await countersOf(stage)).toMatchObject({ delivered: 0, filtered: 6 })
-  })
-
-  test('are counted with their page if a delivery of it fails in part', async () => {
-    let failures = 1
-    const stage = await staged((some) => (failures-- > 0 ? upTo(1, some) : whole), 6)
-    await stage.pump({ sink: filtering(stage) })
-    expect((await countersOf(stage)).filtered).toBeUndefined()
-    await hour(stage)
-    await stage.pump({ sink: filtering(stage) })
-    expect(await countersOf(stage)).toMatchObject({ delivered: 3, filtered: 3 })
-    expect(await ledgerCount(stage)).toBe(6)
-  })
-
-  test('are in the result of a day from files', async () => {
-    const stage = await staged(() => whole)
-    const archived = await shipFiles(stage, filtering(stage))
-    expect(archived).toMatchObject({ shipped: 3, filtered: 3, present: 0 })
-    expect(stage.ids()).toEqual(['e0', 'e2', 'e4'])
-  })
+test.each<[what: string, deliver: Deliver, done: number[], left: string[], counters: object]>([
+  ['dropped is counted', () => dropping, [6], [], { delivered: 6, deadLetters: 0, lost: 2 }],
+  [
+    'taken is no dead letter any longer, although the replay failed',
+    (some) => upTo(2, some),
+    [2],
+    idsOf(2, 6),
+    { delivered: 2, deadLetters: 4 },
+  ],
+])('what a replay finds %s', async (_, deliver, done, left, counters) => {
+  const stage = await staged((some) => ({ ...whole, refusals: refusalsOf(some) }), 6)
+  await stage.pump()
+  stage.script.deliver = async (some) => deliver(some)
+  const keys = await stage.store.deadLetters.keys(stream)
+  const pages: number[] = []
+  const told = ({ delivered }: { readonly delivered: number }) => void pages.push(delivered)
+  const job = { stream, zone, sink: stage.plainSink, keys, redo, done: told }
+  await replayStream(job, stage.deps, never).catch((error: unknown) => expect(error).toBe(failure))
+  expect(pages).toEqual(done)
+  expect((await stage.store.deadLetters.list()).map(({ id }) => id)).toEqual(left)
+  expect(await countersOf(stage)).toMatchObject(counters)
 })
 
 describe('whether a sink has ever taken an event', () => {
@@ -278,7 +311,7 @@ describe('whether a sink has ever taken an event', () => {
       response.writeHead(got.ids.includes('e1') ? 400 : 200).end(),
     )
     for (const count of [1, 2]) {
-      stage.script.answer = listingOf(events.slice(0, count), count)
+      stage.script.answer = listingOf(firstEvents(count), count)
       expect(await stage.pump({ sink: ship(server.url, { name: stream.sink }).sink })).toBeUndefined()
       await hour(stage)
     }
@@ -290,7 +323,7 @@ describe('whether a sink has ever taken an event', () => {
     { of: 'another zone of that sink', stream: { ...stream, zone: 102 }, isKnown: true },
     { of: 'another sink', stream: { ...stream, sink: 'other' }, isKnown: false },
   ])('is known for a new day from $of: $isKnown', async ({ stream: other, isKnown }) => {
-    const stage = await staged(() => whole)
+    const stage = await staged()
     await stage.pump({ stream: other })
     stage.script.answer = listingOf([], 1)
     await stage.pump({ sink: stage.plainSink })

@@ -4,21 +4,27 @@ import { shiftDay } from '../../src/domain/day.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { failStream } from '../../src/pump/write-failure.ts'
 import { at, stream } from '../domain/builders.ts'
-import { createStage, eventAt, events, listingOf, staged, zone } from './stage.ts'
+import { createStage, eventAt, events, firstEvents, listingOf, staged, zone } from './stage.ts'
 
 describe('an answer that the day is outside the window', () => {
   const outside = (serverDate?: number) =>
     new Failure('refuse', 'window_closed', 'outside', serverDate === undefined ? {} : { serverDate })
 
-  it('is a failed poll if the clock of that answer disagrees or is missing', async () => {
-    for (const serverDate of [at(3), undefined]) {
+  it.each([
+    { serverDate: at(5), offsetMs: at(5) - at(2) },
+    { serverDate: undefined, offsetMs: 0 },
+  ])(
+    'is a failed poll if its clock disagrees or is missing: $serverDate',
+    async ({ serverDate, offsetMs }) => {
       const stage = await staged()
       stage.script.answer = () => outside(serverDate)
       expect(await stage.pump()).toMatchObject({ code: 'window_closed' })
       expect(await stage.read()).toMatchObject({ trouble: { code: 'window_closed', count: 1 } })
       expect(await stage.store.catalogue.gaps()).toEqual([])
-    }
-  })
+      // The next polls go by the clock of that answer.
+      expect(Math.abs(stage.apiClock.offsetOf('default') - offsetMs)).toBeLessThan(1_000)
+    },
+  )
 
   it('ends the stream if the clock agrees, and leaves a gap from the last scan on', async () => {
     const stage = await staged()
@@ -31,13 +37,6 @@ describe('an answer that the day is outside the window', () => {
       { from: at(2), to: at(24), reason: 'unreadable' },
     ])
     expect(stage.names()).toContain('GapFound')
-  })
-
-  it('sets the time as well', async () => {
-    const stage = await staged()
-    stage.script.answer = () => outside(at(5))
-    await stage.pump()
-    expect(stage.apiClock.offsetOf('default')).toBeGreaterThan(2.9 * 3_600_000)
   })
 })
 
@@ -67,38 +66,15 @@ describe('a day that ended long ago', () => {
 describe('a cursor that has expired', () => {
   const expired = () => new Failure('retry', 'cursor_expired', 'gone')
 
-  it('restarts the scan within the same pump, with a longer slice for the next ones', async () => {
-    const stage = await staged()
-    const listing = listingOf(events, 2)
-    stage.script.answer = (request, number) => (number === 2 ? expired() : listing(request, number))
-    expect(await stage.pump()).toBeUndefined()
-    expect(stage.names()).toContain('CursorExpired')
-    expect(await stage.read()).toMatchObject({ lastFull: { pages: 3 }, restarts: 0 })
-    expect(stage.delivered).toHaveLength(6)
-  })
-
-  it('twice in one pump makes the stream back off', async () => {
-    const stage = await staged()
-    stage.script.answer = ({ cursor }) => (cursor === null ? { events, next: 'x' } : expired())
-    expect(await stage.pump()).toMatchObject({ code: 'cursor_expired' })
-    expect(await stage.read()).toMatchObject({
-      restarts: 1,
-      needsFull: true,
-      trouble: { code: 'cursor_expired' },
-    })
-  })
-
   it('doubles the slice until a scan that takes longer than a cursor lives fits into one pump', async () => {
     const stage = await createStage()
-    const many = Array.from({ length: 60 }, (_, index) => eventAt(index))
-    const listing = listingOf(many, 1)
     let issuedAtMs = 0
     stage.script.latencyMs = 1_000
-    stage.script.answer = (request, number) => {
+    stage.script.answer = listingOf(firstEvents(60), 1, ({ cursor }) => {
       const age = stage.clock.now() - issuedAtMs
       issuedAtMs = stage.clock.now()
-      return request.cursor !== null && age > 5_000 ? expired() : listing(request, number)
-    }
+      return cursor !== null && age > 5_000 ? expired() : undefined
+    })
     for (let pumps = 0; pumps < 12 && (await stage.read())?.lastFull === undefined; pumps++) {
       await stage.pump()
       await stage.clock.advance(60_000)
@@ -118,9 +94,8 @@ describe('a cursor that has expired', () => {
     }
     const before = (await stage.read())!
     expect(before.lastIncremental).toBeDefined()
-    const listing = listingOf(long, 2)
     let times = 0
-    stage.script.answer = (request, number) => (times++ === 0 ? expired() : listing(request, number))
+    stage.script.answer = listingOf(long, 2, () => (times++ === 0 ? expired() : undefined))
     expect(await stage.pump()).toBeUndefined()
     const told = expect.objectContaining({ name: 'CursorExpired', stored: true, restarts: 0 })
     expect(stage.internalEvents).toContainEqual(told)
@@ -152,75 +127,6 @@ describe('a listing that does not end', () => {
     stage.script.answer = listingOf(events, 2)
     await stage.pump()
     expect((await stage.read())?.trouble).toBeUndefined()
-  })
-
-  it('starts again after a page that is too large', async () => {
-    const stage = await staged()
-    const listing = listingOf(events, 2)
-    stage.script.answer = (request, number) =>
-      number === 2 ? new Failure('refuse', 'page_too_large', '100 MB') : listing(request, number)
-    expect(await stage.pump()).toMatchObject({ code: 'page_too_large' })
-    const left = await stage.read()
-    expect(left).toMatchObject({ needsFull: true, trouble: { code: 'page_too_large' } })
-    expect(left?.full).toBeUndefined()
-  })
-})
-
-describe('events that a sink will never accept', () => {
-  it('become dead letters in the commit of their page', async () => {
-    const stage = await staged()
-    stage.script.deliver = async (some) => ({
-      refusals: some
-        .filter(({ id }) => id === 'e3')
-        .map((event) => ({ event, reason: 'refused', answer: 'no' })),
-      committed: [],
-      bytes: 1,
-    })
-    await stage.pump()
-    expect(await stage.store.deadLetters.list()).toMatchObject([
-      { id: 'e3', reason: 'refused', answer: 'no', sink: stream.sink },
-    ])
-    expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
-  })
-
-  it('stop the stream if no more dead letters fit, and are not dropped', async () => {
-    const stage = await staged()
-    stage.script.deliver = async (some) => ({
-      refusals: some.map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(80_000) })),
-      committed: [],
-      bytes: 1,
-    })
-    expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full', kind: 'stop' })
-    expect(await stage.read()).toMatchObject({
-      trouble: { code: 'dead_letters_full' },
-      counters: { events: 0 },
-    })
-    expect(await stage.store.deadLetters.list()).toEqual([])
-  })
-
-  it('do not cause the other events of their page to be sent again while the limit is reached', async () => {
-    const stage = await staged()
-    let isRoom = false
-    stage.script.deliver = async (some) => ({
-      refusals: some
-        .filter(({ id }) => id === 'e1')
-        .map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(isRoom ? 10 : 120_000) })),
-      committed: [{ writer: 'w', part: 'p', bytes: stage.delivered.length, lines: stage.delivered.length }],
-      bytes: 1,
-    })
-    for (let tries = 0; tries < 3; tries++) {
-      expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full', kind: 'stop' })
-      await stage.clock.sleep(3_600_000, new AbortController().signal)
-    }
-    const stopped = await stage.read()
-    expect(stopped).toMatchObject({ counters: { pages: 0, delivered: 1, deadLetters: 0 } })
-    expect(stage.ids()).toEqual(['e0', 'e1', 'e1', 'e1'])
-    isRoom = true
-    await stage.pump()
-    expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
-    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1' }])
-    const sent = stage.ids().filter((id) => id !== 'e1')
-    expect(sent).toEqual(['e0', 'e2', 'e3', 'e4', 'e5'])
   })
 })
 

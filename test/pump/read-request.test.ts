@@ -3,10 +3,10 @@ import { Failure } from '../../src/domain/failure.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { stream } from '../domain/builders.ts'
 import { packSightings, seenAs } from '../../src/pump/seen-window.ts'
-import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
+import { createStage, eventAt, firstEvents, listingOf, type PageAnswer, type Stage } from './stage.ts'
 
 const request = { priority: 'backfill', readRequest: { id: 'r1' } } as const
-const events = [0, 1, 2, 3].map((number) => eventAt(number))
+const events = firstEvents(4)
 
 /** What lag, readiness and the next polls go by. */
 const lagging = ({ caughtUpAtMs, needsFull, lastFull, incremental, storedCursors }: Checkpoint) =>
@@ -36,55 +36,44 @@ test('a day whose deduplication index was dropped is never delivered again', asy
 
 test('a day whose deduplication index was dropped stays refused after a later commit into its first minute', async () => {
   const stage = await dropped()
-  const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
-  const next = { ...checkpoint!, commit: checkpoint!.commit + 1 }
-  const seen = packSightings([seenAs(eventAt(9, eventAt(0).timeMs))])
-  const commit = { fence, basedOn: checkpoint!.commit, next, seen, deadLetters: [], gaps: [] }
-  expect(await stage.store.ledger.commit(commit)).toBe('done')
-  await stage.store.ledger.release(stream, fence)
+  await stage.change((checkpoint) => checkpoint, packSightings([seenAs(eventAt(9, eventAt(0).timeMs))]))
   expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
   expect(stage.ids()).toEqual([])
 })
 
 test('a poll of such a day backs off, also if its stream has not ended', async () => {
   const stage = await dropped()
-  const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
-  const { ended: _, ...open } = checkpoint!
-  const next = { ...open, commit: open.commit + 1, needsFull: true }
-  const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
-  await stage.store.ledger.commit({ fence, basedOn: open.commit, next, ...nothing })
+  await stage.change((held) => ({ ...held, ended: undefined, needsFull: true }))
   expect(await stage.pump()).toMatchObject({ code: 'index_dropped' })
   expect((await stage.read())?.trouble).toMatchObject({ code: 'index_dropped', count: 1 })
   expect(stage.ids()).toEqual([])
 })
 
-test('a failed read request does not change state, lag and readiness of the live stream', async () => {
-  const stage = await createStage()
-  stage.script.answer = listingOf(events, 2)
-  await stage.pump()
-  const before = (await stage.read())!
-  stage.script.answer = () => new Failure('stop', 'unauthorised', 'the API refuses the access key')
-  expect(await stage.pump(request)).toMatchObject({ code: 'unauthorised' })
-  const after = (await stage.read())!
-  expect(after.trouble).toBeUndefined()
-  expect(after.requestTrouble).toMatchObject({ request: 'r1', code: 'unauthorised', count: 1 })
-  expect(lagging(after)).toEqual(lagging(before))
-  // The request backs off alone, another one begins at once, and the first one's success ends its trouble.
-  stage.script.answer = listingOf(events, 2)
-  await stage.pump(request)
-  const answered = (await stage.read())!
-  expect(answered.lastRequest).toEqual({ id: 'r1', outcome: 'done', found: 0 })
-  expect(answered.requestTrouble).toBeUndefined()
-})
-
-test('a listing that does not end for a read request cancels no poll and causes no full scan', async () => {
-  const stage = await createStage()
-  stage.script.answer = listingOf(events, 2)
-  await stage.pump()
-  stage.script.answer = () => ({ events: [], more: true })
-  expect(await stage.pump(request)).toMatchObject({ code: 'scan_guarded' })
-  expect(await stage.read()).toMatchObject({ needsFull: false, requestTrouble: { code: 'scan_guarded' } })
-})
+test.each<[code: string, answer: PageAnswer | Failure]>([
+  ['unauthorised', new Failure('stop', 'unauthorised', 'the API refuses the access key')],
+  ['scan_guarded', { events: [], more: true }],
+])(
+  'a read request that fails with %s does not change state, lag and readiness of the live stream',
+  async (code, answer) => {
+    const stage = await createStage()
+    stage.script.answer = listingOf(events, 2)
+    await stage.pump()
+    const before = (await stage.read())!
+    stage.script.answer = () => answer
+    expect(await stage.pump(request)).toMatchObject({ code })
+    const after = (await stage.read())!
+    expect(after.trouble).toBeUndefined()
+    expect(after.requestTrouble).toMatchObject({ request: 'r1', code, count: 1 })
+    expect(lagging(after)).toEqual(lagging(before))
+    await stage.clock.advance(3_600_000)
+    // The request backs off alone, another one begins at once, and the first one's success ends its trouble.
+    stage.script.answer = listingOf(events, 2)
+    await stage.pump(request)
+    const answered = (await stage.read())!
+    expect(answered.lastRequest).toEqual({ id: 'r1', outcome: 'done', found: 0 })
+    expect(answered.requestTrouble).toBeUndefined()
+  },
+)
 
 test('a day outside the window is left out by the commit that answers the request', async () => {
   const stage = await createStage()

@@ -1,8 +1,9 @@
-import type { Delivery } from '../../src/domain/event/delivery.ts'
+import type { Delivery, Refusal } from '../../src/domain/event/delivery.ts'
 import { cancelled, type Failure } from '../../src/domain/failure.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
@@ -15,12 +16,12 @@ import type {
   Sink,
   TransactionalSink,
 } from '../../src/ports/delivery.ts'
-import type { Store } from '../../src/ports/store.ts'
+import type { Commit, Store } from '../../src/ports/store.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { pumpStream } from '../../src/pump/pump-stream.ts'
 import type { PumpDeps, PumpJob } from '../../src/pump/session.ts'
 import { openMemoryStore } from '../setup/stores.ts'
-import { at, policy, stream } from '../domain/builders.ts'
+import { at, buildCheckpoint, policy, stream } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { noTracer } from '../fakes/no-tracer.ts'
 import { own } from '../setup/leftovers.ts'
@@ -52,17 +53,37 @@ export interface PageAnswer {
 /** Answers each request; `number` counts them from 1. */
 export type Answer = (request: PageRequest, number: number) => PageAnswer | Failure | Error
 
+/** What answers a request in place of a page of the listing. */
+export type Instead = (...of: Parameters<Answer>) => Failure | Error | undefined
+
 /** A day of so many events, oldest first, in pages of so many. */
-export function listingOf(events: readonly Event[], size: number): Answer {
-  return ({ cursor }) => {
-    const from = Number(cursor ?? 0)
+export function listingOf(events: readonly Event[], size: number, instead?: Instead): Answer {
+  return (request, number) => {
+    const from = Number(request.cursor ?? 0)
     const more = from + size < events.length
-    return { events: events.slice(from, from + size), ...(more && { next: String(from + size) }) }
+    const page = { events: events.slice(from, from + size), ...(more && { next: String(from + size) }) }
+    return instead?.(request, number) ?? page
   }
 }
 
-/** Six events, and a stage whose day lists them in pages of two. */
-export const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
+export function firstEvents(count: number): Event[] {
+  return Array.from({ length: count }, (_, index) => eventAt(index))
+}
+
+export function idsOf(from: number, to: number): string[] {
+  return firstEvents(to)
+    .slice(from)
+    .map(({ id }) => id)
+}
+
+/** A delivery of which the sink has taken everything. */
+export const whole: Delivery = { refusals: [], committed: [], bytes: 1 }
+
+export const refusalsOf = (some: readonly Event[], answer = 'no'): Refusal[] =>
+  some.map((event) => ({ event, reason: 'refused', answer }))
+
+/** A stage whose day lists six events in pages of two. */
+export const events = firstEvents(6)
 
 export async function staged(): Promise<Stage> {
   const stage = await createStage()
@@ -191,6 +212,18 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     ordering: unknownOrdering,
     mayGoOn: () => true,
   }
+  /** Commits what another process would. */
+  async function change(
+    of: (checkpoint: Checkpoint) => Checkpoint,
+    seen: Commit['seen'] = new Map(),
+  ): Promise<void> {
+    const { fence, checkpoint = buildCheckpoint() } = await store.ledger.take(stream, deps.holder)
+    const next = { ...of(checkpoint), commit: checkpoint.commit + 1 }
+    const commit = { fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] }
+    if ((await store.ledger.commit(commit)) === 'refused') throw new Error('the commit was refused')
+    await store.ledger.release(stream, fence)
+  }
+
   return {
     clock,
     store,
@@ -211,15 +244,11 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     held: () => held,
     names: () => internalEvents.map(({ name }) => name),
     read: () => store.ledger.read(stream),
+    /** Steps of that kind: open, fetch, deliver, commit, close. */
+    steps: (kind: string) => log.filter((line) => line.startsWith(kind)),
+    change,
     /** As after the day's last scan. */
-    async complete() {
-      const { fence, checkpoint } = await store.ledger.take(stream, { id: 'one', schedule: true })
-      const { commit } = checkpoint!
-      const next = { ...checkpoint!, commit: commit + 1, ended: { as: 'complete', atMs: 1 } } as const
-      const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
-      await store.ledger.commit({ fence, basedOn: commit, next, ...nothing })
-      await store.ledger.release(stream, fence)
-    },
+    complete: () => change((checkpoint) => ({ ...checkpoint, ended: { as: 'complete', atMs: 1 } })),
     pump: (
       more: Partial<PumpJob> = {},
       signal = new AbortController().signal,
