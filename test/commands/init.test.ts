@@ -133,7 +133,7 @@ test.each([
   ['--zones 101 --destination fil', /--destination fil is unknown; did you mean file\?/],
   ['--zones 101 --destination ndjson', /url is missing/],
   ['--zones 101 --destination ndjson --url siem', /url "siem" is not an http or https URL/],
-  [`${files} --url http://x`, /--url does not go with --destination file; leave one of them out/],
+  [`${files} --url http://x`, /url is not a setting/],
   [`${files} --set compres=gzip`, /compres is not a setting; did you mean compress\?/],
   [`${files} --set rotate.maxBytes=big`, /rotate.maxBytes "big" is text; write a whole number/],
   [`${files} --set poll.everySeconds=0`, /poll.everySeconds 0 is too small/],

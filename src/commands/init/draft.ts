@@ -222,11 +222,10 @@ export function filesOf(draft: Draft, file: string): NewFile[] {
   return [...secrets, { path: file, text: [header, ...sections, ...more].join('\n') }]
 }
 
-/** Throws Failure where one of the files exists. */
-export function refuseExisting(paths: readonly string[], remedy: string): void {
-  const existing = paths.find((path) => existsSync(path))
-  if (existing === undefined) return
-  const why = `${printable(existing)} exists, and init overwrites nothing. ${remedy}`
+/** Throws Failure where the file exists. */
+export function refuseExisting(path: string, remedy: string): void {
+  if (!existsSync(path)) return
+  const why = `${printable(path)} exists, and init overwrites nothing. ${remedy}`
   throw new Failure('stop', 'unwritable', why)
 }
 

@@ -3,19 +3,21 @@ import type { Command } from 'commander'
 import { openWork } from '../../assemble/work.ts'
 import { fileShape } from '../../config/file-shape.ts'
 import { loadConfig } from '../../config/load.ts'
-import { property } from '../../config/shape.ts'
+import { scalarForm } from '../../config/shape.ts'
 import { literal } from '../../config/templates.ts'
 import { listZones, meantZone } from '../../discovery/list-zones.ts'
-import { Failure, type FailureCode, isFailure, messageOf } from '../../domain/failure.ts'
+import { cancelled, Failure, type FailureCode, isFailure, messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
 import { exitCodes, type Io, type Registration, UsageError } from '../command.ts'
 import { collectNames, nameList, unknownName } from '../options.ts'
 import { example, programName } from '../program-name.ts'
-import { counted, wrapped } from '../terminal/text.ts'
+import { tableLines } from '../terminal/table.ts'
+import { counted, paintFor, wrapped } from '../terminal/text.ts'
 import {
   assign,
   type Assignment,
+  type Destination,
   destinations,
   type Draft,
   filesOf,
@@ -27,7 +29,6 @@ import {
   refuseExisting,
   writeNewFiles,
 } from './draft.ts'
-import { askDestination, type Asker, askZones, insist, questionsFor } from './questions.ts'
 
 const help = `
 Asks on a terminal for what the options do not give. A secret given with --set
@@ -90,40 +91,75 @@ async function offerCheck(file: string, io: Io): Promise<number> {
 interface Context {
   readonly options: InitOptions
   readonly io: Io
-  /** Absent without a terminal. */
-  readonly asker: Asker | undefined
+  /** False without a terminal, and with --yes. */
+  readonly asks: boolean
   /** The file to write, absolute. */
   readonly file: string
   readonly cwd: string
   readonly assignments: readonly Assignment[]
 }
 
+/** One thing that init has to know. */
+interface Step<Value> {
+  /** What an option or the environment says: nothing is asked then. */
+  readonly given?: string | undefined
+  /** Shown before the question. */
+  readonly menu?: string
+  readonly question: string
+  readonly isHidden?: boolean
+  /** What an empty answer stands for. Absent: an answer is needed. */
+  readonly usual?: string | undefined
+  /** Throws UsageError, or Failure `unauthorised`, for an answer that is wrong: it is shown, and the question repeated. */
+  readonly accept: (text: string) => Value | Promise<Value>
+}
+
+const mostTries = 3
+
+async function settle<Value>(step: Step<Value>, { asks, io }: Context): Promise<Value> {
+  const { given = asks ? undefined : step.usual, menu = '', question, isHidden = false, accept } = step
+  if (given !== undefined || !asks) return accept(given ?? '')
+  io.stderr.write(menu)
+  for (let tries = 0; tries < mostTries; tries++) {
+    const answer = await (isHidden ? io.askHidden! : io.ask!)(question)
+    if (io.signal.aborted) throw cancelled(io.signal.reason)
+    try {
+      const text = answer.trim() === '' ? step.usual : answer.trim()
+      if (text === undefined) throw new UsageError('an answer is needed')
+      return await accept(text)
+    } catch (error) {
+      if (!(error instanceof UsageError || isFailure(error, 'unauthorised'))) throw error
+      const why = error instanceof UsageError ? error.message : printable(error.message)
+      io.stderr.write(wrapped(`${why}\n`, io.stderr))
+    }
+  }
+  throw new UsageError('no valid answer; nothing was written')
+}
+
 /** Writes the configuration and returns its path. Throws UsageError and Failure, and has written nothing then. */
 async function init(options: InitOptions, io: Io): Promise<string> {
   const cwd = process.cwd()
-  const { ask, askHidden, stderr, signal } = io
-  const canAsk = options.yes !== true && ask !== undefined && askHidden !== undefined
-  const asker = canAsk ? { ask, askHidden, stderr, signal } : undefined
+  const asks = options.yes !== true && io.ask !== undefined && io.askHidden !== undefined
   const file = resolve(cwd, options.file ?? options.config ?? 'shieldlog.yaml')
-  const assignments = (options.set ?? []).map(parseAssignment)
-  const context = { options, io, asker, file, cwd, assignments }
-  refuseExisting([file], 'Name another file with --file, or remove that one.')
-  if (asker === undefined) requireOptions(options)
-  const { draft, listed } = await chooseAccess(context)
+  const context = { options, io, asks, file, cwd, assignments: (options.set ?? []).map(parseAssignment) }
+  refuseExisting(file, 'Name another file with --file, or remove that one.')
+  const key = givenKey(context)
+  if (!asks)
+    requireOptions({
+      '--access-key-file': key,
+      '--zones': options.zones,
+      '--destination': options.destination,
+    })
+  const { draft, listed } = await settle(keyStep(key, context), context)
+  const zones = await settle(zonesStep(listed, context), context)
+  const destination = await settle(destinationStep(context), context)
   const { api, state, ...sections } = draft
-  const zones = await chooseZones(listed, context)
   const complete = (sink: Draft) => ({ api, zones, state, sinks: [sink], ...sections })
-  const files = filesOf(complete(await chooseSink(complete, context)), file)
-  const secrets = files.length - 1
-  refuseExisting(
-    files.slice(0, secrets).map(({ path }) => path),
-    'Remove it, or give the secret as a template such as ${NAME}.',
-  )
+  const files = filesOf(complete(await chooseSink(destination, complete, context)), file)
   writeNewFiles(files)
   const short = relative(cwd, file)
   const name = printable(short.startsWith('..') ? file : short)
   const option = name === 'shieldlog.yaml' ? '' : ` -c ${name}`
-  const beside = secrets === 0 ? '' : ` and ${counted(secrets, 'secret file')} next to it`
+  const beside = files.length === 1 ? '' : ` and ${counted(files.length - 1, 'secret file')} next to it`
   io.stdout.write(`Wrote ${name} (mode 0600)${beside}.
 
 Next:
@@ -133,16 +169,22 @@ Next:
   return file
 }
 
-/** Without a terminal all missing options are reported at once. */
-function requireOptions({ accessKeyFile, zones, destination }: InitOptions): void {
-  const isKeyGiven = accessKeyFile !== undefined || hasKeyInEnvironment()
-  const missing = [
-    !isKeyGiven && '--access-key-file',
-    zones === undefined && '--zones',
-    destination === undefined && '--destination',
-  ].filter((name) => name !== false)
+/** Where nobody answers, all missing options are reported at once. */
+function requireOptions(given: Readonly<Record<string, unknown>>): void {
+  const missing = Object.keys(given).filter((name) => given[name] === undefined)
   if (missing.length > 0)
     throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
+}
+
+const keyFile = 'access-key'
+
+/** The section `api` with the key that an option or the environment names. */
+function givenKey({ options, io, cwd }: Context): Draft | undefined {
+  if (options.accessKeyFile !== undefined)
+    return { accessKeyFile: literal(resolve(cwd, options.accessKeyFile)) }
+  if (!hasKeyInEnvironment()) return undefined
+  io.stderr.write('The access key is that of SHIELDLOG_API_ACCESS_KEY.\n')
+  return { accessKey: '${SHIELDLOG_API_ACCESS_KEY}' }
 }
 
 /** A key that the API was asked with. */
@@ -153,38 +195,22 @@ interface Access {
   readonly listed: readonly ListedZone[] | undefined
 }
 
-const keyFile = 'access-key'
-
-/** Takes the key from an option, from the environment, or from the person. Throws UsageError and Failure. */
-async function chooseAccess(context: Context): Promise<Access> {
-  const { options, asker, cwd, file, io } = context
-  if (options.accessKeyFile !== undefined)
-    return accessWith({ accessKeyFile: literal(resolve(cwd, options.accessKeyFile)) }, context)
-  if (asker === undefined || hasKeyInEnvironment()) {
-    io.stderr.write('The access key is that of SHIELDLOG_API_ACCESS_KEY.\n')
-    return accessWith({ accessKey: '${SHIELDLOG_API_ACCESS_KEY}' }, context)
+function keyStep(given: Draft | undefined, context: Context): Step<Access> {
+  if (given === undefined)
+    refuseExisting(resolve(dirname(context.file), keyFile), 'Use it with --access-key-file, or remove it.')
+  return {
+    given: given && '',
+    question: 'Access key of your bunny.net account (dashboard → Account → API): ',
+    isHidden: true,
+    accept: (key) => accessWith(given ?? { accessKey: new KeptSecret(keyFile, key) }, context),
   }
-  refuseExisting([resolve(dirname(file), keyFile)], `Use it with --access-key-file, or remove it.`)
-  return insist(
-    'Access key of your bunny.net account (dashboard → Account → API): ',
-    async (key) => {
-      try {
-        return await accessWith({ accessKey: new KeptSecret(keyFile, key) }, context)
-      } catch (error) {
-        if (!isFailure(error, 'unauthorised')) throw error
-        throw new UsageError(printable(messageOf(error)))
-      }
-    },
-    asker,
-    true,
-  )
 }
 
 /** Where nobody answers, the key may be as wrong as the address. */
 const unreachable: readonly FailureCode[] = ['network', 'timeout', 'tls']
 
 /** Asks the API for the zones. A refused key is an error; another failure leaves the zones unknown. */
-async function accessWith(key: Draft, { assignments, file, cwd, io, asker }: Context): Promise<Access> {
+async function accessWith(key: Draft, { assignments, file, cwd, io, asks }: Context): Promise<Access> {
   const plain = { api: key, state: `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}` }
   const draft = assignments
     .filter(isOfSection)
@@ -198,7 +224,7 @@ async function accessWith(key: Draft, { assignments, file, cwd, io, asker }: Con
   const failure = account!.failure
   if (failure.code === 'unauthorised') throw failure
   const why = printable(messageOf(failure))
-  if (asker === undefined && unreachable.includes(failure.code)) {
+  if (!asks && unreachable.includes(failure.code)) {
     const remedy = 'nothing was written: make the API reachable and run init again, or write the file by hand'
     throw new Failure(failure.kind, failure.code, `${why}; ${remedy}`, { cause: failure })
   }
@@ -208,21 +234,35 @@ async function accessWith(key: Draft, { assignments, file, cwd, io, asker }: Con
 
 type ZoneToShip = number | Pick<ListedZone, 'id' | 'name'>
 
-/** Takes the zones from the option, or asks for them. Throws UsageError. */
-async function chooseZones(
+const mostShown = 50
+
+function zonesStep(
   listed: readonly ListedZone[] | undefined,
-  { options, asker }: Context,
-): Promise<'all' | readonly ZoneToShip[]> {
-  const choose = (word: string) => (text: string) => {
-    const names = nameList(text)
-    if (names.length === 1 && names[0] === 'all') return 'all' as const
-    if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
-    const chosen = names.map((name) => zoneOf(name, listed, word))
-    return [...new Map(chosen.map((zone) => [typeof zone === 'number' ? zone : zone.id, zone])).values()]
+  { options: { zones: given }, io: { stderr } }: Context,
+): Step<'all' | readonly ZoneToShip[]> {
+  const all = listed ?? []
+  const cells = ({ id, name, pullZone, plan }: ListedZone, index: number) =>
+    [`${index + 1}) ${id}`, name, pullZone ?? '', plan ?? ''].map((cell) => printable(String(cell)))
+  const table = tableLines(['   zone', 'name', 'pull zone', 'plan'], all.slice(0, mostShown).map(cells), {
+    indent: '  ',
+    width: paintFor(stderr).width,
+  })
+  const more = all.length > mostShown ? [`  and ${all.length - mostShown} more: ${programName()} zones`] : []
+  const idOf = (text: string) => (/^\d+$/.test(text) ? String(all[Number(text) - 1]?.id ?? text) : text)
+  const word = given === undefined ? 'zone' : '--zones'
+  return {
+    given: given?.join(','),
+    menu: all.length === 0 ? '' : `${['Shield zones of this account:', ...table, ...more].join('\n')}\n`,
+    question: all.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or numbers): ',
+    usual: 'all',
+    accept(text) {
+      const names = given ?? nameList(text.replaceAll(/\s+/g, ',')).map(idOf)
+      if (names.length === 1 && names[0] === 'all') return 'all'
+      if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
+      const chosen = names.map((name) => zoneOf(name, listed, word))
+      return [...new Map(chosen.map((zone) => [typeof zone === 'number' ? zone : zone.id, zone])).values()]
+    },
   }
-  if (options.zones !== undefined || asker === undefined)
-    return choose('--zones')(options.zones?.join(',') ?? '')
-  return askZones(listed ?? [], choose('zone'), asker)
 }
 
 /** `word` is what errors call it: the option, or what was asked for. */
@@ -244,56 +284,79 @@ function zoneOf(text: string, listed: readonly ListedZone[] | undefined, word: s
   return name === '' || name.length > 100 || name.includes('${') || isTaken ? id : { id, name }
 }
 
-/**
- * The sink from options or answers, once a configuration with it loads. Throws UsageError; on a terminal it asks again
- * for an answer that is wrong.
- */
-async function chooseSink(complete: (sink: Draft) => Draft, context: Context): Promise<Draft> {
-  const { asker, options, assignments, cwd, file } = context
-  const isAskedFor = asker !== undefined && options.destination === undefined
-  const destination = isAskedFor ? await askDestination(asker) : destinationOf(options.destination ?? '')
-  const { form, fixed } = destination
-  const set = (held: Draft, one: Assignment) =>
-    assign(held, one, { shape: form, prefix: `${destination.name}-`, cwd })
+function destinationStep({ options: { destination: given } }: Context): Step<Destination> {
+  const all = destinations()
+  const known = all.map(({ name }) => name)
+  return {
+    given,
+    menu: `Where should events go?\n${all.map(({ label }, index) => `  ${index + 1}) ${label}\n`).join('')}`,
+    question: '> ',
+    accept(text) {
+      const chosen =
+        all.find(({ name }) => name === text) ?? (given === undefined ? all[Number(text) - 1] : undefined)
+      if (chosen !== undefined) return chosen
+      if (given === undefined) throw new UsageError(`Answer with a number from 1 to ${all.length}.`)
+      throw unknownName({ option: '--destination', name: text, what: 'is unknown', known })
+    },
+  }
+}
+
+/** Resolves to the sink once a configuration with it loads. Throws UsageError. */
+async function chooseSink(
+  destination: Destination,
+  complete: (sink: Draft) => Draft,
+  context: Context,
+): Promise<Draft> {
+  const { asks, options, assignments, cwd, file } = context
+  const { form, fixed, name } = destination
+  const set = (held: Draft, one: Assignment) => assign(held, one, { shape: form, prefix: `${name}-`, cwd })
   const named = (['path', 'url'] as const).flatMap((key) => {
     const text = options[key]
-    if (text === undefined) return []
-    if (property(form, key) === undefined)
-      throw new UsageError(
-        `--${key} does not go with --destination ${destination.name}; leave one of them out`,
-      )
-    return [{ path: [key], text }]
+    return text === undefined ? [] : [{ path: [key], text }]
   })
   const given = [...named, ...assignments.filter((one) => !isOfSection(one))]
-  const names: Readonly<Record<string, string>> = { file: 'archive', stdout: 'stdout' }
-  // A name says what the sink is for: under another name, as of another preset later, everything is shipped again.
-  const usual = {
-    name: names[destination.name] ?? 'siem',
-    path: literal(resolve(dirname(file), 'var/events')),
-  }
   let sink = given.reduce<Draft>(set, fixed)
   // What an option says would be wrong again, whatever is answered.
-  if (asker !== undefined) loadDraft(complete(sink), cwd, { only: Object.keys(sink) })
-  for (const { path, text, isHidden, fallback } of questionsFor(form, sink, usual)) {
+  if (asks) loadDraft(complete(sink), cwd, { only: Object.keys(sink) })
+  for (const { path, ...question } of questionsFor(destination, sink, file)) {
     const before = sink
-    const accept = (answer: string) => {
-      const chosen = answer === '' ? fallback : answer
-      if (chosen === undefined) throw new UsageError(`${path.join('.')} is needed.`)
-      if (chosen === '') return before
-      const next = set(before, { path, text: chosen, isHidden })
+    const accept = (text: string) => {
+      if (text === '') return before
+      const next = set(before, { path, text, isHidden: question.isHidden })
       loadDraft(complete(next), cwd, { only: path.slice(0, 1) })
       return next
     }
-    if (asker !== undefined) sink = await insist(text, accept, asker, isHidden)
-    else if (fallback !== undefined) sink = accept(fallback)
+    sink = await settle({ ...question, accept }, context)
   }
   loadDraft(complete(sink), cwd)
   return sink
 }
 
-function destinationOf(name: string) {
-  const known = destinations().map((each) => each.name)
-  const found = destinations()[known.indexOf(name)]
-  if (found === undefined) throw unknownName({ option: '--destination', name, what: 'is unknown', known })
-  return found
+type Question = Omit<Step<Draft>, 'accept'> & { readonly path: readonly string[] }
+
+/** What is asked of a sink: its name, what it requires, its secrets, and for a plain receiver its credentials. */
+function questionsFor({ name, form }: Destination, given: Draft, file: string): Question[] {
+  const { required = [], properties = {} } = form
+  const names: Readonly<Record<string, string>> = { file: 'archive', stdout: 'stdout' }
+  const usuals: Readonly<Record<string, string>> = {
+    // It says what the sink is for: under another name, as of another preset later, everything is shipped again.
+    name: names[name] ?? 'siem',
+    path: literal(resolve(dirname(file), 'var/events')),
+  }
+  const secrets = Object.keys(properties).filter(
+    (key) => scalarForm(properties[key]!)?.['x-marks']?.kind === 'secret',
+  )
+  const isOpen = (key: string) => ![key, `${key}File`].some((each) => each in given)
+  const needed = ['name', ...required].filter((key) => key !== 'type' && key !== 'preset')
+  const questions = [...new Set([...needed, ...secrets])].filter(isOpen).map((key): Question => {
+    const isHidden = secrets.includes(key)
+    const usual = usuals[key] ?? (needed.includes(key) ? undefined : '')
+    const what = key === 'name' ? 'Name of the sink, which must stay the same' : properties[key]?.description
+    const shown = usual === undefined ? '' : ` [${usual}]`
+    const hint = isHidden ? ` (hidden${usual === '' ? '; empty for none' : ''})` : shown
+    return { path: [key], question: `${[key, what ?? []].flat().join(': ')}${hint}: `, isHidden, usual }
+  })
+  if (!('headers' in properties) || !isOpen('headers') || secrets.length > 0) return questions
+  const question = 'Authorization header, such as "Bearer …" (hidden; empty for none): '
+  return [...questions, { path: ['headers', 'Authorization'], question, isHidden: true, usual: '' }]
 }
