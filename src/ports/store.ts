@@ -141,7 +141,6 @@ export interface DeadLetters {
   keys(stream: Stream): Promise<Identity[]>
   /** The dead letters of these keys that still exist, in the order of the keys; callers pass at most 500 keys. */
   read(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
-  remove(deadLetters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[]): Promise<number>
 }
 
 /** Past days that people asked for. A commit that answers a backfill's read request also settles its stream here. */

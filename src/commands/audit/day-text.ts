@@ -1,5 +1,4 @@
 import type { FileAudit, MinuteReport, StreamAudit } from '../../domain/audit-report.ts'
-import type { Identity } from '../../domain/event/event.ts'
 import type { DayText } from '../../domain/status/status-views.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { countOf, countText, someOf, sumOf } from '../terminal/text.ts'
@@ -32,7 +31,7 @@ export function streamText(stream: StreamAudit, most: Most): DayText {
   const { listed, ledger, missing, extra, repaired, missingEvents, isByCounts, lost } = stream
   const delivered = ledger - undelivered.reduce((sum, [name]) => sum + stream[name], 0)
   const ofThem = lost > 0 ? ` (${countText(lost)} of them dropped by the destination)` : ''
-  const named = missingEvents.slice(0, most.events).map((event) => eventText(event))
+  const named = missingEvents.slice(0, most.events).map(({ id }) => printable(id, 100))
   const sums = [`${countText(delivered)} were delivered${ofThem}`, ...undeliveredTexts([stream])]
   return textOf(most, stream, [
     `the API lists ${countOf(listed, 'event')}, ${sums.join(', ')}.`,
@@ -75,7 +74,8 @@ function textOf(
   sentences: readonly (string | false)[],
 ): DayText {
   const lines = badLines.map(({ part, line, problem, id, time, why }) => {
-    const event = id === undefined ? '' : `, event ${eventText({ id, ...(time !== undefined && { time }) })}`
+    const at = time === undefined ? '' : ` of ${time}`
+    const event = id === undefined ? '' : `, event ${printable(id, 200)}${at}`
     const reason = why === undefined ? '' : `: ${printable(why)}`
     return `part ${printable(part)} line ${line} is ${problem}${event}${reason}`
   })
@@ -93,10 +93,6 @@ function textOf(
     text: sentences.filter((sentence) => sentence !== false).join(' '),
     details: [...all.slice(0, most.details), ...(left > 0 ? [moreText(left, 'lines and parts')] : [])],
   }
-}
-
-function eventText({ id, time }: Identity): string {
-  return `${printable(id, 200)}${time === undefined ? '' : ` of ${printable(time)}`}`
 }
 
 /** `2 at 13:02, 1 at 13:07, and 12 more`, in UTC. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import type { DeadLetter, DeadLetterCount, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
@@ -7,8 +6,8 @@ import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Records } from '../../ports/records.ts'
 import type { Commit, DeadLetters } from '../../ports/store.ts'
 import type { LedgerDeps } from './streams.ts'
-import { keyOf, storedIn, streamOf } from './root.ts'
-import { byText, inParts, jsonOf, keysAtOnce, readAll, readMany, textOf, type Part } from './values.ts'
+import { storedIn, streamOf } from './root.ts'
+import { byText, jsonOf, readAll, readMany, textOf, type Part } from './values.ts'
 
 /** Of the dead letters of one stream. `change` is another one after each change, so that no totals come back. */
 interface Totals {
@@ -54,22 +53,6 @@ export function createDeadLetters({ records, root }: LedgerDeps): DeadLetters {
           return value === undefined ? [] : [deadLetterOf(stream, each, value)]
         })
       }),
-    async remove(deadLetters) {
-      let removed = 0
-      for (const own of Map.groupBy(deadLetters, ({ zone, day, sink }) => `${zone}/${day}/${sink}`).values())
-        for (const some of inParts(own, keysAtOnce)) {
-          const { zone, day, sink } = some[0]!
-          removed += await root.change([], async (names) => {
-            const key = keyOf({ zone, day: day as Stream['day'], sink }, names)
-            const change = { deadLetters: [], removedDeadLetters: some }
-            const write = await changeDeadLetters(records, key, change, { sink, maxBytes: Infinity })
-            const gone = (write.remove ?? []).filter(([collection]) => collection === deadLettersIn(key))
-            return { result: gone.length, write }
-          })
-          await setImmediate()
-        }
-      return removed
-    },
   }
 }
 

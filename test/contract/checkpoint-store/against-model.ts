@@ -15,7 +15,7 @@ import {
   nothingOld,
   packed,
 } from './builders.ts'
-import { deadLetterKey, ModelStore } from './model.ts'
+import { ModelStore } from './model.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 const holders = [buildHolder('a'), buildHolder('b'), buildHolder('s', true), buildHolder('t', true)]
@@ -151,11 +151,6 @@ const kinds = {
   forget: kind(1, { stream: few }, async (both, given) => {
     both.model.forget(streams[given.stream]!, both.nowMs())
     await both.store.upkeep.dropIndex(streams[given.stream]!)
-  }),
-  removeDeadLetters: kind(2, { ids: fc.array(few, { maxLength: 3 }) }, async ({ model, store }, { ids }) => {
-    const some = [...new Set(ids)].flatMap((id) => streams.map((stream) => deadLetterOf(stream, id)))
-    const expected = some.filter((each) => model.deadLetters.delete(deadLetterKey(each))).length
-    expect(await store.deadLetters.remove(some)).toBe(expected)
   }),
   addGaps: kind(1, { gaps: fc.array(few) }, async ({ model, store }, given) => {
     const gaps = given.gaps.map((id) => gapOf('siem', id))

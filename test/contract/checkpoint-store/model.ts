@@ -157,7 +157,7 @@ function gapKey({ zone, sink, day, from, reason }: Gap): string {
   return JSON.stringify([zone, sink, day, from, reason])
 }
 
-export function deadLetterKey({
+function deadLetterKey({
   zone,
   day,
   sink,

@@ -84,8 +84,6 @@ async function work(store: Store, holder: string, random: () => number, nextFing
       if (answer !== 'done') break
       based++
     }
-    const some = [40, 80, 120].map((id) => buildDeadLetter({ ...stream, id: `e${id}` }))
-    if (random() < 0.5) await store.deadLetters.remove(some).catch(ignoreFailure)
     if (taken !== undefined) await store.ledger.release(stream, taken.fence).catch(ignoreFailure)
   }
   return told
