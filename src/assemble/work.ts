@@ -1,8 +1,6 @@
 import type { Config } from '../config/schema.ts'
 import { listZones, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
-import type { ZoneList } from '../domain/zone-list.ts'
-import type { Clock } from '../ports/process.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
 import type { Backend } from './daemon/backend.ts'
@@ -32,9 +30,11 @@ export class Work implements AsyncDisposable {
   readonly holder: Holder = createHolder(false)
   /** With the zones that were needed. */
   config: Config
+  /** Only where `needs` names it. */
+  store!: Store
+  /** False where nothing was ever shipped: the store is an empty one in memory. */
+  hasStore = false
   readonly #parts = new AsyncDisposableStack()
-  #store: Store | undefined
-  #hasStore = false
   #limitsOf: Backend['limitsOf'] | undefined
   #reading: Reading | undefined
 
@@ -53,20 +53,10 @@ export class Work implements AsyncDisposable {
     const work = parts.use(new Work(config, runtime))
     if (sharesBudgets) await work.#shareBudgets()
     if (store === 'created') await work.createStore()
-    if (store === 'existing') await work.#openExisting()
+    if (store === 'existing') await work.#keep(await openExistingStore(config, runtime.clock))
     if (zones !== undefined) work.config = await work.#withZones(zones, signal)
     parts.move()
     return work
-  }
-
-  /** Only where `needs` names it. */
-  get store(): Store {
-    return this.#store!
-  }
-
-  /** False where nothing was ever shipped: the store is an empty one in memory. */
-  get hasStore(): boolean {
-    return this.#hasStore
   }
 
   /** The API clients. */
@@ -79,7 +69,7 @@ export class Work implements AsyncDisposable {
 
   /** Makes the store where there is none yet. */
   async createStore(): Promise<Store> {
-    if (!this.#hasStore) this.#keepStore(await openStore(this.config, this.#clock), true)
+    if (!this.hasStore) await this.#keep(await openStore(this.config, this.runtime.clock))
     return this.store
   }
 
@@ -95,37 +85,32 @@ export class Work implements AsyncDisposable {
 
   /** Keeps the streams of `holder` taken while it works. */
   beating<Result>(work: () => Promise<Result>): Promise<Result> {
-    return withHeartbeat({ store: this.store, clock: this.#clock, holder: this.holder }, work)
+    return withHeartbeat({ store: this.store, clock: this.runtime.clock, holder: this.holder }, work)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts.disposeAsync()
   }
 
-  get #clock(): Clock {
-    return this.runtime.clock
-  }
-
-  async #openExisting(): Promise<void> {
-    const existing = await openExistingStore(this.config, this.#clock)
-    if (existing !== undefined) return this.#keepStore(existing, true)
-    this.#keepStore(await openEmptyStore(this.config, this.#clock), false)
-  }
-
-  #keepStore(store: Store, hasStore: boolean): void {
-    this.#store = this.#parts.adopt(store, (each) => each.close())
-    this.#hasStore = hasStore
+  async #keep(store: Store | undefined): Promise<void> {
+    this.hasStore = store !== undefined
+    const kept = store ?? (await openEmptyStore(this.config, this.runtime.clock))
+    this.store = this.#parts.adopt(kept, (each) => each.close())
   }
 
   async #withZones(zones: NonNullable<Needs['zones']>, signal: AbortSignal): Promise<Config> {
     const accounts = discoveringIn(this.config)
     if (accounts.length === 0) return this.config
-    const stored = zones === 'listed' ? new Map<string, ZoneList>() : await zoneListsOf(this.store)
+    const lists = zones === 'listed' ? [] : await this.store.catalogue.zoneLists()
+    const stored = new Map(lists.map((list) => [list.account, list]))
     const isKnown = zones === 'stored' || accounts.every(({ name }) => stored.has(name))
     if (isKnown) return withZones(this.config, stored)
-    const listed = await listZones(this.reading.clientOf)(accounts, signal)
-    const found = listed.map((each) => [each.account, foundIn(each)] as const)
-    return withZones(this.config, new Map(found))
+    const found = new Map<string, Extract<AccountZones, { zones: unknown }>>()
+    for (const each of await listZones(this.reading.clientOf)(accounts, signal)) {
+      if ('failure' in each) throw each.failure
+      found.set(each.account, each)
+    }
+    return withZones(this.config, found)
   }
 
   async #shareBudgets(): Promise<void> {
@@ -141,23 +126,13 @@ export class Work implements AsyncDisposable {
     const client = connectRedis(fleet, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
     this.#parts.defer(() => client.disconnect())
     this.#limitsOf = (account, { api: { maxRequestsPerSecond } }) =>
-      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, this.#clock)
+      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, this.runtime.clock)
   }
 }
 
 /** Opens what a command needs; `await using` closes it. Throws Failure. */
 export function openWork(config: Config, needs: Needs, signal: AbortSignal): Promise<Work> {
   return Work.open(config, needs, signal)
-}
-
-/** The lists of zones that the store holds, by account. */
-async function zoneListsOf({ catalogue }: Pick<Store, 'catalogue'>): Promise<Map<string, ZoneList>> {
-  return new Map((await catalogue.zoneLists()).map((list) => [list.account, list]))
-}
-
-function foundIn(listed: AccountZones) {
-  if ('failure' in listed) throw listed.failure
-  return listed
 }
 
 /** The configuration with the zones that a run ships, else with those that the API lists. Throws Failure. */

@@ -9,7 +9,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
-import { awaitBackend, Daemon, openBackend } from '../../src/assemble/daemon/daemon.ts'
+import { openBackend } from '../../src/assemble/daemon/backend.ts'
+import { Daemon } from '../../src/assemble/daemon/daemon.ts'
 import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
 import { openWork, type Work } from '../../src/assemble/work.ts'
@@ -79,8 +80,7 @@ function ship(): Promise<number> {
 async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number> {
   const { signal } = stop
   // On a fast clock the time for a connection is short, and on a busy machine the first try may miss it.
-  const open = () => openBackend(config, 'all', runtime, signal)
-  const backend = await awaitBackend(open, async () => undefined, runtime, signal)
+  const backend = await openBackend(config, 'all', runtime, signal, async () => undefined)
   wrapStore(backend.store, pass)
   const options = {
     runtime,

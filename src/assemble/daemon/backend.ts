@@ -1,9 +1,14 @@
 import type { Config } from '../../config/schema.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
-import type { SharedLimits, Schedule } from '../../ports/process.ts'
+import type { SharedLimits, Schedule, ScheduleLock } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
+import { LocalSchedule } from '../../schedule/local/schedule.ts'
 import type { ScheduleDeps } from '../../schedule/pumping.ts'
+import { createHolder } from '../quiet-runtime.ts'
+import type { Runtime } from '../runtime.ts'
+import { createLock, fleetState, openStore, workersOf } from '../state.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
 
@@ -29,4 +34,85 @@ export interface Backend {
 interface EngineDeps extends Omit<ScheduleDeps, 'clock' | 'telemetry' | 'heartbeat' | 'reconcile'> {
   /** Reconciles the sinks to the last commit; for processes that pump. */
   readonly reconcile: SinkReconciler
+}
+
+const askAgainMs = 2_000
+
+/**
+ * With `waits`, retries until the server behind `state` answers, which may start later than this process or be away for
+ * a while, and calls it after each failed try. Throws Failure for errors that waiting does not fix.
+ */
+export async function openBackend(
+  config: Config,
+  role: Role,
+  runtime: Runtime,
+  signal: AbortSignal,
+  waits?: (failure: Failure) => Promise<void>,
+): Promise<Backend> {
+  const { clock, telemetry } = runtime
+  const fleet = fleetState(config)
+  for (let isTold = false; ; isTold = true) {
+    try {
+      if (fleet === undefined) return await openEmbedded(config, runtime, signal)
+      // Loaded only for Redis: the clients of Redis and its queues take 20 MB.
+      const { openFleet } = await import('./fleet.ts')
+      return await openFleet(config, fleet, role, runtime)
+    } catch (error) {
+      if (waits === undefined || !isFailure(error) || error.kind !== 'retry') throw error
+      if (!isTold) telemetry.emit({ name: 'Warned', about: 'state', text: error.message })
+      await waits(error)
+    }
+    await clock.sleep(askAgainMs, signal)
+  }
+}
+
+const lockWaitMs = 10_000
+const lockRetryMs = 250
+
+/**
+ * One process on one SQLite database, guarded by a lock that the kernel releases with the process. Throws Failure, `held`
+ * while another process has the lock.
+ */
+async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSignal): Promise<Backend> {
+  const { clock, telemetry } = runtime
+  await using parts = new AsyncDisposableStack()
+  const store = parts.adopt(await openStore(config, clock), (each) => each.close())
+  const lock = parts.adopt(createLock(config, clock), (each) => each.release())
+  await acquire(lock, runtime, signal)
+  const holder = createHolder(true)
+  const open = parts.move()
+  return {
+    store,
+    holder,
+    schedules: true,
+    workers: () => workersOf(lock),
+    limitsOf: () => undefined,
+    storeTrouble: () => undefined,
+    readsFigures: async () => true,
+    createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
+      const heartbeat = () => store.ledger.heartbeat(holder)
+      const own = { clock, telemetry, heartbeat, reconcile: (stop: AbortSignal) => deps.reconcile.turn(stop) }
+      return new LocalSchedule({ live, backfill }, { ...deps, ...own })
+    },
+    close: () => open.disposeAsync(),
+  }
+}
+
+/** Waits for a process that ends: during a rolling replacement the old container still holds the lock. */
+async function acquire(
+  lock: ScheduleLock,
+  { clock, telemetry }: Runtime,
+  signal: AbortSignal,
+): Promise<void> {
+  const untilMs = clock.monotonic() + lockWaitMs
+  for (let tries = 1; ; tries++) {
+    const answer = await lock.acquire()
+    if (answer.ok) return
+    const what = `another shieldlog runs on this state: ${answer.holder}`
+    if (clock.monotonic() >= untilMs)
+      throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
+    if (tries === 1)
+      telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
+    await clock.sleep(lockRetryMs, signal)
+  }
 }

@@ -3,23 +3,22 @@ import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
-import { cancelled, messageOf, type Failure, isFailure } from '../../domain/failure.ts'
+import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { keepLatest } from '../../domain/promises.ts'
 import { healthOf } from '../../server/routes.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import { LagHistory } from '../../status/lag-history.ts'
-import type { Backend, Role } from './backend.ts'
+import { openBackend, type Backend, type Role } from './backend.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
 import { ZoneDirectory, type MissingZones } from '../../discovery/zone-directory.ts'
 import { zonesOf } from '../../config/planned.ts'
 import { knownOf, type Runtime } from '../runtime.ts'
-import { stateName, fleetState } from '../state.ts'
+import { stateName } from '../state.ts'
 import { version } from '../version.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import { createReading } from '../reading.ts'
-import { openEmbedded } from './embedded.ts'
 
 interface DaemonOptions {
   readonly runtime: Runtime
@@ -74,8 +73,8 @@ export class Daemon {
       this.#trouble = failure.message
       await this.#listen()
     }
-    const open = () => openBackend(this.#config, role, this.#runtime, signal)
-    this.#backend = serve ? await awaitBackend(open, waits, this.#runtime, signal) : await open()
+    const waiting = serve ? waits : undefined
+    this.#backend = await openBackend(this.#config, role, this.#runtime, signal, waiting)
     this.#trouble = undefined
     const zones = new ZoneDirectory({
       ...this.#runtime,
@@ -292,43 +291,4 @@ function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: nu
     reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
   }
   return reasons
-}
-
-export async function openBackend(
-  config: Config,
-  role: Role,
-  runtime: Runtime,
-  signal: AbortSignal,
-): Promise<Backend> {
-  const fleet = fleetState(config)
-  if (fleet === undefined) return openEmbedded(config, runtime, signal)
-  // Loaded only for Redis: the clients of Redis and its queues take 20 MB.
-  const { openFleet } = await import('./fleet.ts')
-  return openFleet(config, fleet, role, runtime)
-}
-
-const askAgainMs = 2_000
-
-/**
- * Opens the backend, retrying until the server behind `state` answers: it may start later than this process or be away
- * for a while. Calls `waits` after each failed try. Throws Failure for errors that waiting does not fix.
- */
-export async function awaitBackend(
-  open: () => Promise<Backend>,
-  waits: (failure: Failure) => Promise<void>,
-  { clock, telemetry }: Runtime,
-  signal: AbortSignal,
-): Promise<Backend> {
-  let isTold = false
-  for (;;) {
-    try {
-      return await open()
-    } catch (error) {
-      if (!isFailure(error) || error.kind !== 'retry') throw error
-      if (!isTold) telemetry.emit({ name: 'Warned', about: 'state', text: error.message })
-      isTold = true
-      await waits(error)
-    }
-    await clock.sleep(askAgainMs, signal)
-  }
 }
