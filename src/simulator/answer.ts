@@ -8,7 +8,7 @@ import type { Operation, Route } from './route.ts'
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Buffer
+  readonly body: Buffer
   /** The `Date` header; default: the service's clock; null for none. */
   readonly date?: string | null
   /** How to send it; default: in one piece. */
@@ -22,12 +22,14 @@ export type Send = (
   tools: { readonly clock: Clock; readonly signal: AbortSignal },
 ) => Promise<void>
 
-export const sendWhole: Send = async (response, { status, headers, body }) => {
-  response.writeHead(
-    status,
-    body === undefined ? headers : { ...headers, 'content-length': String(body.length) },
-  )
-  response.end(body)
+export const sendWhole: Send = async (response, answer) => {
+  writeHead(response, answer)
+  response.end(answer.body)
+}
+
+/** Tells the length of the whole body. */
+export function writeHead(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, { ...headers, 'content-length': String(body.length) })
 }
 
 /** Writes a part of a body. A client that disconnects ends it, too. */
@@ -42,16 +44,14 @@ export function httpDate(atMs: number): string {
   return new UTCDateMini(atMs).toUTCString()
 }
 
-export function textAnswer(status: number, text: string, contentType: string): Answer {
-  return { status, headers: { 'content-type': contentType }, body: Buffer.from(text) }
+/** Without a content type, a body is empty. */
+export function textAnswer(status: number, text = '', contentType?: string): Answer {
+  const headers = contentType === undefined ? {} : { 'content-type': contentType }
+  return { status, headers, body: Buffer.from(text) }
 }
 
 export function jsonAnswer(status: number, value: unknown, contentType = 'application/json'): Answer {
   return textAnswer(status, JSON.stringify(value), `${contentType}; charset=utf-8`)
-}
-
-export function emptyAnswer(status: number): Answer {
-  return { status, headers: { 'content-length': '0' } }
 }
 
 /** Problem details; with `field` a validation problem. */

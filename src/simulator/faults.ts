@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import {
-  emptyAnswer,
   failed,
   flushed,
   httpDate,
+  jsonAnswer,
   problem,
   textAnswer,
+  writeHead,
   type Answer,
   type Send,
 } from './answer.ts'
@@ -77,26 +78,25 @@ function fault(kind: string, answer: Fault['answer']): Fault {
   return { kind, answer }
 }
 
-type Headers = Readonly<Record<string, string>>
-
-/** An answer without a body, and without a content type, unless they are given. */
-export function status(given: {
+interface Status {
   readonly status: number
+  /** Default: none, and no content type. */
   readonly body?: string
   readonly contentType?: string
-  readonly headers?: Headers
-}): Fault {
-  const { body, contentType = 'text/html; charset=utf-8', headers = {} } = given
-  const answer = body === undefined ? emptyAnswer(given.status) : textAnswer(given.status, body, contentType)
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function status({ status, body, contentType = 'text/html; charset=utf-8', headers }: Status): Fault {
+  const answer = textAnswer(status, body, body === undefined ? undefined : contentType)
   return fault('status', () => ({ ...answer, headers: { ...answer.headers, ...headers } }))
 }
 
-type Throttle = {
+interface Throttle {
   readonly status?: number
+  /** Seconds, any text, or a date so many ms ahead; default: no header. */
   readonly retryAfter?: number | string | { readonly inMs: number }
 }
 
-/** `retryAfter`: seconds, any text, a date so many ms ahead, or (left out) no header. */
 export function throttle({ status = 429, retryAfter }: Throttle = {}): Fault {
   return fault('throttle', ({ route, nowMs }) => {
     const answer = problem(status, 'Too many requests.', route)
@@ -154,9 +154,8 @@ export function hang({ when = 'before' }: When = {}): Fault {
 function sentPartly(kind: string, when: 'before' | 'mid', then: Send): Fault {
   const send: Send = async (response, answer, tools) => {
     if (when === 'mid') {
-      const body = answer.body ?? Buffer.alloc(0)
-      response.writeHead(answer.status, { ...answer.headers, 'content-length': String(body.length) })
-      await flushed(response, body.subarray(0, Math.ceil(body.length / 2)))
+      writeHead(response, answer)
+      await flushed(response, answer.body.subarray(0, Math.ceil(answer.body.length / 2)))
     }
     await then(response, answer, tools)
   }
@@ -166,8 +165,9 @@ function sentPartly(kind: string, when: 'before' | 'mid', then: Send): Fault {
 
 /** The answer in small pieces. */
 export function drip({ everyMs, chunkBytes = 64 }: { everyMs: number; chunkBytes?: number }): Fault {
-  const send: Send = async (response, { status, headers, body = Buffer.alloc(0) }, { clock, signal }) => {
-    response.writeHead(status, { ...headers, 'content-length': String(body.length) })
+  const send: Send = async (response, answer, { clock, signal }) => {
+    const { body } = answer
+    writeHead(response, answer)
     for (let start = 0; start < body.length; start += chunkBytes) {
       await flushed(response, body.subarray(start, start + chunkBytes))
       await clock.sleep(everyMs, signal)
@@ -177,20 +177,15 @@ export function drip({ everyMs, chunkBytes = 64 }: { everyMs: number; chunkBytes
   return fault('drip', ({ regular }) => ({ ...regular(), send }))
 }
 
-/** Without end, in each n-th request of an operation. */
-function lasting(operation: Operation, every: number, fault: Fault): FaultRule {
+/** Without end, in each n-th request. */
+function often(every: number, fault: Fault, operation: Operation = 'eventLogs'): FaultRule {
   return { match: { operation }, every, times: Number.POSITIVE_INFINITY, fault }
 }
 
-function often(every: number, fault: Fault): FaultRule {
-  return lasting('eventLogs', every, fault)
-}
-
-const noRules = {
+const noRules = errorKey({
   errorKey: 'invalid_plan_type.rate_limit',
   message: 'The plan has no more rate limit rules.',
-}
-const json = 'application/json; charset=utf-8'
+})
 
 /** Named faults, to rehearse with. Under those of event logs every entry stays readable. */
 export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
@@ -207,10 +202,14 @@ export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   'expired-tokens': [often(5, expiredToken())],
   'refused-key': [often(9, problemDetails({ status: 401 }))],
   'wrong-clock': [often(5, date({ offsetMs: 3_600_000 }))],
-  'refused-updates': [lasting('updateRateLimit', 1, errorKey(noRules))],
-  'lost-updates': [lasting('updateRateLimit', 1, reset({ when: 'mid' }))],
+  'refused-updates': [often(1, noRules, 'updateRateLimit')],
+  'lost-updates': [often(1, reset({ when: 'mid' }), 'updateRateLimit')],
   'no-figures': [
-    lasting('uploadScanning', 1, status({ status: 503, body: '{"statusCode":503}', contentType: json })),
-    lasting('volumes', 1, problemDetails({ status: 503, detail: 'Volumes are being moved.' })),
+    often(
+      1,
+      fault('status', () => jsonAnswer(503, { statusCode: 503 })),
+      'uploadScanning',
+    ),
+    often(1, problemDetails({ status: 503, detail: 'Volumes are being moved.' }), 'volumes'),
   ],
 }

@@ -1,7 +1,14 @@
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
-import { emptyAnswer, flushed, jsonAnswer, sendWhole, type Send } from '../../src/simulator/answer.ts'
+import {
+  flushed,
+  jsonAnswer,
+  sendWhole,
+  textAnswer,
+  writeHead,
+  type Send,
+} from '../../src/simulator/answer.ts'
 import type { Fault, FaultContext } from '../../src/simulator/faults.ts'
 import type { Route } from '../../src/simulator/route.ts'
 import type { WireEntry } from '../../src/simulator/simulator.ts'
@@ -12,7 +19,7 @@ export * from '../../src/simulator/faults.ts'
 export type Encoding = 'gzip' | 'br' | 'zstd' | 'deflate'
 
 export function redirect({ status = 302, location = '/elsewhere' } = {}): Fault {
-  return { kind: 'redirect', answer: () => ({ ...emptyAnswer(status), headers: { location } }) }
+  return { kind: 'redirect', answer: () => ({ ...textAnswer(status), headers: { location } }) }
 }
 
 /** 202 with the framework's AcceptedResult, as the rate-limit update may answer. */
@@ -37,16 +44,16 @@ export function delay({ ms }: { ms: number }): Fault {
 
 /** The connection closes normally, before content-length bytes were sent. */
 export function cut({ missingBytes = 10 } = {}): Fault {
-  return sent('cut', async (response, { status, headers, body = Buffer.from('{}') }) => {
-    response.writeHead(status, { ...headers, 'content-length': String(body.length) })
-    await flushed(response, body.subarray(0, Math.max(0, body.length - missingBytes)))
+  return sent('cut', async (response, answer) => {
+    writeHead(response, answer)
+    await flushed(response, answer.body.subarray(0, Math.max(0, answer.body.length - missingBytes)))
     response.socket?.end()
   })
 }
 
 /** The page with so many bytes of white space inside; `declared` sends its content-length. */
 export function oversized({ bytes, declared = false }: { bytes: number; declared?: boolean }): Fault {
-  return sent('oversized', async (response, { status, headers, body = Buffer.from('{}') }, { signal }) => {
+  return sent('oversized', async (response, { status, headers, body }, { signal }) => {
     const length = { 'content-length': String(Math.max(bytes, body.length)) }
     response.writeHead(status, declared ? { ...headers, ...length } : headers)
     await pipeline(Readable.from(padded(body, bytes)), response, { signal })
@@ -55,7 +62,7 @@ export function oversized({ bytes, declared = false }: { bytes: number; declared
 
 /** Encoded whether the request accepts it or not; `label` names another encoding than the body's. */
 export function encode({ encoding, label = encoding, bytes = 0 }: Encoded): Fault {
-  return sent('encode', async (response, { status, headers, body = Buffer.from('{}') }, { signal }) => {
+  return sent('encode', async (response, { status, headers, body }, { signal }) => {
     response.writeHead(status, { ...headers, 'content-encoding': label })
     await pipeline(Readable.from(padded(body, bytes)), encoders[encoding](), response, { signal })
   })
@@ -198,7 +205,7 @@ export function duplicateKeys(): Fault {
       const answer = regular()
       if (route.operation !== 'eventLogs' || answer.status !== 200) return answer
       const first = '{"logs":[],"hasMoreData":false,"continuationToken":"x","errorResponse":null,'
-      return { ...answer, body: Buffer.concat([Buffer.from(first), answer.body!.subarray(1)]) }
+      return { ...answer, body: Buffer.concat([Buffer.from(first), answer.body.subarray(1)]) }
     },
   }
 }

@@ -59,17 +59,15 @@ export class EventLogs {
     return tokens === 'anchor' && place.at >= count ? undefined : place
   }
 
-  #tokenOf(place: Place): string {
-    const text = JSON.stringify(place)
+  #tokenFor(text: string): string {
     return hostile + Buffer.from(`${hashOf(this.#seal + text)} ${text}`).toString('base64url')
   }
 
   /** Undefined for a token that was not issued under this seal. */
   #placeIn(token: string): Place | undefined {
     const content = Buffer.from(token.slice(hostile.length), 'base64url').toString('utf8')
-    const place = content.slice(content.indexOf(' ') + 1)
-    const isIssued = token.startsWith(hostile) && content === `${hashOf(this.#seal + place)} ${place}`
-    return isIssued ? (JSON.parse(place) as Place) : undefined
+    const text = content.slice(content.indexOf(' ') + 1)
+    return token === this.#tokenFor(text) ? (JSON.parse(text) as Place) : undefined
   }
 
   #page(route: Route, place: Place): Answer {
@@ -79,13 +77,15 @@ export class EventLogs {
     const begin = tokens === 'anchor' ? seqs.indexOf(place.at) + 1 : Math.min(place.at, seqs.length)
     const shown = seqs.slice(begin, begin + pageSize)
     const end = begin + shown.length
-    const next = this.#tokenOf({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end })
+    const next = this.#tokenFor(
+      JSON.stringify({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end }),
+    )
     const more = end < seqs.length
     const lastTokens = { empty: '', null: null, repeated: route.token ?? '', real: next }
     const tail = {
       hasMoreData: more,
       continuationToken: more ? next : lastTokens[lastToken],
-      startToken: this.#tokenOf(place),
+      startToken: this.#tokenFor(JSON.stringify(place)),
       errorResponse: null,
     }
     const texts = shown.flatMap((seq, index) => [index === 0 ? '' : ',', listing.json(seq)])
