@@ -369,7 +369,7 @@ function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   return outcomes.every(isTaken) ? 'ok' : 'server_error'
 }
 
-export function isTaken(outcome: EventOutcome | undefined): boolean {
+export function isTaken(outcome: EventOutcome | undefined): outcome is 'delivered' | 'duplicate' {
   return outcome === 'delivered' || outcome === 'duplicate'
 }
 

@@ -55,188 +55,7 @@ export async function settleBatch(
   settled: Settled,
   signal: AbortSignal,
 ): Promise<void> {
-  await new UnsettledBatch(batch, deps, settled).settle(signal)
-}
-
-class UnsettledBatch {
-  readonly #deps: SettleDeps
-  readonly #settled: Settled
-  readonly #open: Open
-  /** Events that got no clear answer when sent alone; tried once more after all others. */
-  readonly #suspects: Piece[] = []
-  /** Single events without a clear answer in a row, with no event accepted since. */
-  #silent = 0
-  #hasTaken = false
-  /** Refused so far, while it is not decided whether the events or the sink are the cause. */
-  readonly #undecided: Refusal[] = []
-  /** The sink is in doubt; the events set aside are sent once it is not any more. */
-  #isDoubted = false
-  /** The events are the cause, as earlier tries of the batch have shown. */
-  #isProven = false
-
-  constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled) {
-    this.#deps = deps
-    this.#settled = settled
-    this.#open = new Open(batch)
-  }
-
-  async settle(signal: AbortSignal): Promise<void> {
-    const { tally, stream, refusalsStand } = this.#deps
-    if (tally.timesRefused(stream) > 0 && !refusalsStand) this.#doubt(samplesLater)
-    await this.#sendAll(signal)
-    // Samples that are too old say nothing of the sink.
-    if (this.#isDoubted && this.#undecided.length === 0) await this.#sendRest(signal)
-    if (this.#isDoubted && tally.refusedWhole(stream)) {
-      this.#isProven = true
-      await this.#sendRest(signal)
-    }
-    if (this.#isDoubted) throw await this.#refusesAll()
-    this.#settled.refusals.push(...this.#undecided)
-  }
-
-  async #sendAll(signal: AbortSignal): Promise<void> {
-    for (let part = this.#next(); part !== undefined; part = this.#next())
-      await this.#apply(part, await this.#deps.requests.send(part.pieces, signal, part.tries), signal)
-  }
-
-  async #sendRest(signal: AbortSignal): Promise<void> {
-    this.#trust()
-    await this.#sendAll(signal)
-  }
-
-  #doubt(samples: number): void {
-    const { tally, stream } = this.#deps
-    this.#isDoubted = true
-    // Others each time, so that any event of the batch is tried at some time.
-    this.#open.sample(samples, tally.timesRefused(stream))
-  }
-
-  #trust(): void {
-    this.#isDoubted = false
-    this.#open.bringBack()
-  }
-
-  async #refusesAll(): Promise<Failure> {
-    const { requests, hasTaken } = this.#deps
-    const said = excerptOf(this.#undecided[0]?.answer ?? '')
-    const [lost, never] = ['accepts no event any more', 'refuses every event and has accepted none yet']
-    if (!(await hasTaken()))
-      return new Failure(
-        'stop',
-        'sink_refuses',
-        `${requests.what} ${never}${said}: check preset, format and url`,
-      )
-    const remedy = 'check what has changed there; the events are kept and tried again'
-    return new Failure('retry', 'rejected', `${requests.what} ${lost}${said}: ${remedy}`)
-  }
-
-  #next(): Part | undefined {
-    const next = this.#open.next()
-    const suspect = next === undefined ? this.#suspects.shift() : undefined
-    return suspect === undefined ? next : { pieces: [suspect], again: 0, isLastTry: true }
-  }
-
-  async #apply(part: Part, sent: Sent, signal: AbortSignal): Promise<void> {
-    const { pieces } = part
-    if (sent.kind === 'delivered') {
-      this.#take(pieces)
-      if (sent.lost !== undefined) this.#lose(sent.lost.count, sent.lost.answer)
-    } else if (sent.kind === 'each') await this.#sortOut(part, sent, signal)
-    else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
-    else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.said)
-    else this.#open.halve(part)
-  }
-
-  #take(pieces: readonly Piece[]): void {
-    if (pieces.length === 0) return
-    this.#deps.tally.tookOne(this.#deps.stream)
-    this.#hasTaken = true
-    // From now on refusals are the fault of the events.
-    this.#settled.refusals.push(...this.#undecided.splice(0))
-    if (this.#isDoubted) this.#trust()
-    this.#silent = 0
-    for (const { event, bytes } of pieces) {
-      this.#settled.taken.push(event)
-      this.#settled.bytes += bytes
-    }
-  }
-
-  #lose(count: number, answer: string): void {
-    this.#settled.lost += count
-    this.#deps.lost(count, this.#deps.requests.mask(answer))
-  }
-
-  #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {
-    const { requests, tally, refusalsStand } = this.#deps
-    const answer = requests.mask(said)
-    // The age is a property of the event, and no evidence about the sink.
-    if (this.#hasTaken || this.#isProven || refusalsStand || reason === 'too_old') {
-      this.#settled.refuse(event, reason, answer)
-      return
-    }
-    this.#undecided.push({ event, reason, answer })
-    const isDoubtful = tally.refusedOne(event) || this.#undecided.length >= doubtAfter
-    if (isDoubtful && !this.#isDoubted) this.#doubt(samplesAtFirst)
-  }
-
-  #isolate(part: Part, failure: Failure): void {
-    const [piece, ...others] = part.pieces
-    if (others.length > 0) {
-      this.#silent = 0
-      this.#open.halve(part)
-      this.#open.tryOneAlone()
-      return
-    }
-    const why = `the destination accepted other events of the same body, but not this one: ${failure.message}`
-    if (part.isLastTry === true) return this.#refuse(piece!, 'refused', why)
-    this.#suspects.push(piece!)
-    this.#silent++
-    const isTrouble = this.#silent > 1 || this.#suspects.length > maxSuspects
-    if (isTrouble || (!this.#open.tryOneAlone() && !this.#hasTaken)) throw failure
-  }
-
-  async #sortOut(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
-    const { pieces, again } = part
-    const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
-    this.#take(pieces.filter((_, index) => isTaken(outcomes[index])))
-    // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
-    this.#open.add({ pieces: pieces.filter((_, index) => outcomes[index] === 'unsent'), again })
-    for (const [index, piece] of pieces.entries()) {
-      const outcome = outcomes[index]
-      if (typeof outcome === 'object' && 'refused' in outcome)
-        this.#refuse(piece, outcome.refused, outcome.answer)
-    }
-    if (sent.failure !== undefined) throw sent.failure
-    const back = pieces.filter((_, index) => isReturned(outcomes[index]))
-    if (back.length > 0) await this.#sendAgain({ ...part, pieces: back }, sent, signal)
-  }
-
-  async #sendAgain(
-    { pieces, again }: Part,
-    sent: Sent & { kind: 'each' },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { requests, pause, clock } = this.#deps
-    const outcomes = pieces.map(({ event }) => sent.outcomes.get(event))
-    const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
-    const count = pieces.length === 1 ? 'an event' : `${pieces.length} events`
-    const message = `${requests.what} did not accept ${count}${excerptOf(requests.mask(retries[0]?.retry ?? sent.said))}`
-    const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
-    const waitMs = retryAtMs - clock.now()
-    if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)
-    if (again + 1 < maxAgain) {
-      await (waitMs > 0 ? clock.sleep(waitMs, signal) : pause(again, signal))
-      this.#open.add({ pieces, again: again + 1 })
-      return
-    }
-    const mayRefuse = retries.length === pieces.length && retries.every(({ refuseAfter }) => refuseAfter)
-    if (!mayRefuse || !this.#hasTaken) throw new Failure('retry', 'server_error', message)
-    for (const [index, piece] of pieces.entries()) this.#refuse(piece, 'refused', retries[index]!.retry)
-  }
-}
-
-function isReturned(outcome: EventOutcome | undefined): boolean {
-  return outcome === undefined || (typeof outcome === 'object' && 'retry' in outcome)
+  await new UnsettledBatch(batch, deps, settled, signal).settle()
 }
 
 /** A part of a batch still to be sent. */
@@ -250,53 +69,200 @@ interface Part {
   readonly isLastTry?: boolean
 }
 
-/** The parts of a batch that are still to be sent, as a stack. */
-class Open {
+type Returned = Partial<Extract<EventOutcome, { retry: string }>> & { readonly piece: Piece }
+
+class UnsettledBatch {
+  readonly #deps: SettleDeps
+  readonly #settled: Settled
+  readonly #signal: AbortSignal
+  /** A stack: the last is sent next. */
   readonly #parts: Part[]
+  /** What the samples leave, while the sink is in doubt. */
   #setAside: readonly Piece[] = []
+  /** Events that got no clear answer when sent alone; tried once more after all others. */
+  readonly #suspects: Piece[] = []
+  /** Single events without a clear answer in a row, with no event accepted since. */
+  #silent = 0
+  #hasTaken = false
+  /** What refusals are due to. While samples decide whether it is the sink, it counts as `sink`. */
+  #cause: 'unknown' | 'sink' | 'events'
+  /** Refused while the cause was not `events`. */
+  readonly #undecided: Refusal[] = []
 
-  constructor(batch: readonly Piece[]) {
+  constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled, signal: AbortSignal) {
     this.#parts = [{ pieces: batch, again: 0 }]
+    this.#deps = deps
+    this.#settled = settled
+    this.#signal = signal
+    this.#cause = deps.refusalsStand ? 'events' : 'unknown'
   }
 
-  next(): Part | undefined {
-    return this.#parts.pop()
+  async settle(): Promise<void> {
+    const { tally, stream } = this.#deps
+    if (tally.timesRefused(stream) > 0 && this.#cause === 'unknown') this.#doubt(samplesLater)
+    await this.#sendAll()
+    while (this.#cause === 'sink') {
+      // Samples that are too old say nothing of the sink.
+      if (this.#undecided.length === 0) this.#decide('unknown')
+      else if (tally.refusedWhole(stream)) this.#decide('events')
+      else throw await this.#refusesAll()
+      await this.#sendAll()
+    }
+    this.#settled.refusals.push(...this.#undecided)
   }
 
-  add(part: Part): void {
-    if (part.pieces.length > 0) this.#parts.push(part)
+  async #sendAll(): Promise<void> {
+    for (let part = this.#next(); part !== undefined; part = this.#next())
+      await this.#apply(part, await this.#deps.requests.send(part.pieces, this.#signal, part.tries))
   }
 
-  halve({ pieces, again }: Part): void {
+  #next(): Part | undefined {
+    const suspect = this.#parts.length === 0 ? this.#suspects.shift() : undefined
+    return suspect === undefined ? this.#parts.pop() : { pieces: [suspect], again: 0, isLastTry: true }
+  }
+
+  /** Leaves so many events of all that is open, each alone, and sets the others aside. */
+  #doubt(samples: number): void {
+    const { tally, stream } = this.#deps
+    this.#cause = 'sink'
+    const parts = this.#parts.splice(0).reverse()
+    const left = parts.flatMap(({ pieces }) => pieces)
+    const step = Math.ceil(left.length / samples)
+    // Others each time, so that any event of the batch is tried at some time.
+    const offset = tally.timesRefused(stream) % step
+    const isSample = (_: Piece, index: number) => index % step === offset
+    this.#setAside = left.filter((piece, index) => !isSample(piece, index))
+    for (const piece of left.filter(isSample).reverse()) this.#add([piece])
+  }
+
+  /** Sends what was set aside after the rest. */
+  #decide(cause: 'unknown' | 'events'): void {
+    this.#cause = cause
+    if (this.#setAside.length > 0) this.#parts.unshift({ pieces: this.#setAside, again: 0 })
+    this.#setAside = []
+  }
+
+  async #refusesAll(): Promise<Failure> {
+    const { requests, hasTaken } = this.#deps
+    const said = excerptOf(this.#undecided[0]?.answer ?? '')
+    if (await hasTaken()) {
+      const remedy = 'check what has changed there; the events are kept and tried again'
+      return new Failure('retry', 'rejected', `${requests.what} accepts no event any more${said}: ${remedy}`)
+    }
+    const never = `${requests.what} refuses every event and has accepted none yet${said}`
+    return new Failure('stop', 'sink_refuses', `${never}: check preset, format and url`)
+  }
+
+  async #apply(part: Part, sent: Sent): Promise<void> {
+    const { pieces } = part
+    if (sent.kind === 'delivered') {
+      this.#take(pieces)
+      if (sent.lost === undefined) return
+      this.#settled.lost += sent.lost.count
+      this.#deps.lost(sent.lost.count, this.#deps.requests.mask(sent.lost.answer))
+    } else if (sent.kind === 'each') await this.#sortOut(part, sent)
+    else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
+    else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.said)
+    else this.#halve(part)
+  }
+
+  #take(pieces: readonly Piece[]): void {
+    if (pieces.length === 0) return
+    this.#deps.tally.tookOne(this.#deps.stream)
+    this.#hasTaken = true
+    this.#decide('events')
+    this.#settled.refusals.push(...this.#undecided.splice(0))
+    this.#silent = 0
+    for (const { event, bytes } of pieces) {
+      this.#settled.taken.push(event)
+      this.#settled.bytes += bytes
+    }
+  }
+
+  #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {
+    const answer = this.#deps.requests.mask(said)
+    // The age is a property of the event, and no evidence about the sink.
+    if (this.#cause === 'events' || reason === 'too_old') return this.#settled.refuse(event, reason, answer)
+    this.#undecided.push({ event, reason, answer })
+    const isDoubtful = this.#deps.tally.refusedOne(event) || this.#undecided.length >= doubtAfter
+    if (isDoubtful && this.#cause === 'unknown') this.#doubt(samplesAtFirst)
+  }
+
+  #isolate(part: Part, failure: Failure): void {
+    if (part.pieces.length > 1) {
+      this.#silent = 0
+      this.#halve(part)
+      this.#tryOneAlone()
+      return
+    }
+    const piece = part.pieces[0]!
+    const why = `the destination accepted other events of the same body, but not this one: ${failure.message}`
+    if (part.isLastTry === true) return this.#refuse(piece, 'refused', why)
+    this.#suspects.push(piece)
+    this.#silent++
+    const isTrouble = this.#silent > 1 || this.#suspects.length > maxSuspects
+    if (isTrouble || (!this.#tryOneAlone() && !this.#hasTaken)) throw failure
+  }
+
+  async #sortOut(
+    { pieces, again }: Part,
+    { outcomes, failure, said }: Sent & { kind: 'each' },
+  ): Promise<void> {
+    const taken: Piece[] = []
+    const unsent: Piece[] = []
+    const returned: Returned[] = []
+    const refused: (() => void)[] = []
+    for (const piece of pieces) {
+      const outcome = outcomes.get(piece.event)
+      if (isTaken(outcome)) taken.push(piece)
+      else if (outcome === 'unsent') unsent.push(piece)
+      else if (outcome !== undefined && 'refused' in outcome)
+        refused.push(() => this.#refuse(piece, outcome.refused, outcome.answer))
+      else returned.push({ ...outcome, piece })
+    }
+    this.#take(taken)
+    // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
+    this.#add(unsent, again)
+    for (const refuse of refused) refuse()
+    if (failure !== undefined) throw failure
+    if (returned.length > 0) await this.#sendAgain(returned, again, said)
+  }
+
+  async #sendAgain(returned: readonly Returned[], again: number, said: string): Promise<void> {
+    const { requests, pause, clock } = this.#deps
+    const count = returned.length === 1 ? 'an event' : `${returned.length} events`
+    const why = returned.find(({ retry }) => retry !== undefined)?.retry ?? said
+    const message = `${requests.what} did not accept ${count}${excerptOf(requests.mask(why))}`
+    const retryAtMs = Math.max(...returned.map((each) => each.retryAtMs ?? 0))
+    const waitMs = retryAtMs - clock.now()
+    if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)
+    if (again + 1 < maxAgain) {
+      await (waitMs > 0 ? clock.sleep(waitMs, this.#signal) : pause(again, this.#signal))
+      const pieces = returned.map(({ piece }) => piece)
+      return this.#add(pieces, again + 1)
+    }
+    if (!this.#hasTaken || !returned.every(({ refuseAfter }) => refuseAfter))
+      throw new Failure('retry', 'server_error', message)
+    for (const { piece, retry = said } of returned) this.#refuse(piece, 'refused', retry)
+  }
+
+  #add(pieces: readonly Piece[], again = 0): void {
+    if (pieces.length > 0) this.#parts.push({ pieces, again })
+  }
+
+  #halve({ pieces, again }: Part): void {
     const middle = Math.ceil(pieces.length / 2)
-    this.#parts.push({ pieces: pieces.slice(middle), again }, { pieces: pieces.slice(0, middle), again })
+    this.#add(pieces.slice(middle), again)
+    this.#add(pieces.slice(0, middle), again)
   }
 
   /** Moves the last event of the next part to the front, to be sent alone. False if nothing is left. */
-  tryOneAlone(): boolean {
+  #tryOneAlone(): boolean {
     const part = this.#parts.pop()
     if (part === undefined) return false
-    this.add({ ...part, pieces: part.pieces.slice(0, -1) })
-    this.add({ pieces: part.pieces.slice(-1), again: part.again, tries: 1 })
+    this.#add(part.pieces.slice(0, -1), part.again)
+    this.#parts.push({ pieces: part.pieces.slice(-1), again: part.again, tries: 1 })
     return true
-  }
-
-  /** Leaves so many events from all that is open, each alone, and sets the others aside. */
-  sample(samples: number, offset: number): void {
-    const left = this.#parts
-      .splice(0)
-      .reverse()
-      .flatMap(({ pieces }) => pieces)
-    const step = Math.ceil(left.length / samples)
-    const isSample = (_: Piece, index: number) => index % step === offset % step
-    this.#setAside = left.filter((piece, index) => !isSample(piece, index))
-    for (const piece of left.filter(isSample).reverse()) this.#parts.push({ pieces: [piece], again: 0 })
-  }
-
-  /** Sends what `sample` set aside after the rest. */
-  bringBack(): void {
-    if (this.#setAside.length > 0) this.#parts.unshift({ pieces: this.#setAside, again: 0 })
-    this.#setAside = []
   }
 }
 
