@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Event } from '../../src/domain/event/event.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import type { AnySink } from '../../src/ports/delivery.ts'
 import { buildEvent, buildEvents, never, streamOf, StreamLedger } from '../sinks/file/samples.ts'
@@ -18,51 +17,79 @@ export {
 /** A sink under test, assembled with `contractFormat`, and the destination it ships to. */
 export interface SinkHarness {
   readonly sink: AnySink
-  /** Ids of the events that the destination has now, in order of arrival; `idOf` reads one line. */
-  received(): Promise<string[]>
-  /** Makes the destination fail until it is mended. Absent where nothing can. */
-  readonly fail?: () => Promise<{ repair(): Promise<void> }>
-  /**
-   * Makes the destination answer nothing until it is mended; `reached` resolves when it has begun to keep somebody
-   * waiting.
-   */
-  readonly hang?: () => Promise<{ readonly reached: Promise<void>; repair(): Promise<void> }>
+  /** Ids of the events that the destination has, in order of arrival; `idOf` reads one line. Waits for so many. */
+  received(count: number): Promise<string[]>
+  /** Makes the destination fail until the function that it resolves with is called. */
+  readonly fail?: () => Promise<() => unknown>
   dispose(): Promise<void>
 }
 
-export interface SinkTraits {
+interface SinkTraits {
   /** Takes back what was not committed. */
-  readonly isTransactional: boolean
+  readonly isTransactional?: true
   /** The harness has `fail`. */
-  readonly canFail: boolean
-  /** The harness has `hang`. */
-  readonly canHang: boolean
+  readonly canFail?: true
+  /** What reaches the destination passes the gate first. */
+  readonly canHang?: true
+}
+
+/** Holds up what reaches a destination while it is shut. */
+export class Gate {
+  #reached = Promise.withResolvers<void>()
+  #opened = Promise.withResolvers<void>()
+
+  constructor() {
+    this.#opened.resolve()
+  }
+
+  async pass(): Promise<void> {
+    this.#reached.resolve()
+    await this.#opened.promise
+  }
+
+  /** Resolves when something stands before the gate. */
+  shut(): Promise<void> {
+    this.#reached = Promise.withResolvers()
+    this.#opened = Promise.withResolvers()
+    return this.#reached.promise
+  }
+
+  open(): void {
+    this.#opened.resolve()
+  }
 }
 
 /** What every sink owes to the pump. */
 export function sinkContract(
   name: string,
   traits: SinkTraits,
-  createHarness: () => Promise<SinkHarness>,
+  createHarness: (gate: Gate) => Promise<SinkHarness>,
 ): void {
   describe(`a sink: ${name}`, () => {
     let harness: SinkHarness
+    let gate: Gate
     let ledger: StreamLedger
 
     beforeEach(async () => {
-      harness = await createHarness()
+      gate = new Gate()
+      harness = await createHarness(gate)
       ledger = new StreamLedger(streamOf(harness.sink, 101))
     })
     afterEach(async () => {
+      gate.open()
       await harness.sink.close()
       await harness.dispose()
     })
+
+    async function expectReceived(ids: readonly string[]): Promise<void> {
+      expect(await harness.received(ids.length)).toEqual(ids)
+    }
 
     it('has stored every event of a delivery, in order, when the delivery resolves', async () => {
       const events = buildEvents(250)
       const opened = await ledger.open(harness.sink)
       const delivery = await opened.deliver(events, never())
-      expect(await harness.received()).toEqual(events.map((event) => event.id))
+      await expectReceived(events.map((event) => event.id))
       expect(delivery.refusals).toEqual([])
       expect(delivery.bytes).toBeGreaterThan(250)
       await opened.close()
@@ -74,7 +101,7 @@ export function sinkContract(
       ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).committed)
       await opened.close()
       await ledger.ship(harness.sink, buildEvents(1, 'c'))
-      expect(await harness.received()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'c-0'])
+      await expectReceived(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'c-0'])
     })
 
     it('serves many streams at once', async () => {
@@ -82,7 +109,7 @@ export function sinkContract(
       await Promise.all(
         ledgers.map((ledger) => ledger.ship(harness.sink, buildEvents(20, `z${ledger.stream.zone}`))),
       )
-      const received = await harness.received()
+      const received = await harness.received(80)
       expect(received).toHaveLength(80)
       for (const { stream } of ledgers) {
         const ids = buildEvents(20, `z${stream.zone}`).map((event) => event.id)
@@ -95,7 +122,7 @@ export function sinkContract(
       const opened = await ledger.open(harness.sink)
       expect(await opened.deliver([], never())).toMatchObject({ refusals: [], bytes: 0 })
       await opened.close()
-      expect(await harness.received()).toEqual([])
+      await expectReceived([])
     })
 
     it('keeps every event on one line, whatever text it holds', async () => {
@@ -110,7 +137,7 @@ export function sinkContract(
       ]
       const events = texts.map((text, index) => buildEvent(`text-${index}`, { log: { text } }))
       await ledger.ship(harness.sink, events)
-      expect(await harness.received()).toEqual(events.map((event) => event.id))
+      await expectReceived(events.map((event) => event.id))
     })
 
     it('refuses an event that the format cannot express, and delivers the others', async () => {
@@ -121,7 +148,7 @@ export function sinkContract(
       expect(delivery.refusals).toHaveLength(1)
       expect(delivery.refusals[0]).toMatchObject({ event: { id: 'bad' }, reason: 'unmappable' })
       expect(delivery.refusals[0]!.answer).toContain('no form')
-      expect(await harness.received()).toEqual(['first', 'last'])
+      await expectReceived(['first', 'last'])
     })
 
     it('accepts nothing after the signal has aborted', async () => {
@@ -130,12 +157,12 @@ export function sinkContract(
       expect(error).toBeInstanceOf(Failure)
       expect(error).toMatchObject({ kind: 'cancelled' })
       await opened.close()
-      expect(await harness.received()).toEqual([])
+      await expectReceived([])
     })
 
     it('leaves nothing after a check', async () => {
       await harness.sink.check(never())
-      expect(await harness.received()).toEqual([])
+      await expectReceived([])
     })
 
     it('closes streams and itself twice, and before first use', async () => {
@@ -144,39 +171,40 @@ export function sinkContract(
       await opened.close()
       await harness.sink.close()
       await harness.sink.close()
-      const unused = await createHarness()
+      const unused = await createHarness(gate)
       await unused.sink.close()
       await unused.dispose()
     })
 
     if (traits.canFail)
       it('throws a Failure when the destination fails, and delivers when it works again', async () => {
-        const failing = await harness.fail!()
-        const error = await attempt(ledger, harness.sink, buildEvents(2, 'lost'))
+        const repair = await harness.fail!()
+        const error = await ledger.ship(harness.sink, buildEvents(2, 'lost')).catch((error: unknown) => error)
         expect(error).toBeInstanceOf(Failure)
         expect((error as Failure).kind).not.toBe('cancelled')
-        await failing.repair()
+        await repair()
         await ledger.ship(harness.sink, buildEvents(2, 'kept'))
-        const received = await harness.received()
+        const received = await harness.received(2)
         expect(received.filter((id) => id.startsWith('kept'))).toEqual(['kept-0', 'kept-1'])
         if (traits.isTransactional) expect(received).toHaveLength(2)
       })
 
     if (traits.canHang)
-      it('returns within seconds of an abort, although the destination hangs', async () => {
-        const opened = await ledger.open(harness.sink)
-        const hanging = await harness.hang!()
-        try {
+      it(
+        'returns within seconds of an abort, although the destination hangs',
+        { timeout: 8000 },
+        async () => {
+          const opened = await ledger.open(harness.sink)
+          const reached = gate.shut()
           const abort = new AbortController()
           const delivery = opened.deliver(buildEvents(3), abort.signal).catch((error: unknown) => error)
-          await within(4000, hanging.reached)
+          await reached
           abort.abort()
-          expect(await within(4000, delivery)).toMatchObject({ kind: 'cancelled' })
-        } finally {
-          await hanging.repair()
-        }
-        await opened.close()
-      })
+          expect(await delivery).toMatchObject({ kind: 'cancelled' })
+          gate.open()
+          await opened.close()
+        },
+      )
 
     if (traits.isTransactional)
       it('removes what was not committed', async () => {
@@ -185,7 +213,7 @@ export function sinkContract(
         await opened.deliver(buildEvents(3, 'uncommitted'), never())
         await opened.close()
         await (await ledger.open(harness.sink)).close()
-        expect(await harness.received()).toEqual(['committed-0', 'committed-1'])
+        await expectReceived(['committed-0', 'committed-1'])
       })
 
     if (traits.isTransactional)
@@ -199,25 +227,4 @@ export function sinkContract(
         expect(second!.bytes).toBeGreaterThan(first!.bytes)
       })
   })
-}
-
-async function attempt(ledger: StreamLedger, sink: AnySink, events: readonly Event[]): Promise<unknown> {
-  try {
-    await ledger.ship(sink, events)
-    return undefined
-  } catch (error) {
-    return error
-  }
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -6,8 +6,6 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 export interface SyslogReceiver {
   readonly port: number
   readonly messages: string[]
-  /** Bytes of whole messages with their counts. */
-  bytes(): number
   /** Bytes that are no whole message yet. */
   rest(): number
   readonly sockets: Set<Socket>
@@ -24,7 +22,6 @@ export async function receiver({
   const sockets = new Set<Socket>()
   const messages: string[] = []
   let isPaused = false
-  let bytes = 0
   const rests = new Map<Socket, Buffer>()
 
   function take(socket: Socket, chunk: Buffer): void {
@@ -36,7 +33,6 @@ export async function receiver({
       if (rest.length < start + size) break
       messages.push(rest.subarray(start, start + size).toString('utf8'))
       rest = rest.subarray(start + size)
-      bytes += start + size
     }
     rests.set(socket, rest)
   }
@@ -56,7 +52,6 @@ export async function receiver({
   return {
     port: (server.address() as AddressInfo).port,
     messages,
-    bytes: () => bytes,
     rest: () => [...rests.values()].reduce((sum, { length }) => sum + length, 0),
     sockets,
     pause() {
