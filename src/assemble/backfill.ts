@@ -4,24 +4,19 @@ import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import { plan, type PlannedStream } from '../domain/plan/plan.ts'
+import type { BackfillStatus } from '../domain/status/status.ts'
 import {
   planBackfill,
   type BackfillPlan,
   type BackfillRequest,
 } from '../maintenance/backfill/backfill-plan.ts'
-import { createProgressReading, type StreamProgress } from '../maintenance/backfill/backfill-progress.ts'
 import { unseeDay } from '../maintenance/unsee.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
+import { backfillStatuses } from '../status/status.ts'
 import { refuseHeld, heldSinks, rememberSinks } from './held-sinks.ts'
 import { createHolder } from './quiet-runtime.ts'
 import { createLock, workersOn } from './state.ts'
 import type { Work } from './work.ts'
-
-/** A backfill and the progress of its streams at one moment. */
-export interface BackfillLook {
-  readonly backfill: Backfill
-  readonly streams: readonly StreamProgress[]
-}
 
 /** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
 export async function planIn(
@@ -60,11 +55,14 @@ export async function addBackfill(work: Work, plan: BackfillPlan, signal: AbortS
   return backfill
 }
 
-export async function lookAt({ store }: Work, id: string): Promise<BackfillLook | undefined> {
-  const backfill = (await store.backfills.list()).find((each) => each.id === id)
-  return (
-    backfill && { backfill, streams: createProgressReading(await store.catalogue.checkpoints())(backfill) }
-  )
+/** How far a backfill is, with a row for each zone's day while there are no more of these than `mostOfZones`. */
+export async function lookAt(
+  { store }: Work,
+  id: string,
+  mostOfZones: number,
+): Promise<BackfillStatus | undefined> {
+  const own = (await store.backfills.list()).filter((each) => each.id === id)
+  return (await backfillStatuses(own, store, mostOfZones))[0]
 }
 
 /** The process that ships on the store of a configuration now. */

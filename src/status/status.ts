@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, unreadableAt } from '../domain/day.ts'
 import { bySink } from '../domain/event/delivery.ts'
-import type { Backfill } from '../domain/plan/backfill.ts'
+import { reasonsOf, type Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { problemsOf } from '../domain/status/problems.ts'
 import type { Observation } from '../domain/status/observation.ts'
@@ -120,17 +120,21 @@ async function recentBackfills(store: Store, nowMs: number): Promise<BackfillSta
 export async function backfillStatuses(
   backfills: readonly Backfill[],
   store: Pick<Store, 'catalogue'>,
+  /** Rows for the zones of a day, while there are no more than so many. */
+  mostOfZones = 0,
 ): Promise<BackfillStatus[]> {
   if (backfills.length === 0) return []
   const progressOf = createProgressReading(await store.catalogue.checkpoints())
-  return backfills.map((backfill) => backfillStatus(backfill, progressOf(backfill)))
+  return backfills.map((backfill) => backfillStatus(backfill, progressOf(backfill), mostOfZones))
 }
 
 function backfillStatus(
   { id, createdAtMs, from, to, state }: Backfill,
   streams: readonly StreamProgress[],
+  mostOfZones: number,
 ): BackfillStatus {
-  const { queued, done, leftOut } = summed(streams)
+  const days = byDay(streams, mostOfZones)
+  const { queued, done, leftOut } = summed(days)
   return {
     id,
     createdAt: iso(createdAtMs),
@@ -140,8 +144,8 @@ function backfillStatus(
     queued,
     done,
     leftOut,
-    days: byDay(streams),
-    reasons: streams.flatMap(({ stream, reason }) => (reason === undefined ? [] : [{ ...stream, reason }])),
+    days,
+    reasons: reasonsOf(streams),
     errors: streams.flatMap(({ stream, trouble }) =>
       trouble === undefined ? [] : [{ ...stream, ...errorStatus(trouble) }],
     ),

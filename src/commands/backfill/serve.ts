@@ -1,16 +1,17 @@
 import type { Command } from 'commander'
-import { lookAt, runInPlace, shippingProcess, type BackfillLook } from '../../assemble/backfill.ts'
+import { lookAt, runInPlace, shippingProcess } from '../../assemble/backfill.ts'
 import { openWork, type Work } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import type { Loaded } from '../../config/load.ts'
 import type { Config } from '../../config/schema.ts'
 import { isFailure } from '../../domain/failure.ts'
+import type { BackfillStatus } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { exitCodes, resultOutput, type Io, type Registration } from '../command.ts'
 import { commandLine } from '../program-name.ts'
 import { paintFor } from '../terminal/text.ts'
 import { failingLines, leftOutLines } from './text.ts'
-import { createBackfillView, type BackfillView } from './view.ts'
+import { createBackfillView, mostRows, type BackfillView } from './view.ts'
 
 /** Where a process ships on the state, the backfill is left to it; else this command delivers, with the secrets of sinks. */
 export async function loadToBackfill(load: Registration['load'], command: Command): Promise<Loaded> {
@@ -57,9 +58,10 @@ export async function serveBackfill(serving: Serving): Promise<number> {
   const output = resultOutput(io, holder === undefined ? config.sinks : [])
   // The id is alone on its line, for scripts.
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${said}\n`)
-  if (holder === undefined && (await isServedHere(serving))) return conclude(serving, await lookAt(work, id))
+  if (holder === undefined && (await isServedHere(serving)))
+    return conclude(serving, await lookAt(work, id, mostRows))
   view.say(`${printable((await shippingProcess(config)) ?? holder ?? 'another process')} works on it`)
-  if (!watch) return leftOutCode(await lookAt(work, id))
+  if (!watch) return leftOutCode(await lookAt(work, id, mostRows))
   const last = await follow(serving, true, io.signal)
   return io.signal.aborted ? exitCodes.done : conclude(serving, last)
 }
@@ -96,25 +98,24 @@ const remedies: Readonly<Record<string, string>> = {
   paused: 'to continue',
 }
 
-function conclude({ id, view, io }: Serving, look: BackfillLook | undefined): number {
+function conclude({ id, view, io }: Serving, look: BackfillStatus | undefined): number {
   if (look === undefined) {
     view.say(`backfill ${id} is no longer in the store`)
     return exitCodes.failed
   }
   const { width, bad } = paintFor(io.stderr)
   const summary = view.end(look)
-  const wrong = [...leftOutLines(look.streams, width), ...failingLines(look.streams)]
+  const wrong = [...leftOutLines(look.reasons, width), ...failingLines(look.errors)]
   for (const line of wrong) view.say(bad(line), 'error')
   view.say(summary)
-  if (look.streams.every(({ state }) => state !== 'queued')) return leftOutCode(look)
-  const remedy = remedies[look.backfill.state]
+  if (look.queued === 0) return leftOutCode(look)
+  const remedy = remedies[look.state]
   if (remedy !== undefined) view.say(`${remedy}: ${commandLine(`backfill resume ${id}`)}`)
   return exitCodes.failed
 }
 
-function leftOutCode(look: BackfillLook | undefined): number {
-  const isWhole = look?.streams.every(({ state }) => state !== 'left_out') ?? false
-  return isWhole ? exitCodes.done : exitCodes.failed
+function leftOutCode(look: BackfillStatus | undefined): number {
+  return look?.leftOut === 0 ? exitCodes.done : exitCodes.failed
 }
 
 /** A run that is being restarted is back within this time. */
@@ -133,15 +134,15 @@ async function follow(
   { id, work, view }: Serving,
   needsWorker: boolean,
   signal: AbortSignal,
-): Promise<BackfillLook | undefined> {
+): Promise<BackfillStatus | undefined> {
   let failures = 0
   let [askedAtMs, servedAtMs] = [-Infinity, systemClock.monotonic()]
   for (;;) {
     const beganMs = systemClock.monotonic()
     try {
-      const look = await lookAt(work, id)
+      const look = await lookAt(work, id, mostRows)
       if (look !== undefined) view.show(look)
-      if (look === undefined || look.backfill.state !== 'running' || signal.aborted) return look
+      if (look === undefined || look.state !== 'running' || signal.aborted) return look
       if (needsWorker && beganMs - askedAtMs >= askWorkerMs) {
         askedAtMs = beganMs
         if ((await shippingProcess(work.config)) !== undefined) servedAtMs = beganMs

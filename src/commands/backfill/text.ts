@@ -1,9 +1,8 @@
 import { printable, wrap, cut } from '../../domain/text/terminal-text.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import { withoutSink } from '../../domain/failure.ts'
-import type { Backfilled } from '../../domain/plan/backfill.ts'
+import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
-import type { Stream } from '../../domain/stream.ts'
 import { secondText } from '../../domain/text/time.ts'
 import { counted, firstOf } from '../terminal/text.ts'
 import type { Paint } from '../terminal/text.ts'
@@ -34,7 +33,7 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
     ...[...days].map(
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
-    ...[...leftOutLines(streams, paint.width), ...tooOld].map(paint.bad),
+    ...[...leftOutLines(reasonsOf(streams), paint.width), ...tooOld].map(paint.bad),
     `total: ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }
@@ -49,20 +48,18 @@ function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): s
 }
 
 /** Days that are not read, with the reason; consecutive days with the same reason share a line. */
-export function leftOutLines(streams: readonly Backfilled[], width: number): string[] {
-  const zones = new Set(streams.map(({ stream }) => stream.zone))
-  const sinks = new Set(streams.map(({ stream }) => stream.sink))
-  const left = streams.filter(({ state }) => state === 'left_out')
-  const groups = Map.groupBy(left, ({ stream, reason }) => `${stream.day} ${reason}`)
+export function leftOutLines(reasons: BackfillStatus['reasons'], width: number): string[] {
+  const groups = Map.groupBy(reasons, ({ day, reason }) => `${day} ${reason}`)
   const runs: { readonly from: Day; to: Day; readonly text: string }[] = []
-  for (const own of [...groups.values()].sort((one, other) =>
-    one[0]!.stream.day < other[0]!.stream.day ? -1 : 1,
-  )) {
-    const { stream, reason = '' } = own[0]!
-    const text = [...whoOf(own, zones.size, sinks.size), `left out: ${printable(reason, 500)}`].join(' ')
-    const before = runs.find((run) => run.text === text && daysBetween(run.to, stream.day) === 1)
-    if (before === undefined) runs.push({ from: stream.day, to: stream.day, text })
-    else before.to = stream.day
+  for (const own of [...groups.values()].sort(([one], [other]) => (one!.day < other!.day ? -1 : 1))) {
+    const { day, reason } = own[0]!
+    const zones = new Set(own.map(({ zone }) => zone))
+    const who = `${zones.size === 1 ? 'zone' : 'zones'} ${firstOf([...zones], mostNamed)}`
+    const where = firstOf([...new Set(own.map(({ sink }) => sink))], mostNamed)
+    const text = `${who} → ${where} left out: ${printable(reason, 500)}`
+    const before = runs.find((run) => run.text === text && daysBetween(run.to, day) === 1)
+    if (before === undefined) runs.push({ from: day, to: day, text })
+    else before.to = day
   }
   return runs.flatMap(({ from, to, text }) =>
     wrap(`${from === to ? from : `${from} to ${to}`}  ${text}`, '  ', width),
@@ -70,29 +67,11 @@ export function leftOutLines(streams: readonly Backfilled[], width: number): str
 }
 
 /** Why queued streams make no progress: `zone 101 2026-11-18 → archive: network: …`, a line each. */
-export function failingLines(
-  streams: readonly {
-    readonly stream: Stream
-    readonly trouble?: { readonly code: string; readonly message: string } | undefined
-  }[],
-): string[] {
-  return streams.flatMap(({ stream: { zone, day, sink }, trouble }) => {
-    if (trouble === undefined) return []
-    const why = printable(withoutSink(trouble.message, sink), 500)
-    return [`zone ${zone} ${day} → ${printable(sink)}: ${trouble.code}: ${why}`]
+export function failingLines(errors: BackfillStatus['errors']): string[] {
+  return errors.map(({ zone, day, sink, code, message }) => {
+    const why = printable(withoutSink(message, sink), 500)
+    return `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${why}`
   })
-}
-
-/** Empty where all zones and all sinks are meant. */
-function whoOf(streams: readonly Backfilled[], allZones: number, allSinks: number): string[] {
-  const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
-  const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
-  return [
-    ...(zones.length < allZones
-      ? [`${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(zones, mostNamed)}`]
-      : []),
-    ...(sinks.length < allSinks ? [`→ ${firstOf(sinks, mostNamed)}`] : []),
-  ]
 }
 
 export function listText(backfills: readonly BackfillStatus[], width: number): string {
@@ -140,8 +119,7 @@ export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint
           : `${pages} of about ${counted(expectedPages, 'page')}`
       return `  ${day}  ${read}, ${counted(events, 'event')}`
     })
-    const failing = failingLines(errors.slice(0, mostNamed).map((each) => ({ stream: each, trouble: each })))
-    const failed = failing.flatMap((line) => wrap(line, '  ', paint.width))
+    const failed = failingLines(errors.slice(0, mostNamed)).flatMap((line) => wrap(line, '  ', paint.width))
     const fitting = cut(head, paint.width)
     return [
       leftOut === 0 ? fitting : paint.bad(fitting),

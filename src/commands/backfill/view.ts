@@ -1,9 +1,8 @@
-import type { BackfillLook } from '../../assemble/backfill.ts'
 import type { Config } from '../../config/schema.ts'
 import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
-import type { BackfillDayStatus } from '../../domain/status/status.ts'
-import { summed, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
+import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
+import { summed } from '../../maintenance/backfill/backfill-progress.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
@@ -13,9 +12,9 @@ import { failingLines, fractionOf } from './text.ts'
 
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView extends Pick<Display, 'log' | 'say' | 'pauseMs'> {
-  show(look: BackfillLook): void
+  show(backfill: BackfillStatus): void
   /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
-  end(look: BackfillLook): string
+  end(backfill: BackfillStatus): string
 }
 
 const redrawMs = 500
@@ -24,14 +23,15 @@ const mostTroubles = 3
 export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
   const display = createDisplay(config, io, clock, redrawMs)
   const names = new Map(config.accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
-  const nameOf = (zone: number) => printable(names.get(zone) ?? String(zone))
+  const titleOf = ({ day, zone }: BackfillDayStatus) =>
+    zone === undefined ? day : `${day}  ${printable(names.get(zone) ?? String(zone))}`
   /** When pages were first seen, and how many these were. */
   let begun: { readonly pages: number; readonly atMs: number } | undefined
 
-  function show({ backfill, streams }: BackfillLook): void {
+  function show({ id, from, to, days, errors }: BackfillStatus): void {
     if (display.mode === 'quiet') return
-    const rows = rowsOf(streams, nameOf)
-    const failing = failingLines(streams)
+    const rows = days.map((day) => ({ ...day, title: titleOf(day) }))
+    const failing = failingLines(errors)
     const troubles = failing.slice(0, mostTroubles)
     const more = failing.length - troubles.length
     if (more > 0) troubles.push(`… and ${counted(more, 'more stream')} failing`)
@@ -43,7 +43,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     }
     const { bad, dim } = paintFor(io.stderr)
     const width = display.width()
-    const total = summed(streams)
+    const total = summed(days)
     const atMs = clock.monotonic()
     if (total.pages > 0) begun ??= { pages: total.pages, atMs }
     const perSecond =
@@ -51,8 +51,10 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
         ? undefined
         : Math.max(0, ((total.pages - begun.pages) * 1000) / (atMs - begun.atMs))
     const fit = (lines: readonly string[]) => lines.map((line) => cut(line, width))
+    const took = durationText(display.seconds())
+    const title = pad(`${printable(id)}: ${from === to ? from : `${from} to ${to}`}`, width - took.length)
     display.draw([
-      titleOf(backfill, nameOf, durationText(display.seconds()), width),
+      cut(`${title}${took}`, width),
       ...fit(rowLines(rows, width)),
       ...fit([restText(total, perSecond)]).map(dim),
       ...fit(troubles).map(bad),
@@ -64,10 +66,11 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     say: display.say,
     pauseMs: display.pauseMs,
     show,
-    end(look) {
-      show(look)
+    end(backfill) {
+      show(backfill)
       display.keep()
-      const { done, queued, leftOut, pages, events } = summed(look.streams)
+      const { id, state, days } = backfill
+      const { done, queued, leftOut, pages, events } = summed(days)
       const seconds = display.seconds()
       const told = [
         `${counted(done, 'stream')} read`,
@@ -78,30 +81,13 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
         leftOut > 0 && `${leftOut} left out`,
         `in ${seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)}`,
       ]
-      const { id, state } = look.backfill
       return `backfill ${id} ${state}: ${told.filter((text) => text !== false).join(', ')}`
     },
   }
 }
 
-/** `5f0c1d2e3a: 2026-11-18 to 2026-11-20, 2 zones → siem`, and to the right how long it takes by now. */
-function titleOf(
-  { id, from, to, streams }: BackfillLook['backfill'],
-  nameOf: (zone: number) => string,
-  took: string,
-  width: number,
-): string {
-  const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
-  const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
-  const who = zones.length === 1 ? nameOf(zones[0]!) : counted(zones.length, 'zone')
-  const where = sinks.length === 1 ? printable(sinks[0]!) : counted(sinks.length, 'sink')
-  const days = from === to ? from : `${from} to ${to}`
-  const left = cut(`${printable(id)}: ${days}, ${who} → ${where}`, width - took.length - 2)
-  return cut(`${pad(left, width - took.length)}${took}`, width)
-}
-
 function restText(
-  { queued, pages, expectedPages }: Omit<BackfillDayStatus, 'day'>,
+  { queued, pages, expectedPages }: Pick<BackfillDayStatus, 'queued' | 'pages' | 'expectedPages'>,
   perSecond: number | undefined,
 ): string {
   if (queued === 0) return 'nothing left'
@@ -111,25 +97,16 @@ function restText(
   return `${rate}, about ${durationText(Math.max(0, expectedPages - pages) / perSecond)} left; live events go first`
 }
 
-type RowProgress = Omit<BackfillDayStatus, 'day'> & { readonly title: string }
-
 /** More rows would not fit on a small terminal. */
-const mostRows = 12
+export const mostRows = 12
 const mostTitle = 30
 const barWidth = { wide: 30, narrow: 16, narrowBelow: 100 }
 
-/** A row for each zone's day while they are few, else one for each day; the oldest day first. */
-function rowsOf(streams: readonly StreamProgress[], nameOf: (zone: number) => string): RowProgress[] {
-  const ordered = streams.toSorted(({ stream: a }, { stream: b }) =>
-    a.day < b.day ? -1 : a.day > b.day ? 1 : 0,
-  )
-  const byZone = Map.groupBy(ordered, ({ stream: { day, zone } }) => `${day}  ${nameOf(zone)}`)
-  const groups = byZone.size <= mostRows ? byZone : Map.groupBy(ordered, ({ stream }) => stream.day as string)
-  return [...groups].map(([title, own]) => ({ title, ...summed(own) }))
-}
-
 /** Bars with what was read. */
-function rowLines(rows: readonly RowProgress[], width: number): string[] {
+function rowLines(
+  rows: readonly (BackfillDayStatus & { readonly title: string })[],
+  width: number,
+): string[] {
   const isFew = rows.length <= mostRows
   const shown = isFew ? rows : rows.filter(({ queued }) => queued > 0).slice(0, mostRows - 1)
   const more = rows.length - shown.length
@@ -143,7 +120,7 @@ function rowLines(rows: readonly RowProgress[], width: number): string[] {
   return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${countOf(more, 'more day')}`] : [])]
 }
 
-function stateText(row: RowProgress): string {
+function stateText(row: BackfillDayStatus): string {
   const { queued, done, pages, expectedPages, leftOut } = row
   const left = leftOut > 0 ? `, ${countText(leftOut)} left out` : ''
   if (queued === 0) return done === 0 ? 'left out' : `done${left}`
@@ -152,6 +129,6 @@ function stateText(row: RowProgress): string {
   return `${Math.floor(fractionOf(row) * 100)} %${left}`
 }
 
-function eventsText({ events, pages, done }: RowProgress): string {
+function eventsText({ events, pages, done }: BackfillDayStatus): string {
   return pages === 0 && done === 0 ? '' : countOf(events, 'event')
 }

@@ -19,6 +19,11 @@ export interface Backfilled {
   readonly reason?: string
 }
 
+/** Why streams are not read. */
+export function reasonsOf(streams: readonly Backfilled[]): (Stream & { readonly reason: string })[] {
+  return streams.flatMap(({ stream, reason }) => (reason === undefined ? [] : [{ ...stream, reason }]))
+}
+
 /** Past days that a person asked for. Each of its queued streams has a read request with the backfill's id. */
 export interface Backfill {
   readonly id: string

@@ -86,6 +86,8 @@ export interface BackfillStatus {
 
 export interface BackfillDayStatus {
   readonly day: string
+  /** Only where the zones of a day are shown one by one. */
+  readonly zone?: number
   readonly queued: number
   readonly done: number
   readonly leftOut: number

@@ -58,23 +58,36 @@ function scanOf(checkpoint: Checkpoint | undefined, id: string): Checkpoint['ful
   return [checkpoint?.full, checkpoint?.lastFull].find((scan) => scan?.readRequest === id)
 }
 
-/** By day, the oldest first. */
-export function byDay(streams: readonly StreamProgress[]): BackfillDayStatus[] {
-  const days = Map.groupBy(streams, ({ stream }) => stream.day)
-  return [...days.keys()].sort().map((day) => ({ day, ...summed(days.get(day) ?? []) }))
+/** By day, the oldest first; a row for each zone's day while there are no more of these than `mostOfZones`. */
+export function byDay(streams: readonly StreamProgress[], mostOfZones = 0): BackfillDayStatus[] {
+  const ofZones = Map.groupBy(streams, ({ stream: { day, zone } }) => `${day} ${zone}`)
+  const isByZone = ofZones.size <= mostOfZones
+  const groups = isByZone ? ofZones : Map.groupBy(streams, ({ stream }) => stream.day)
+  const rows = [...groups.values()].map((own) => {
+    const { day, zone } = own[0]!.stream
+    return { day, ...(isByZone && { zone }), ...summed(own.map(countsOf)) }
+  })
+  return rows.sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))
 }
 
-export function summed(streams: readonly StreamProgress[]): Omit<BackfillDayStatus, 'day'> {
-  const sum = { queued: 0, done: 0, leftOut: 0, pages: 0, events: 0, expectedPages: 0 }
-  let isKnown = true
-  for (const { state, pages, events, expectedPages } of streams) {
-    sum[state === 'left_out' ? 'leftOut' : state]++
-    sum.pages += pages
-    sum.events += events
-    sum.expectedPages += expectedPages ?? 0
-    isKnown &&= expectedPages !== undefined
+type Counts = Omit<BackfillDayStatus, 'day' | 'zone'>
+
+function countsOf({ state, pages, events, expectedPages }: StreamProgress): Counts {
+  const [queued, done, leftOut] = (['queued', 'done', 'left_out'] as const).map((each) => +(each === state))
+  return { queued: queued!, done: done!, leftOut: leftOut!, pages, events, expectedPages }
+}
+
+export function summed(rows: readonly Counts[]): Counts {
+  const sumOf = (name: keyof Counts) => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)
+  const isKnown = rows.every(({ expectedPages }) => expectedPages !== undefined)
+  return {
+    queued: sumOf('queued'),
+    done: sumOf('done'),
+    leftOut: sumOf('leftOut'),
+    pages: sumOf('pages'),
+    events: sumOf('events'),
+    expectedPages: isKnown ? sumOf('expectedPages') : undefined,
   }
-  return { ...sum, expectedPages: isKnown ? sum.expectedPages : undefined }
 }
 
 /** How many pages a full scan of a stream is likely to have; undefined where nothing is known. */

@@ -58,9 +58,11 @@ test('lists the days that cannot be read, sends one request per zone for them, a
   expect(ended.code, ended.stderr).toBe(1)
   expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
   const old = `${shiftDay(first, -5)} to ${shiftDay(first, -1)}`
-  expect(ended.stderr).toContain(`  ${old}  left out: the API no longer keeps this day\n`)
   expect(ended.stderr).toContain(
-    `  ${shiftDay(last, 1)} to ${shiftDay(last, 2)}  left out: the day has not begun yet\n`,
+    `  ${old}  zones 101, 102 → archive left out: the API no longer keeps this day\n`,
+  )
+  expect(ended.stderr).toContain(
+    `  ${shiftDay(last, 1)} to ${shiftDay(last, 2)}  zones 101, 102 → archive left out: the day has not begun yet\n`,
   )
   expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(2 * 3 * perDay))
   const askedOld = simulator.requests.filter(({ day }) => day !== undefined && day < first)

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { BackfillLook } from '../../../src/assemble/backfill.ts'
 import { listText, planLines } from '../../../src/commands/backfill/text.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
 import type { Output } from '../../../src/commands/command.ts'
@@ -8,21 +7,25 @@ import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
 import type { BackfillPlan } from '../../../src/maintenance/backfill/backfill-plan.ts'
-import type { StreamProgress } from '../../../src/maintenance/backfill/backfill-progress.ts'
-import type { BackfillStatus } from '../../../src/domain/status/status.ts'
+import type { BackfillDayStatus, BackfillStatus } from '../../../src/domain/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 const hostile = 'x\u001B]0;title\u0007\n\u202E'
 
-function look(streams: readonly StreamProgress[], state: 'running' | 'done' = 'running'): BackfillLook {
-  const days = streams.map(({ stream }) => stream.day).sort()
-  const [from, to] = [days[0]!, days.at(-1)!]
-  return { backfill: { id: '5f0c1d2e3a', createdAtMs: 0, from, to, state, streams }, streams }
+const none = { zone: 101, queued: 0, done: 0, leftOut: 0, pages: 0, events: 0 }
+
+function progress(day: string, changes: Partial<BackfillDayStatus>): BackfillDayStatus {
+  return { ...none, day, queued: 1, ...changes }
 }
 
-function progress(day: string, changes: Partial<StreamProgress>): StreamProgress {
-  const stream = { zone: 101, day: day as Day, sink: 'archive' }
-  return { stream, state: 'queued', pages: 0, events: 0, expectedPages: undefined, ...changes }
+/** What a view shows of days in their order. */
+function look(
+  days: readonly BackfillDayStatus[],
+  { state = 'running', errors = [] }: Partial<BackfillStatus> = {},
+): BackfillStatus {
+  const [from, to] = [days[0]!.day, days.at(-1)!.day]
+  const about = { id: '5f0c1d2e3a', createdAt: '2026-11-22T00:00:00.000Z', from, to, state }
+  return { ...about, queued: 1, done: 1, leftOut: 0, days, reasons: [], errors }
 }
 
 function viewed(isTTY: boolean) {
@@ -58,21 +61,15 @@ test('shows a bar, events and the remaining work, in lines that fit the terminal
   const { view, clock, drawn } = viewed(true)
   view.show(look([progress('2026-11-18', { pages: 10, events: 100, expectedPages: 40 })]))
   expect(drawn()).toEqual([
-    '5f0c1d2e3a: 2026-11-18, shop → archive                            0 s',
+    '5f0c1d2e3a: 2026-11-18                                            0 s',
     '2026-11-18  shop  ████              25 %  100 events',
     'beginning',
   ])
   await clock.advance(10_000)
-  const trouble = {
-    kind: 'retry',
-    code: 'network',
-    message: hostile,
-    count: 1,
-    sinceMs: 0,
-    atMs: 0,
-    retryAtMs: 0,
-  } as const
-  view.show(look([progress('2026-11-18', { pages: 30, events: 300, expectedPages: 40, trouble })]))
+  const stream = { zone: 101, day: '2026-11-18' as Day, sink: 'archive' }
+  const error = { ...stream, code: 'network', message: hostile, failures: 1, since: '', retryAt: '' }
+  const now = [progress('2026-11-18', { pages: 30, events: 300, expectedPages: 40 })]
+  view.show(look(now, { errors: [error] }))
   expect(drawn()[1]).toBe('2026-11-18  shop  ████████████      75 %  300 events')
   expect(drawn()[2]).toBe('2.0 pages/s, about 5 s left; live events go first')
   expect(drawn()[3]).toMatch(/^zone 101 2026-11-18 → archive: network: /)
@@ -82,20 +79,23 @@ test('shows a bar, events and the remaining work, in lines that fit the terminal
 
 test('shows one row for each zone of a day while they are few, with done and queued streams', () => {
   const { view, drawn } = viewed(true)
-  const of = (zone: number, day: string, changes: Partial<StreamProgress>) => {
-    const made = progress(day, changes)
-    return { ...made, stream: { ...made.stream, zone } }
-  }
   view.show(
     look([
-      of(101, '2026-11-19', { pages: 4, events: 1_200 }),
-      of(102, '2026-11-18', { pages: 9, events: 8_204, expectedPages: 9, state: 'done' }),
-      of(102, '2026-11-19', {}),
-      of(103, '2026-11-18', { state: 'left_out' }),
+      progress('2026-11-18', {
+        zone: 102,
+        pages: 9,
+        events: 8_204,
+        expectedPages: 9,
+        queued: 0,
+        done: 1,
+      }),
+      progress('2026-11-18', { zone: 103, queued: 0, leftOut: 1 }),
+      progress('2026-11-19', { pages: 4, events: 1_200 }),
+      progress('2026-11-19', { zone: 102 }),
     ]),
   )
   expect(drawn().slice(0, 5)).toEqual([
-    '5f0c1d2e3a: 2026-11-18 to 2026-11-19, 3 zones → archive           0 s',
+    '5f0c1d2e3a: 2026-11-18 to 2026-11-19                              0 s',
     `2026-11-18  102   ${'█'.repeat(16)}  done      8,204 events`,
     `2026-11-18  103   ${' '.repeat(16)}  left out`,
     `2026-11-19  shop  ${' '.repeat(16)}  4 pages   1,200 events`,
@@ -106,7 +106,7 @@ test('shows one row for each zone of a day while they are few, with done and que
 test('shows no more days than fit', () => {
   const { view, drawn } = viewed(true)
   const days = daysFrom('2026-10-01' as Day, dayOf(Date.parse('2026-11-18T00:00:00Z')))
-  view.show(look(days.map((day, index) => progress(day, { state: index < 5 ? 'done' : 'queued' }))))
+  view.show(look(days.map((day, index) => progress(day, index < 5 ? { queued: 0, done: 1 } : {}))))
   expect(drawn()).toHaveLength(14)
   expect(drawn()[1]).toMatch(/^2026-10-06 /)
   expect(drawn()[12]).toBe('… and 38 more days')
@@ -117,8 +117,8 @@ test('prints plain lines without a terminal, each once, and a summary', () => {
   const first = look([progress('2026-11-18', { pages: 10, events: 1 }), progress('2026-11-19', {})])
   view.show(first)
   view.show(first)
-  const done = { pages: 12, events: 1, state: 'done', expectedPages: 12 } as const
-  const summary = view.end(look([progress('2026-11-18', done)], 'done'))
+  const done = { pages: 12, events: 1, queued: 0, done: 1, expectedPages: 12 }
+  const summary = view.end(look([progress('2026-11-18', done)], { state: 'done' }))
   expect(writes).toEqual(['2026-11-18  shop: 10 pages, 1 event\n', '2026-11-18  shop: done, 1 event\n'])
   expect(summary).toBe(
     'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 1 event that was missing, in 0.0 s',
@@ -145,26 +145,12 @@ test('a plan shows the time before which events of a day become dead letters', (
 })
 
 test('the list says how much of each backfill has been read', () => {
-  const none = { done: 0, queued: 0, leftOut: 0, pages: 0, events: 0 }
-  const backfill = (id: string, ...days: BackfillStatus['days'][number][]): BackfillStatus => ({
-    id,
-    createdAt: '2026-11-22T00:00:00.000Z',
-    from: '2026-11-20',
-    to: '2026-11-21',
-    state: 'running',
-    queued: 1,
-    done: 1,
-    leftOut: 0,
-    days,
-    reasons: [],
-    errors: [],
-  })
   const half = [
-    { ...none, day: '2026-11-20', done: 1, pages: 4 },
-    { ...none, day: '2026-11-21', queued: 1, pages: 1, expectedPages: 4 },
+    progress('2026-11-20', { queued: 0, done: 1, pages: 4 }),
+    progress('2026-11-21', { pages: 1, expectedPages: 4 }),
   ]
-  const unread = { ...none, day: '2026-11-20', leftOut: 1 }
-  const lines = listText([backfill('half', ...half), backfill('none', unread)], 80).split('\n')
+  const unread = [progress('2026-11-20', { queued: 0, leftOut: 1 })]
+  const lines = listText([look(half), look(unread)], 80).split('\n')
   expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-', undefined])
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })

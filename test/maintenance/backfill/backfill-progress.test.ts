@@ -74,7 +74,13 @@ test('sums by day, the oldest first; a value unknown for one stream is unknown f
     { ...one, day: '2026-11-18', pages: 2, events: 20, leftOut: 1 },
     { ...one, day: '2026-11-19' },
   ])
-  expect(summed(found)).toEqual({ ...one, queued: 2, pages: 2, events: 20, leftOut: 1 })
+  expect(byDay(found, 2).every(({ zone }) => zone === undefined)).toBe(true)
+  expect(byDay(found, 3).map(({ day, zone }) => `${day} ${zone}`)).toEqual([
+    '2026-11-18 1',
+    '2026-11-18 2',
+    '2026-11-19 1',
+  ])
+  expect(summed(byDay(found))).toEqual({ ...one, queued: 2, pages: 2, events: 20, leftOut: 1 })
 })
 
 test('reports why a queued stream does not progress', () => {
