@@ -11,15 +11,13 @@ import {
 } from './figures/report.ts'
 import { help, readOptions, type Options } from './options.ts'
 import { measureFleet } from './parts/fleet.ts'
-import { measureFormats } from './parts/formats.ts'
+import { measureFormats, measurePresets, measureStores } from './parts/kinds.ts'
 import { measureMemory } from './parts/memory.ts'
-import { measurePresets } from './parts/presets.ts'
 import { measureQuietPoll } from './parts/quiet-poll.ts'
 import { measureRest } from './parts/rest.ts'
 import { measureShared } from './parts/shared.ts'
 import { measureSinks } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
-import { measureStores } from './parts/stores.ts'
 
 const options = givenOptions()
 const tell = (line: string) => void process.stderr.write(`${line}\n`)

@@ -81,15 +81,22 @@ export interface Cost {
 
 export type PresetName = (typeof presets)[number]['name']
 
-/** The simulator's events of one zone, ten a minute, of 525 bytes each on the wire. The same at each call. */
-export function sampleEvents(): Event[] {
+/** Of an entry on the wire. */
+export const entryBytes = 525
+
+/** Events of one zone as the simulator makes them, the first ones of a day. The same at each call. */
+export function simulatedEvents(count: number, timeOf: (index: number) => number): Event[] {
   const redactor = createRedactor('off')
-  const shape = { seed: 1, entryBytes: 525 }
-  const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
-  return Array.from({ length: 3_000 }, (_, seq) => {
-    const text = entryJson(shape, { zone: 101, dayNumber: 1, seq }, beganMs + seq * 6_000)
+  return Array.from({ length: count }, (_, seq) => {
+    const text = entryJson({ seed: 1, entryBytes }, { zone: 101, dayNumber: 1, seq }, timeOf(seq))
     return toEvent(JSON.parse(text) as Json, { id: 101, name: 'shop' }, redactor)
   })
+}
+
+/** Ten events a minute. */
+export function sampleEvents(): Event[] {
+  const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
+  return simulatedEvents(3_000, (index) => beganMs + index * 6_000)
 }
 
 /** Lines of a file, and the same file with gzip, as a file sink compresses it. */

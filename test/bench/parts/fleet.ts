@@ -6,7 +6,7 @@ import { ofRounds, type Figure } from '../figures/figure.ts'
 import { profileFlags, type NodeFlags } from '../processes/child.ts'
 import { readMetrics, withDaemon, type Metrics, type RunningDaemon } from '../processes/daemon.ts'
 import { withRedis, commandFigure, sizeFigures, watchCommands } from '../processes/redis-server.ts'
-import { withFolder, withSimulator } from '../processes/runs.ts'
+import { withFolder, withSimulator, zonesOf } from '../processes/runs.ts'
 
 export interface FleetOptions {
   readonly zones: readonly number[]
@@ -79,7 +79,7 @@ function shipped(
   { days, seconds, profileFolder, tell }: FleetOptions,
   begins: () => Promise<void> = async () => undefined,
 ): Promise<Seen> {
-  const zones = Array.from({ length: count }, (_, index) => 101 + index)
+  const zones = zonesOf(count)
   const simulated = { zones, days: eventsByDay(count, days), pageSize, latencyMs, live: { ratePerSecond } }
   const flags = profileFlags(profileFolder, `fleet-${name.replaceAll(/\W+/g, '-')}`)
   return withSimulator(simulated, async (baseUrl) => {

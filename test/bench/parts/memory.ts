@@ -1,5 +1,6 @@
 import type { Figure } from '../figures/figure.ts'
-import { assertWhole, runShip, withSimulator, type Run } from '../processes/runs.ts'
+import { assertWhole, runShip, withSimulator, zonesOf, type Run } from '../processes/runs.ts'
+import { entryBytes } from '../cost/costs.ts'
 import { toFiles, yesterday } from './ways.ts'
 
 export interface MemoryOptions {
@@ -15,7 +16,6 @@ const most = { any: 200, zones: 150 }
 const fewEvents = 100_000
 /** What counts as flat: a heap that is not full yet grows for a while. */
 const mostGrowth = 1.25
-const entryBytes = 525
 const largePageEvents = Math.floor((8 * 1024 * 1024) / entryBytes)
 
 /** Peak RSS of the shipper with many zones, with many events, and with large pages. */
@@ -56,7 +56,7 @@ interface Listing {
 
 async function ship(listing: Listing): Promise<Run> {
   const { eventsPerDay, pageSize } = listing
-  const zones = Array.from({ length: listing.zones }, (_, index) => 101 + index)
+  const zones = zonesOf(listing.zones)
   // Of two days only the one that is over holds events: today grows denser the earlier it is.
   const days = listing.days === 2 ? { [yesterday()]: eventsPerDay } : eventsPerDay
   return withSimulator({ zones, days, pageSize, entryBytes }, async (url) => {

@@ -2,22 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/clock.ts'
-import type { Json } from '../../../src/domain/text/json.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { minuteOf } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { Source, Sink } from '../../../src/ports/delivery.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { createApiClock } from '../../../src/pump/api-clock.ts'
-import { pumpStream } from '../../../src/pump/pump-stream.ts'
-import type { PumpDeps, PumpJob } from '../../../src/pump/session.ts'
-import { createRedactor } from '../../../src/shield/redaction/redact.ts'
-import { toEvent } from '../../../src/shield/entries/to-event.ts'
-import { entryJson } from '../../../src/simulator/entries/entry.ts'
 import { openSqliteStore } from '../../setup/stores.ts'
-import { createTracer } from '../../../src/telemetry/tracing.ts'
 import { median, type Figure } from '../figures/figure.ts'
+import { simulatedEvents } from '../cost/costs.ts'
 import { withFolder } from '../processes/runs.ts'
+import { createPump, hourly, hourMs } from './pumped.ts'
 import { yesterday } from './ways.ts'
 
 export interface QuietPollOptions {
@@ -32,9 +25,7 @@ const pageEvents = 1_000
 const tolerance = 0.2
 
 const day = yesterday()
-const zone = { id: 101, name: 'shop', account: 'bench' }
-const stream: Stream = { zone: zone.id, day, sink: 'none' }
-const signal = new AbortController().signal
+const stream: Stream = { zone: 101, day, sink: 'none' }
 
 /** One stream whose tail page was all seen before, in a store that holds more or less besides. */
 interface Quiet {
@@ -112,21 +103,12 @@ async function openQuiet(path: string, seenCount: number): Promise<Quiet> {
       },
     },
   }
-  const deps: PumpDeps = {
-    source: createTail(),
-    store: counted,
-    clock: systemClock,
-    apiClock: createApiClock(systemClock),
-    telemetry: { emit: () => undefined },
-    tracer: createTracer('bench'),
-    policy,
-    holder: { id: 'bench', schedule: true },
-    random: Math.random,
-  }
-  const pump = async () => {
-    const failure = await pumpStream(job, deps, signal)
-    if (failure !== undefined) throw failure
-  }
+  const beganMs = startOf(day) + 1430 * 60_000
+  // The day counts as open, so that polls go on.
+  const policy = { ...hourly, everyMs: 0, settleAfterMs: [48 * hourMs] }
+  const tail = () => simulatedEvents(tailEvents, (index) => beganMs + index * 300)
+  const pumpOne = createPump(counted, policy, tail)
+  const pump = () => pumpOne(stream)
   await pump()
   await addSeen(store, seenCount - tailEvents)
   return {
@@ -139,58 +121,6 @@ async function openQuiet(path: string, seenCount: number): Promise<Quiet> {
     },
     storeBytes: () => statSync(path).size,
     close: () => store.close(),
-  }
-}
-
-const policy = {
-  everyMs: 0,
-  readableDays: 3,
-  firstRunDays: 3,
-  overlapMs: 600_000,
-  fullScanMs: 3_600_000,
-  // The day counts as open, so that polls go on.
-  settleAfterMs: [48 * 3_600_000],
-}
-
-const nowhere: Sink = {
-  name: stream.sink,
-  address: 'nowhere',
-  open: async () => ({
-    deliver: async () => ({ refusals: [], committed: [], bytes: 0 }),
-    close: async () => {},
-  }),
-  check: async () => {},
-  close: async () => {},
-}
-
-const job: PumpJob = {
-  stream,
-  zone,
-  sink: nowhere,
-  priority: 'live',
-  ordering: { order: 'oldest-first', cursorProven: true, revocations: 0 },
-  mayGoOn: () => false,
-}
-
-/** A listing of one page, of the day's last minutes. */
-function createTail(): Source {
-  const redactor = createRedactor('off')
-  const shape = { seed: 1, entryBytes: 525 }
-  const beganMs = startOf(day) + 1430 * 60_000
-  // Read once, since reading takes longer than all that is to be compared.
-  const events = Array.from({ length: tailEvents }, (_, seq) => {
-    const text = entryJson(shape, { zone: zone.id, dayNumber: 1, seq }, beganMs + seq * 300)
-    return toEvent(JSON.parse(text) as Json, zone, redactor)
-  })
-  return {
-    fetchPage: async () => ({
-      events,
-      more: false,
-      next: null,
-      bytes: 525 * tailEvents,
-      requestedAt: Date.now(),
-      release: () => undefined,
-    }),
   }
 }
 

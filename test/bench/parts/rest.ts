@@ -2,12 +2,15 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../src/clock.ts'
+import { dayMs, dayOf, daysFrom, shiftDay, startOf } from '../../../src/domain/day.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { openSqliteStore } from '../../setup/stores.ts'
+import { simulatedEvents } from '../cost/costs.ts'
 import { median, ofRounds, type Figure } from '../figures/figure.ts'
 import { profileFlags, type NodeFlags } from '../processes/child.ts'
 import { readMetrics, withDaemon, type RunningDaemon } from '../processes/daemon.ts'
-import { withFolder } from '../processes/runs.ts'
-import { seed, seededDays, type Fleet } from './seeded.ts'
+import { withFolder, zonesOf } from '../processes/runs.ts'
+import { createPump, hourly } from './pumped.ts'
 
 export interface RestOptions {
   /** Fleets of so many zones each. */
@@ -25,6 +28,7 @@ const quietMs = 10_000
 /** Longer than any answer is kept. */
 const betweenMs = 3_200
 const answersWithinMs = 200
+const eventsOfDay = 20
 const paths = ['/metrics', '/status', '/status?view=map', '/readyz']
 
 interface Rest {
@@ -54,7 +58,9 @@ export async function measureRest({
     const flags = profileFlags(profileFolder, `rest-${zones}`)
     const rest = await atRest({ zones, sinks, rounds, flags })
     tell(`at rest: ${zones} zones, ${(rest.bytes / 1e6).toFixed(0)} MB`)
-    figures.push(...figuresOf(`${zones} zones, ${sinks} sinks`, rest, alone, zones * sinks * seededDays))
+    figures.push(
+      ...figuresOf(`${zones} zones, ${sinks} sinks`, rest, alone, zones * sinks * hourly.readableDays),
+    )
   }
   return figures
 }
@@ -81,21 +87,19 @@ function figuresOf(name: string, rest: Rest, alone: Rest, streams: number): Figu
 }
 
 function atRest(of: { zones: number; sinks: number; rounds: number; flags: NodeFlags }): Promise<Rest> {
-  const fleet: Fleet = {
-    zones: Array.from({ length: of.zones }, (_, index) => 101 + index),
-    sinks: Array.from({ length: of.sinks }, (_, index) => `sink-${index + 1}`),
-  }
+  const zones = zonesOf(of.zones)
+  const sinks = Array.from({ length: of.sinks }, (_, index) => `sink-${index + 1}`)
   return withFolder(async (folder) => {
     const path = join(folder, 'state.db')
     const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
-    await seed(store, fleet)
+    await seed(store, zones, sinks)
     await store.close()
     const config = {
       api: { baseUrl: 'http://127.0.0.1:1', accessKey: 'bench' },
-      zones: fleet.zones,
+      zones,
       poll: { everySeconds: 3_600 },
       state: `sqlite:${path}`,
-      sinks: fleet.sinks.map((name) => ({ name, type: 'http', url: 'http://127.0.0.1:1' })),
+      sinks: sinks.map((name) => ({ name, type: 'http', url: 'http://127.0.0.1:1' })),
     }
     const storeBytes = statSync(path).size
     return withDaemon(folder, config, of.flags, async (daemon) => ({
@@ -103,6 +107,19 @@ function atRest(of: { zones: number; sinks: number; rounds: number; flags: NodeF
       ...(await looked(daemon, of.rounds)),
     }))
   })
+}
+
+/** Pumps every stream of a fleet once, as a first run does. */
+async function seed(store: Store, zones: readonly number[], sinks: readonly string[]): Promise<void> {
+  const today = dayOf(Date.now())
+  const days = daysFrom(shiftDay(today, 1 - hourly.readableDays), today)
+  const pump = createPump(store, hourly, (day) => {
+    const beganMs = startOf(day)
+    const stepMs = (Math.min(Date.now(), beganMs + dayMs) - beganMs) / eventsOfDay
+    return simulatedEvents(eventsOfDay, (index) => beganMs + index * stepMs)
+  })
+  for (const zone of zones)
+    await Promise.all(sinks.flatMap((sink) => days.map((day) => pump({ zone, day, sink }))))
 }
 
 async function looked(daemon: RunningDaemon, rounds: number): Promise<Omit<Rest, 'storeBytes'>> {

@@ -93,18 +93,28 @@ const environment = { PATH: process.env['PATH'], MALLOC_ARENA_MAX: '1', NODE_ENV
 async function costOfFirstRequest(program: string, folder: string): Promise<Cost> {
   const asked = Promise.withResolvers<void>()
   const { url } = await serveHttp(() => asked.resolve())
-  const child = spawn(process.execPath, [...imageFlags, program, 'run', '-c', writeConfig(folder, url)], {
-    cwd: folder,
-    env: environment,
-    stdio: 'ignore',
-  })
   try {
-    await asked.promise
-    return usageOf(child.pid!)
+    return await running([program, 'run', '-c', writeConfig(folder, url)], folder, async (usage) => {
+      await asked.promise
+      return usage()
+    })
+  } finally {
+    await removeLeftovers(undefined)
+  }
+}
+
+/** Starts a process, and ends it after the work. */
+async function running<T>(
+  args: readonly string[],
+  cwd: string,
+  work: (usage: () => Running) => Promise<T>,
+): Promise<T> {
+  const child = spawn(process.execPath, [...imageFlags, ...args], { cwd, env: environment, stdio: 'ignore' })
+  try {
+    return await work(() => usageOf(child.pid!))
   } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')
-    await removeLeftovers(undefined)
   }
 }
 
@@ -131,21 +141,13 @@ function idleFigures(program: string, folder: string, tell: (line: string) => vo
 }
 
 /** What a process has cost once it has settled, and so many seconds later. */
-async function watched(
-  args: readonly string[],
-  cwd: string,
-  seconds: number,
-): Promise<Record<'before' | 'after', Running>> {
-  const child = spawn(process.execPath, [...imageFlags, ...args], { cwd, env: environment, stdio: 'ignore' })
-  try {
+function watched(args: readonly string[], cwd: string, seconds: number) {
+  return running(args, cwd, async (usage) => {
     await sleep(settledMs)
-    const before = usageOf(child.pid!)
+    const before = usage()
     await sleep(seconds * 1000)
-    return { before, after: usageOf(child.pid!) }
-  } finally {
-    child.kill()
-    await once(child, 'exit')
-  }
+    return { before, after: usage() }
+  })
 }
 
 function writeConfig(folder: string, baseUrl: string): string {

@@ -67,6 +67,11 @@ export function runShip(
   })
 }
 
+/** The ids of so many zones. */
+export function zonesOf(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => 101 + index)
+}
+
 /** A run that did less than it was asked for says nothing about speed. */
 export function assertWhole({ events }: Run, expected: number, what: string): void {
   if (events !== expected) throw new Error(`${what} shipped ${events} of ${expected} events`)
