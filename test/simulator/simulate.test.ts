@@ -67,19 +67,8 @@ test('writes a configuration for itself, with a separate state and sink', async 
 })
 
 test('serves until it is stopped, and asks for its key', async () => {
-  const own = [
-    '--entries',
-    '7',
-    '--zones',
-    '5,6',
-    '--access-key',
-    "it's",
-    '--first-page',
-    'start',
-    '--days',
-    '5',
-  ]
-  const { lines, ask, end } = await simulate(...own, '--host', '0.0.0.0')
+  const own = "--entries 7 --zones 5,6 --access-key it's --first-page start --days 5 --host 0.0.0.0"
+  const { lines, ask, end } = await simulate(...own.split(' '))
   expect(lines).toContain("key it's; --write-config FILE writes a configuration for it")
   // An address that works from this host.
   expect(lines[0]).toMatch(/^simulator listens at http:\/\/127\.0\.0\.1:\d+$/)
