@@ -40,7 +40,6 @@ export const axiom = definePreset({
   },
   create: ({ url, dataset }) => ({
     url: below(url, `/v1/ingest/${dataset}`),
-    mediaType: 'application/x-ndjson',
     piece: withTime('_time'),
     layout: lineLayout,
     read: readIngest,

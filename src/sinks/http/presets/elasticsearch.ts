@@ -64,7 +64,6 @@ export const elasticsearch = definePreset({
     if (pipeline !== undefined) url.searchParams.set('pipeline', pipeline)
     return {
       url: url.href,
-      mediaType: 'application/x-ndjson',
       piece: (event, line) =>
         `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${format === 'ecs' ? line : timestamped(event, line)}`,
       layout: lineLayout,

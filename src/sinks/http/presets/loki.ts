@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { readStatus } from '../protocol/answers.ts'
+import { eachOf, readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, type EventOutcome, unixNano, type Verdict } from '../protocol/preset.ts'
+import { type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 
@@ -110,8 +110,7 @@ const blockedStatus = 260
 function readPush(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
   const said = answer.body.toString()
-  if (status === blockedStatus)
-    return { kind: 'stop', remedy: 'unblock the ingestion of this tenant', credentials: false }
+  if (status === blockedStatus) return { kind: 'stop', remedy: 'unblock the ingestion of this tenant' }
   if (status === 500 && /received message larger than max/.test(said))
     return { kind: 'split', reason: 'too_large' }
   if (status === 500 && /label name is empty/.test(said)) return { kind: 'split', reason: 'refused' }
@@ -128,15 +127,10 @@ function readLimit(said: string, events: readonly Event[], later: Verdict): Verd
   return events.length > 1 && bytes > limit ? { kind: 'split', reason: 'too_large' } : later
 }
 
-const noMetadata: Verdict = {
-  kind: 'stop',
-  remedy: 'set structuredMetadata: false, or allow structured metadata in Loki (schema v13)',
-  credentials: false,
-}
-
 /** Loki stored the entries that it does not name. If it names fewer than it ignored, the body is halved to find them. */
 function readRefused(said: string, events: readonly Event[]): Verdict {
-  if (said.includes('structured metadata, but this feature is disallowed')) return noMetadata
+  const remedy = 'set structuredMetadata: false, or allow structured metadata in Loki (schema v13)'
+  if (said.includes('structured metadata, but this feature is disallowed')) return { kind: 'stop', remedy }
   const reason = /too far behind|too old/.test(said) ? 'too_old' : 'refused'
   const named = new Set(
     [...said.matchAll(/entry with timestamp (\S+) (\S+) \+0000/g)].map(([, day, at]) => `${day}T${at}`),
@@ -146,7 +140,5 @@ function readRefused(said: string, events: readonly Event[]): Verdict {
   const isNamed = ({ time = '' }: Event) => named.has(time.replace(/\.?0*Z$/, ''))
   const refused = events.filter(isNamed)
   if (ignored === 0 || refused.length !== ignored) return { kind: 'split', reason, said }
-  const outcomeOf = (event: Event): EventOutcome =>
-    isNamed(event) ? { refused: reason, answer: said } : 'delivered'
-  return { kind: 'each', outcomes: new Map(events.map((event) => [event, outcomeOf(event)])) }
+  return eachOf(events, (event) => (isNamed(event) ? { refused: reason, answer: said } : 'delivered'))
 }

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { readStatus } from '../protocol/answers.ts'
 import { createClientCredentials } from '../protocol/client-credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { below, type Verdict, withTime } from '../protocol/preset.ts'
+import { below, withTime } from '../protocol/preset.ts'
 
 const text = (description: string) => z.string().min(1).describe(description)
 
@@ -39,19 +38,12 @@ export const sentinel = definePreset({
       authorise: createClientCredentials({ tokenUrl, clientId, clientSecret: clientSecret!, scope }),
       // Azure drops columns that the rule does not declare; TimeGenerated must be one of them.
       piece: withTime('TimeGenerated'),
-      read: ({ status }) => readIngestion(status),
+      acknowledges: [204],
+      remedies: {
+        403: 'grant the application the role Monitoring Metrics Publisher on the rule; a new grant takes up to 30 minutes',
+        404: 'check url, ruleId and stream',
+      },
       check: { body: '[]', found: 'accepted the token and an empty batch' },
     }
   },
 })
-
-const remedies: Readonly<Record<number, string>> = {
-  403: 'grant the application the role Monitoring Metrics Publisher on the rule; a new grant takes up to 30 minutes',
-  404: 'check url, ruleId and stream',
-}
-
-function readIngestion(status: number): Verdict {
-  const verdict = readStatus(status, [204])
-  const remedy = remedies[status]
-  return verdict.kind === 'stop' && remedy !== undefined ? { ...verdict, remedy } : verdict
-}

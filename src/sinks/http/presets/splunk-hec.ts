@@ -3,6 +3,7 @@ import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
   answerObject,
+  eachOf,
   isSuccess,
   noAcknowledgement,
   numberAt,
@@ -10,7 +11,7 @@ import {
   textAt,
 } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, type EventOutcome, lineLayout, type Verdict } from '../protocol/preset.ts'
+import { type Answer, below, lineLayout, type Verdict } from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
 
@@ -103,12 +104,11 @@ function readCollector(answer: Answer, events: readonly Event[]): Verdict {
 
 /** Splunk has indexed the events before the named one, and none after it. */
 function stoppedAt(number: number, events: readonly Event[], isRefused: boolean, answer: string): Verdict {
-  const outcomeOf = (index: number): EventOutcome => {
+  return eachOf(events, (_, index) => {
     if (index < number) return 'delivered'
     if (!isRefused) return { retry: answer }
     return index === number ? { refused: 'refused', answer } : 'unsent'
-  }
-  return { kind: 'each', outcomes: new Map(events.map((event, index) => [event, outcomeOf(index)])) }
+  })
 }
 
 function codeOf(answer: Answer): number | undefined {

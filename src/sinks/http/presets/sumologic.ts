@@ -30,7 +30,6 @@ export const sumologic = definePreset({
   },
   create: ({ url, category, source, host }) => ({
     url,
-    mediaType: 'application/x-ndjson',
     headers: {
       ...(category !== undefined && { 'x-sumo-category': category }),
       ...(source !== undefined && { 'x-sumo-name': source }),

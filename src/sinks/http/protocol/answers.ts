@@ -1,7 +1,7 @@
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { JsonObject } from '../../../domain/text/json.ts'
-import type { Answer, Ask, Checked, Preset, Retry, Stop, Verdict } from './preset.ts'
+import type { Answer, Ask, Checked, EventOutcome, Preset, Retry, Stop, Verdict } from './preset.ts'
 
 /** Statuses after which the same request is sent again later, as after every 5xx. */
 const again = new Set([408, 421, 423, 425, 429])
@@ -25,9 +25,13 @@ const remedies: Record<number, string> = {
 
 /**
  * Interprets an HTTP status, for answers whose body has no more specific result. The acknowledgement is one of the
- * statuses that the destination documents for it, or any 2xx.
+ * statuses that the destination documents for it, or any 2xx. `own` holds what the destination means by some statuses.
  */
-export function readStatus(status: number, acknowledges?: readonly number[]): Verdict {
+export function readStatus(
+  status: number,
+  acknowledges?: readonly number[],
+  own: Readonly<Record<number, string>> = {},
+): Verdict {
   if (isSuccess(status)) {
     if (acknowledges === undefined || acknowledges.includes(status)) return { kind: 'delivered' }
     return noAcknowledgement(`this destination acknowledges with ${acknowledges.join(' or ')}: check url`)
@@ -35,7 +39,9 @@ export function readStatus(status: number, acknowledges?: readonly number[]): Ve
   if (again.has(status) || status >= 500) return { kind: 'retry', code: retryCodeOf(status) }
   if (blamesContent.has(status)) return { kind: 'split', reason: status === 413 ? 'too_large' : 'refused' }
   const redirected = status >= 300 && status < 400
-  const remedy = redirected ? 'redirects are not followed: set url to the final address' : remedies[status]
+  const remedy = redirected
+    ? 'redirects are not followed: set url to the final address'
+    : (own[status] ?? remedies[status])
   return { kind: 'stop', remedy: remedy ?? 'check the sink', credentials: status === 401 || status === 403 }
 }
 
@@ -64,7 +70,15 @@ export function readPage({ status, headers, body, whole }: Answer): Retry | unde
 export function acknowledgedBut(count: number, events: readonly Event[], answer: string): Verdict {
   if (count <= 0) return { kind: 'delivered' }
   if (count < events.length) return { kind: 'delivered', lost: { count, answer } }
-  return { kind: 'each', outcomes: new Map(events.map((event) => [event, { refused: 'refused', answer }])) }
+  return eachOf(events, () => ({ refused: 'refused', answer }))
+}
+
+/** The outcome of each event, by its position in the body. */
+export function eachOf(
+  events: readonly Event[],
+  outcomeOf: (event: Event, index: number) => EventOutcome,
+): Verdict {
+  return { kind: 'each', outcomes: new Map(events.map((event, index) => [event, outcomeOf(event, index)])) }
 }
 
 function retryCodeOf(status: number): Retry['code'] {
@@ -146,9 +160,5 @@ export async function checkByEmptyBatch(
 /** Why a destination would accept nothing, from the verdict on a request of a check. */
 export function refusalOf(verdict: Verdict): Stop | Retry {
   if (verdict.kind === 'stop' || verdict.kind === 'retry') return verdict
-  return {
-    kind: 'stop',
-    remedy: 'check url and preset: this is not an answer of such a destination',
-    credentials: false,
-  }
+  return { kind: 'stop', remedy: 'check url and preset: this is not an answer of such a destination' }
 }

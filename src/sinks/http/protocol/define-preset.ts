@@ -19,7 +19,7 @@ import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
 import { checkByEmptyBatch, type EmptyBatch, readStatus } from './answers.ts'
-import { arrayLayout, type BatchLimits, type Compression, type Preset } from './preset.ts'
+import { arrayLayout, type BatchLimits, type Compression, lineLayout, type Preset } from './preset.ts'
 
 /** A limit of a batch: its default and the largest value allowed. */
 interface Limit {
@@ -66,10 +66,12 @@ interface Definition<Own extends z.core.$ZodLooseShape> extends Description {
   ): PresetParts
 }
 
-/** How a sink speaks. Default: bodies are JSON arrays of lines, and an answer is read by its status. */
+/** How a sink speaks. Default: bodies are JSON arrays of lines (NDJSON with `lineLayout`), answers are read by status. */
 interface PresetParts extends Pick<Preset, 'url'>, Partial<Omit<Preset, 'url' | 'check'>> {
   /** The statuses that acknowledge a body; default: any 2xx. */
   readonly acknowledges?: readonly number[]
+  /** What to do about a status, where the destination means more by it than others do. */
+  readonly remedies?: Readonly<Record<number, string>>
   readonly check: Preset['check'] | EmptyBatch
 }
 
@@ -126,10 +128,11 @@ export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Defi
       const secret = credential && (given[credential.field] as Secret | undefined)
       // The settings were parsed by the schema above.
       const parts = definition.create(settings as Parameters<typeof definition.create>[0], format, secret)
-      const { acknowledges, check, read = ({ status }) => readStatus(status, acknowledges) } = parts
+      const { acknowledges, remedies, check, layout = arrayLayout } = parts
+      const { read = ({ status }) => readStatus(status, acknowledges, remedies) } = parts
       return {
-        mediaType: 'application/json',
-        layout: arrayLayout,
+        mediaType: layout === lineLayout ? 'application/x-ndjson' : 'application/json',
+        layout,
         piece: (_event, line) => line,
         ...(credential !== undefined && { authorise: authoriseBy(credential, given) }),
         ...parts,

@@ -33,7 +33,7 @@ export interface Stop {
   readonly kind: 'stop'
   readonly remedy: string
   /** True if other credentials might help: secrets are read again, and a new token is requested. */
-  readonly credentials: boolean
+  readonly credentials?: boolean
   /** The relevant text of the answer, instead of the whole; raw. */
   readonly said?: string
 }
