@@ -178,7 +178,7 @@ export class Requests {
     const answered = await this.#post(pieces, body, prepared, signal)
     const { answer, verdict } = answered
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
-    if (stop?.kind !== 'stop' || !stop.credentials) return answered
+    if (stop?.kind !== 'stop' || stop.credentials !== true) return answered
     this.#secrets.reread()
     const changed = await this.#prepare(body.bytes, signal, prepared.credentials)
     if (JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return answered
