@@ -1,10 +1,8 @@
-import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
-import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import type { JsonObject } from '../../src/domain/text/json.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
-import { anyEvent, buildEvent } from './events.ts'
+import { buildEvent } from './events.ts'
 import { shapes } from './shapes.ts'
 
 const event = buildEvent()
@@ -33,22 +31,6 @@ describe.each(names)('%s', (name) => {
   const others = names.filter((other) => other !== name).map((other) => formats[other]().encode(event))
   it.each([...others, ...foreign[name], line.slice(1), '', '{', '{}'])('refuses %j', (other) => {
     expect(format.identify(other)).toBeUndefined()
-  })
-
-  it('is one line that identifies its event and has no half characters, however hostile the event', () => {
-    const timeless = ['ecs', 'ocsf'].includes(name)
-    fc.assert(
-      fc.property(anyEvent, (any) => {
-        fc.pre(any.time !== undefined || !timeless)
-        const made = whole.encode(any)
-        expect(made).not.toMatch(/[\n\r\u0085\u2028\u2029]/)
-        expect(Buffer.from(made).toString()).toBe(made)
-        expect(made).not.toMatch(/(?<!\\)(?:\\\\)*\\ud[89a-f]/i)
-        expect(fingerprintOf(format.identify(made)!)).toBe(any.fingerprint)
-        expect(whole.encode(any)).toBe(made)
-      }),
-      { numRuns: 200 },
-    )
   })
 
   it('equals the reviewed lines for every shape of an entry', async () => {

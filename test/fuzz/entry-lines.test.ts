@@ -19,11 +19,20 @@ const text = fc.oneof(
   fc.constantFrom(
     ...'__proto__ constructor toString {"a": NaN 1e400 [redacted] sha256:0 2025-11-20T12:00:00Z'.split(' '),
     '\ud800',
+    'a\udfffb',
+    '\\\ud800',
+    '\\ud800',
     '\u2028',
+    '\u0085',
     '\0',
     '\u007f\u009b31m',
     '9'.repeat(400),
     'x'.repeat(70_000),
+    // What has a meaning in CEF.
+    'a|b',
+    ' c=d ',
+    '\\n',
+    'line\nbreak\r',
   ),
 )
 /** As it comes from `JSON.parse`: with keys of its own that are named like a prototype's. */
@@ -52,10 +61,23 @@ const whole = fc.record(
     labels: fc.oneof(
       anything,
       fc.record(
-        { status: anything, asn: anything, severity: anything, country: anything, ruleId: anything },
+        {
+          status: anything,
+          serverZone: text,
+          ruleGroup: text,
+          method: text,
+          asn: anything,
+          severity: anything,
+          country: anything,
+          ruleId: anything,
+        },
         { requiredKeys: [] },
       ),
     ),
+    // Keys that a line in raw format has of its own.
+    shieldZoneId: anything,
+    shieldlogId: anything,
+    shieldlogTime: anything,
   },
   { requiredKeys: [] },
 )

@@ -5,7 +5,12 @@ import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { formats } from '../../src/formats/registry.ts'
 
-const made = Object.entries(formats).map(([name, make]) => ({ name, format: make() }))
+const everything = { labels: true, log: true, raw: true }
+const made = Object.entries(formats).flatMap(([name, make]) => [
+  { name, format: make() },
+  { name, format: make(everything) },
+])
+const nativeKeys = Object.keys(nativeSchema.properties)
 const isNative = new Ajv2020({ strict: true }).compile(nativeSchema)
 
 /** Their schemas require a time. */
@@ -21,11 +26,16 @@ export function expectLines(event: Event, zone: number): void {
       continue
     }
     const line = format.encode(event)
-    expect(line, name).not.toMatch(/[\n\r]/)
+    expect(line, name).not.toMatch(/[\n\r\u0085\u2028\u2029]/)
+    // No half characters, written out or as an escape.
     expect(Buffer.from(line).toString(), name).toBe(line)
-    const read: unknown = name === 'cef' ? {} : JSON.parse(line)
+    expect(line, name).not.toMatch(/(?<!\\)(?:\\\\)*\\ud[89a-f]/i)
+    const read = (name === 'cef' ? {} : JSON.parse(line)) as object
     expect(read, name).toBeTypeOf('object')
-    if (name === 'native') expect(isNative(read), JSON.stringify(isNative.errors)).toBe(true)
+    if (name === 'native') {
+      expect(isNative(read), JSON.stringify(isNative.errors)).toBe(true)
+      expect(Object.keys(read)).toEqual(nativeKeys.filter((key) => Object.hasOwn(read, key)))
+    }
     // By this a part of a lost store is compared, and by nothing else.
     expect(fingerprintOf(format.identify(line)!), name).toBe(event.fingerprint)
     expect(format.encode(event), name).toBe(line)
