@@ -7,7 +7,7 @@ import type { Config } from '../../config/schema.ts'
 import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
-import { planLines, listText } from './text.ts'
+import { planLines, backfillLines } from './text.ts'
 import { serveBackfill, loadToBackfill, withView, type Shown } from './serve.ts'
 import { backfillStatuses } from '../../status/status.ts'
 import type { Store } from '../../ports/store.ts'
@@ -137,8 +137,8 @@ function registerBackfillChanges(backfill: Command, { io, exit, load }: Registra
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       await using work = await openWork(load(command, 'state').config, { store: 'existing' }, io.signal)
       const backfills = await backfillStatuses(await work.store.backfills.list(), work.store)
-      const { width } = paintFor(io.stdout)
-      io.stdout.write(json === true ? jsonResult({ backfills }) : listText(backfills, width))
+      const lines = backfills.length === 0 ? ['no backfills'] : backfillLines(backfills, paintFor(io.stdout))
+      io.stdout.write(json === true ? jsonResult({ backfills }) : `${lines.join('\n')}\n`)
     })
   for (const { name, state, description } of changes) {
     const isResumed = state === 'running'

@@ -1,4 +1,4 @@
-import { printable, wrap, cut } from '../../domain/text/terminal-text.ts'
+import { printable, wrap } from '../../domain/text/terminal-text.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import { withoutSink } from '../../domain/failure.ts'
 import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
@@ -74,13 +74,21 @@ export function failingLines(errors: BackfillStatus['errors']): string[] {
   })
 }
 
-export function listText(backfills: readonly BackfillStatus[], width: number): string {
-  if (backfills.length === 0) return 'no backfills\n'
+/** Backfills, a row each, and why streams of them make no progress: for `backfill list` and `status --verbose`. */
+export function backfillLines(backfills: readonly BackfillStatus[], { width, bad }: Paint): string[] {
+  if (backfills.length === 0) return []
   // Eighty columns have room for all but the last one.
-  const header = ['id', 'from', 'to', 'state', 'read', 'done', 'queued', 'left out', 'created at'].slice(
-    0,
-    width < 100 ? 8 : 9,
-  )
+  const header = [
+    'backfill',
+    'from',
+    'to',
+    'state',
+    'read',
+    'done',
+    'queued',
+    'left out',
+    'created at',
+  ].slice(0, width < 100 ? 8 : 9)
   const rows = backfills.map(({ id, from, to, state, done, queued, leftOut, days, createdAt }) => [
     printable(id),
     from,
@@ -92,7 +100,11 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
     String(leftOut),
     secondText(createdAt),
   ])
-  return `${tableLines(header, rows, { width }).join('\n')}\n`
+  const failing = backfills.flatMap(({ errors }) => failingLines(errors.slice(0, mostNamed)))
+  return [
+    ...tableLines(header, rows, { width }),
+    ...failing.flatMap((line) => wrap(line, '  ', width)).map(bad),
+  ]
 }
 
 /** How much of what can be read has been read, from 0 to 1. */
@@ -104,29 +116,6 @@ export function shareOf(days: BackfillStatus['days']): number {
     read += own * fractionOf(day)
   }
   return streams === 0 ? 0 : read / streams
-}
-
-/** Backfills as a part of `status`. */
-export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
-  return backfills.flatMap(({ id, from, to, state, done, queued, leftOut, days, errors }) => {
-    const left = leftOut === 0 ? '' : `, ${leftOut} left out`
-    const head = `backfill ${printable(id)}, ${from} to ${to}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
-    const open = days.filter((day) => day.queued > 0)
-    const lines = open.map(({ day, pages, expectedPages, events }) => {
-      const read =
-        expectedPages === undefined
-          ? counted(pages, 'page')
-          : `${pages} of about ${counted(expectedPages, 'page')}`
-      return `  ${day}  ${read}, ${counted(events, 'event')}`
-    })
-    const failed = failingLines(errors.slice(0, mostNamed)).flatMap((line) => wrap(line, '  ', paint.width))
-    const fitting = cut(head, paint.width)
-    return [
-      leftOut === 0 ? fitting : paint.bad(fitting),
-      ...lines.map((line) => cut(line, paint.width)),
-      ...failed.map(paint.bad),
-    ]
-  })
 }
 
 /** How much of the readable streams has been read, from 0 to 1. */

@@ -142,7 +142,7 @@ test('is paused, resumed and cancelled from another terminal, and ends with the 
   const done = await told(place, 'backfill', 'cancel', id)
   expect([done.code, done.stdout, done.stderr]).toEqual([1, '', `backfill ${id} is already done\n`])
   const list = await told(place, 'backfill', 'list')
-  expect(list.stdout).toMatch(/^id +from +to +state +read +done +queued +left out +created at\n/)
+  expect(list.stdout).toMatch(/^backfill +from +to +state +read +done +queued +left out +created at\n/)
   expect(list.stdout).toMatch(new RegExp(`^${id}  ${yesterday}  ${yesterday}  done  +100 % +2 +0 +0 `, 'm'))
   for (const command of ['pause', 'resume', 'cancel']) {
     const unknown = await told(place, 'backfill', command, 'nope')

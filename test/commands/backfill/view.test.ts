@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listText, planLines } from '../../../src/commands/backfill/text.ts'
+import { backfillLines, planLines } from '../../../src/commands/backfill/text.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
 import type { Output } from '../../../src/commands/command.ts'
 import { loadConfig } from '../../../src/config/load.ts'
@@ -150,7 +150,7 @@ test('the list says how much of each backfill has been read', () => {
     progress('2026-11-21', { pages: 1, expectedPages: 4 }),
   ]
   const unread = [progress('2026-11-20', { queued: 0, leftOut: 1 })]
-  const lines = listText([look(half), look(unread)], 80).split('\n')
-  expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-', undefined])
+  const lines = backfillLines([look(half), look(unread)], { ...paintFor(pipe), width: 80 })
+  expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-'])
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })
