@@ -7,27 +7,17 @@ import type { Wanted } from '../../src/formats/line.ts'
 import { table } from '../formats/authorities.ts'
 import { shapes } from '../formats/shapes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-import { leaves } from './leaves.ts'
-
-interface Mapping {
-  readonly type?: string
-  readonly properties?: Readonly<Record<string, Mapping>>
-}
+import { fieldsIn, leaves, type Fields } from './leaves.ts'
 
 const read = (name: string): unknown =>
   JSON.parse(readFileSync(join(projectFolder, 'config/elasticsearch', `${name}.json`), 'utf8'))
-const mappingOf = (name: string) => (read(name) as { template: { mappings: Mapping } }).template.mappings
+const mappingOf = (name: string) => (read(name) as { template: { mappings: Fields } }).template.mappings
 const mapping = mappingOf('component-template')
 
 /** The type of each mapped field by its dotted name. */
-function typesIn({ properties = {} }: Mapping, path = ''): [string, string][] {
-  return Object.entries(properties).flatMap(([key, field]) => {
-    const name = path === '' ? key : `${path}.${key}`
-    return field.type === undefined ? typesIn(field, name) : [[name, field.type] as [string, string]]
-  })
-}
-
-const types = new Map(typesIn(mapping))
+const types = new Map(
+  fieldsIn(mapping).flatMap(([name, { type }]) => (typeof type === 'string' ? [[name, type]] : [])),
+)
 
 /** The fields that the format ecs writes with these parts of an event, or with its defaults. */
 function written(include?: Wanted): string[] {

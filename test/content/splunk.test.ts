@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>
-}
+import { fieldsIn, type Fields } from './leaves.ts'
 
 type Stanzas = ReadonlyMap<string, ReadonlyMap<string, string>>
 
@@ -23,15 +20,8 @@ function readConf(name: string): Stanzas {
   return stanzas
 }
 
-function fieldsIn({ properties = {} }: Schema, path = ''): string[] {
-  return Object.entries(properties).flatMap(([key, field]) => {
-    const name = path === '' ? key : `${path}.${key}`
-    return [name, ...fieldsIn(field, name)]
-  })
-}
-
 const props = readConf('props.conf').get('bunny:shield')!
-const native = fieldsIn(nativeSchema as Schema)
+const native = fieldsIn(nativeSchema as Fields).map(([name]) => name)
 
 test('every field that an alias or an expression reads is one of the native format', () => {
   const read = [...props].flatMap(([setting, value]) => {

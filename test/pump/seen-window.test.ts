@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
-import { fingerprintOf, ownIdOf } from '../../src/domain/event/fingerprint.ts'
 import type { Ledger } from '../../src/ports/store.ts'
 import { packSightings, SeenMemory, SeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
 import { stream } from '../domain/builders.ts'
@@ -135,30 +134,5 @@ describe('the seen window of a pump', () => {
     // What was dropped is read again.
     await large!.unseenOf(page(0, 1))
     expect(shelf.asked.length).toBe(before + 1)
-  })
-
-  it('takes an event for delivered under its own id, but never one with an own id under the one that it shares', async () => {
-    const named = (own: boolean, id: 'a' | 'b') => {
-      const [plain, other] = [fingerprintOf({ id: 'x' }), fingerprintOf({ id: ownIdOf('x', id) })]
-      return own
-        ? { fingerprint: other, hasOwnId: true, otherFingerprint: () => plain }
-        : { fingerprint: plain, otherFingerprint: () => other }
-    }
-    const shelf = createShelf()
-    const read = async (...events: Sighting[]) => {
-      const window = new SeenWindow(shelf.ledger, stream)
-      const unseen = await window.unseenOf(events)
-      shelf.add(packSightings(unseen))
-      return unseen
-    }
-    const [a, b] = [named(true, 'a'), named(true, 'b')]
-    // Which of the two it was is not known.
-    const either = named(false, 'a')
-    expect(await read(either)).toEqual([either])
-    expect(await read(a, a)).toEqual([a])
-    expect(await read(b, a)).toEqual([b])
-    expect(await read(b, a)).toEqual([])
-    expect(await read(named(false, 'a'))).toEqual([])
-    expect(await read(named(false, 'b'))).toEqual([])
   })
 })

@@ -4,11 +4,14 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { isFailure } from '../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../src/ports/delivery.ts'
+import { fetchAhead } from '../../src/pump/fetch-page.ts'
 import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import type { ShieldClientOptions } from '../../src/shield/client/client.ts'
 import { createEventLogSource, PageEnds } from '../../src/shield/event-logs.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { type SimulatorOptions, startSimulator, type WireEntry } from '../../src/simulator/simulator.ts'
+import { noTracer } from '../fakes/no-tracer.ts'
+import { named } from '../sinks/internal-events.ts'
 import { answer, emptyPage, never, startedApi } from './shield-api.ts'
 import { defaults, entry } from './samples.ts'
 import * as faults from '../simulator/faults.ts'
@@ -22,14 +25,13 @@ type Read = (request?: Partial<PageRequest>, signal?: AbortSignal) => Promise<Pa
 async function scripted(changes: Partial<ShieldClientOptions> = {}) {
   const api = await startedApi(changes)
   api.reply(answer(200, emptyPage))
-  const source = createEventLogSource(
-    () => api.client,
-    () => redactor,
-  )
+  const parses = vi.fn(() => redactor)
+  const source = createEventLogSource(() => api.client, parses)
   const zone = { id: 101, name: 'shop', account: 'main' }
-  const read: Read = (request, signal = never) =>
-    source.fetchPage({ zone, day: today, cursor: null, priority: 'live', ...request }, signal)
-  return { api, read }
+  const first = { zone, day: today, cursor: null, priority: 'live' } as const
+  const read: Read = (request, signal = never) => source.fetchPage({ ...first, ...request }, signal)
+  const ahead = (signal = never) => fetchAhead({ source, clock: api.clock, tracer: noTracer }, first, signal)
+  return { api, read, ahead, parses }
 }
 
 async function simulated(options: SimulatorOptions = {}, firstPage = 'omit') {
@@ -269,5 +271,57 @@ describe('an answer that was read before', () => {
     const { hash = '' } = await read({ known: '' })
     api.reply(answer(404, emptyPage))
     await expect(read({ known: hash })).rejects.toMatchObject({ kind: 'refuse' })
+  })
+})
+
+describe('a page that is fetched ahead', () => {
+  const page = { ...emptyPage, logs: [entry()] }
+  const pageBytes = JSON.stringify(page).length
+
+  async function fetched(signal = never) {
+    const { api, ahead, parses } = await scripted()
+    api.reply(answer(200, page))
+    const next = ahead(signal)
+    // What arrived and is not parsed yet counts four times.
+    await expect.poll(() => api.budget.heldBytes).toBe(4 * pageBytes)
+    return { api, next, parses }
+  }
+
+  it('is not parsed until it is taken', async () => {
+    const { next, parses, api } = await fetched()
+    await api.clock.advance(5_000)
+    expect(parses).not.toHaveBeenCalled()
+    expect(named(api.internalEvents, 'ApiAnswered')).toEqual([])
+    const taken = await next.take()
+    expect(taken.page.events).toHaveLength(1)
+    // Nobody waited for it, and the API did not take that long either.
+    expect(taken.tookMs).toBeLessThan(1_000)
+    const told = named(api.internalEvents, 'ApiAnswered')
+    expect(told.map(({ outcome, seconds }) => [outcome, seconds < 1])).toEqual([['ok', true]])
+    taken.page.release()
+    expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('is requested again if the answer is an error, at once or when it is taken', async () => {
+    for (const bad of [answer(503), answer(200, JSON.stringify(page).slice(0, -1))]) {
+      const { api, ahead } = await scripted()
+      api.reply(bad, answer(200, page))
+      const next = ahead()
+      await expect.poll(() => api.budget.heldBytes).toBeGreaterThan(3 * pageBytes)
+      expect((await next.take()).page.events).toHaveLength(1)
+      expect(api.requests).toHaveLength(2)
+    }
+  })
+
+  it('can be discarded unread, and is aborted by a stop', async () => {
+    const discarded = await fetched()
+    await discarded.next.discard()
+    expect(discarded.parses).not.toHaveBeenCalled()
+    expect(discarded.api.budget.heldBytes).toBe(0)
+    const stop = new AbortController()
+    const stopped = await fetched(stop.signal)
+    stop.abort()
+    await expect(stopped.next.take()).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(stopped.api.budget.heldBytes).toBe(0)
   })
 })

@@ -7,7 +7,7 @@ import {
   uploadDays,
   volumeFigures,
 } from '../../src/shield/figures.ts'
-import { answer, answering, never, startedApi } from './shield-api.ts'
+import { answer, answering, never } from './shield-api.ts'
 
 test.each([
   [{ data: null }, 'rejected', /no upload scanning metrics for zone 7/],
@@ -21,7 +21,6 @@ test.each([
 
 describe('upload scanning', () => {
   test('is read unchanged, with unknown fields', async () => {
-    const api = await startedApi()
     const data = {
       overviewPastTwentyEightDays: { '2026-11-01T00:00:00Z': { filesScanned: 1 } },
       totalLoggedRequests: 2,
@@ -29,7 +28,7 @@ describe('upload scanning', () => {
       totalFilesScanned: 1,
       totalQuarantined: 4,
     }
-    api.reply(answer(200, { data, error: { success: false, message: '', errorKey: '' } }))
+    const api = await answering(answer(200, { data, error: { success: false, message: '', errorKey: '' } }))
     expect(await readUploadScanning(api.client, 7, never)).toEqual(data)
     expect(api.requests[0]?.url).toBe('/shield/metrics/shield-zone/7/upload-scanning')
     expect(api.budget.heldBytes).toBe(0)
@@ -61,9 +60,8 @@ describe('upload scanning', () => {
 
 describe('volumes', () => {
   test('are read by cursors to the end, each once', async () => {
-    const api = await startedApi()
     const first = { items: [{ id: 'a' }, { id: 'b' }], cursor: 'c/1', meta: { totalItems: 3 } }
-    api.reply(
+    const api = await answering(
       answer(200, { ...first, summary: { totalStorage: 5 } }),
       answer(200, { items: [{ id: 'b' }, { id: 'c' }], cursor: '' }),
     )
@@ -86,8 +84,7 @@ describe('volumes', () => {
   })
 
   test('end at a page with nothing new, also if its cursor changes; as figures they fail then', async () => {
-    const api = await startedApi()
-    api.reply((response, request) =>
+    const api = await answering((response, request) =>
       answer(200, { items: [{ id: 'a' }], cursor: `c${api.requests.length}` })(response, request),
     )
     expect((await listVolumes(api.client, 'app', never)).isWhole).toBe(false)

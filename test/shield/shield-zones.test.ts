@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { listShieldZones } from '../../src/shield/shield-zones.ts'
-import { answer, answering, never, startedApi } from './shield-api.ts'
+import { answer, answering, never } from './shield-api.ts'
 
 const pageOf = (currentPage: number, totalPages: number) => ({ currentPage, totalPages })
 
 describe('the list of shield zones', () => {
   it('reads all pages, and returns each zone once, by id', async () => {
-    const api = await startedApi()
-    api.reply(
+    const api = await answering(
       answer(200, { data: [{ shieldZoneId: 103 }, { shieldZoneId: 101 }], page: pageOf(1, 2) }),
       answer(200, { data: [{ shieldZoneId: 101 }, { shieldZoneId: 102 }], page: pageOf(2, 2), error: null }),
     )
@@ -21,14 +20,13 @@ describe('the list of shield zones', () => {
   })
 
   it('reads the known fields, and ignores other fields and what is not as expected', async () => {
-    const api = await startedApi()
     const data = [
       { shieldZoneId: 101, pullZoneId: 9, planType: 1, wafEnabled: true, name: 'shop', other: { a: 1 } },
       { shieldZoneId: 102, pullZoneId: 'x', planType: 9, wafEnabled: 'yes', name: 7 },
       { shieldZoneId: 103, planType: null, name: 'a\u001b[2J' },
       { shieldZoneId: 104, deletedDateTime: '2026-01-01T00:00:00Z' },
     ]
-    api.reply(answer(200, { data, page: null }))
+    const api = await answering(answer(200, { data, page: null }))
     const empty = { name: '', pullZone: undefined, plan: undefined, isWafEnabled: undefined }
     expect(await listShieldZones(api.client, never)).toEqual([
       { ...empty, id: 101, name: 'shop', pullZone: 9, plan: 'Advanced', isWafEnabled: true },

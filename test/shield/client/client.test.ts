@@ -76,7 +76,6 @@ describe('tries', () => {
     ['a body that is no JSON', answer(200, '{"logs":['), 'bad_body'],
     ['a body that does not unpack', answer(200, 'x', { 'content-encoding': 'gzip' }), 'bad_body'],
   ])('continue after %s, three in all', async (_, reply, outcome) => {
-    const api = await startedApi()
     const strict: Call<unknown> = {
       ...call,
       read: (body) => {
@@ -84,7 +83,7 @@ describe('tries', () => {
         return body
       },
     }
-    api.reply(reply, reply, good)
+    const api = await answering(reply, reply, good)
     expect((await api.client.send(strict, never)).value()).toEqual(emptyPage)
     expect(outcomes(api)).toEqual([outcome, outcome, 'ok'])
     api.reply(reply)
