@@ -23,7 +23,12 @@ const manifest = JSON.parse(readFileSync(`${projectFolder}package.json`, 'utf8')
 }
 const stages = parseDockerfile(readFileSync(`${projectFolder}Dockerfile`, 'utf8'))
 const last = stages.at(-1)
-const nodeFlags = ['--max-semi-space-size=1', '--heap-growing-percent=100', '--liftoff-only']
+const nodeFlags = [
+  '--min-semi-space-size=4',
+  '--max-semi-space-size=4',
+  '--heap-growing-percent=100',
+  '--liftoff-only',
+]
 
 /** What the last instruction of this name says in the final stage. */
 function saidLast(name: string): string {
