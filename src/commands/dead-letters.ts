@@ -12,7 +12,8 @@ import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice 
 import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { tableLines } from './terminal/table.ts'
-import { paintFor, type Paint, counted, jsonResult, nowAndThen } from './terminal/text.ts'
+import { counted } from '../domain/text/counts.ts'
+import { paintFor, type Paint, jsonResult, nowAndThen } from './terminal/text.ts'
 
 const replayHelp = `
 Fix the destination or the configuration first. What the sink refuses again stays, with the new

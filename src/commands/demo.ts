@@ -14,7 +14,8 @@ import type { Io, Registration } from './command.ts'
 import { atLeastOne } from './options.ts'
 import { example } from './program-name.ts'
 import { run } from './run.ts'
-import { counted, wrapped } from './terminal/text.ts'
+import { counted } from '../domain/text/counts.ts'
+import { wrapped } from './terminal/text.ts'
 
 export function register({ command, io, exit }: Registration): void {
   command

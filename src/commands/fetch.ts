@@ -9,7 +9,7 @@ import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from 
 import { exitCodes } from './command.ts'
 import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
-import { counted } from './terminal/text.ts'
+import { counted } from '../domain/text/counts.ts'
 import type { FormatName } from '../formats/registry.ts'
 
 interface FetchOptions {

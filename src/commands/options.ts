@@ -7,7 +7,7 @@ import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import type { Zone } from '../domain/stream.ts'
 import { UsageError } from './command.ts'
-import { firstOf, zoneText } from './terminal/text.ts'
+import { firstOf, zoneText } from '../domain/text/counts.ts'
 
 /** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
 export function dayArgument(text: string): Day {

@@ -3,7 +3,8 @@ import { printable } from '../domain/text/terminal-text.ts'
 import { acceptNewSink, renameSinkInStore } from '../assemble/sink-names.ts'
 import { sinkNameArgument, chooseSinks, unknownName } from './options.ts'
 import { exitCodes, UsageError, type Registration } from './command.ts'
-import { counted, wrapped } from './terminal/text.ts'
+import { counted } from '../domain/text/counts.ts'
+import { wrapped } from './terminal/text.ts'
 import { example } from './program-name.ts'
 
 export function register({ command: state, io, exit, load }: Registration): void {

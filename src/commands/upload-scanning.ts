@@ -9,7 +9,8 @@ import { exitCodes, type Registration } from './command.ts'
 import { chooseAccount, chooseZones, collectNames } from './options.ts'
 import { example } from './program-name.ts'
 import { barColumns, table } from './terminal/table.ts'
-import { jsonResult, paintFor, zoneText, type Paint } from './terminal/text.ts'
+import { zoneText } from '../domain/text/counts.ts'
+import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 
 interface UploadOptions {
   readonly zone: string[]

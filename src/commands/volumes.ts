@@ -6,7 +6,8 @@ import { exitCodes, type Registration } from './command.ts'
 import { chooseAccount } from './options.ts'
 import { example } from './program-name.ts'
 import { barColumns, table } from './terminal/table.ts'
-import { counted, jsonResult, paintFor, type Paint } from './terminal/text.ts'
+import { counted } from '../domain/text/counts.ts'
+import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 
 interface VolumeOptions {
   readonly app: string

@@ -1,7 +1,8 @@
 import type { FileAudit, MinuteReport, StreamAudit } from '../../domain/audit-report.ts'
 import type { DayText } from '../../domain/status/status-views.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { countOf, countText, someOf, sumOf } from '../terminal/text.ts'
+import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
+import { someOf } from '../terminal/text.ts'
 
 /** How many of each a text names. */
 export interface Most {

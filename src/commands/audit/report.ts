@@ -9,7 +9,7 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
 import { UsageError } from '../command.ts'
-import { countOf, countText, sumOf } from '../terminal/text.ts'
+import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
 import { fileText, streamText, type Most } from './day-text.ts'
 import { failureLines, summaryOf, verdictOf } from './verdict.ts'
 

@@ -4,7 +4,8 @@ import type { ReportResult } from '../../domain/status/status-views.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { exitCodes } from '../command.ts'
-import { countOf, countText, jsonResult, someOf, sumOf } from '../terminal/text.ts'
+import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
+import { jsonResult, someOf } from '../terminal/text.ts'
 import { undeliveredTexts } from './day-text.ts'
 
 /** What the map says of a zone, day and sink; undefined: there was nothing to compare. */

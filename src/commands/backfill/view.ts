@@ -7,7 +7,8 @@ import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
 import { barOf, columnLines } from '../terminal/table.ts'
-import { counted, countOf, countText, paintFor } from '../terminal/text.ts'
+import { counted, countOf, countText } from '../../domain/text/counts.ts'
+import { paintFor } from '../terminal/text.ts'
 import { failingLines, fractionOf } from './text.ts'
 
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */

@@ -13,7 +13,8 @@ import { exitCodes, type Io, type Registration, UsageError } from '../command.ts
 import { collectNames, nameList, unknownName } from '../options.ts'
 import { example, programName } from '../program-name.ts'
 import { tableLines } from '../terminal/table.ts'
-import { counted, paintFor, wrapped } from '../terminal/text.ts'
+import { counted } from '../../domain/text/counts.ts'
+import { paintFor, wrapped } from '../terminal/text.ts'
 import {
   assign,
   type Assignment,

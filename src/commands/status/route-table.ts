@@ -4,7 +4,7 @@ import { isOpenGap } from '../../domain/gap.ts'
 import { causeOf, triesText, zoneLabel } from '../../domain/status/problems.ts'
 import type { RouteStatus, Status } from '../../domain/status/status.ts'
 import { table, type Column } from '../terminal/table.ts'
-import { countOf, countText, sumOf } from '../terminal/text.ts'
+import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
 import type { Paint } from '../terminal/text.ts'
 
 export interface RouteTableView {

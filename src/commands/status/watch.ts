@@ -7,7 +7,8 @@ import { LagHistory } from '../../status/lag-history.ts'
 import type { Io } from '../command.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { sparkline, type Column } from '../terminal/table.ts'
-import { paintFor, sumOf, type Paint } from '../terminal/text.ts'
+import { sumOf } from '../../domain/text/counts.ts'
+import { paintFor, type Paint } from '../terminal/text.ts'
 import { statusLines, type StatusView } from './text.ts'
 
 const redrawMs = 1_000

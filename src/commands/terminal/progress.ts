@@ -8,7 +8,8 @@ import { durationText } from '../../domain/text/time.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from './live.ts'
 import { table, type Column } from './table.ts'
-import { counted, paintFor, plainSomeOf, sumOf, zoneText, type Paint } from './text.ts'
+import { counted, sumOf, zoneText } from '../../domain/text/counts.ts'
+import { paintFor, plainSomeOf, type Paint } from './text.ts'
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export interface Progress extends Pick<Display, 'log' | 'say'> {

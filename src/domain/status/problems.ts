@@ -5,6 +5,7 @@ import { routeKey } from '../stream.ts'
 import { durationText } from '../text/time.ts'
 import { printable } from '../text/terminal-text.ts'
 import { withoutSink } from '../failure.ts'
+import { countOf, countText } from '../text/counts.ts'
 import type { Observation, ObservedRoute } from './observation.ts'
 import type { ErrorStatus, FleetStatus, RouteSummary, StatusProblem } from './status.ts'
 
@@ -112,7 +113,7 @@ function lostProblem(own: readonly ProblemRoute[]): StatusProblem {
   const about = aboutOf(own.map(({ summary }) => summary))
   return {
     kind: 'lost',
-    text: `${printable(about.sink!)} dropped ${counted(sumOf(own, 'lost'), 'event')} that it had accepted.`,
+    text: `${printable(about.sink!)} dropped ${countOf(sumOf(own, 'lost'), 'event')} that it had accepted.`,
     remedy:
       'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
     ...about,
@@ -124,7 +125,7 @@ function filteredProblem(own: readonly ProblemRoute[], today: string): StatusPro
   const filtered = sumOf(own, 'filtered', today)
   return {
     kind: 'filtered',
-    text: `${printable(about.sink!)}: all ${counted(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
+    text: `${printable(about.sink!)}: all ${countOf(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
     remedy: 'If that is not meant, correct where and sample of the sink.',
     ...about,
   }
@@ -136,7 +137,7 @@ function deadLetterProblem(own: FleetStatus['deadLetters']): StatusProblem {
   const total = own.reduce((sum, each) => sum + each.count, 0)
   return {
     kind: 'dead_letters',
-    text: `${counted(total, 'dead letter')} in ${name} (${own.map(({ reason }) => printable(reason)).join(', ')}).`,
+    text: `${countOf(total, 'dead letter')} in ${name} (${own.map(({ reason }) => printable(reason)).join(', ')}).`,
     remedy: `shieldlog dead-letters list --sink ${name} shows them; replay ships them again, drop removes them.`,
     command: 'dead-letters list',
     sink,
@@ -174,7 +175,7 @@ export function unconfiguredTexts(own: readonly Left[]): { text: string; remedy:
   const others = [...new Set(own.map((each) => (isSink ? `zone ${each.zone}` : printable(each.sink))))].sort()
   const name = printable(sink)
   const who = isSink
-    ? `Sink ${name} (${others.length === 1 ? others[0] : `${count(others.length)} zones`})`
+    ? `Sink ${name} (${others.length === 1 ? others[0] : `${countText(others.length)} zones`})`
     : `Zone ${zone} (→ ${others.join(', ')})`
   const finish = readable.length + read.length > 0
   return {
@@ -213,7 +214,11 @@ export function triesText(routes: readonly Pick<RouteSummary, 'lastError'>[], at
   const since = `since ${clockText(earliest('since'), at)}`
   const next = earliest('retryAt')
   return [
-    ...(errors.length > 1 ? [since] : first.failures > 1 ? [`${count(first.failures)} tries ${since}`] : []),
+    ...(errors.length > 1
+      ? [since]
+      : first.failures > 1
+        ? [`${countText(first.failures)} tries ${since}`]
+        : []),
     ...(next > at ? [`next try ${clockText(next, at)}`] : []),
   ].join(', ')
 }
@@ -255,8 +260,8 @@ function whoOf(routes: readonly Who[]): string {
   const [first] = routes as [Who]
   const isOneSink = routes.every(({ sink }) => sink === first.sink)
   const isOneZone = routes.every(({ zone }) => zone === first.zone)
-  if (!isOneSink && !isOneZone) return `${count(routes.length)} routes`
-  return `${isOneZone ? zoneLabel(first) : `${count(routes.length)} zones`} → ${isOneSink ? printable(first.sink) : `${count(routes.length)} sinks`}`
+  if (!isOneSink && !isOneZone) return `${countText(routes.length)} routes`
+  return `${isOneZone ? zoneLabel(first) : `${countText(routes.length)} zones`} → ${isOneSink ? printable(first.sink) : `${countText(routes.length)} sinks`}`
 }
 
 function aboutOf(routes: readonly Who[]): Pick<StatusProblem, 'routes' | 'sink' | 'zone' | 'name'> {
@@ -283,7 +288,7 @@ function daysText(given: readonly string[]): string {
   }
   const named = ranges.slice(0, mostRanges).map(([from, to]) => (from === to ? from : `${from} to ${to}`))
   const all = ranges.length > mostRanges ? [...named, 'and others'] : named
-  return days.length === 1 ? all.join('') : `${all.join(', ')} (${count(days.length)} days)`
+  return days.length === 1 ? all.join('') : `${all.join(', ')} (${countText(days.length)} days)`
 }
 
 type ProblemRoute = ProblemFacts['routes'][number]
@@ -300,14 +305,6 @@ function sumOf(routes: readonly ProblemRoute[], counter: CounterName, day?: stri
 
 function byCause<T>(all: readonly T[], cause: (each: T) => string): T[][] {
   return [...Map.groupBy(all, cause).values()]
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US')
-}
-
-function counted(value: number, noun: string): string {
-  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
 /** `14:04` on the same day, else with the day. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Finding, findingLines, summaryLine } from '../../../src/commands/check.ts'
+import type { Finding } from '../../../src/assemble/check.ts'
+import { findingLines, summaryLine } from '../../../src/commands/check.ts'
 import { terminal } from '../status/sample.ts'
 
 const long = 'the destination answered 403 and said that it takes nothing with this token '.repeat(3)
