@@ -159,7 +159,7 @@ function startSteps(work: Work, sendTest: boolean, signal: AbortSignal): Promise
       const sent = await attempt(
         sinkMs,
         (limited) => sendOne(sink, work, limited),
-        (why) => fail('  test event', why),
+        (why) => fail(sendStep, why),
       )
       return [...tried, sent]
     } finally {
@@ -212,6 +212,8 @@ function isSendable({ type }: SinkConfig, sink: AnySink): sink is Sink {
   return type !== 'stdout' && 'open' in sink
 }
 
+const sendStep = '  test event'
+
 async function sendOne(sink: Sink, { config, runtime }: Work, signal: AbortSignal): Promise<Finding> {
   const nowMs = runtime.clock.now()
   const [zone = { id: 0, name: 'shieldlog-test' }] = zonesOf(config)
@@ -221,10 +223,9 @@ async function sendOne(sink: Sink, { config, runtime }: Work, signal: AbortSigna
   const open = await sink.open(stream, { refusalsStand: true }, signal)
   try {
     const { refusals, partial } = await open.deliver([event], signal)
-    if (partial !== undefined) throw partial.failure
-    return refusals.length > 0
-      ? fail('  test event', `refused the test event: ${refusals[0]!.answer}`)
-      : ok('  test event', `accepted the test event ${event.id}`)
+    if (refusals.length > 0) return fail(sendStep, `refused the test event: ${refusals[0]!.answer}`)
+    if (partial !== undefined) return fail(sendStep, messageOf(partial.failure))
+    return ok(sendStep, `accepted the test event ${event.id}`)
   } finally {
     await open.close()
   }
