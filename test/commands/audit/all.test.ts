@@ -82,23 +82,16 @@ describe('an audit of everything', () => {
     expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy --repair$/m)
   })
 
-  test('leaves out days before the first day that run ships, unless --day names them', async () => {
-    const workshop = await openWorkshopWithApi({ days: 3 }, { poll: { everySeconds: 1, firstRunDays: 1 } })
+  test.each([
+    ['days before the first day that run ships', {}, 1, 'skipped {5}skipped {5}ok', yesterday, 1],
+    ['a day that the API no longer keeps', { readableDays: 2 }, 3, 'not readable {2}ok', oldest, 3],
+  ])('does not count %s, unless --day names it', async (_, api, firstRunDays, map, day, code) => {
+    const poll = { everySeconds: 1, firstRunDays }
+    const workshop = await openWorkshopWithApi({ days: 3, ...api }, { poll })
     await workshop.execute('run', '--once')
     const whole = await workshop.execute('audit')
-    expect([whole.code, whole.stdout]).toEqual([
-      0,
-      expect.stringMatching(/^102 {7}skipped {5}skipped {5}ok$/m),
-    ])
-    expect((await workshop.execute('audit', '--day', 'yesterday')).code).toBe(1)
-  })
-
-  test('does not count a day that the API no longer keeps, unless --day names it', async () => {
-    const workshop = await openWorkshopWithApi({ days: 3, readableDays: 2 })
-    await workshop.execute('run', '--once')
-    const whole = await workshop.execute('audit')
-    expect([whole.code, whole.stdout]).toEqual([0, expect.stringMatching(/^102 {7}not readable {2}ok/m)])
-    expect((await workshop.execute('audit', '--day', oldest)).code).toBe(3)
+    expect([whole.code, whole.stdout]).toEqual([0, expect.stringMatching(new RegExp(`^102 {7}${map}`, 'm'))])
+    expect((await workshop.execute('audit', '--day', day)).code).toBe(code)
   })
 
   test('stops requests to an account that refuses its key', async () => {
