@@ -65,7 +65,8 @@ export async function readLoad(
       if (!isFailure(error) || error.code === 'cancelled') throw error
       return isFailure(error, 'no_room') ? { scan, why: 'full' } : { scan, why: 'failure', failure: error }
     }
-    const page = recognise(session, reading, fetched) ?? (await identify(session, target, scan, fetched))
+    const page =
+      recognise(session, reading, scan, fetched) ?? (await identify(session, target, scan, fetched))
     reading.latestMs = Math.max(reading.latestMs ?? 0, page.requestedAt)
     // By the API's clock, whose offset is known best after the answer.
     const beganAtMs = page.requestedAt + session.deps.apiClock.offsetOf(job.zone.account)
@@ -189,6 +190,7 @@ function learnTime({ deps, job }: Session, { shared, clockOffsetMs, connection }
 function recognise(
   session: Session,
   { known }: Reading,
+  { cursor }: Scan,
   { page, tookMs }: FetchedPage,
 ): ReadPage | undefined {
   const { hash = '', bytes, requestedAt, release } = page
@@ -199,7 +201,7 @@ function recognise(
   const { stream, priority } = session.job
   const { events } = same.facts
   session.deps.telemetry.emit({ name: 'PageFetched', stream, priority, events, bytes })
-  const facts = { ...same.facts, tookMs }
+  const facts = { ...same.facts, cursor, tookMs }
   return { facts, hash, bytes, requestedAt, unseen: [], wanted: [], release }
 }
 

@@ -11,17 +11,21 @@ const sinks = ['a', 'b', 'c']
 /** Pumps of several sinks over one zone and day, in one process. */
 async function process(
   count = 3,
-): Promise<Stage & { pumpAll(): Promise<void>; pumpOne(sink: string): Promise<unknown> }> {
+): Promise<Stage & { pumpAll(): Promise<void>; pumpOne(sink: string, more?: object): Promise<unknown> }> {
   const stage = await createStage()
   const { clock, plainSink, deps } = stage
   const shared = { source: sharePages(deps.source, { sinks: count, clock }), latestPages: new LatestPages() }
   stage.script.load = {}
-  const pumpOne = (sink: string) =>
-    stage.pump({ stream: { ...stream, sink }, sink: { ...plainSink, name: sink } }, undefined, shared)
+  const pumpOne = (sink: string, more: object = {}) =>
+    stage.pump(
+      { stream: { ...stream, sink }, sink: { ...plainSink, name: sink }, ...more },
+      undefined,
+      shared,
+    )
   return {
     ...stage,
     pumpOne,
-    pumpAll: async () => void (await Promise.all(sinks.slice(0, count).map(pumpOne))),
+    pumpAll: async () => void (await Promise.all(sinks.slice(0, count).map((sink) => pumpOne(sink)))),
   }
 }
 
@@ -145,5 +149,19 @@ describe('an answer of the API that several sinks share', () => {
     expect(all.requests()).toBe(6)
     await all.pumpOne('c')
     expect(all.requests()).toBe(6)
+  })
+
+  it('serves no later page once another process has gone on with the stream: what that one read is not known', async () => {
+    const all = await process()
+    all.script.answer = listingOf(many, 40)
+    await all.pumpOne('a')
+    const own = { stream: { ...stream, sink: 'b' }, sink: { ...all.plainSink, name: 'b' } }
+    await all.pumpOne('b', { mayGoOn: () => false })
+    expect(all.requests()).toBe(3)
+    await all.pump({ ...own, mayGoOn: () => false }, undefined, { holder: { id: 'other', schedule: true } })
+    expect(all.requests()).toBe(4)
+    await all.pumpOne('b')
+    expect(all.requests()).toBe(5)
+    expect(await checkpointOf(all, 'b')).toMatchObject({ lastFull: { pages: 3 } })
   })
 })
