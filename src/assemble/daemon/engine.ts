@@ -31,7 +31,6 @@ import { createShipping, type Shipping } from '../shipping.ts'
 
 /** Schedules and ships the streams of one configuration, over one store. */
 export interface Engine {
-  readonly config: Config
   readonly shipping: Shipping
   readonly schedule: Schedule
   /** Starts the schedule, and the reading of figures for metrics. */
@@ -182,7 +181,6 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   parts.defer(() => tail.stop())
 
   return {
-    config,
     shipping,
     schedule,
     views: createStatusViews({
