@@ -1,4 +1,4 @@
-import { durationText } from '../../domain/text/time.ts'
+import { shortDuration } from '../../domain/text/time.ts'
 import { printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { isOpenGap } from '../../domain/gap.ts'
 import { causeOf, triesText, zoneLabel } from '../../domain/status/problems.ts'
@@ -117,11 +117,6 @@ function notesOf(routes: readonly RouteStatus[], at: string): string[] {
 function lastEventText({ newestEventAt }: RouteStatus, at: string): string {
   if (newestEventAt === undefined) return '-'
   return `${shortDuration(Math.max(0, (Date.parse(at) - Date.parse(newestEventAt)) / 1000))} ago`
-}
-
-/** One unit, rounded down: `12 min`. */
-export function shortDuration(seconds: number): string {
-  return durationText(seconds).split(' ').slice(0, 2).join(' ')
 }
 
 const standings = {

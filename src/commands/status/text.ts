@@ -1,4 +1,3 @@
-import { isOpenGap } from '../../domain/gap.ts'
 import type {
   DayStatus,
   RouteStatus,
@@ -8,18 +7,12 @@ import type {
 } from '../../domain/status/status.ts'
 import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
 import type { Paint } from '../terminal/text.ts'
-import { counted, countOf, countText, sumOf } from '../../domain/text/counts.ts'
+import { counted, countText, sumOf } from '../../domain/text/counts.ts'
 import { aboutText } from '../terminal/text.ts'
-import { columnsOf, routeTable, shortDuration, type ColumnOf, type RouteTableView } from './route-table.ts'
+import { columnsOf, routeTable, type ColumnOf, type RouteTableView } from './route-table.ts'
 import { version } from '../../assemble/version.ts'
-import { durationText, secondText } from '../../domain/text/time.ts'
-import {
-  minuteText,
-  firstUnfinished,
-  fromNow,
-  zoneLabel,
-  unconfiguredTexts,
-} from '../../domain/status/problems.ts'
+import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
+import { byDeadline, unconfiguredTexts, zoneLabel } from '../../domain/status/problems.ts'
 import { commandLine } from '../program-name.ts'
 import { backfillLines, shareOf } from '../backfill/text.ts'
 import { table } from '../terminal/table.ts'
@@ -81,20 +74,13 @@ function headerLines({ at, workers }: Status, { width, isPiped }: Paint): string
 }
 
 /** What `status` says first: what was lost, and that nothing ships. */
-function firstBlocks({ problems, routes, unconfigured }: Status, paint: Paint): string[][] {
-  const wrapped = (text: string) => wrapPlain(text, paint.width)
+function firstBlocks({ problems }: Status, { width, bad }: Paint): string[][] {
   const of = (kind: StatusProblem['kind']) => problems.filter((problem) => problem.kind === kind)
-  const losing = [...routes, ...unconfigured].filter(({ gaps }) => gaps.some(isOpenGap))
-  const days = new Set(losing.flatMap(({ gaps }) => gaps.filter(isOpenGap).map(({ day }) => day)))
-  const lost = `Events of ${countOf(days.size, 'day')} were lost on ${countOf(losing.length, 'route')}: ${commandLine('gaps list')}`
   return [
-    [
-      ...(days.size === 0 ? [] : wrapped(lost).map(paint.bad)),
-      ...of('gap').flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
-    ],
+    of('gap').flatMap((problem) => hanging(withCommand(problem), width).map(bad)),
     of('stopped').flatMap(({ text, remedy }) => [
-      ...wrapped(text).map(paint.bad),
-      ...(remedy === '' ? [] : wrapped(remedy)),
+      ...wrapPlain(text, width).map(bad),
+      ...(remedy === '' ? [] : wrapPlain(remedy, width)),
       // On its own line, so that it can be copied.
       `To start it: ${commandLine('run')}`,
     ]),
@@ -121,30 +107,38 @@ function sentences(status: Status, isVerbose: boolean): string[] {
 }
 
 /** None for what the table or the first lines say. */
-function problemLine({ kind, text, remedy, command, routes }: StatusProblem): string[] {
+function problemLine(problem: StatusProblem): string[] {
+  const { kind, text, routes } = problem
   if (kind === 'gap' || kind === 'stopped' || kind === 'behind') return []
   if (kind === 'failing') return routes === 1 ? [] : [text]
-  return [
-    command === undefined
-      ? `${text} ${remedy}`.trim()
-      : `${text.replace(/\.$/, '')}: ${commandLine(command)}`,
-  ]
+  return [withCommand(problem)]
+}
+
+/** The problem with the first command to type, or with what to do where there is none. */
+function withCommand({ text, remedy, command }: StatusProblem): string {
+  return command === undefined
+    ? `${text} ${remedy}`.trim()
+    : `${text.replace(/\.$/, '')}: ${commandLine(command)}`
 }
 
 /** The API deadline matters only where a route fails or is behind: every other one reads in time. */
 function failingSentence({ routes, at, problems }: Status): string[] {
-  const failing = routes.filter(({ state }) => state === 'failing').length
+  const own = problems.filter(({ kind }) => kind === 'failing')
+  const failing = sumOf(own, 'routes')
   const isStopped = problems.some(({ kind }) => kind === 'stopped')
-  const late = isStopped ? [] : routes.filter(({ state }) => state === 'failing' || state === 'behind')
-  const deadline = firstUnfinished(late)
-  const whose = late.find(({ unfinished }) => unfinished === deadline)
+  const late = isStopped ? [] : [...own, ...problems.filter(({ kind }) => kind === 'behind')]
+  const [first] = late.toSorted(byDeadline)
   const parts = []
   if (failing > 0)
     parts.push(`${failing} of ${counted(routes.length, 'route')} ${failing === 1 ? 'fails' : 'fail'}.`)
-  if (deadline !== undefined && whose !== undefined)
-    parts.push(
-      `API deadline for ${zoneLabel(whose)} → ${printable(whose.sink)}: ${fromNow(deadline.apiDeadlineAt, at)}.`,
-    )
+  if (first?.apiDeadlineAt !== undefined) {
+    const { zone = 0, name = '', sink = '' } = first
+    const whose =
+      first.routes === 1
+        ? `${zoneLabel({ zone, name })} → ${printable(sink)}`
+        : counted(first.routes ?? 0, 'route')
+    parts.push(`API deadline for ${whose}: ${fromNow(first.apiDeadlineAt, at)}.`)
+  }
   return parts.length === 0 ? [] : [parts.join(' ')]
 }
 

@@ -2,7 +2,7 @@ import { gapReasonTexts, isOpenGap, type Gap, type GapReason } from '../gap.ts'
 import { earlyEndCode } from '../plan/route-state.ts'
 import { daysBetween, type Day } from '../day.ts'
 import { routeKey } from '../stream.ts'
-import { durationText } from '../text/time.ts'
+import { clockText, fromNow, minuteText } from '../text/time.ts'
 import { printable } from '../text/terminal-text.ts'
 import { withoutSink } from '../failure.ts'
 import { countOf, countText } from '../text/counts.ts'
@@ -248,7 +248,8 @@ function deadlineOf(own: readonly RouteSummary[]): Pick<StatusProblem, 'apiDeadl
   return first === undefined ? {} : { apiDeadlineAt: first.apiDeadlineAt }
 }
 
-function byDeadline(left: StatusProblem, right: StatusProblem): number {
+/** The earliest first. */
+export function byDeadline(left: StatusProblem, right: StatusProblem): number {
   const [one, other] = [left.apiDeadlineAt ?? '~', right.apiDeadlineAt ?? '~']
   return one === other ? 0 : one < other ? -1 : 1
 }
@@ -305,21 +306,4 @@ function sumOf(routes: readonly ProblemRoute[], counter: CounterName, day?: stri
 
 function byCause<T>(all: readonly T[], cause: (each: T) => string): T[][] {
   return [...Map.groupBy(all, cause).values()]
-}
-
-/** `14:04` on the same day, else with the day. */
-function clockText(iso: string, at: string): string {
-  const time = iso.slice(11, 16)
-  return iso.slice(0, 10) === at.slice(0, 10) ? time : `${iso.slice(0, 10)} ${time}`
-}
-
-/** `in 1 d 21 h`. */
-export function fromNow(iso: string, at: string): string {
-  const seconds = (Date.parse(iso) - Date.parse(at)) / 1000
-  return seconds <= 0 ? `${durationText(-seconds)} ago` : `in ${durationText(seconds)}`
-}
-
-/** `2026-11-20 14:03 UTC`. */
-export function minuteText(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 }

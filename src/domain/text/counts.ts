@@ -1,12 +1,8 @@
 import { printable } from './terminal-text.ts'
 
-// Made at the first use: it takes 10 ms of the start.
-let grouped: Intl.NumberFormat | undefined
-
-/** `182,440`. */
+/** `182,440`, of a whole number. Without `Intl`, which takes 10 ms of the start. */
 export function countText(count: number): string {
-  grouped ??= new Intl.NumberFormat('en-US')
-  return grouped.format(count)
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
 /** `1 page`, `3 pages`. */

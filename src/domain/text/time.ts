@@ -53,3 +53,25 @@ export function durationText(seconds: number): string {
 export function secondText(iso: string): string {
   return iso.replace(/\.\d+Z$/, 'Z')
 }
+
+/** One unit, rounded down: `12 min`. */
+export function shortDuration(seconds: number): string {
+  return durationText(seconds).split(' ').slice(0, 2).join(' ')
+}
+
+/** `14:04` on the same day, else with the day. */
+export function clockText(iso: string, at: string): string {
+  const time = iso.slice(11, 16)
+  return iso.slice(0, 10) === at.slice(0, 10) ? time : `${iso.slice(0, 10)} ${time}`
+}
+
+/** `in 1 d 21 h`. */
+export function fromNow(iso: string, at: string): string {
+  const seconds = (Date.parse(iso) - Date.parse(at)) / 1000
+  return seconds <= 0 ? `${durationText(-seconds)} ago` : `in ${durationText(seconds)}`
+}
+
+/** `2026-11-20 14:03 UTC`. */
+export function minuteText(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+}

@@ -2,7 +2,8 @@ import { messageOf } from '../../domain/failure.ts'
 import { figureMetrics } from '../../domain/figures.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'
-import { counted, zonesText, type SomeDefinitions } from './definition.ts'
+import { counted } from '../../domain/text/counts.ts'
+import { zonesText, type SomeDefinitions } from './definition.ts'
 
 /** A larger offset would let a pump that used this host's clock read a day too early or too late. */
 const skewWorthSayingMs = 30_000

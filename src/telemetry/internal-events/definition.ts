@@ -1,6 +1,7 @@
 import type { FoundZone } from '../../domain/zone-list.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Stream } from '../../domain/stream.ts'
+import { firstOf, zoneText } from '../../domain/text/counts.ts'
 import type { Fields, LineLevel } from '../logger.ts'
 import type { CountedMetric } from '../metrics/metric-definitions.ts'
 import type { Labels, Counting } from '../metrics/metrics.ts'
@@ -55,16 +56,9 @@ export type Definitions = {
 }
 export type SomeDefinitions = Partial<Definitions>
 
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
 const mostNamed = 20
 
 export function zonesText(zones: readonly FoundZone[]): string {
-  const named = zones
-    .slice(0, mostNamed)
-    .map(({ id, name }) => (name === '' || name === String(id) ? String(id) : `${id} (${name})`))
-  const more = zones.length > mostNamed ? ` and ${zones.length - mostNamed} more` : ''
-  return `${zones.length === 1 ? 'zone' : 'zones'} ${named.join(', ')}${more}`
+  const names = zones.map(({ id, name }) => zoneText(id, name))
+  return `${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(names, mostNamed)}`
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '../../domain/failure.ts'
-import { counted, type SomeDefinitions } from './definition.ts'
+import { counted } from '../../domain/text/counts.ts'
+import type { SomeDefinitions } from './definition.ts'
 
 /** The process and its work outside a stream's checkpoint; a stack in a line means a bug. */
 export const processInternalEvents = {

@@ -1,7 +1,8 @@
 import { withoutSink, type Failure, type FailureCode } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
-import { counted, type SomeDefinitions, type Now } from './definition.ts'
+import { counted } from '../../domain/text/counts.ts'
+import type { SomeDefinitions, Now } from './definition.ts'
 
 /** How long after its next try a stream may be silent before another worker is assumed to have it. */
 const graceMs = 900_000
