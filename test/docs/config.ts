@@ -10,7 +10,7 @@ import {
   shapeOf,
   typeText,
 } from '../../src/config/shape.ts'
-import { markdownTable } from './tables.ts'
+import { code, markdownTable } from './tables.ts'
 
 /** One setting as the reference names it. */
 export interface Entry {
@@ -116,10 +116,6 @@ function tableOf(entries: readonly Entry[]): string {
     description,
   ])
   return markdownTable(['Setting', 'Environment', 'Takes', 'Default', 'Meaning'], rows)
-}
-
-function code(text: string): string {
-  return `\`${text}\``
 }
 
 function isEmptyObject(value: unknown): boolean {

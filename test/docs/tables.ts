@@ -17,7 +17,7 @@ export function markdownTable(
   return lines.map((line) => `| ${line.join(' | ')} |`).join('\n')
 }
 
-const code = (text: string) => `\`${text}\``
+export const code = (text: string) => `\`${text}\``
 const codes = (texts: readonly string[]) => texts.map(code).join(', ')
 
 interface Alert {

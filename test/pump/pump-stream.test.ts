@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
-import type { Commit } from '../../src/ports/store.ts'
 import { at, stream } from '../domain/builders.ts'
 import { createStage, eventAt, events, idsOf, listingOf, staged, whole } from './stage.ts'
 
@@ -156,52 +155,38 @@ describe('a pump keeps nothing of a checkpoint in memory', () => {
     expect(stage.ids()).toEqual(idsOf(0, 6))
   })
 
-  it('ships a page again if the store has lost its commit', async () => {
+  it.each([
+    { what: 'was written, and not answered', isWritten: true, isAnswered: false },
+    { what: 'was neither written nor answered', isWritten: false, isAnswered: false },
+    { what: 'was answered, and lost', isWritten: false, isAnswered: true },
+  ])('reads the store again after a commit that $what', async ({ isWritten, isAnswered }) => {
     const stage = await staged()
-    const ledger = { ...stage.store.ledger, commit: async () => 'done' as const }
-    const store = { ...stage.store, ledger }
-    await stage.pump({ mayGoOn: () => false }, undefined, { store })
-    expect(await stage.read()).toBeUndefined()
+    const { commit } = stage.script
+    stage.script.commit = async (given) => {
+      if (isWritten) await commit(given)
+      if (!isAnswered) throw new Failure('retry', 'store_unavailable', 'no answer')
+      return 'done'
+    }
+    const ended = await stage.pump({ mayGoOn: () => false }).catch((error: unknown) => error)
+    expect(ended).toEqual(isAnswered ? undefined : expect.objectContaining({ code: 'store_unavailable' }))
+    stage.script.commit = commit
     await stage.pump()
-    expect(stage.opened.at(-1)!.committed).toEqual([])
-    expect(stage.ids()).toEqual(['e0', 'e1', ...idsOf(0, 6)])
+    expect(stage.ids()).toEqual(['e0', 'e1', ...idsOf(isWritten ? 2 : 0, 6)])
     expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
   })
 
   it('ends at a refused commit, and no longer uses the sink', async () => {
     const stage = await staged()
-    let commits = 0
-    const ledger = {
-      ...stage.store.ledger,
-      // Another process takes the stream over while this one delivers its second page.
-      commit: async (commit: Commit) => {
-        if (++commits === 2) await stage.store.ledger.take(stream, { id: 'other', schedule: true })
-        return stage.store.ledger.commit(commit)
-      },
+    const { commit } = stage.script
+    // Another process takes the stream over while this one delivers its second page.
+    stage.script.commit = async (given) => {
+      if (given.next.commit === 2) await stage.store.ledger.take(stream, { id: 'other', schedule: true })
+      return commit(given)
     }
-    const store = { ...stage.store, ledger }
-    await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'fence_lost' })
+    await expect(stage.pump()).rejects.toMatchObject({ code: 'fence_lost' })
     expect(stage.delivered).toHaveLength(4)
     expect(stage.log.at(-1)).toBe('close')
     expect(await stage.read()).toMatchObject({ commit: 1, counters: { delivered: 2 } })
-  })
-
-  it('ends if a commit is not answered, whether it was written or not', async () => {
-    for (const isWritten of [true, false]) {
-      const stage = await staged()
-      const ledger = {
-        ...stage.store.ledger,
-        commit: async (commit: Commit) => {
-          if (isWritten) await stage.store.ledger.commit(commit)
-          throw new Failure('retry', 'store_unavailable', 'no answer')
-        },
-      }
-      const store = { ...stage.store, ledger }
-      await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'store_unavailable' })
-      await stage.pump()
-      expect(stage.ids().slice(2)).toEqual(idsOf(isWritten ? 2 : 0, 6))
-      expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
-    }
   })
 
   it.each([

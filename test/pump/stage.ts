@@ -45,7 +45,7 @@ export interface PageAnswer {
   readonly more?: boolean
   readonly bytes?: number
   readonly hash?: string
-  readonly clockOffsetMs?: number | undefined
+  readonly clockOffsetMs?: number
   /** Default: each answer comes over its own. */
   readonly connection?: object
 }
@@ -112,6 +112,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       return { refusals: [], committed: [], bytes: events.length }
     },
     reconcile: (async () => undefined) as (known: Reconciliation) => Promise<void>,
+    commit: store.ledger.commit,
   }
   let [requests, held] = [0, 0]
 
@@ -124,7 +125,15 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     if (signal.aborted) throw cancelled()
     if (answer instanceof Error) throw answer
     held++
-    const { events, next, more = next !== undefined, bytes = 10, hash } = answer
+    const {
+      events,
+      next,
+      more = next !== undefined,
+      bytes = 10,
+      clockOffsetMs = 0,
+      connection = {},
+      hash,
+    } = answer
     return {
       events,
       more,
@@ -132,10 +141,8 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       bytes,
       ...(hash !== undefined && { hash }),
       requestedAt,
-      ...('clockOffsetMs' in answer
-        ? answer.clockOffsetMs !== undefined && { clockOffsetMs: answer.clockOffsetMs }
-        : { clockOffsetMs: 0 }),
-      connection: answer.connection ?? {},
+      clockOffsetMs,
+      connection,
       release: () => {
         held--
       },
@@ -187,7 +194,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     ledger: {
       ...store.ledger,
       async commit(commit) {
-        const answer = await store.ledger.commit(commit)
+        const answer = await script.commit(commit)
         log.push(`commit ${commit.next.commit}`)
         return answer
       },
