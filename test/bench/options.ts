@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import type { Engine } from './parts/fleet.ts'
 
 export const help = `npm run -s bench -- [options]
-  --only NAMES      start, sinks, shared, formats, presets, stores, memory, poll, rest, fleet; as a comma list (all but rest, fleet)
+  --only NAMES      start, sinks, shared, idle, formats, presets, stores, memory, poll, rest, fleet; as a comma list (all but rest, fleet)
   --events N        of each run of sinks (200000); of stores at most 100000, of formats and presets at most 20000
   --rounds N        of those (5); of formats and presets at most 3
   --program FILE    what start starts (src/cli.ts); such as dist/cli.js after npm run build
@@ -22,7 +22,7 @@ export const help = `npm run -s bench -- [options]
 `
 
 const defaults = {
-  only: 'start,sinks,shared,formats,presets,stores,memory,poll',
+  only: 'start,sinks,shared,idle,formats,presets,stores,memory,poll',
   events: '200000',
   rounds: '5',
   program: 'src/cli.ts',

@@ -15,6 +15,7 @@ import { measureFormats, measurePresets, measureStores } from './parts/kinds.ts'
 import { measureMemory } from './parts/memory.ts'
 import { measureQuietPoll } from './parts/quiet-poll.ts'
 import { measureRest } from './parts/rest.ts'
+import { measureIdle } from './parts/idle.ts'
 import { measureShared } from './parts/shared.ts'
 import { measureSinks } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
@@ -30,6 +31,7 @@ const parts: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => measureStart({ program: options.program, rounds: 5, tell }),
   sinks: () => measureSinks(ways),
   shared: () => measureShared(ways),
+  idle: () => measureIdle({ tell }),
   formats: () => measureFormats(fewer),
   presets: () => measurePresets(fewer),
   stores: () => measureStores({ ...ways, events: Math.min(events, 100_000) }),
