@@ -3,50 +3,43 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import type { Io } from '../../src/commands/command.ts'
 import { destinations } from '../../src/commands/init/draft.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { presets } from '../../src/sinks/http/presets/registry.ts'
 import { sinks } from '../../src/sinks/registry.ts'
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { printed } from '../config/loading.ts'
-import { temporaryFolder } from '../setup/temp.ts'
 import * as faults from '../simulator/faults.ts'
-import { executeWith } from './workshop.ts'
+import { accessKey, executeWith, openWorkshopWithApi } from './workshop.ts'
 
-const accessKey = 'the-key-of-the-account'
+type Newcomer = Awaited<ReturnType<typeof newcomer>>
 
 /** A folder with a key file, and an account to connect to; `init` adds what every call needs. */
-async function newcomer(options: SimulatorOptions = {}) {
-  const simulator = await startSimulator({ zones: [101, 102], accessKey, ...options })
-  onTestFinished(() => simulator.close())
-  const folder = temporaryFolder()
-  const keyFile = join(folder, 'key')
+async function newcomer() {
+  const { folder, simulator } = await openWorkshopWithApi()
+  const [file, keyFile] = [join(folder, 'shieldlog.yaml'), join(folder, 'key')]
+  rmSync(file)
   writeFileSync(keyFile, `${accessKey}\n`)
-  const file = join(folder, 'shieldlog.yaml')
-  const base = ['init', '--set', `api.baseUrl=${simulator.url}`]
-  const keyed = [...base, '--access-key-file', keyFile]
+  const base = `init --set api.baseUrl=${simulator.url}`
   return {
     folder,
     file,
     simulator,
     keyFile,
     written: () => readFileSync(file, 'utf8'),
-    loaded: () => loadConfig({ argv: { config: file }, env: {}, cwd: folder }),
-    bare: (args: string) => executeWith(file, [...base, ...args.split(' ')]),
+    loaded: (path = file) => loadConfig({ argv: { config: path }, env: {}, cwd: folder }),
+    bare: (args: string) => executeWith(file, `${base} ${args}`.split(' ')),
     /** `args` are words; `more` may hold spaces. */
-    init: (args: string, ...more: string[]) => executeWith(file, [...keyed, ...args.split(' '), ...more]),
-    typing: (answer: string, args: string) =>
-      executeWith(file, [...keyed, ...args.split(' ')], {
-        ask: async () => 'n',
-        askHidden: async () => answer,
-      }),
+    init: (args: string, more: readonly string[] = [], io: Partial<Io> = {}) =>
+      executeWith(file, [...`${base} --access-key-file ${keyFile} ${args}`.split(' '), ...more], io),
   }
 }
 
@@ -68,7 +61,7 @@ test('writes a commented configuration that passes check and that only its owner
 })
 
 test('the settings in the comments of the file are valid', async () => {
-  const { init, file, written, loaded } = await newcomer({ zones: [7, 101] })
+  const { init, file, written, loaded } = await newcomer()
   await init('--zones all --destination stdout')
   expect(parse(written())).toMatchObject({ zones: 'all', sinks: [{ name: 'stdout' }] })
   const [before = '', suggested = ''] = written().split('# More settings, with their defaults:\n')
@@ -81,18 +74,16 @@ test('writes secrets to separate files, and the other settings with their types'
   const { init, folder, written, loaded } = await newcomer()
   const { code } = await init(
     '--zones 101 --destination ndjson --url https://siem.example/in?a=${A:-b} --set batch.maxEvents=5 --set poll.everySeconds=7.5 --set name=hook',
-    '--set',
-    'headers.Authorization=Bearer s3cret=',
+    ['--set', 'headers.Authorization=Bearer s3cret='],
   )
   expect(code).toBe(0)
   const secret = join(folder, 'ndjson-authorization.secret')
   expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['Bearer s3cret=\n', 0o600])
   expect(written()).not.toContain('s3cret')
-  const { config } = loaded()
-  expect(config.poll.everySeconds).toBe(7.5)
-  expect(config.sinks).toMatchObject([
-    { name: 'hook', url: 'https://siem.example/in?a=b', batch: { maxEvents: 5 } },
-  ])
+  const { poll, sinks: loadedSinks } = loaded().config
+  expect(poll.everySeconds).toBe(7.5)
+  const url = 'https://siem.example/in?a=b'
+  expect(loadedSinks).toMatchObject([{ name: 'hook', url, batch: { maxEvents: 5 } }])
 })
 
 test('writes a secret setting as the file that holds it', async () => {
@@ -112,16 +103,28 @@ test('accepts ids without a check if the zones cannot be listed, and reports tha
   expect(parse(written())).toMatchObject({ zones: [101, 900] })
 })
 
-test('writes nothing while the API cannot be reached', async () => {
-  const { init, folder, simulator } = await newcomer()
-  await simulator.close()
-  const { code, stdout, stderr } = await init('--zones 101 --destination file --yes')
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toMatch(/cannot be listed: .*refused.*; nothing was written: make the API reachable/)
-  expect(readdirSync(folder)).toEqual(['key'])
-})
-
 const files = '--zones 101 --destination file'
+
+test.each([
+  [
+    'cannot be reached',
+    async ({ simulator }: Newcomer) => simulator.close(),
+    /cannot be listed: .*refused.*; nothing was written: make the API reachable/,
+  ],
+  [
+    'refuses the key',
+    async ({ keyFile }: Newcomer) => writeFileSync(keyFile, 'another-key'),
+    /the API refuses the access key/,
+  ],
+])('writes nothing while the API %s', async (_, prepare, told) => {
+  const world = await newcomer()
+  await prepare(world)
+  const { code, stdout, stderr } = await world.init(`${files} --yes`)
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(told)
+  expect(stderr).not.toContain('another-key')
+  expect(readdirSync(world.folder)).toEqual(['key'])
+})
 
 test.each([
   [
@@ -160,59 +163,50 @@ test('reports all missing options at once without a terminal', async () => {
   })
 })
 
-test('refuses a key that the API refuses, and shows no part of it', async () => {
-  const { init, folder, keyFile } = await newcomer()
-  writeFileSync(keyFile, 'another-key')
-  const { code, stderr } = await init(files)
-  expect([code, stderr]).toEqual([1, expect.stringContaining('the API refuses the access key')])
-  expect(stderr).not.toContain('another-key')
-  expect(readdirSync(folder)).toEqual(['key'])
-})
-
 test('overwrites neither a configuration nor a secret, and does not write through a symbolic link', async () => {
   const { init, folder, file } = await newcomer()
-  const refused = (why: string) => ({ code: 1, stderr: expect.stringContaining(why) as unknown })
-  writeFileSync(file, 'mine')
-  expect(await init(files)).toMatchObject(refused(`${file} exists, and init overwrites nothing`))
-  const secret = join(folder, 'json-authorization.secret')
-  writeFileSync(secret, 'mine')
+  const at = (name: string) => join(folder, name)
+  const [secret, other, link, absent] = [
+    at('json-authorization.secret'),
+    at('other.yaml'),
+    at('link.yaml'),
+    at('none/shieldlog.yaml'),
+  ]
+  for (const path of [file, secret]) writeFileSync(path, 'mine')
+  symlinkSync(at('target'), link)
   const json = '--zones 101 --destination json --url https://h/ --set headers.Authorization=x'
-  const other = join(folder, 'other.yaml')
-  expect(await init(`--file ${other} ${json}`)).toMatchObject({ code: 1 })
-  expect([existsSync(other), readFileSync(secret, 'utf8'), readFileSync(file, 'utf8')]).toEqual([
-    false,
-    'mine',
-    'mine',
-  ])
-  const [link, target] = [join(folder, 'link.yaml'), join(folder, 'target')]
-  symlinkSync(target, link)
-  const why = `${link} cannot be written: file already exists (EEXIST)`
-  expect(await init(`--file ${link} ${files}`)).toMatchObject(refused(why))
-  expect(existsSync(target)).toBe(false)
-  const none = join(folder, 'none', 'shieldlog.yaml')
-  const absent = `${none} cannot be written: no such file or directory (ENOENT)`
-  expect(await init(`--file ${none} ${files}`)).toMatchObject(refused(absent))
+  for (const [path, args, why] of [
+    [file, files, `${file} exists, and init overwrites nothing`],
+    [other, json, `${secret} cannot be written: file already exists (EEXIST)`],
+    [link, files, `${link} cannot be written: file already exists (EEXIST)`],
+    [absent, files, `${absent} cannot be written: no such file or directory (ENOENT)`],
+  ] as const) {
+    const { code, stderr } = await init(`--file ${path} ${args}`)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(why)])
+  }
+  expect([file, secret].map((path) => readFileSync(path, 'utf8'))).toEqual(['mine', 'mine'])
+  expect([other, at('target')].filter((path) => existsSync(path))).toEqual([])
 })
 
 test('escapes a folder whose name looks like a template', async () => {
-  const { init, folder } = await newcomer()
+  const { init, folder, loaded } = await newcomer()
   const odd = join(folder, 'a${HOME}b')
   mkdirSync(odd)
   const file = join(odd, 'shieldlog.yaml')
   expect(await init(`--file ${file} ${files}`)).toMatchObject({ code: 0 })
-  const { config } = loadConfig({ argv: { config: file }, env: {}, cwd: folder })
-  expect([config.state, config.sinks]).toMatchObject([
-    { path: join(odd, 'var/shieldlog.db') },
-    [{ path: join(odd, 'var/events') }],
-  ])
+  const { state, sinks } = loaded(file).config
+  expect(state).toMatchObject({ path: join(odd, 'var/shieldlog.db') })
+  expect(sinks).toMatchObject([{ path: join(odd, 'var/events') }])
 })
 
 test('takes a password that looks like a template as it is, and shows no part of it in an error', async () => {
-  const { typing, folder, written, file } = await newcomer()
+  const { init, folder, written, file } = await newcomer()
   const typed = 'Bearer pa${ss}: "#\'w'
-  const { code, stdout, stderr } = await typing(
-    typed,
+  const io = { ask: async () => 'n', askHidden: async () => typed }
+  const { code, stdout, stderr } = await init(
     '--zones 101 --destination ndjson --url http://127.0.0.1:9/',
+    [],
+    io,
   )
   expect([code, (stdout + stderr).includes('pa${')]).toEqual([0, false])
   const secret = readdirSync(folder).find((name) => name.includes('authorization'))!
