@@ -153,8 +153,10 @@ test('a process is not ready while its lag exceeds server.readyLagSeconds, and h
   place.simulator.fail({ times: Infinity, fault: faults.status({ status: 503 }) })
   await waitFor(async () => /has a lag of/.test((await probe.get('/readyz')).text), { what: 'lag' })
   expect([(await probe.get('/readyz')).status, (await probe.get('/healthz')).status]).toEqual([503, 200])
-  const requests = await probe.metric('api_requests_total')
-  expect(requests.get('account="default",operation="event_logs",outcome="server_error"')).toBeGreaterThan(0)
+  const failed = 'account="default",operation="event_logs",outcome="server_error"'
+  await waitFor(async () => (await probe.metric('api_requests_total')).get(failed)! > 0, {
+    what: 'a failed request',
+  })
   place.simulator.heal()
   await waitFor(isReady, { what: 'readiness again' })
   await stopped(child)
