@@ -44,6 +44,8 @@ export const splunkHec = definePreset({
     }
     return {
       url: address,
+      // Lines, and yet no NDJSON: the collector documents JSON objects one after the other.
+      mediaType: 'application/json',
       piece: (event, line) => `${envelope(event)}${line}}`,
       layout: lineLayout,
       read: readCollector,

@@ -83,6 +83,11 @@ test.each<[given: { preset: string }, url: string, line: string, piece: unknown]
   expect(JSON.parse(preset.piece(event, line))).toEqual(piece)
 })
 
+test('bodies of lines have the media type of NDJSON, but for Splunk; all others that of JSON', () => {
+  const types = [splunk, axiom, elasticsearch, datadog, otlp].map((given) => presetWith(given).mediaType)
+  expect(types).toEqual(['json', 'x-ndjson', 'x-ndjson', 'json', 'json'].map((type) => `application/${type}`))
+})
+
 test('Splunk gets the time in seconds, to the last digit', () => {
   const precise = buildEvent({ time: '2025-11-20T10:11:12.123456789Z', timeMs: 1_763_633_472_123 })
   expect(presetWith(splunk).piece(precise, '{}')).toContain('"time":1763633472.123456789,')
