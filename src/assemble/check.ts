@@ -31,6 +31,8 @@ export interface Finding {
   /** `note`: worth knowing, and no problem. */
   readonly mark: 'ok' | 'note' | 'fail'
   readonly text: string
+  /** What to type next, without the name of the program: belongs behind the text. */
+  readonly command?: string
 }
 
 const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
@@ -203,7 +205,7 @@ function checkFindings(
     ...(told === undefined ? [] : [note(told)]),
     ...(untested === undefined || sends
       ? []
-      : [note(`${untested}; to test them with one event: check --send-test`)]),
+      : [{ ...note(`${untested}; to test them with one event`), command: 'check --send-test' }]),
   ]
 }
 

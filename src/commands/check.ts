@@ -4,7 +4,7 @@ import type { Loaded } from '../config/load.ts'
 import { counted } from '../domain/text/counts.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { exitCodes, type Io, type Registration } from './command.ts'
-import { example } from './program-name.ts'
+import { commandLine, example } from './program-name.ts'
 import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 
 interface CheckOptions {
@@ -31,8 +31,9 @@ export async function check(
   const paint = paintFor(stdout)
   const width = stepWidth(namedSteps(loaded.config))
   const findings: Finding[] = []
-  for await (const { step, mark, text } of findingsOf(loaded, options, signal)) {
-    const finding = { step, mark, text: printable(text) }
+  for await (const { step, mark, text, command } of findingsOf(loaded, options, signal)) {
+    const told = command === undefined ? text : `${text}: ${commandLine(command)}`
+    const finding = { step, mark, text: printable(told) }
     findings.push({ ...finding, step: step.trim() })
     const lines = findingLines(finding, width, paint)
     if (!json) stdout.write(lines.map((line) => `${line}\n`).join(''))
