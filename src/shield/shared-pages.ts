@@ -9,8 +9,10 @@ interface Shared {
   /** Of the request, by the steady clock. */
   readonly startedAt: number
   readonly answer: Promise<Answer>
-  /** It does not wait for memory. */
-  readonly ifRoom: boolean
+  /** Rejects with `no_room` as soon as the request would have to wait for memory. */
+  readonly atOnce: Promise<Page>
+  /** It waits for memory of its own sink, and so for nobody else. */
+  isWaiting: boolean
   /** A good answer has arrived; and a stream wants it to be parsed. */
   readonly arrived: PromiseWithResolvers<void>
   readonly wanted: PromiseWithResolvers<void>
@@ -52,7 +54,7 @@ export function sharePages(
     try {
       answer = await waitFor(shared, request, signal, isOwn)
     } catch (error) {
-      // The request that it joined does not wait for memory; this one may.
+      // The sink of the request that it joined has no room; its own may have.
       if (isOwn || !isFailure(error, 'no_room') || request.ifRoom === true) throw error
       return await fetchPage(request, signal)
     }
@@ -74,7 +76,14 @@ export function sharePages(
       await wanted.promise
       unwantedMs = clock.monotonic() - arrivedMs
     }
-    const answer = source.fetchPage({ ...request, whenWanted }, abort.signal).then(
+    const ask = (ifRoom: boolean) => source.fetchPage({ ...request, ifRoom, whenWanted }, abort.signal)
+    const atOnce = ask(true)
+    const waited = atOnce.catch((error: unknown) => {
+      if (request.ifRoom === true || !isFailure(error, 'no_room')) throw error
+      shared.isWaiting = true
+      return ask(false)
+    })
+    const answer = waited.then(
       (page) => {
         land(page)
         return { page, tookMs: clock.monotonic() - beganMs - unwantedMs }
@@ -89,7 +98,8 @@ export function sharePages(
     const shared: Shared = {
       startedAt: clock.steady(),
       answer,
-      ifRoom: request.ifRoom === true,
+      atOnce,
+      isWaiting: false,
       arrived,
       wanted,
       abort,
@@ -132,7 +142,7 @@ async function waitFor(
   if (whenWanted === undefined) shared.wanted.resolve()
   else void shared.arrived.promise.then(whenWanted).then(shared.wanted.resolve)
   try {
-    return await orAborted(shared.answer, signal)
+    return await orAborted(isOwn ? shared.answer : shared.atOnce.then(() => shared.answer), signal)
   } catch (error) {
     if (isOwn) {
       shared.isLeft = true
@@ -159,14 +169,16 @@ function keyOf({ zone, day, cursor, priority }: PageRequest): string {
   return JSON.stringify([zone.account, zone.id, day, priority, cursor])
 }
 
-/** A load that holds pages never joins a request that waits for memory: the two would wait for each other. */
+/**
+ * None joins a request that waits for memory: a sink that hangs would hold up the others, and two loads that hold pages
+ * would wait for each other.
+ */
 function serves(
-  shared: Shared,
-  { requestedSince = 0, freshForMs, ifRoom }: PageRequest,
+  { landed, startedAt, isWaiting }: Shared,
+  { requestedSince = 0, freshForMs }: PageRequest,
   nowMs: number,
 ): boolean {
-  const { landed, startedAt } = shared
-  if (landed === undefined) return startedAt >= requestedSince && (ifRoom !== true || shared.ifRoom)
+  if (landed === undefined) return startedAt >= requestedSince && !isWaiting
   const isFresh = freshForMs === undefined || nowMs - landed.requestedAt <= freshForMs
   return isFresh && landed.requestedAt >= requestedSince
 }

@@ -157,18 +157,31 @@ describe('streams of a zone and day', () => {
     expect(await Promise.all(pages)).toHaveLength(2)
   })
 
-  it('that hold pages never join a request that waits for memory, and others ask themselves where one has none', async () => {
-    void ask('a')
-    const holding = ask('b', { ifRoom: true }).catch((error: unknown) => error)
-    expect(asked).toHaveLength(2)
-    const joins = ask('c')
-    expect(asked).toHaveLength(2)
-    asked[1]!.fail(noRoom())
+  it('never join a request that waits for memory of its sink, and leave it when it begins to', async () => {
+    const [waits, joins] = [ask('a'), ask('b')]
+    const holding = ask('c', { ifRoom: true }).catch((error: unknown) => error)
+    expect(asked).toHaveLength(1)
+    asked[0]!.fail(noRoom())
     expect(await holding).toMatchObject({ code: 'no_room' })
     await turn()
-    expect(asked).toHaveLength(3)
+    expect(asked.map(({ request }) => [request.sink, request.ifRoom])).toEqual([
+      ['a', true],
+      ['a', false],
+      ['b', true],
+    ])
     await asked[2]!.answer()
     await joins
+    expect(asked).toHaveLength(3)
+    await asked[1]!.answer()
+    await waits
+  })
+
+  it('that come while a request waits for memory ask themselves', async () => {
+    void ask('a')
+    asked[0]!.fail(noRoom())
+    await turn()
+    void ask('b')
+    expect(asked.map(({ request }) => request.sink)).toEqual(['a', 'a', 'b'])
   })
 })
 
