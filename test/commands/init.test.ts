@@ -177,7 +177,7 @@ test('overwrites neither a configuration nor a secret, and does not write throug
   const json = '--zones 101 --destination json --url https://h/ --set headers.Authorization=x'
   for (const [path, args, why] of [
     [file, files, `${file} exists, and init overwrites nothing`],
-    [other, json, `${secret} cannot be written: file already exists (EEXIST)`],
+    [other, json, `${secret} cannot be written: file already exists (EEXIST). Remove it, or name another`],
     [link, files, `${link} cannot be written: file already exists (EEXIST)`],
     [absent, files, `${absent} cannot be written: no such file or directory (ENOENT)`],
   ] as const) {
@@ -213,6 +213,17 @@ test('takes a password that looks like a template as it is, and shows no part of
   expect(readFileSync(join(folder, secret), 'utf8')).toBe(`${typed}\n`)
   expect(written()).not.toContain('pa$')
   expect(await executeWith(file, ['check', '--offline'])).toMatchObject({ code: 0 })
+})
+
+test('shows destinations side by side, so that the zones above them stay in sight', async () => {
+  const { init } = await newcomer()
+  const asked = ['3', 'archive', '']
+  const io = { ask: async () => asked.shift() ?? 'n', askHidden: async () => '' }
+  const { stderr } = await init('--zones 101 --set token=t', ['--url', 'https://h:8088'], io)
+  const menu = stderr.split('\n').filter((line) => /^ +\d+\) /.test(line))
+  expect(menu[0]).toBe('  1) files  2) Elastic or OpenSearch  3) Splunk  4) Grafana Loki')
+  expect(menu.join('  ').match(/\d+\) /g)).toHaveLength(destinations().length)
+  expect(menu.filter((line) => line.length > 80)).toEqual([])
 })
 
 test('every kind of sink and every preset is a destination', () => {

@@ -242,7 +242,8 @@ export function writeNewFiles(files: readonly NewFile[]): void {
     // What was there before stays.
     for (const path of touched)
       if (path !== current || systemCode(cause) !== 'EEXIST') rmSync(path, { force: true })
-    const why = `${printable(current)} cannot be written: ${systemErrorText(cause)}. Name another place with --file.`
+    const remedy = systemCode(cause) === 'EEXIST' ? 'Remove it, or name' : 'Name'
+    const why = `${printable(current)} cannot be written: ${systemErrorText(cause)}. ${remedy} another place with --file.`
     throw new Failure('stop', 'unwritable', why, { cause })
   }
 }

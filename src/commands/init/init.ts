@@ -290,7 +290,7 @@ function destinationStep({ options: { destination: given } }: Context): Step<Des
   const known = all.map(({ name }) => name)
   return {
     given,
-    menu: `Where should events go?\n${all.map(({ label }, index) => `  ${index + 1}) ${label}\n`).join('')}`,
+    menu: `Where should events go?\n${sideBySide(all.map(({ label }, index) => `${index + 1}) ${label}`))}`,
     question: '> ',
     accept(text) {
       const chosen =
@@ -300,6 +300,17 @@ function destinationStep({ options: { destination: given } }: Context): Step<Des
       throw unknownName({ option: '--destination', name: text, what: 'is unknown', known })
     },
   }
+}
+
+/** As many texts on a line as fit into 78 columns: on a small terminal what was shown before stays in sight. */
+function sideBySide(texts: readonly string[]): string {
+  const lines: string[] = []
+  for (const text of texts) {
+    const longer = `${lines.at(-1) ?? ''}  ${text}`
+    if (lines.length > 0 && longer.length <= 78) lines[lines.length - 1] = longer
+    else lines.push(`  ${text}`)
+  }
+  return `${lines.join('\n')}\n`
 }
 
 /** Resolves to the sink once a configuration with it loads. Throws UsageError. */
