@@ -1,7 +1,13 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { listVolumes, stateOf, type VolumeInstance, type VolumeTemplate } from '../shield/figures.ts'
+import {
+  listVolumes,
+  stateOf,
+  type VolumeInstance,
+  type Volumes,
+  type VolumeTemplate,
+} from '../shield/figures.ts'
 import { exitCodes, type Registration } from './command.ts'
 import { chooseAccount } from './options.ts'
 import { example } from './program-name.ts'
@@ -29,8 +35,9 @@ export function register({ command, io, exit, load }: Registration): void {
       const { items, summary, isWhole } = volumes
       if (json) io.stdout.write(jsonResult(volumes))
       else if (items.length > 0) io.stdout.write(`${volumeLines(items, paintFor(io.stdout)).join('\n')}\n`)
-      const storage = typeof summary?.totalStorage === 'number' ? `, ${summary.totalStorage} GB in all` : ''
-      io.stderr.write(`${printable(app, 100)}: ${counted(items.length, 'volume')}${storage}.\n`)
+      io.stderr.write(
+        `${[`${printable(app, 100)}: ${counted(items.length, 'volume')}`, ...sums(summary)].join(', ')}.\n`,
+      )
       if (isWhole) return
       io.stderr.write('The API repeated a part of the list instead of its end: there may be more volumes.\n')
       exit(exitCodes.failed)
@@ -40,6 +47,16 @@ export function register({ command, io, exit, load }: Registration): void {
 function appId(text: string): string {
   if (text.trim() !== '') return text
   throw new InvalidArgumentError('it takes the id of an application.')
+}
+
+/** What the API counts of the whole application, of which the table has no line. */
+function sums(summary: Volumes['summary']): string[] {
+  const { totalPods, totalContainers, totalStorage } = summary ?? {}
+  return [
+    ...(typeof totalPods === 'number' ? [counted(totalPods, 'pod')] : []),
+    ...(typeof totalContainers === 'number' ? [counted(totalContainers, 'container')] : []),
+    ...(typeof totalStorage === 'number' ? [`${totalStorage} GB in all`] : []),
+  ]
 }
 
 const barWidth = 8

@@ -154,7 +154,7 @@ test('volumes prints a line per volume and instance, a document with --json, and
   const instances = items.flatMap(({ volumeInstances }) => volumeInstances).length
   expect(piped.stdout.trimEnd().split('\n')).toHaveLength(1 + items.length + instances)
   expect([piped.code, listed.code, isWhole]).toEqual([0, 0, true])
-  expect(piped.stderr).toMatch(/^shop: 3 volumes, \d+ GB in all\.\n$/)
+  expect(piped.stderr).toMatch(/^shop: 3 volumes, \d+ pods, \d+ containers, \d+ GB in all\.\n$/)
 
   simulator.set({ pageSize: 1 })
   simulator.fail({ fault: faults.repeatCursor(), times: Infinity })
