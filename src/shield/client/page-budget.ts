@@ -45,7 +45,7 @@ export class PageBudget {
   readonly #maxBytes: number
   readonly #waiters = new Set<Waiter>()
   readonly #held = new Set<HeldPage>()
-  /** Every sink that ever reserved memory. */
+  /** Every sink that ever held a page, also one that only joins. */
   readonly #sinks = new Set<string>()
   #isAdmitting = false
 
@@ -70,7 +70,6 @@ export class PageBudget {
   reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(cancelled(signal.reason))
-      if (sink !== undefined) this.#sinks.add(sink)
       const leave = (): void => {
         this.#waiters.delete(waiter)
         reject(cancelled(signal.reason))
@@ -143,6 +142,7 @@ export class PageBudget {
   }
 
   #reservationOf(page: HeldPage, holder: Holder): Reservation {
+    if (holder.sink !== undefined) this.#sinks.add(holder.sink)
     page.holders.add(holder)
     return {
       resize: (bytes) => {

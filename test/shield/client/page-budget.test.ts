@@ -115,6 +115,24 @@ describe('the budget of pages', () => {
     expect(await settledOf(hung[3]!)).toBe(true)
   })
 
+  it.each([
+    { what: 'asks only where there is room', take: (budget: PageBudget) => budget.reserveIfRoom(5, 'b') },
+    {
+      what: 'only joins',
+      take: (budget: PageBudget) => {
+        const page = budget.reserveIfRoom(5, 'a')!
+        const joined = page.join('b')
+        page.release()
+        return joined
+      },
+    },
+  ])('keeps it for a sink too that $what', ({ take }) => {
+    const budget = new PageBudget(100)
+    take(budget)!.release()
+    budget.reserveIfRoom(75, 'a')
+    expect(budget.reserveIfRoom(10, 'a')).toBeUndefined()
+  })
+
   it('admits a page for each sink that holds none, whatever the others hold', async () => {
     const budget = new PageBudget(100)
     const first = await budget.reserve(() => 1000, never, 'hung')
