@@ -42,8 +42,10 @@ export async function openEmptyStore({ deadLetters }: Config, clock: Clock): Pro
 
 /** Throws where a run could not keep its state in the configured store. */
 export async function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
-  if (config.state.kind === 'sqlite') await probeSqliteStore(config.state.path)
-  else await (await openStore(config, clock, { telemetry })).close()
+  if (config.state.kind !== 'sqlite') return (await openStore(config, clock, { telemetry })).close()
+  await probeSqliteStore(config.state.path)
+  // What another version has made there is refused only by what opens it.
+  await (await openExistingStore(config, clock))?.close()
 }
 
 /** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */

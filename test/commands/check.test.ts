@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../src/assemble/check.ts'
 import { findingLines, summaryLine } from '../../src/commands/check.ts'
@@ -205,6 +206,20 @@ test('fails on a port in use and on a file that is not a store, which it does no
   expect(lines).toContainEqual(expect.stringMatching(/^state fail .*not a database/))
   expect(readdirSync(folder)).toEqual(['shieldlog.db'])
   expect(readFileSync(join(folder, 'shieldlog.db'), 'utf8')).toBe(text)
+})
+
+test('reports a state that another version has made, as a run refuses it', async () => {
+  const world = await openWorkshopWithApi({ days: 1 })
+  expect(await world.execute('run', '--once')).toMatchObject({ code: 0 })
+  const state = new DatabaseSync(join(world.folder, 'var', 'shieldlog.db'))
+  const sql = `UPDATE record SET value = CAST(replace(value, '"layout":', '"layout":9') AS BLOB) WHERE key = 'store'`
+  expect(state.prepare(sql).run().changes).toBe(1)
+  state.close()
+  const { lines, problems } = await foundIn(world)
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^state fail .* has schema 9\d, and this version supports/),
+  )
+  expect(problems).toBe(1)
 })
 
 test('does not report the port of the shieldlog that runs on this state as a problem', async () => {
