@@ -142,7 +142,8 @@ async function waitFor(
   if (whenWanted === undefined) shared.wanted.resolve()
   else void shared.arrived.promise.then(whenWanted).then(shared.wanted.resolve)
   try {
-    return await orAborted(isOwn ? shared.answer : shared.atOnce.then(() => shared.answer), signal)
+    const mayWait = isOwn || shared.landed !== undefined
+    return await orAborted(mayWait ? shared.answer : shared.atOnce.then(() => shared.answer), signal)
   } catch (error) {
     if (isOwn) {
       shared.isLeft = true

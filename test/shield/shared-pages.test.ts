@@ -183,6 +183,16 @@ describe('streams of a zone and day', () => {
     void ask('b')
     expect(asked.map(({ request }) => request.sink)).toEqual(['a', 'a', 'b'])
   })
+
+  it('get an answer that has arrived although its request had waited for memory', async () => {
+    const waits = ask('a')
+    asked[0]!.fail(noRoom())
+    await turn()
+    await asked[1]!.answer()
+    await waits
+    await ask('b')
+    expect(asked).toHaveLength(2)
+  })
 })
 
 describe('the memory of a shared page', () => {
