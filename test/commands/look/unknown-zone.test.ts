@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { dayOf } from '../../../src/domain/day.ts'
 import { accessKey, executeWith, openWorkshopWithApi } from '../workshop.ts'
 
 const pullZone =
@@ -27,7 +28,9 @@ test.each([
 })
 
 test('top counts the other zones, and exits with 1', async () => {
-  const { execute } = await withZones(500_101, 102, 999)
+  const { execute, simulator } = await withZones(500_101, 102, 999)
+  // Of the day's events, late in the day none is of its last hour.
+  simulator.append(102, dayOf(Date.now()), 3)
   const { code, stdout, stderr } = await execute('top')
   expect(code).toBe(1)
   expect(plain(stderr)).toMatch(`${pullZone} ${nowhere} 1 h, 1 zone, `)
