@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { check as findingsOf, namedSteps, type Finding } from '../assemble/check.ts'
+import { check as findingsOf, namedSteps } from '../assemble/check.ts'
+import type { Finding } from '../assemble/finding.ts'
 import type { Loaded } from '../config/load.ts'
 import { counted } from '../domain/text/counts.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'

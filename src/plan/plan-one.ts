@@ -4,7 +4,7 @@ import { planRoute, type PlannedStream } from '../domain/plan/plan.ts'
 import type { Priority, Stream } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
-import type { PlanSettings } from './planner.ts'
+import { setClocks, type PlanSettings } from './planner.ts'
 
 /** How many earlier days are read for an ordering that a stream without a checkpoint inherits. */
 const daysOfOrdering = 3
@@ -29,9 +29,7 @@ export async function planOne(
   if (heldSinks?.has(stream.sink) === true) return undefined
   const own = await store.ledger.read(stream)
   const held = own === undefined ? await readBefore(store, stream) : [own]
-  for (const { lastCommitAtMs } of held) {
-    if (!apiClock.isConfirmed(zone.account)) apiClock.notBefore(zone.account, lastCommitAtMs)
-  }
+  setClocks(held, [zone], apiClock)
   const planned = planRoute({
     zone,
     sink: stream.sink,

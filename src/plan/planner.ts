@@ -101,7 +101,7 @@ export class Planner {
       this.#knownRoutes(),
       store.backfills.list(),
     ])
-    this.#setClocks(checkpoints, now.zones)
+    setClocks(checkpoints, now.zones, apiClock)
     return { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
   }
 
@@ -197,19 +197,20 @@ export class Planner {
       for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
     }
   }
+}
 
-  /** After a restart the latest commit in the store is a lower bound of the API's time. */
-  #setClocks(checkpoints: readonly Checkpoint[], zones: readonly Zone[]): void {
-    const { apiClock } = this.#deps
-    const unsure = zones.filter(({ account }) => !apiClock.isConfirmed(account))
-    if (unsure.length === 0) return
-    const accounts = new Map(unsure.map(({ id, account }) => [id, account]))
-    const latest = new Map<string, number>()
-    for (const { stream, lastCommitAtMs } of checkpoints) {
-      const account = accounts.get(stream.zone)
-      if (account !== undefined) latest.set(account, Math.max(lastCommitAtMs, latest.get(account) ?? 0))
-    }
-    for (const [account, atMs] of latest) apiClock.notBefore(account, atMs)
+/** After a restart the latest commit in the store is a lower bound of the API's time: this host's clock may be behind it. */
+export function setClocks(
+  checkpoints: readonly Checkpoint[],
+  zones: readonly Zone[],
+  apiClock: Pick<ApiClock, 'isConfirmed' | 'notBefore'>,
+): void {
+  const unsure = zones.filter(({ account }) => !apiClock.isConfirmed(account))
+  if (unsure.length === 0) return
+  const accounts = new Map(unsure.map(({ id, account }) => [id, account]))
+  for (const { stream, lastCommitAtMs } of checkpoints) {
+    const account = accounts.get(stream.zone)
+    if (account !== undefined) apiClock.notBefore(account, lastCommitAtMs)
   }
 }
 

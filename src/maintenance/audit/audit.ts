@@ -11,7 +11,7 @@ import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Store } from '../../ports/store.ts'
 import type { PumpDeps } from '../../pump/session.ts'
-import { fewOfAccounts } from '../read/check.ts'
+import { fewOfAccounts } from '../read/few-of-accounts.ts'
 import { serveRequest } from '../serve-request.ts'
 
 export interface AuditDeps extends DayDeps {

@@ -9,6 +9,7 @@ import type { Policy } from '../../domain/policy.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
 import type { Store } from '../../ports/store.ts'
+import { setClocks } from '../../plan/planner.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 import { createPageEstimate, type PageEstimate } from './backfill-progress.ts'
 import { noLongerKept, shippedUnknown } from '../../pump/end-stream.ts'
@@ -74,19 +75,6 @@ export async function planBackfill(
     estimate: createPageEstimate(checkpoints),
     delivered: delivered.length === 0 ? undefined : delivered.reduce((sum, count) => sum + count, 0),
     partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
-  }
-}
-
-/** After a restart this host's clock may be behind the times in the store. */
-export function setClocks(
-  checkpoints: readonly Checkpoint[],
-  zones: readonly Zone[],
-  apiClock: Pick<ApiClock, 'isConfirmed' | 'notBefore'>,
-): void {
-  const accounts = new Map(zones.map(({ id, account }) => [id, account]))
-  for (const { stream, lastCommitAtMs } of checkpoints) {
-    const account = accounts.get(stream.zone)
-    if (account !== undefined && !apiClock.isConfirmed(account)) apiClock.notBefore(account, lastCommitAtMs)
   }
 }
 
