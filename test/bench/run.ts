@@ -10,50 +10,27 @@ import {
   figuresFile,
 } from './figures/report.ts'
 import { help, readOptions, type Options } from './options.ts'
-import { measureFleet } from './parts/fleet.ts'
-import { measureFormats, measurePresets, measureStores } from './parts/kinds.ts'
-import { measureMemory } from './parts/memory.ts'
-import { measureQuietPoll } from './parts/quiet-poll.ts'
-import { measureRest } from './parts/rest.ts'
+import { measureFleet, measureRest } from './parts/fleet.ts'
 import { measureIdle } from './parts/idle.ts'
-import { measureShared } from './parts/shared.ts'
-import { measureSinks } from './parts/sinks.ts'
+import { measureMemory } from './parts/memory.ts'
+import { measureFormats, measureShared, measureSinks } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
 
 const options = givenOptions()
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
-const { events, rounds, profileFolder, zones } = options
-const ways = { events, rounds, profileFolder, tell }
-/** Rows that only compare ways with each other. */
-const fewer = { ...ways, events: Math.min(events, 20_000), rounds: Math.min(rounds, 3) }
+const given = { ...options, tell }
 
 const parts: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => measureStart({ program: options.program, rounds: 5, tell }),
-  sinks: () => measureSinks(ways),
-  shared: () => measureShared(ways),
+  sinks: () => measureSinks(given),
+  shared: () => measureShared(given),
   idle: () => measureIdle({ tell }),
-  formats: () => measureFormats(fewer),
-  presets: () => measurePresets(fewer),
-  stores: () => measureStores({ ...ways, events: Math.min(events, 100_000) }),
-  memory: () =>
-    measureMemory(
-      options.full
-        ? { events: 5_000_000, eventsPerStream: 2_000, tell }
-        : { events: 1_000_000, eventsPerStream: 200, tell },
-    ),
-  poll: () => measureQuietPoll({ rounds: 200, tell }),
-  rest: () => measureRest({ zones, sinks: options.sinks, rounds: 9, profileFolder, tell }),
-  fleet: () =>
-    measureFleet({
-      zones,
-      days: options.days,
-      seconds: options.seconds,
-      everySeconds: options.everySeconds,
-      engines: options.engines,
-      workers: options.workers,
-      profileFolder,
-      tell,
-    }),
+  memory: () => measureMemory({ tell }),
+  // Its rows only compare formats with each other.
+  formats: () =>
+    measureFormats({ ...given, events: Math.min(given.events, 20_000), rounds: Math.min(given.rounds, 3) }),
+  rest: () => measureRest(given),
+  fleet: () => measureFleet(given),
 }
 
 function givenOptions(): Options {

@@ -12,10 +12,6 @@ const ofOneProcess: readonly (readonly [name: string, words: string])[] = [
   ['peak RSS, 1,000,000 events of a stream', 'Most memory while 1,000,000 events of one day are shipped'],
   ['peak RSS, 500 zones of 3 days', 'Most memory at the first start with 500 zones of 3 days'],
   ['peak RSS, pages of 8 MB on 24 streams', 'Most memory with pages of 8 MB, 24 days read at once'],
-  [
-    'quiet poll at 1,000,000 seen against 1,000: time',
-    'Time of a poll without new events on a day with 1,000,000 events, against one with 1,000',
-  ],
   ['SQLite after the day was shipped', 'State in SQLite'],
 ]
 

@@ -74,40 +74,36 @@ export async function keepCosts(): Promise<void> {
 }
 
 /** Bytes an event. */
-export interface Cost {
+interface Cost {
   readonly plain: number
   readonly compressed: number
 }
 
-export type PresetName = (typeof presets)[number]['name']
+type PresetName = (typeof presets)[number]['name']
 
 /** Of an entry on the wire. */
 export const entryBytes = 525
 
-/** Events of one zone as the simulator makes them, the first ones of a day. The same at each call. */
-export function simulatedEvents(count: number, timeOf: (index: number) => number): Event[] {
+/** Events of one zone as the simulator makes them, ten a minute. The same at each call. */
+function sampleEvents(): Event[] {
+  const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
   const redactor = createRedactor('off')
-  return Array.from({ length: count }, (_, seq) => {
-    const text = entryJson({ seed: 1, entryBytes }, { zone: 101, dayNumber: 1, seq }, timeOf(seq))
+  return Array.from({ length: 3_000 }, (_, seq) => {
+    const place = { zone: 101, dayNumber: 1, seq }
+    const text = entryJson({ seed: 1, entryBytes }, place, beganMs + seq * 6_000)
     return toEvent(JSON.parse(text) as Json, { id: 101, name: 'shop' }, redactor)
   })
 }
 
-/** Ten events a minute. */
-export function sampleEvents(): Event[] {
-  const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
-  return simulatedEvents(3_000, (index) => beganMs + index * 6_000)
-}
-
 /** Lines of a file, and the same file with gzip, as a file sink compresses it. */
-export async function costOfFormat(name: FormatName, events: readonly Event[]): Promise<Cost> {
+async function costOfFormat(name: FormatName, events: readonly Event[]): Promise<Cost> {
   const format = formats[name]()
   const text = Buffer.from(events.map((event) => `${format.encode(event)}\n`).join(''))
   return { plain: text.length / events.length, compressed: gzipSync(text).length / events.length }
 }
 
 /** Bodies as the preset makes them with its own defaults, before and after its default compression. */
-export async function costOfPreset(name: PresetName, events: readonly Event[]): Promise<Cost> {
+async function costOfPreset(name: PresetName, events: readonly Event[]): Promise<Cost> {
   const settings = settingsOf(name)
   const format = formats[settings.format]()
   const preset = createPreset(settings, format)
@@ -125,18 +121,18 @@ export async function costOfPreset(name: PresetName, events: readonly Event[]): 
   return { plain: plain / events.length, compressed: compressed / events.length }
 }
 
-/** The sink of the preset's example, which ships to this address. */
-export function exampleSink(name: PresetName, url: string): Record<string, unknown> {
+/** The settings of the preset's example. */
+function settingsOf(name: PresetName): HttpSinkConfig {
   const text = readFileSync(`${projectFolder}config/examples/http-${name}.yaml`, 'utf8')
   const { sinks } = parse(text.replaceAll(/\$\{\w+\}/g, 'bench')) as { sinks: Record<string, unknown>[] }
   const { shape } = presets.find((preset) => preset.name === name)!.schema
   const addresses = Object.keys(shape).filter((setting) => /url$/i.test(setting))
-  return { ...sinks[0], ...Object.fromEntries(addresses.map((setting) => [setting, url])) }
-}
-
-function settingsOf(name: PresetName): HttpSinkConfig {
-  const sinks = [exampleSink(name, 'http://127.0.0.1:1')]
-  const draft = JSON.stringify({ api: { accessKey: 'bench' }, zones: [101], sinks })
+  const local = Object.fromEntries(addresses.map((setting) => [setting, 'http://127.0.0.1:1']))
+  const draft = JSON.stringify({
+    api: { accessKey: 'bench' },
+    zones: [101],
+    sinks: [{ ...sinks[0], ...local }],
+  })
   const [sink] = loadConfig({ draft, env: {}, cwd: projectFolder }).config.sinks
   if (sink?.type !== 'http') throw new Error(`the example of ${name} has no sink of type http`)
   return sink

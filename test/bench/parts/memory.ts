@@ -3,23 +3,18 @@ import { assertWhole, runShip, withSimulator, zonesOf, type Run } from '../proce
 import { entryBytes } from '../cost/costs.ts'
 import { toFiles, yesterday } from './ways.ts'
 
-export interface MemoryOptions {
-  /** Of the long run that is compared with one of 100,000. */
-  readonly events: number
-  /** Of each of the 1,500 streams of 500 zones. */
-  readonly eventsPerStream: number
-  readonly tell: (line: string) => void
-}
-
 /** At most, in MB: of any of these, and of many zones. */
 const most = { any: 200, zones: 150 }
-const fewEvents = 100_000
+/** Of one stream, in two runs that are compared. */
+const [fewEvents, manyEvents] = [100_000, 1_000_000]
+/** Of each of the 1,500 streams of 500 zones. */
+const eventsPerStream = 200
 /** What counts as flat: a heap that is not full yet grows for a while. */
 const mostGrowth = 1.25
 const largePageEvents = Math.floor((8 * 1024 * 1024) / entryBytes)
 
 /** Peak RSS of the shipper with many zones, with many events, and with large pages. */
-export async function measureMemory({ events, eventsPerStream, tell }: MemoryOptions): Promise<Figure[]> {
+export async function measureMemory({ tell }: { readonly tell: (line: string) => void }): Promise<Figure[]> {
   const peak = async (what: string, listing: Listing, atMost = most.any): Promise<Figure> => {
     const run = await ship(listing)
     const value = run.peakBytes / 1e6
@@ -34,7 +29,7 @@ export async function measureMemory({ events, eventsPerStream, tell }: MemoryOpt
       eventsPerDay: count,
       pageSize: 1000,
     })
-  const [few, many] = [await ofOneStream(fewEvents), await ofOneStream(events)]
+  const [few, many] = [await ofOneStream(fewEvents), await ofOneStream(manyEvents)]
   const growth = { value: many.value / few.value, unit: 'times', limit: { atMost: mostGrowth } }
   const fleet = { zones: 500, days: 3, eventsPerDay: eventsPerStream, pageSize: eventsPerStream / 2 } as const
   const large = { zones: 8, days: 3, eventsPerDay: 2 * largePageEvents, pageSize: largePageEvents } as const

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { formats } from '../../../src/formats/registry.ts'
 import { ofRounds, type Figure } from '../figures/figure.ts'
-import { withReceiver } from '../processes/runs.ts'
+import { withReceiver, type Run } from '../processes/runs.ts'
 import { costsOf, race, ratesOf, toFiles, type Way, type WaysOptions } from './ways.ts'
 
 /** Every kind of sink, a second reading, and what the state takes. */
@@ -10,12 +11,13 @@ export function measureSinks(options: WaysOptions): Promise<Figure[]> {
     withReceiver('tcp', async (tcp) => {
       const { hostname: host, port } = new URL(tcp)
       const toSyslog = { name: 'siem', type: 'syslog', host, port: Number(port), protocol: 'tcp' }
+      const toHttp = { name: 'siem', type: 'http', url: http, compression: 'gzip' }
       const ways: Way[] = [
-        { name: 'file', sink: toFiles, atLeast: 0.8 },
-        { name: 'http', sink: { name: 'siem', type: 'http', url: http, compression: 'gzip' }, atLeast: 0.6 },
-        { name: 'stdout', sink: { name: 'stdout', type: 'stdout' } },
-        { name: 'syslog', sink: toSyslog },
-        { name: 'read again, all seen', sink: toFiles, again: true, atLeast: 2 },
+        { name: 'file', sinks: [toFiles], atLeast: 0.8 },
+        { name: 'http', sinks: [toHttp], atLeast: 0.6 },
+        { name: 'stdout', sinks: [{ name: 'stdout', type: 'stdout' }] },
+        { name: 'syslog', sinks: [toSyslog] },
+        { name: 'read again, all seen', sinks: [toFiles], again: true, atLeast: 2 },
       ]
       const storeBytes: number[] = []
       const raced = await race(ways, {
@@ -37,4 +39,35 @@ export function measureSinks(options: WaysOptions): Promise<Figure[]> {
       ]
     }),
   )
+}
+
+/** Into files, in each format. */
+export async function measureFormats(options: WaysOptions): Promise<Figure[]> {
+  const ways = Object.keys(formats).map((format) => ({
+    name: `format ${format}`,
+    sinks: [{ ...toFiles, format }],
+  }))
+  const raced = await race(ways, options)
+  return ways.flatMap((way) => ratesOf(way, raced))
+}
+
+/** What three sinks on one zone cost, against one: requests to the API, and CPU. */
+export async function measureShared(options: WaysOptions): Promise<Figure[]> {
+  const sinks = [1, 2, 3].map((index) => ({ ...toFiles, name: `files-${index}`, path: `events-${index}` }))
+  const { runs } = await race(
+    [
+      { name: 'one sink', sinks: sinks.slice(0, 1) },
+      { name: 'three sinks', sinks },
+    ],
+    options,
+  )
+  const three = runs.get('three sinks')!
+  const ratio = (of: (run: Run) => number) =>
+    ofRounds(three.map((run, round) => of(run) / of(runs.get('one sink')![round]!)))
+  const rows = [
+    { name: 'requests, of one sink', ...ratio((run) => run.requests), unit: 'times', limit: { atMost: 1.1 } },
+    { name: 'CPU, of one sink', ...ratio((run) => run.cpuSeconds), unit: 'times', limit: { atMost: 1.8 } },
+    { name: 'peak RSS', ...ofRounds(three.map((run) => run.peakBytes / 1e6)), unit: 'MB' },
+  ]
+  return rows.map((row) => ({ ...row, name: `three sinks on a zone: ${row.name}` }))
 }

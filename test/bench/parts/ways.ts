@@ -6,9 +6,7 @@ import { assertWhole, runBare, runShip, withSimulator, type Run } from '../proce
 /** A way to ship the same events; rows of the bench are made of these. */
 export interface Way {
   readonly name: string
-  readonly sink: Readonly<Record<string, unknown>>
-  /** SQLite unless given. */
-  readonly state?: string
+  readonly sinks: readonly Readonly<Record<string, unknown>>[]
   /** Measures a second reading, of which every event was seen. */
   readonly again?: boolean
   /** The rate that is asked for, as a share of that of the bare loop. */
@@ -49,9 +47,11 @@ export function race(ways: readonly Way[], options: WaysOptions): Promise<Raced>
   const offsetMs = startOf(dayOf(Date.now())) + dayMs / 2 - Date.now()
   const day = dayOf(Date.now())
   return withSimulator({ zones: [zone], days: { [day]: events }, offsetMs }, async (url) => {
-    const ship = ({ name, sink, state, again = false }: Way, flags: NodeFlags, seen = look) =>
-      runShip({ url, zones: [zone], days: 1, sinks: [sink], state, again, offsetMs }, flags, (folder) =>
-        seen?.({ name, sink }, folder),
+    const ship = (way: Way, flags: NodeFlags) =>
+      runShip(
+        { url, zones: [zone], days: 1, sinks: way.sinks, again: way.again ?? false, offsetMs },
+        flags,
+        (folder) => look?.(way, folder),
       )
     const bare: Run[] = []
     const runs = new Map<string, Run[]>(ways.map(({ name }) => [name, []]))
@@ -62,7 +62,7 @@ export function race(ways: readonly Way[], options: WaysOptions): Promise<Raced>
       bare.push(own)
       for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
         const done = await ship(way, [])
-        assertWhole(done, events, way.name)
+        assertWhole(done, events * way.sinks.length, way.name)
         runs.get(way.name)!.push(done)
       }
       const rates = ways.map(({ name }) => `${name} ${shareOf(runs.get(name)!.at(-1)!, own).toFixed(2)}`)

@@ -53,15 +53,14 @@ export function runBare(task: Omit<BareTask, 'path'>, nodeFlags: NodeFlags = [])
   )
 }
 
-/** Ships in a folder of its own. Relative paths of the sink, and the state unless another is given, are there. */
+/** Ships in a folder of its own, which holds the state; relative paths of the sinks begin there. */
 export function runShip(
-  task: Omit<ShipTask, 'folder' | 'state'> & { readonly state?: string | undefined },
+  task: Omit<ShipTask, 'folder'>,
   nodeFlags: NodeFlags = [],
   look: (folder: string) => void = () => undefined,
 ): Promise<Run> {
   return withFolder(async (folder) => {
-    const whole = { ...task, folder, state: task.state ?? `sqlite:${join(folder, 'shieldlog.db')}` }
-    const run = await runChild<Run>('./ship-process.ts', whole satisfies ShipTask, nodeFlags)
+    const run = await runChild<Run>('./ship-process.ts', { ...task, folder } satisfies ShipTask, nodeFlags)
     look(folder)
     return run
   })

@@ -14,10 +14,9 @@ export interface ShipTask {
   readonly zones: readonly number[]
   /** Today counts as one. */
   readonly days: number
-  /** Where relative paths begin. */
+  /** Where the state is, and relative paths begin. */
   readonly folder: string
   readonly sinks: readonly Readonly<Record<string, unknown>>[]
-  readonly state: string
   /** Reads everything a second time and measures only that: all of it was seen. */
   readonly again?: boolean
   /** How far its clock is ahead of that of this host. */
@@ -25,12 +24,12 @@ export interface ShipTask {
 }
 
 /** All that `run --once` does, with every setting at its default but where things are. */
-const { url, zones, days, folder, sinks, state, again = false, offsetMs = 0 } = taskOf() as ShipTask
+const { url, zones, days, folder, sinks, again = false, offsetMs = 0 } = taskOf() as ShipTask
 const settings = {
   api: { baseUrl: url, accessKey: 'bench' },
   poll: { firstRunDays: days },
   log: { level: 'error' },
-  state,
+  state: 'sqlite:shieldlog.db',
   zones,
   sinks,
 }
