@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 export const help = `npm run -s bench -- [options]
-  --only NAMES      start, sinks, shared, idle, memory, formats, rest, fleet; as a comma list (all but formats, rest, fleet)
-  --events N        of each run of sinks and shared (200000); of formats at most 20000
+  --only NAMES      start, sinks, sync, shared, idle, memory, formats, rest, fleet; as a comma list (all but formats, rest, fleet)
+  --events N        of each run of sinks, sync and shared (200000); of formats at most 20000
   --rounds N        of those (5); of formats at most 3
   --program FILE    what start starts (src/cli.ts); such as dist/cli.js after npm run build
   --zones NUMBERS   of rest and fleet, each number one fleet (500)
@@ -22,7 +22,7 @@ export function readOptions() {
   const flag = { type: 'boolean', default: false } as const
   const { values } = parseArgs({
     options: {
-      only: text('start,sinks,shared,idle,memory'),
+      only: text('start,sinks,sync,shared,idle,memory'),
       events: text('200000'),
       rounds: text('5'),
       program: text('src/cli.ts'),

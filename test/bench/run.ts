@@ -13,7 +13,7 @@ import { help, readOptions, type Options } from './options.ts'
 import { measureFleet, measureRest } from './parts/fleet.ts'
 import { measureIdle } from './parts/idle.ts'
 import { measureMemory } from './parts/memory.ts'
-import { measureFormats, measureShared, measureSinks } from './parts/sinks.ts'
+import { measureFormats, measureShared, measureSinks, measureSlowSyncs } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
 
 const options = givenOptions()
@@ -23,6 +23,7 @@ const given = { ...options, tell }
 const parts: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => measureStart({ program: options.program, rounds: 5, tell }),
   sinks: () => measureSinks(given),
+  sync: () => measureSlowSyncs(given),
   shared: () => measureShared(given),
   idle: () => measureIdle({ tell }),
   memory: () => measureMemory({ tell }),

@@ -5,6 +5,12 @@ import { ofRounds, type Figure } from '../figures/figure.ts'
 import { withReceiver, type Run } from '../processes/runs.ts'
 import { costsOf, race, ratesOf, toFiles, type Way, type WaysOptions } from './ways.ts'
 
+/** Catching up where each sync takes 10 ms: by time, since waiting costs no CPU. */
+export async function measureSlowSyncs(options: WaysOptions): Promise<Figure[]> {
+  const way = { name: 'file, each sync 10 ms', sinks: [toFiles], syncMs: 10, atLeast: 0.7 }
+  return ratesOf(way, await race([way], options)).filter(({ name }) => name.endsWith('by time'))
+}
+
 /** Every kind of sink, a second reading, and what the state takes. */
 export function measureSinks(options: WaysOptions): Promise<Figure[]> {
   return withReceiver('http', (http) =>

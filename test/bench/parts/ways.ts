@@ -7,6 +7,8 @@ import { assertWhole, runBare, runShip, withSimulator, type Run } from '../proce
 export interface Way {
   readonly name: string
   readonly sinks: readonly Readonly<Record<string, unknown>>[]
+  /** How long each sync of the store and the sink takes; as the disk has it unless given. */
+  readonly syncMs?: number
   /** Measures a second reading, of which every event was seen. */
   readonly again?: boolean
   /** The rate that is asked for, as a share of that of the bare loop. */
@@ -49,7 +51,15 @@ export function race(ways: readonly Way[], options: WaysOptions): Promise<Raced>
   return withSimulator({ zones: [zone], days: { [day]: events }, offsetMs }, async (url) => {
     const ship = (way: Way, flags: NodeFlags) =>
       runShip(
-        { url, zones: [zone], days: 1, sinks: way.sinks, again: way.again ?? false, offsetMs },
+        {
+          url,
+          zones: [zone],
+          days: 1,
+          sinks: way.sinks,
+          again: way.again ?? false,
+          syncMs: way.syncMs,
+          offsetMs,
+        },
         flags,
         (folder) => look?.(way, folder),
       )

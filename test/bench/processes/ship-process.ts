@@ -5,6 +5,7 @@ import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createShiftedClock } from '../../entry/shifted-clock.ts'
 import { answer, taskOf } from './child.ts'
+import { slowSyncs } from './slow-syncs.ts'
 import { measured, peakBytes } from './usage.ts'
 import type { Run } from './runs.ts'
 
@@ -19,12 +20,15 @@ export interface ShipTask {
   readonly sinks: readonly Readonly<Record<string, unknown>>[]
   /** Reads everything a second time and measures only that: all of it was seen. */
   readonly again?: boolean
+  /** How long each sync takes; as the disk has it unless given. */
+  readonly syncMs?: number | undefined
   /** How far its clock is ahead of that of this host. */
   readonly offsetMs?: number | undefined
 }
 
 /** All that `run --once` does, with every setting at its default but where things are. */
-const { url, zones, days, folder, sinks, again = false, offsetMs = 0 } = taskOf() as ShipTask
+const { url, zones, days, folder, sinks, again = false, syncMs, offsetMs = 0 } = taskOf() as ShipTask
+if (syncMs !== undefined) await slowSyncs(syncMs)
 const settings = {
   api: { baseUrl: url, accessKey: 'bench' },
   poll: { firstRunDays: days },
