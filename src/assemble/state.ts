@@ -93,16 +93,22 @@ export async function workersOf(lock: ScheduleLock): Promise<WorkerStatus[]> {
 
 /** The processes that ship on the store now. */
 export async function workersOn(config: Config, clock: Clock): Promise<WorkerStatus[]> {
-  const { state } = config
-  if (state.kind === 'sqlite') return workersOf(createLock(config, clock))
-  const [{ connectRedis }, { livingProcesses }] = await Promise.all([
-    import('../redis/connection.ts'),
-    import('../redis/process-record.ts'),
-  ])
-  const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:asking` }, () => undefined)
+  if (config.state.kind === 'sqlite') return workersOf(createLock(config, clock))
+  const store = await openExistingStore(config, clock)
   try {
-    return await livingProcesses(state.keyPrefix, { client, clock })
+    return store === undefined ? [] : await workersIn(store)
   } finally {
-    client.disconnect()
+    await store?.close()
   }
+}
+
+/** The processes of a fleet, the oldest first. */
+export async function workersIn({ processes }: Store): Promise<WorkerStatus[]> {
+  const { nowMs, living } = await processes.living()
+  return living.map(({ role, pid, host, startedAtMs, heardAtMs }) => {
+    const startedAt = new Date(startedAtMs).toISOString()
+    const seenSeconds = Math.max(0, Math.round((nowMs - heardAtMs) / 1000))
+    const name = `process ${pid} on ${host} since ${startedAt}, seen ${seenSeconds} s ago`
+    return { role, name, pid, host, startedAt }
+  })
 }

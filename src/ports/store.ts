@@ -9,9 +9,10 @@ import type { KnownSink } from '../domain/known-sink.ts'
 import type { ZoneList } from '../domain/zone-list.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Day } from '../domain/day.ts'
+import type { WorkerStatus } from '../domain/status/status.ts'
 
 /**
- * Durable progress, in five parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses`
+ * Durable progress, in parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses`
  * (stop). Callers share listed checkpoints and backfills; all other values belong to the caller.
  */
 export interface Store {
@@ -21,6 +22,7 @@ export interface Store {
   readonly catalogue: Catalogue
   readonly deadLetters: DeadLetters
   readonly backfills: Backfills
+  readonly processes: Processes
   readonly upkeep: Upkeep
   close(): Promise<void>
 }
@@ -36,8 +38,11 @@ export interface Ledger {
    * clock); a holder with the schedule lock does not wait for an earlier holder of the same lock.
    */
   take(stream: Stream, holder: Holder): Promise<Taken>
-  /** Records that this holder is alive, which keeps all its streams. Call it every 5 s. */
-  heartbeat(holder: Holder): Promise<void>
+  /**
+   * Records that this holder is alive, which keeps all its streams, and with `facts` what other processes are to know of
+   * it. Call it every 5 s.
+   */
+  heartbeat(holder: Holder, facts?: ProcessFacts): Promise<void>
   /** Whether this fence is still the stream's latest. */
   holds(stream: Stream, fence: number): Promise<boolean>
   /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
@@ -154,6 +159,28 @@ export interface Backfills {
   list(): Promise<Backfill[]>
   /** Pauses, resumes or cancels one. False when there is none of that id, or it is done or cancelled already. */
   setState(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>
+}
+
+/** The processes of a fleet, by the id of their holder. */
+export interface Processes {
+  /** The store's time, and those with facts whose last heartbeat is less than 20 s old, the oldest first. */
+  living(): Promise<{ readonly nowMs: number; readonly living: readonly LivingProcess[] }>
+  /** Call it when the process ends; pruning removes those that did not. */
+  forget(id: string): Promise<void>
+}
+
+export interface ProcessFacts {
+  readonly role: WorkerStatus['role']
+  readonly host: string
+  readonly pid: number
+  readonly startedAtMs: number
+  /** By account: the API's time minus that of the store. */
+  readonly aheadMs: Readonly<Record<string, number>>
+}
+
+export interface LivingProcess extends ProcessFacts {
+  readonly id: string
+  readonly heardAtMs: number
 }
 
 /** Prunes a store, and renames a sink in it. */

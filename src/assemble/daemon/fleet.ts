@@ -1,17 +1,16 @@
+import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
 import type { RedisStateConfig } from '../../config/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
-import { nameOf } from '../../domain/redis-servers.ts'
 import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { createAccountLimits } from '../../redis/account-limits.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
-import { createProcessRecord, livingProcesses, oldestScheduler } from '../../redis/process-record.ts'
-import { redisFailure } from '../../redis/redis-failure.ts'
+import type { Holder, Store } from '../../ports/store.ts'
 import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
-import { openStore } from '../state.ts'
+import { openStore, workersIn } from '../state.ts'
 import type { Backend, Role } from './backend.ts'
 
 /** Interval of ticks as a share of the poll interval. A plan of many zones takes longer by itself. */
@@ -35,26 +34,23 @@ export async function openFleet(
   const connected = connectRedis(state, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
   const client = parts.adopt(connected, (each) => each.disconnect())
   const holder = createHolder(false)
-  const record = createProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
-  parts.defer(async () => void (await within(removeMs, record.remove(), clock).catch(() => undefined)))
+  const startedAtMs = clock.now()
+  const { processes } = store
+  parts.defer(async () => {
+    await within(removeMs, processes.forget(holder.id), clock).catch(() => undefined)
+  })
   // After a reconnect Redis may hold an older state.
   let reconciling: SinkReconciler | undefined
   onConnected(client, () => reconciling?.allAgain())
   let storeTrouble: string | undefined
 
-  /** Says that this process is alive, and publishes the API clocks that it has confirmed. Throws the Failure of Redis. */
-  async function beat(accounts: readonly string[]): Promise<void> {
-    const { isConfirmed, now, learn } = apiClock
-    const known = accounts.filter((name) => isConfirmed(name))
-    const told = () => new Map(known.map((name) => [name, now(name)]))
+  async function heartbeat(accounts: readonly string[]): Promise<void> {
     try {
-      // What another process tells, two answers over two connections have confirmed there.
-      await record.tell({ told, learn: (account, offsetMs) => learn(account, offsetMs, {}) })
+      await beat({ store, holder, role, startedAtMs }, accounts, { clock, apiClock })
       storeTrouble = undefined
     } catch (error) {
-      const failure = redisFailure(error, nameOf(state))
-      storeTrouble = messageOf(failure)
-      throw failure
+      storeTrouble = messageOf(error)
+      throw error
     }
   }
 
@@ -63,10 +59,14 @@ export async function openFleet(
     store,
     holder,
     storeTrouble: () => storeTrouble,
-    readsFigures: async () =>
-      role !== 'worker' && (await oldestScheduler(keyPrefix, { client, clock })) === holder.id,
+    async readsFigures() {
+      if (role === 'worker') return false
+      const { living } = await processes.living()
+      // Work that one process of a fleet does is the work of the one that schedules for the longest time.
+      return living.find((each) => each.role !== 'worker')?.id === holder.id
+    },
     schedules: role !== 'worker',
-    workers: () => livingProcesses(keyPrefix, { client, clock }),
+    workers: () => workersIn(store),
     limitsOf: (account, { api: { maxRequestsPerSecond } }) =>
       createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock),
     createSchedule(now, deps) {
@@ -77,7 +77,7 @@ export async function openFleet(
       const own = {
         clock,
         telemetry,
-        heartbeat: () => beat(accounts),
+        heartbeat: () => heartbeat(accounts),
         reconcile: (stop: AbortSignal) => deps.reconcile.turn(stop),
       }
       return new BullmqSchedule(
@@ -87,6 +87,34 @@ export async function openFleet(
     },
     close: () => open.disposeAsync(),
   }
+}
+
+interface FleetMember {
+  readonly store: Pick<Store, 'ledger' | 'processes'>
+  readonly holder: Holder
+  readonly role: Role
+  readonly startedAtMs: number
+}
+
+/** Says that a process is alive, and what it has confirmed of the API's clocks. Throws Failure. */
+export async function beat(
+  { store, holder, role, startedAtMs }: FleetMember,
+  accounts: readonly string[],
+  { clock, apiClock }: Pick<Runtime, 'clock' | 'apiClock'>,
+): Promise<void> {
+  const { nowMs, living } = await store.processes.living()
+  const storeAheadMs = nowMs - clock.steady()
+  const known = accounts.filter((name) => apiClock.isConfirmed(name))
+  const aheadMs = Object.fromEntries(
+    known.map((name) => [name, Math.round(apiClock.now(name) - clock.steady() - storeAheadMs)]),
+  )
+  const facts = { role, host: hostname(), pid: process.pid, startedAtMs, aheadMs }
+  await store.ledger.heartbeat(holder, facts)
+  // A process that sends requests to the API knows its time better.
+  if (role !== 'scheduler') return
+  // What another process tells, two answers over two connections have confirmed there.
+  for (const { aheadMs: told } of living)
+    for (const [account, ms] of Object.entries(told)) apiClock.learn(account, ms + storeAheadMs, {})
 }
 
 function tickMsOf({ poll }: Config): number {

@@ -7,6 +7,7 @@ import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createMinutes, createLoadSeen } from './seen.ts'
 import { Root, type RootOptions } from './root.ts'
+import { createProcesses } from './processes.ts'
 import { createRenameSink, createPrune } from './upkeep.ts'
 import { jsonOf } from './values.ts'
 
@@ -30,6 +31,7 @@ export async function openLedger(options: LedgerOptions): Promise<Store> {
   const deps: LedgerDeps = { records, clock, root, own: new Map() }
   const { dropIndex, ...minutes } = createMinutes(deps)
   const backfills = createBackfills(deps)
+  const processes = createProcesses(deps)
   return {
     get id() {
       return root.id
@@ -44,10 +46,11 @@ export async function openLedger(options: LedgerOptions): Promise<Store> {
     catalogue: createCatalogue(deps),
     deadLetters: createDeadLetters(deps),
     backfills,
+    processes,
     upkeep: {
       dropIndex,
       renameSink: createRenameSink(deps),
-      prune: createPrune({ ...deps, backfills }),
+      prune: createPrune({ ...deps, backfills, processes }),
     },
     close: () => records.close(),
   }

@@ -75,7 +75,7 @@ export async function readStream(records: Records, stream: Stream, key: string) 
 }
 
 /** A holder whose latest heartbeat is more recent than this keeps its streams. */
-const heardWithinUs = 20_000_000
+export const heardWithinUs = 20_000_000
 
 /** Who may write a stream: its head names the fence given last, and the process that has it. */
 export function createHolders(
@@ -140,8 +140,9 @@ export function createHolders(
         own.set(streamKey(stream), { key, names, head, answered, lengths: new Map() })
         return { fence, checkpoint, storeId: store.id }
       }),
-    async heartbeat({ id }) {
-      await records.write({ when: [], stamp: [['holders', id]], loosely: true })
+    async heartbeat({ id }, facts) {
+      const put = facts === undefined ? [] : [['processes', id, JSON.stringify(facts)] as const]
+      await records.write({ when: [], put, stamp: [['holders', id]], loosely: true })
       // This process lives, and would otherwise keep a stream whose release failed.
       for (const { stream, fence } of unreleased.values()) await release(stream, fence)
     },

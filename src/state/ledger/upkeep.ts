@@ -1,6 +1,6 @@
 import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
-import type { Upkeep } from '../../ports/store.ts'
+import type { Processes, Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
 import type { GapRecord, SinkRecord } from './catalogue.ts'
 import { lives, whenHead, type Head, type LedgerDeps, held } from './streams.ts'
@@ -36,7 +36,8 @@ export function createPrune({
   records,
   root,
   backfills,
-}: LedgerDeps & { readonly backfills: PrunedBackfills }): Upkeep['prune'] {
+  processes,
+}: LedgerDeps & { readonly backfills: PrunedBackfills; readonly processes: Processes }): Upkeep['prune'] {
   /** Drops those of these streams that are old and that no live holder has. */
   async function dropStreams(
     keys: readonly string[],
@@ -102,6 +103,9 @@ export function createPrune({
     await backfills.prune(gapsBefore)
     for (const collection of ['routes', 'backfilled']) await dropWhere(collection, isReplaced)
     await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
+    const { living } = await processes.living()
+    const ids = new Set(living.map(({ id }) => id))
+    await dropWhere('processes', (id) => !ids.has(id))
     await records.reclaim()
   }
 }

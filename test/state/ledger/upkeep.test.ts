@@ -53,6 +53,31 @@ describe('pruning', () => {
   })
 })
 
+it('a process is listed from its heartbeat on until it ends, or is silent for 20 s; the oldest comes first', async () => {
+  const { store, clock } = await openStore()
+  const facts = {
+    role: 'worker',
+    host: 'here',
+    pid: 7,
+    startedAtMs: 200,
+    aheadMs: { main: 3_600_000 },
+  } as const
+  const living = async () => (await store.processes.living()).living.map(({ id }) => id)
+  await store.ledger.heartbeat(one, facts)
+  await store.ledger.heartbeat(two, { ...facts, role: 'scheduler', startedAtMs: 100 })
+  await store.ledger.heartbeat(buildHolder('embedded'))
+  expect(await store.processes.living()).toMatchObject({ living: [{ role: 'scheduler' }, facts] })
+  await clock.advance(10_000)
+  await store.ledger.heartbeat(one, facts)
+  await clock.advance(10_000)
+  expect(await living()).toEqual([one.id])
+  await store.upkeep.prune([], nothingOld)
+  await store.ledger.heartbeat(two)
+  expect(await living()).toEqual([one.id])
+  await store.processes.forget(one.id)
+  expect(await living()).toEqual([])
+})
+
 describe('a renamed sink', () => {
   const replaced = buildStream({ sink: 'siem' })
   const other = buildStream({ sink: 'siem', zone: 102 })
