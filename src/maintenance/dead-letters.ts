@@ -58,9 +58,9 @@ export async function replayDeadLetters(
     let [delivered, gone, left] = [0, 0, own.length]
     const refused = new Map<RefusalReason, number>()
     const done = (page: ReplayedPage) => {
-      left -= page.tried
+      left -= page.tried - page.left
       delivered += page.delivered
-      gone += page.tried - page.delivered - page.kept.length
+      gone += page.tried - page.left - page.delivered - page.kept.length
       for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
       progressed(page.tried)
     }
@@ -183,6 +183,8 @@ export interface ReplayedPage {
   /** How many of the keys were tried, from the first on. */
   readonly tried: number
   readonly delivered: number
+  /** Not delivered, since the sink failed. */
+  readonly left: number
   /** Those that were refused again, as they are kept now. */
   readonly kept: readonly DeadLetter[]
 }
@@ -198,7 +200,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
     return await replayPage(session, target, { deadLetters, redo }, signal)
   }
   for await (const { tried, settled } of settlePages(job, replay, deps, signal)) {
-    const { failure, ...page } = settled ?? { delivered: 0, kept: [] }
+    const { failure, ...page } = settled ?? { delivered: 0, kept: [], left: 0 }
     done({ tried, ...page })
     if (failure !== undefined) throw failure
   }
@@ -253,7 +255,8 @@ async function replayPage(
     part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals, some.skipped)),
   })
   const kept = keptOf(delivery.refusals, delivery.skipped)
-  const page = { delivered: outcome.taken.length, kept }
+  const delivered = outcome.taken.length
+  const page = { delivered, kept, left: deadLetters.length - delivered - kept.length }
   // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
   return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import { dropDeadLetters, replayStream, type ReplayedPage } from '../../src/maintenance/dead-letters.ts'
+import {
+  dropDeadLetters,
+  replayDeadLetters,
+  replayStream,
+  type ReplayedPage,
+} from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, redo, zone, type Stage } from '../pump/stage.ts'
 
@@ -100,6 +105,22 @@ describe('a replay', () => {
     expect(await stage.store.deadLetters.list()).toEqual(before)
     // Nobody else waits for the stream.
     expect(await stage.pump()).toBeUndefined()
+  })
+
+  it('counts what a sink that fails has not taken as not tried', async () => {
+    const stage = await refused(3)
+    const failure = new Failure('retry', 'network', 'reset')
+    stage.script.deliver = async (some) => ({
+      refusals: [],
+      committed: [],
+      bytes: 1,
+      partial: { taken: some.slice(0, 1), failure },
+    })
+    const sinks = new Map([[stream.sink, stage.plainSink]])
+    const work = { deps: stage.deps, sinks, held: new Map(), zoneOf: () => zone, redo }
+    const chosen = await stage.store.deadLetters.list()
+    const [result] = await replayDeadLetters(chosen, work, () => undefined, never)
+    expect(result).toMatchObject({ delivered: 1, gone: 0, left: 2, error: 'reset' })
   })
 
   it('does not deliver again if a longer answer does not fit', async () => {

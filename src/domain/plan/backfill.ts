@@ -20,7 +20,9 @@ export interface Backfilled {
 }
 
 /** Why streams are not read. */
-export function reasonsOf(streams: readonly Backfilled[]): (Stream & { readonly reason: string })[] {
+export function reasonsOf(
+  streams: readonly { readonly stream: Stream; readonly reason?: string | undefined }[],
+): (Stream & { readonly reason: string })[] {
   return streams.flatMap(({ stream, reason }) => (reason === undefined ? [] : [{ ...stream, reason }]))
 }
 

@@ -1,18 +1,15 @@
-import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
+import type { Backfill } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
-import { isAnswered, requestTroubleOf, type ReadRequest } from '../../domain/read-request.ts'
+import { isAnswered, requestTroubleOf } from '../../domain/read-request.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { BackfillDayStatus } from '../../domain/status/status.ts'
 
 /** How far one stream of a backfill is. */
-export interface StreamProgress extends Backfilled {
-  readonly pages: number
-  /** Events that its scan found missing. */
-  readonly events: number
-  /** Never below `pages`; undefined where nothing is known of the listing. */
-  readonly expectedPages: number | undefined
+export interface StreamProgress extends Omit<BackfillDayStatus, 'day' | 'zone'> {
+  readonly stream: Stream
+  readonly reason?: string | undefined
   /** Why it makes no progress. */
-  readonly trouble?: Trouble
+  readonly trouble: Trouble | undefined
 }
 
 type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
@@ -22,35 +19,27 @@ export function createProgressReading(checkpoints: readonly Checkpoint[]): Progr
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
   return (backfill) =>
-    backfill.streams.map((backfilled) => {
-      const { stream } = backfilled
+    backfill.streams.map(({ stream, state, reason }) => {
       const checkpoint = byKey.get(streamKey(stream))
-      return streamProgress(backfill, backfilled, checkpoint, estimate(stream))
+      const isMine = isAnswered(checkpoint, backfill)
+      const isOver = state !== 'queued' || isMine
+      const scan = state === 'left_out' ? { pages: 0, found: 0 } : scanOf(checkpoint, backfill.id)
+      // After a later scan the pages of this one are unknown.
+      const pages = scan?.pages ?? (isOver ? (checkpoint?.lastFull?.pages ?? 0) : 0)
+      const expected = isOver ? pages : estimate(stream)
+      return {
+        stream,
+        reason,
+        queued: Number(state === 'queued'),
+        done: Number(state === 'done'),
+        leftOut: Number(state === 'left_out'),
+        pages,
+        events: scan?.found ?? (isMine ? (checkpoint?.lastRequest?.found ?? 0) : 0),
+        // Never below the pages: while it is read, at least one is to come.
+        expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isOver ? 0 : 1)),
+        trouble: isOver ? undefined : requestTroubleOf(checkpoint, backfill),
+      }
     })
-}
-
-function streamProgress(
-  readRequest: ReadRequest,
-  backfilled: Backfilled,
-  checkpoint: Checkpoint | undefined,
-  estimate: number | undefined,
-): StreamProgress {
-  const { state } = backfilled
-  if (state === 'left_out') return { ...backfilled, pages: 0, events: 0, expectedPages: 0 }
-  const isMine = isAnswered(checkpoint, readRequest)
-  const isRead = state === 'done' || isMine
-  const scan = scanOf(checkpoint, readRequest.id)
-  // After a later scan the pages of this one are unknown.
-  const pages = scan?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
-  const expected = isRead ? pages : estimate
-  const trouble = isRead ? undefined : requestTroubleOf(checkpoint, readRequest)
-  return {
-    ...backfilled,
-    pages,
-    events: scan?.found ?? (isMine ? (checkpoint?.lastRequest?.found ?? 0) : 0),
-    expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isRead ? 0 : 1)),
-    ...(trouble !== undefined && { trouble }),
-  }
 }
 
 /** The latest scan that began for the read request. */
@@ -65,17 +54,12 @@ export function byDay(streams: readonly StreamProgress[], mostOfZones = 0): Back
   const groups = isByZone ? ofZones : Map.groupBy(streams, ({ stream }) => stream.day)
   const rows = [...groups.values()].map((own) => {
     const { day, zone } = own[0]!.stream
-    return { day, ...(isByZone && { zone }), ...summed(own.map(countsOf)) }
+    return { day, ...(isByZone && { zone }), ...summed(own) }
   })
   return rows.sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0))
 }
 
 type Counts = Omit<BackfillDayStatus, 'day' | 'zone'>
-
-function countsOf({ state, pages, events, expectedPages }: StreamProgress): Counts {
-  const [queued, done, leftOut] = (['queued', 'done', 'left_out'] as const).map((each) => +(each === state))
-  return { queued: queued!, done: done!, leftOut: leftOut!, pages, events, expectedPages }
-}
 
 export function summed(rows: readonly Counts[]): Counts {
   const sumOf = (name: keyof Counts) => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)

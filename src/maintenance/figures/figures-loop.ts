@@ -28,21 +28,16 @@ interface FiguresLoop {
 
 /** How often it is asked whether this process reads: as often as processes tell each other that they live. */
 const askEveryMs = 5_000
-/** After a failed reading: doubled with each one in a row. */
-const retry = { baseMs: 60_000, maxMs: 600_000 }
-
-/** When a target is read next, by the monotonic clock. */
-interface Turn {
-  readonly dueAtMs: number
-  readonly failures: number
-}
+/** After a failed reading. */
+const retryMs = 300_000
 
 /** Reads figures for metrics, one zone or application after the other; after a failure sooner than usual. */
 export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: FiguresDeps): FiguresLoop {
   const abort = new AbortController()
-  const turns = new Map<string, Turn>()
+  /** When each target is read next, by the monotonic clock. */
+  const due = new Map<string, number>()
   const keyOf = ({ of }: Target) => JSON.stringify(of)
-  const turnOf = (target: Target): Turn => turns.get(keyOf(target)) ?? { dueAtMs: -Infinity, failures: 0 }
+  const dueAtMs = (target: Target) => due.get(keyOf(target)) ?? -Infinity
   let isReader = false
   let running: Promise<void> | undefined
 
@@ -52,11 +47,11 @@ export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: 
     isReader = await mayRead().catch(() => before)
     if (before && !isReader) {
       telemetry.emit({ name: 'FiguresHandedOver' })
-      turns.clear()
+      due.clear()
     }
     for (const target of targets()) {
       if (!isReader || abort.signal.aborted) return
-      if (turnOf(target).dueAtMs <= clock.monotonic()) await readOne(target)
+      if (dueAtMs(target) <= clock.monotonic()) await readOne(target)
     }
   }
 
@@ -65,16 +60,13 @@ export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: 
     try {
       const figures = await read(target, abort.signal)
       telemetry.emit({ name: 'FiguresRead', of, account, figures, atMs: clock.now() })
-      turns.set(keyOf(target), { dueAtMs: clock.monotonic() + everyMs, failures: 0 })
+      due.set(keyOf(target), clock.monotonic() + everyMs)
     } catch (error) {
       if (abort.signal.aborted) return
-      const { failures } = turnOf(target)
-      const backoffMs = Math.min(retry.maxMs, retry.baseMs * 2 ** Math.min(failures, 10))
-      const { retryAt } = isFailure(error) ? error.details : {}
-      // How long the API asks to wait.
-      const askedMs = retryAt === undefined ? 0 : retryAt - clock.now()
-      const waitMs = Math.max(Math.min(everyMs, backoffMs), askedMs)
-      turns.set(keyOf(target), { dueAtMs: clock.monotonic() + waitMs, failures: failures + 1 })
+      const { retryAt = 0 } = isFailure(error) ? error.details : {}
+      // At least as long as the API asks to wait.
+      const waitMs = Math.max(Math.min(everyMs, retryMs), retryAt - clock.now())
+      due.set(keyOf(target), clock.monotonic() + waitMs)
       if (!isFailure(error)) throw error
       telemetry.emit({ name: 'FiguresFailed', of, account, failure: error })
     }
@@ -85,7 +77,7 @@ export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: 
       await turn().catch((error: unknown) => {
         if (!abort.signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
       })
-      const dueInMs = targets().map((target) => turnOf(target).dueAtMs - clock.monotonic())
+      const dueInMs = targets().map((target) => dueAtMs(target) - clock.monotonic())
       const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
       await clock.sleep(Math.max(1, nextMs), abort.signal).catch(() => undefined)
     }
