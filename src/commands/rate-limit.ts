@@ -1,24 +1,18 @@
 import { readFile, stat } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
-import { yamlText } from '../config/print.ts'
 import { maskUrl } from '../config/shown.ts'
 import { parseYaml, type Parsed } from '../config/source.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-import { isObject } from '../domain/text/json.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { rateLimitRequest, updateRateLimit, type NotShown } from '../shield/rate-limit.ts'
-import {
-  nameOf,
-  rateLimitUpdateJsonSchema,
-  readUpdate,
-  type UpdateError,
-} from '../shield/rate-limit-update.ts'
+import { rateLimitRequest, updateRateLimit } from '../shield/rate-limit.ts'
+import { rateLimitUpdateJsonSchema, readUpdate, type UpdateError } from '../shield/rate-limit-update.ts'
 import { exitCodes, UsageError, type Io, type Registration } from './command.ts'
 import { chooseAccount, wholeNumber } from './options.ts'
 import { example } from './program-name.ts'
 import { jsonResult } from './terminal/text.ts'
+import { resultText } from './terminal/yaml.ts'
 
 interface UpdateOptions {
   readonly file: string
@@ -36,7 +30,7 @@ export function register(registration: Registration): void {
     .argument('<id>', 'id of the rule', ruleId)
     .requiredOption('--file <file>', 'YAML or JSON with what to change; "-" reads standard input')
     .option('--dry-run', 'print the request and send nothing')
-    .option('--json', 'print the answer as JSON')
+    .option('--json', 'print the answer as JSON in place of YAML')
     .option('--account <name>', 'account that owns the rule, where there are several')
     .addHelpText('after', example('rate-limit update 42 --file rule.yaml --dry-run'))
     .action((id: number, options: UpdateOptions, command: Command) =>
@@ -58,7 +52,7 @@ function ruleId(text: string): number {
 async function update(
   { io, exit, load }: Registration,
   id: number,
-  { file, account, dryRun = false, json = false }: UpdateOptions,
+  { file, account, dryRun = false, json }: UpdateOptions,
   command: Command,
 ): Promise<void> {
   const { config } = load(command, dryRun ? 'nothing' : 'key')
@@ -73,7 +67,10 @@ async function update(
     return
   }
   if (dryRun) {
-    showRequest(rateLimitRequest(id, read.body), config.api.baseUrl, json, io)
+    const { method, path, body } = rateLimitRequest(id, read.body)
+    const headers = { AccessKey: '***', 'Content-Type': 'application/json' }
+    io.stdout.write(resultText({ method, url: `${maskUrl(config.api.baseUrl)}${path}`, headers, body }, json))
+    io.stderr.write('Nothing was sent.\n')
     return
   }
   await using work = await openWork(config, {}, io.signal)
@@ -81,9 +78,12 @@ async function update(
   try {
     const result = await updateRateLimit(client, id, read.body, io.signal)
     const isAccepted = result.outcome === 'accepted'
-    const answer = isAccepted ? result.answer : result.rule
-    io.stdout.write(json ? jsonResult(answer) : ruleText(answer))
-    io.stderr.write(isAccepted ? acceptedNote : notShownText(result.notShown))
+    io.stdout.write(resultText(isAccepted ? result.answer : result.rule, json))
+    if (isAccepted) io.stderr.write(acceptedNote)
+    else if (result.notShown.length > 0)
+      io.stderr.write(
+        `The answer does not show what was asked for:\n${resultText(result.notShown)}${dashboard}`,
+      )
   } catch (error) {
     // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error
@@ -122,48 +122,5 @@ function errorLines(errors: readonly UpdateError[], { lines }: Parsed, name: str
     )
 }
 
-function showRequest(
-  { method, path, body }: ReturnType<typeof rateLimitRequest>,
-  baseUrl: string,
-  json: boolean,
-  io: Io,
-): void {
-  const url = `${maskUrl(baseUrl)}${path}`
-  const headers = { AccessKey: '***', 'Content-Type': 'application/json' }
-  if (json) io.stdout.write(jsonResult({ method, url, headers, body }))
-  else {
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
-    io.stdout.write(`${method} ${printable(url)}\n${lines.join('')}\n${jsonResult(body)}`)
-  }
-  io.stderr.write('Nothing was sent.\n')
-}
-
-/** What the API answered as YAML, in the words of the file; what has no value is left out. */
-export function ruleText(answer: object): string {
-  const lines = yamlText(named(answer) as Record<string, unknown>)
-    .trimEnd()
-    .split('\n')
-  return lines.map((line) => `${printable(line, 10_000)}\n`).join('')
-}
-
-/** `ruleJson` repeats the configuration as text: only --json prints it. */
-function named(value: unknown, key = ''): unknown {
-  if (typeof value === 'number') return nameOf(key, value) ?? value
-  if (Array.isArray(value)) return value.map((each: unknown) => named(each, key))
-  if (!isObject(value)) return value
-  const members = Object.entries(value).filter(([key, member]) => member !== null && key !== 'ruleJson')
-  return Object.fromEntries(members.map(([key, member]) => [key, named(member, key)]))
-}
-
 const dashboard = 'Look at the rule in the dashboard of bunny.net (Shield, rate limiting).\n'
 const acceptedNote = `The API accepted the update without returning the rule, so what became of it is not known. ${dashboard}`
-
-/** What the file asked for and the answer does not show; empty where there is nothing. */
-export function notShownText(differences: readonly NotShown[]): string {
-  if (differences.length === 0) return ''
-  const lines = differences.map(({ field, asked, ...rest }) => {
-    const answered = 'answered' in rest ? `answered ${JSON.stringify(rest.answered)}` : 'not in the answer'
-    return `  ${printable(field)}: asked ${printable(JSON.stringify(asked), 200)}, ${printable(answered, 200)}\n`
-  })
-  return `The answer does not show what was asked for:\n${lines.join('')}${dashboard}`
-}

@@ -77,7 +77,7 @@ function derivedFrom({ poll, state }: Config): Map<string, unknown> {
   ])
 }
 
-/** Settings as they may stand in a file. */
-export function yamlText(settings: Readonly<Record<string, unknown>>): string {
-  return stringify(settings, { lineWidth: 0 })
+/** A JSON value, such as settings that a file may have. */
+export function yamlText(value: unknown): string {
+  return stringify(value, { lineWidth: 0 })
 }

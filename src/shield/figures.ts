@@ -154,18 +154,7 @@ export async function listVolumes(
   return { items: [...items.values()], summary, isWhole: items.size >= expected }
 }
 
-/** What the instance is doing, in the API's word, such as `Attached`. */
-export function stateOf({ status, set }: VolumeInstance): string {
-  return String(status ?? set ?? '')
-}
-
 const count = z.number().nullish()
-
-/** One day of the map. Public clients know these fields; the description of the interface leaves the map open. */
-const ofDay = z.number().optional().catch(undefined)
-const Day = z
-  .object({ filesScanned: ofDay, loggedRequests: ofDay, blockedRequests: ofDay })
-  .catch({ filesScanned: undefined, loggedRequests: undefined, blockedRequests: undefined })
 
 /** Figures of the past 28 days, each field as received; the map has one entry a day. */
 const UploadScanningMetrics = z.looseObject({
@@ -179,11 +168,6 @@ export type UploadScanningMetrics = z.output<typeof UploadScanningMetrics>
 /** `error` is an envelope that the client has looked at: one with a message or a key is a failure. */
 const Answer = z.looseObject({ data: UploadScanningMetrics.nullish(), error: z.unknown().optional() })
 
-interface UploadDay extends z.output<typeof Day> {
-  /** `YYYY-MM-DD` where the key of the map is a date; else the key. */
-  readonly day: string
-}
-
 /** Reads the upload scanning figures of a zone. Throws Failure. */
 export async function readUploadScanning(
   client: ShieldClient,
@@ -195,13 +179,4 @@ export async function readUploadScanning(
   if (value === null || value === undefined)
     throw new Failure('refuse', 'rejected', `the API has no upload scanning metrics for zone ${zone}`)
   return value
-}
-
-/** The days of the map, the oldest first; keys that are not dates stand last. */
-export function uploadDays({ overviewPastTwentyEightDays: days }: UploadScanningMetrics): UploadDay[] {
-  const dateOf = (key: string) => /^\d{4}-\d{2}-\d{2}(?=$|T)/.exec(key)?.[0]
-  const orderOf = ([key]: [string, unknown]) => dateOf(key) ?? '~'
-  return Object.entries(days ?? {})
-    .toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
-    .map(([key, figures]) => ({ day: dateOf(key) ?? key, ...Day.parse(figures) }))
 }

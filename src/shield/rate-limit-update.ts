@@ -29,11 +29,6 @@ function membersOf(field: string): ReadonlyMap<string, number> {
   )
 }
 
-/** The name of a number of the field's enumeration; undefined for any other. */
-export function nameOf(field: string, number: number): string | undefined {
-  return [...membersOf(field)].find(([, member]) => member === number)?.[0]
-}
-
 /** The parts of a request or response that a condition of a rate limit rule may look at. */
 export const variables = [
   'REQUEST_URI',

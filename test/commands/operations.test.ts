@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { startProcess } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { accessKey, executeWith, openWorkshopWithApi } from './workshop.ts'
@@ -19,11 +20,11 @@ async function withRule() {
 }
 
 describe('rate-limit update', () => {
-  test('prints the rule of the answer in the words of the file, and with --json what the API answered', async () => {
+  test('prints the rule of the answer as YAML, and with --json as JSON', async () => {
     const { update, simulator } = await withRule()
     const { code, stdout, stderr } = await update()
     expect([code, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^ruleName: new\n[^]*^ {2}timeframe: PerOneHour$/m)
+    expect(stdout).toMatch(/^ruleName: new\n[^]*^ {2}timeframe: 3600$/m)
     expect(simulator.rateLimitRule(1)).toMatchObject({ ruleConfiguration: { timeframe: 3600 } })
     expect(JSON.parse((await update('--json')).stdout)).toEqual(simulator.rateLimitRule(1))
   })
@@ -45,13 +46,12 @@ describe('rate-limit update', () => {
     configure({ api: { baseUrl: simulator.url }, zones: [] })
     const { code, stdout, stderr } = await update('--dry-run')
     expect([code, stderr]).toEqual([0, 'Nothing was sent.\n'])
-    const [head = '', body = ''] = stdout.split('\n\n')
-    expect(head.split('\n')).toEqual([
-      `PATCH ${simulator.url}/shield/rate-limit/1`,
-      'AccessKey: ***',
-      'Content-Type: application/json',
-    ])
-    expect(JSON.parse(body)).toEqual({ ruleName: 'new', ruleConfiguration: { timeframe: 3600 } })
+    expect(parse(stdout)).toEqual({
+      method: 'PATCH',
+      url: `${simulator.url}/shield/rate-limit/1`,
+      headers: { AccessKey: '***', 'Content-Type': 'application/json' },
+      body: { ruleName: 'new', ruleConfiguration: { timeframe: 3600 } },
+    })
     expect(simulator.requests).toEqual([])
   })
 
@@ -123,38 +123,27 @@ describe('rate-limit update', () => {
   })
 })
 
-test('upload-scanning prints a line per zone and day, a document with --json, and hides no zone that works', async () => {
+test('upload-scanning prints the figures of zones as YAML and JSON, and hides no zone that works', async () => {
   const { execute, simulator } = await openWorkshopWithApi()
-  const piped = await execute('upload-scanning', '--zone', '101,102')
-  expect([piped.code, piped.stderr]).toEqual([0, ''])
-  const lines = piped.stdout.trimEnd().split('\n')
-  expect(lines).toHaveLength(1 + 2 * 29)
-  expect(lines[0]).toMatch(/^zone +day +files scanned +logged +blocked$/)
-  for (const line of lines.slice(1))
-    expect(line).toMatch(/^(101 \(shop\)|102) +(total|\d{4}-\d\d-\d\d)( +\d+){3}$/)
   const one = JSON.parse((await execute('upload-scanning', '--zone', '101', '--json')).stdout) as object
   expect(one).toMatchObject({ zone: 101, totalFilesScanned: expect.any(Number) as number })
   const two = await execute('upload-scanning', '--zone', '101,shop,102', '--json')
   expect(JSON.parse(two.stdout)).toMatchObject([one, { zone: 102 }])
+  expect(parse((await execute('upload-scanning', '--zone', '101')).stdout)).toEqual(one)
 
   simulator.fail({ match: { zone: 101 }, fault: faults.errorKey({ errorKey: 'invalid_plan_type.x' }) })
   const { code, stdout, stderr } = await execute('upload-scanning', '--zone', '101,102')
-  expect([code, stdout.includes('\n102 ')]).toEqual([1, true])
+  expect([code, stdout]).toEqual([1, expect.stringContaining('zone: 102')])
   expect(stderr).toMatch(/^zone 101 \(shop\): .*invalid_plan_type\.x/)
 })
 
-test('volumes prints a line per volume and instance, a document with --json, and fails at a list without end', async () => {
+test('volumes prints the volumes as YAML and JSON, and fails at a list without end', async () => {
   const { execute, simulator } = await openWorkshopWithApi()
-  const piped = await execute('volumes', '--app', 'shop')
   const listed = await execute('volumes', '--app', 'shop', '--json')
-  const { items, isWhole } = JSON.parse(listed.stdout) as {
-    items: { volumeInstances: object[] }[]
-    isWhole: boolean
-  }
-  const instances = items.flatMap(({ volumeInstances }) => volumeInstances).length
-  expect(piped.stdout.trimEnd().split('\n')).toHaveLength(1 + items.length + instances)
-  expect([piped.code, listed.code, isWhole]).toEqual([0, 0, true])
-  expect(piped.stderr).toMatch(/^shop: 3 volumes, \d+ pods, \d+ containers, \d+ GB in all\.\n$/)
+  const volumes = JSON.parse(listed.stdout) as object
+  expect(volumes).toMatchObject({ items: { length: 3 }, summary: { totalPods: 4 }, isWhole: true })
+  const { code: ended, stdout, stderr: told } = await execute('volumes', '--app', 'shop')
+  expect([listed.code, ended, parse(stdout), told]).toEqual([0, 0, volumes, 'shop: 3 volumes.\n'])
 
   simulator.set({ pageSize: 1 })
   simulator.fail({ fault: faults.repeatCursor(), times: Infinity })

@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  listVolumes,
-  readFigures,
-  readUploadScanning,
-  stateOf,
-  uploadDays,
-  volumeFigures,
-} from '../../src/shield/figures.ts'
+import { listVolumes, readFigures, readUploadScanning, volumeFigures } from '../../src/shield/figures.ts'
 import { answer, answering, never } from './shield-api.ts'
 
 test.each([
@@ -32,20 +25,6 @@ describe('upload scanning', () => {
     expect(await readUploadScanning(api.client, 7, never)).toEqual(data)
     expect(api.requests[0]?.url).toBe('/shield/metrics/shield-zone/7/upload-scanning')
     expect(api.budget.heldBytes).toBe(0)
-  })
-
-  test('has its days in order of their dates, and invalid dates and figures stay visible', () => {
-    const overview = {
-      total: 5,
-      '2026-11-02': { filesScanned: 2, loggedRequests: null },
-      '2026-11-01T00:00:00Z': { filesScanned: 1, loggedRequests: 2, blockedRequests: 3, more: 4 },
-    }
-    expect(uploadDays({ overviewPastTwentyEightDays: overview })).toEqual([
-      { day: '2026-11-01', filesScanned: 1, loggedRequests: 2, blockedRequests: 3 },
-      { day: '2026-11-02', filesScanned: 2 },
-      { day: 'total' },
-    ])
-    expect(uploadDays({ overviewPastTwentyEightDays: null })).toEqual([])
   })
 
   test('gives metrics the values of the API; missing values are absent, never 0', async () => {
@@ -102,11 +81,6 @@ describe('volumes', () => {
     const summary = { totalPods: 1, totalContainers: 1, totalStorage: 10 }
     const api = await answering(answer(200, { items: [template], summary }))
     expect(await listVolumes(api.client, 'app', never)).toEqual({ items: [template], summary, isWhole: true })
-  })
-
-  test('have the state of an instance in `status`, else in `set`', () => {
-    const instances = [{ set: 'Attached' }, { status: 'Failed', set: '' }, { status: 3 }, {}]
-    expect(instances.map(stateOf)).toEqual(['Attached', 'Failed', '3', ''])
   })
 
   test('are summed by name and region, GB become bytes, and the fullest instance is reported', () => {

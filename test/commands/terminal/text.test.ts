@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { resultText } from '../../../src/commands/terminal/yaml.ts'
 import { columnLines, tableLines } from '../../../src/commands/terminal/table.ts'
 import { wrapped } from '../../../src/commands/terminal/text.ts'
 import { wrapPlain, beginning, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
@@ -52,4 +53,11 @@ test('an error is wrapped at words on a terminal, with its lines indented', () =
 
 test('an error in a pipe or file stays on one line', () => {
   expect(wrapped(message, output)).toBe(message)
+})
+
+test('a result as YAML leaves out what has no value, and escapes what controls a terminal', () => {
+  const lines = resultText({ name: 'a\u001b[31mb\u202e', none: null, list: [{ id: 1 }], text: '' }).split(
+    '\n',
+  )
+  expect(lines).toEqual([expect.stringMatching(/^name: \P{C}+$/u), 'list:', '  - id: 1', 'text: ""', ''])
 })
