@@ -30,21 +30,19 @@ function kindOf(name: SpanName): SpanKind {
   return kinds[name] ?? SpanKind.INTERNAL
 }
 
-/** Spans by the OpenTelemetry API, which does next to nothing unless an SDK was loaded into the process. */
+/**
+ * Spans by the OpenTelemetry API, which does next to nothing unless an SDK was loaded into the process, and which no SDK
+ * may let throw.
+ */
 export function createTracer(version: string): Tracer {
   const tracer = trace.getTracer(scope, version)
   return {
     span(name, facts, work) {
-      const span = tryTo(() =>
-        tracer.startSpan(name, { kind: kindOf(name), attributes: attributesOf(facts) }),
-      )
-      if (span === undefined) return work(ignore)
+      const span = tracer.startSpan(name, { kind: kindOf(name), attributes: attributesOf(facts) })
       return context.with(trace.setSpan(context.active(), span), () => settle(span, work))
     },
   }
 }
-
-const ignore = (): void => undefined
 
 async function settle<Result>(
   span: Span,
@@ -53,7 +51,7 @@ async function settle<Result>(
   let outcome: FailureCode | undefined
   const note = ({ outcome: noted, ...more }: SpanFacts): void => {
     outcome = noted ?? outcome
-    tryTo(() => span.setAttributes(attributesOf(more)))
+    span.setAttributes(attributesOf(more))
   }
   try {
     const result = await work(note)
@@ -68,11 +66,9 @@ async function settle<Result>(
 }
 
 function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean): void {
-  tryTo(() => {
-    span.setAttribute('shieldlog.outcome', outcome)
-    if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
-    span.end()
-  })
+  span.setAttribute('shieldlog.outcome', outcome)
+  if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
+  span.end()
 }
 
 export function createTickTracing(clock: Clock, version: string): TickTracing {
@@ -82,11 +78,10 @@ export function createTickTracing(clock: Clock, version: string): TickTracing {
 
   function latestTick(kind: SpanKind): Context {
     if (beganAtMs === undefined) return latest
-    const startTime = beganAtMs
+    const span = tracer.startSpan('tick', { kind, root: true, startTime: beganAtMs })
     beganAtMs = undefined
-    const span = tryTo(() => tracer.startSpan('tick', { kind, root: true, startTime }))
-    latest = span === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, span)
-    tryTo(() => span?.end())
+    latest = trace.setSpan(ROOT_CONTEXT, span)
+    span.end()
     return latest
   }
 
@@ -100,11 +95,11 @@ export function createTickTracing(clock: Clock, version: string): TickTracing {
     started: (work) => context.with(latestTick(SpanKind.INTERNAL), work),
     inject() {
       const carrier: Record<string, string> = {}
-      tryTo(() => propagation.inject(latestTick(SpanKind.PRODUCER), carrier))
+      propagation.inject(latestTick(SpanKind.PRODUCER), carrier)
       return carrier
     },
     within(carrier, work) {
-      const sender = tryTo(() => propagation.extract(ROOT_CONTEXT, carrier)) ?? ROOT_CONTEXT
+      const sender = propagation.extract(ROOT_CONTEXT, carrier)
       return context.with(sender.setValue(isFromQueue, true), work)
     },
   }
@@ -153,12 +148,3 @@ function serverAttributes(address: string): Attributes {
 }
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
-
-/** A failing SDK must not fail the traced work; its errors are ignored here. */
-function tryTo<Result>(step: () => Result): Result | undefined {
-  try {
-    return step()
-  } catch {
-    return undefined
-  }
-}
