@@ -132,10 +132,14 @@ export class Simulator {
     this.#faults.clear()
   }
 
-  /** Changes options, but for port, seed, days and the size of entries. Existing entries stay as they are. */
-  set(changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'entryBytes'>): void {
+  /** Changes options, but for those that make entries. */
+  set(changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'live' | 'entryBytes'>): void {
     this.#settings = settingsOf({ ...this.#settings, ...changes })
-    this.#traffic.adjust()
+  }
+
+  /** Ends the steady traffic. */
+  calm(): void {
+    this.#traffic.calm()
   }
 
   /** Refuses every token issued so far. */

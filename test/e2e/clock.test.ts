@@ -42,7 +42,7 @@ test.concurrent.for(steps)(
       const before = listed()
       await waitFor(() => linesOf(events, today) > before, { what: 'events after a step of the clock' })
     }
-    simulator.set({ live: { ratePerSecond: 0 } })
+    simulator.calm()
     const days = [shiftDay(today, -2), shiftDay(today, -1), today]
     await caughtUp(place, child, { days })
     expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
@@ -74,7 +74,7 @@ test.concurrent.for(hosts)(
     const host = { ...service, offsetMs: service.offsetMs + skewMs }
     const child = place.entry(clockArguments(host))
     await waitFor(() => simulator.count(101, tomorrow) > 40, { what: 'a new day' })
-    simulator.set({ live: { ratePerSecond: 0 } })
+    simulator.calm()
     const days = [shiftDay(today, -1), today, tomorrow]
     await caughtUp(place, child, { days })
     expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })

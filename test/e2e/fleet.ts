@@ -108,7 +108,7 @@ export function streamOf({ zone, day }: SimulatorRequest): string {
 
 /** Ends steady traffic, so that there is a whole that can be reached. */
 export function endTraffic({ place }: Fleet): void {
-  place.simulator.set({ live: { ratePerSecond: 0 } })
+  place.simulator.calm()
 }
 
 /** Waits for what the fleet brings about, for as long as it makes progress or says that it will. */

@@ -226,7 +226,7 @@ describe('a hostile API', () => {
         }
       }
       peak = Math.max(peak, peakMegabytes(child))
-      simulator.set({ live: { ratePerSecond: 0 } })
+      simulator.calm()
       await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight' })
       expect(await child.kill('SIGTERM'), child.stderr().slice(-3000)).toEqual({ code: 0, signal: null })
       const last = await endOf(place.entry(['--once', ...args]))

@@ -66,7 +66,7 @@ test(
       expect(siem.asked() - asked, siem.mood).toBeLessThan(300 * Math.max(1, seconds))
     }
     siem.mood = 'well'
-    simulator.set({ live: { ratePerSecond: 0 } })
+    simulator.calm()
     expect(await child.kill('SIGTERM'), child.stderr().slice(-2000)).toEqual({ code: 0, signal: null })
     const last = await endOf(place.entry(['--once', ...args]))
     expect(last.code, last.stderr).toBe(0)

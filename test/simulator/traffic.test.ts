@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { idsOf, startAsking, today } from './asking.ts'
 import { entryJson, type EntryShape } from '../../src/simulator/entries/entry.ts'
-import type { WireEntry } from '../../src/simulator/simulator.ts'
+import { startSimulator, type WireEntry } from '../../src/simulator/simulator.ts'
 
 const noon = Date.parse(`${today}T12:00:00.000Z`)
 const tomorrow = '2026-11-21'
@@ -30,27 +30,11 @@ describe('traffic', () => {
     expect(simulator.count(101, tomorrow)).toBe(50)
     expect(simulator.count(102, tomorrow)).toBe(50)
     const entries = simulator.entries(102, tomorrow)
+    simulator.calm()
+    await clock.advance(100_000)
+    expect(simulator.entries(102, tomorrow)).toEqual(entries)
     for (const { timestamp } of entries) expect(new Date(timestamp).toISOString().slice(0, 10)).toBe(tomorrow)
     expect(idsOf(await scan(null, { zone: 102, day: tomorrow }))).toEqual(entries.map((entry) => entry.logId))
-  })
-
-  test('a change of the rate does not change earlier entries', async () => {
-    const { simulator, clock } = await startAsking({ live: { ratePerSecond: 1 } })
-    await clock.advance(10_000)
-    simulator.set({ latencyMs: 0, pageSize: 10 })
-    await clock.advance(10_000)
-    const before = simulator.entries(101, today)
-    expect(before).toHaveLength(20)
-    simulator.set({ live: { ratePerSecond: 10 } })
-    await clock.advance(10_000)
-    const after = simulator.entries(101, today)
-    expect(after).toHaveLength(120)
-    expect(after.slice(0, 20)).toEqual(before)
-    // Nobody looked at this zone while the first rate held.
-    expect(simulator.count(102, today)).toBe(120)
-    simulator.set({ live: { ratePerSecond: 0 } })
-    await clock.advance(10_000)
-    expect(simulator.count(101, today)).toBe(120)
   })
 
   test('entries are appended between the steady ones, and returned unchanged', async () => {
@@ -79,7 +63,7 @@ describe('traffic', () => {
     expect(() => simulator.append(101, '11-20-2026', 1)).toThrow(/day is 11-20-2026.*YYYY-MM-DD/)
     const wrong = [{ pageSize: 0 }, { zones: [1.5] }, { readableDays: 0 }, { days: { '11-20-2026': 1 } }]
     for (const options of [...wrong, { days: -1 }, { live: { ratePerSecond: Number.NaN } }])
-      expect(() => simulator.set(options)).toThrow(RangeError)
+      await expect(startSimulator(options)).rejects.toThrow(RangeError)
   })
 })
 

@@ -50,7 +50,7 @@ async function soak(options: SoakOptions): Promise<number> {
 /** No more new events; both processes stop, and one run reads every day to its end. */
 async function drain({ place, steady, victim }: World): Promise<void> {
   tell('draining')
-  place.simulator.set({ live: { ratePerSecond: 0 } })
+  place.simulator.calm()
   for (const child of [steady, victim()]) {
     const end = await child.kill('SIGTERM')
     if (end?.code !== 0)

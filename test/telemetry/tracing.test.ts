@@ -1,13 +1,5 @@
-import {
-  context,
-  propagation,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type TracerProvider,
-} from '@opentelemetry/api'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { parseDay } from '../../src/domain/day.ts'
 import type { SpanFacts } from '../../src/domain/span.ts'

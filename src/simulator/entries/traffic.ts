@@ -8,30 +8,24 @@ export interface AppendOptions {
   readonly timestampMs?: number | ((index: number) => number)
 }
 
-/** A period of steady traffic, by the service's clock. It ends when the rate changes. */
-interface Era {
-  readonly fromMs: number
-  toMs: number
-  readonly ratePerSecond: number
-}
-
 /** All entries of the zones. Steady traffic is computed from the clock on access, without a timer. */
 export class Traffic {
   readonly #settings: () => Settings
   readonly #startedAtMs: number
   readonly #filled: Readonly<Record<string, number>>
   readonly #listings = new Map<string, Listing>()
-  readonly #eras: Era[] = []
+  readonly #ratePerSecond: number
+  #quietFromMs = Number.POSITIVE_INFINITY
 
   constructor(settings: () => Settings) {
-    const { clock, startedAtMs, days, readableDays } = settings()
+    const { clock, startedAtMs, days, readableDays, live } = settings()
     this.#settings = settings
     this.#startedAtMs = startedAtMs ?? clock.now()
     const today = dayOf(this.#startedAtMs)
     const readable = daysFrom(firstReadable(today, readableDays), today)
     this.#filled =
       typeof days === 'object' ? days : Object.fromEntries(readable.map((day) => [day, days] as const))
-    this.adjust(this.#startedAtMs)
+    this.#ratePerSecond = live.ratePerSecond
   }
 
   listing(zone: number, day: Day): Listing {
@@ -42,7 +36,8 @@ export class Traffic {
       listing.fill(this.#filled[day] ?? 0, this.#startedAtMs)
       this.#listings.set(key, listing)
     }
-    listing.settle(this.#eras, this.#settings().clock.now())
+    const untilMs = Math.min(this.#quietFromMs, this.#settings().clock.now())
+    listing.settle(this.#ratePerSecond, this.#startedAtMs, untilMs)
     return listing
   }
 
@@ -64,13 +59,9 @@ export class Traffic {
     this.listing(zone, day).add(typeof entries === 'number' ? entries : entries.length, timeOf, texts)
   }
 
-  /** Call it after settings changed: entries that have already arrived stay as they were. */
-  adjust(nowMs = this.#settings().clock.now()): void {
-    const { ratePerSecond } = this.#settings().live
-    const current = this.#eras.at(-1)
-    if (current?.ratePerSecond === ratePerSecond) return
-    if (current !== undefined) current.toMs = nowMs
-    this.#eras.push({ fromMs: nowMs, toMs: Number.POSITIVE_INFINITY, ratePerSecond })
+  /** Ends the steady traffic. */
+  calm(): void {
+    this.#quietFromMs = this.#settings().clock.now()
   }
 }
 
@@ -86,7 +77,8 @@ export class Listing {
   readonly #times: number[] = []
   /** JSON of the entries that a caller brought. */
   readonly #given = new Map<number, string>()
-  readonly #settled = new Map<Era, number>()
+  /** Of the steady traffic. */
+  #arrived = 0
   readonly #hashes: number[] = []
   readonly #byTime: number[] = []
   readonly #byHash: number[] = []
@@ -139,20 +131,16 @@ export class Listing {
     this.add(count, (index) => startMs + (index * (endMs - startMs)) / count)
   }
 
-  /** Adds the steady traffic up to now. */
-  settle(eras: readonly Era[], nowMs: number): void {
-    for (const era of eras) {
-      if (era.ratePerSecond === 0) continue
-      const stepMs = 1000 / era.ratePerSecond
-      const shiftMs = (hashOf(String(this.#zone)) / 2 ** 32) * stepMs
-      const startMs = Math.max(era.fromMs, startOf(this.#day)) + shiftMs
-      const untilMs = Math.min(era.toMs, endOf(this.#day) - 1, nowMs)
-      const had = this.#settled.get(era) ?? 0
-      const count = Math.floor((untilMs - startMs) / stepMs) + 1
-      if (count <= had) continue
-      this.#settled.set(era, count)
-      this.add(count - had, (index) => startMs + (had + index) * stepMs)
-    }
+  /** Adds the steady traffic of a time. */
+  settle(ratePerSecond: number, fromMs: number, toMs: number): void {
+    if (ratePerSecond === 0) return
+    const stepMs = 1000 / ratePerSecond
+    const shiftMs = (hashOf(String(this.#zone)) / 2 ** 32) * stepMs
+    const startMs = Math.max(fromMs, startOf(this.#day)) + shiftMs
+    const untilMs = Math.min(toMs, endOf(this.#day) - 1)
+    const had = this.#arrived
+    this.#arrived = Math.max(had, Math.floor((untilMs - startMs) / stepMs) + 1)
+    this.add(this.#arrived - had, (index) => startMs + (had + index) * stepMs)
   }
 
   #placeOf(seq: number) {

@@ -170,7 +170,7 @@ test('is taken over by a running process, which ships the missing events alongsi
   expect(watched.code, watched.stderr).toBe(0)
   expect(watched.stderr).toMatch(/ done: 2 streams read, 10 pages, 30 events that were missing, in /)
   await allDone(place, running.stderr)
-  simulator.set({ live: { ratePerSecond: 0 } })
+  simulator.calm()
   await caughtUp(place, running)
   await running.kill('SIGTERM')
   const whole = keysOf(simulator, zones, readableDays()).length
