@@ -10,13 +10,10 @@ import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
 import { UsageError } from '../command.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { fileText, streamText, type Most } from './day-text.ts'
+import { fileText, streamText } from './text.ts'
 import { failureLines, summaryOf, verdictOf } from './verdict.ts'
 
 type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>
-
-/** In each day of a report. */
-const most: Most = { minutes: 60, events: 60, details: 60 }
 
 /** What a report shows of an audit; `about`: where, when and how it was read. */
 export function reportOf(audit: Audit, about: About): ReportView {
@@ -36,7 +33,7 @@ export function reportOf(audit: Audit, about: About): ReportView {
       const { zone, sink, day } = detail.view
       const row = rows.find((each) => each.zone === zone && each.sink === sink && each.day === day)!
       const { stream, file } = row
-      const texts = [stream && streamText(stream, most), file && fileText(file, stream, most)]
+      const texts = [stream && streamText(stream), file && fileText(file, stream)]
       return { ...row, ...detail, texts: texts.filter((text) => text !== undefined) }
     }),
   }

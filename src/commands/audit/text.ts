@@ -1,21 +1,24 @@
 import type { Audit } from '../../assemble/audit.ts'
-import { isRepairable } from '../../domain/audit-report.ts'
-import type { Day } from '../../domain/day.ts'
+import {
+  isRepairable,
+  type FileAudit,
+  type MinuteReport,
+  type StreamAudit,
+} from '../../domain/audit-report.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
-import type { DayText, ReportResult } from '../../domain/status/status-views.ts'
+import type { DayText } from '../../domain/status/status-views.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { secondText } from '../../domain/text/time.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { commandLine } from '../program-name.ts'
-import { columnLines, widthOf, type Column } from '../terminal/table.ts'
+import { table } from '../terminal/table.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { type Paint } from '../terminal/text.ts'
-import { fileText, moreText, streamText, type Most } from './day-text.ts'
-import { summaryOf, verdictOf } from './verdict.ts'
+import { someOf, type Paint } from '../terminal/text.ts'
+import { summaryOf, undelivered, undeliveredTexts, verdictOf } from './verdict.ts'
 
-/** More differences than these are in the map and in `--json`. */
+/** More differences than these are in the table and in `--json`. */
 const mostParagraphs = 50
 
 interface Told {
@@ -27,13 +30,13 @@ interface Told {
   readonly areDaysNamed: boolean
 }
 
-/** The map, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
+/** A table of results, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
 export function auditText(audit: Audit, told: Told, paint: Paint): string {
   const { findings } = audit
   const paragraphs = findings.flatMap((finding) => paragraphsOf(finding, told, paint))
   const left = paragraphs.length - mostParagraphs
   const blocks = [
-    mapLines(audit, told, paint),
+    resultLines(audit, paint),
     ...paragraphs.slice(0, mostParagraphs),
     left > 0 ? [moreText(left, 'differences')] : [],
     sumLines(audit, paint),
@@ -67,63 +70,36 @@ function olderGapLines({ gaps, days }: Audit, { zones, sinks }: Told, { width }:
   return wrapPlain(`${what}: ${commandLine('gaps list')}`, width)
 }
 
-interface Row {
-  readonly title: string
-  readonly results: readonly ReportResult[]
-}
-
-/** On a terminal, of a longer map only rows are shown that have something to say. */
+/** On a terminal, a longer table has only the rows that have something to say. */
 const mostRows = 40
-const widestTitle = 32
 const usual = new Set(['ok', 'no events'])
 
-/** Zones by days: a row a zone, or one for each of its sinks where these differ. */
-function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Paint): string[] {
-  const found = new Map(findings.map((each) => [`${each.zone.id} ${each.day} ${each.sink}`, each]))
-  const all = zones.flatMap((zone) => {
-    const title = zoneLabel({ zone: zone.id, name: zone.name })
-    const bySink = sinks.map((sink) => ({
-      title: `${title} → ${printable(sink)}`,
-      results: days.map((day) => verdictOf(found.get(`${zone.id} ${day} ${sink}`))),
-    }))
-    const texts = new Set(bySink.map(({ results }) => results.map(({ text }) => text).join('\n')))
-    return texts.size === 1 ? [{ title, results: bySink[0]!.results }] : bySink
-  })
-  const isLong = all.length > mostRows && paint.width < 1000
-  const rows = isLong ? all.filter(({ results }) => results.some(({ text }) => !usual.has(text))) : all
-  const blocks = rows.length === 0 ? [] : blocksOf(days, rows, paint)
+/** A row a zone, day and sink. */
+function resultLines({ findings }: Audit, paint: Paint): string[] {
+  const all = findings.map((finding) => ({ ...finding, result: verdictOf(finding) }))
+  const isLong = all.length > mostRows && !paint.isPiped
+  const rows = isLong ? all.filter(({ result }) => !usual.has(result.text)) : all
+  const lines = table(
+    [
+      {
+        title: 'zone',
+        cells: rows.map(({ zone: { id: zone, name } }) => zoneLabel({ zone, name })),
+        least: 8,
+      },
+      { title: 'sink', cells: rows.map(({ sink }) => printable(sink)), least: 8 },
+      { title: 'day', cells: rows.map(({ day }) => day) },
+      {
+        title: 'result',
+        cells: rows.map(({ result }) => result.text),
+        paint: (cell, row) => paint[rows[row]!.result.tone](cell),
+      },
+    ],
+    paint,
+  )
   const left = all.length - rows.length
-  const span = days.length === 1 ? days[0] : `all ${countOf(days.length, 'day')}`
-  const rest = `${rows.length === 0 ? '' : '… and '}${countText(left)} zones are ok on ${span}`
-  return [
-    ...blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block])),
-    ...(left === 0 ? [] : [rest]),
-  ]
+  const rest = `${rows.length === 0 ? 'All' : 'The other'} ${countText(left)} are ok.`
+  return [...(rows.length === 0 ? [] : lines), ...(left === 0 ? [] : [rest])]
 }
-
-/** As many days side by side as fit; the others below. */
-function blocksOf(days: readonly Day[], rows: readonly Row[], paint: Paint): string[][] {
-  const title: Column = { title: '', cells: rows.map((row) => row.title), most: widestTitle }
-  const blocks: Column[][] = []
-  for (const [index, day] of days.entries()) {
-    const results = rows.map((row) => row.results[index]!)
-    const column: Column = {
-      title: day,
-      cells: results.map(({ text }) => text),
-      paint: (cell, row) => paint[results[row]!.tone](cell),
-    }
-    const last = blocks.at(-1)
-    if (last === undefined || widthOf([...last, column]) > paint.width) blocks.push([title, column])
-    else last.push(column)
-  }
-  return blocks.map((block) => {
-    const { header, rows: lines } = columnLines(block)
-    return [paint.dim(header.trimEnd()), ...lines.map((line) => line.trimEnd())]
-  })
-}
-
-/** On a terminal. */
-const most: Most = { minutes: 12, events: 3, details: 20 }
 
 /** What there is to say of one zone, day and sink: of the comparison with the API, of its files, and of a gap. */
 function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, paint: Paint): string[][] {
@@ -140,11 +116,11 @@ function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, p
   if (stream !== undefined && (!stream.isEqual || stream.repaired !== undefined)) {
     // Lines that files have lost are repaired with them.
     const isShipped = stream.missing > 0 && stream.repaired === undefined && file?.isEqual !== false
-    paragraphs.push(paragraph(streamText(stream, most), isShipped && `To ship them: ${command} --repair`))
+    paragraphs.push(paragraph(streamText(stream), isShipped && `To ship them: ${command} --repair`))
   }
   if (file !== undefined && (!file.isEqual || file.restored !== undefined)) {
     const isRepaired = isRepairable(file) && file.restored === undefined
-    const text = fileText(file, stream, most)
+    const text = fileText(file, stream)
     paragraphs.push(paragraph(text, isRepaired && `To repair: ${command} --deep --repair`))
   }
   if (gap !== undefined && isGone) paragraphs.push(paragraph({ text: gapText(gap), details: [] }))
@@ -154,4 +130,97 @@ function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, p
 function gapText({ from, to, reason }: Gap): string {
   const [begin, end] = [from, to].map((ms) => secondText(new Date(ms).toISOString()))
   return `a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
+}
+
+/** So many minutes and ids a sentence names, and so many lines and parts stand below it. */
+const most = 20
+
+/** How a day compares with the API, for the terminal and for a report. */
+export function streamText(stream: StreamAudit): DayText {
+  const { listed, ledger, missing, extra, repaired, missingEvents, isByCounts, lost } = stream
+  const delivered = ledger - undelivered.reduce((sum, [name]) => sum + stream[name], 0)
+  const ofThem = lost > 0 ? ` (${countText(lost)} of them dropped by the destination)` : ''
+  const named = missingEvents.slice(0, most).map(({ id }) => printable(id, 100))
+  const sums = [`${countText(delivered)} were delivered${ofThem}`, ...undeliveredTexts([stream])]
+  return textOf(stream, [
+    `the API lists ${countOf(listed, 'event')}, ${sums.join(', ')}.`,
+    repaired !== undefined && `The repair shipped ${countOf(repaired, 'event')}.`,
+    missing > 0 && `Missing: ${byMinute(stream, missing, 'missing')}.`,
+    named.length > 0 &&
+      `${missingEvents.length > named.length ? 'The first ids' : 'By id'}: ${named.join(', ')}.`,
+    extra > 0 &&
+      `Extra (delivered, and no longer listed): ${byMinute(stream, extra, 'extra')}; a repair removes nothing.`,
+    isByCounts && 'Some fingerprints are gone: compared by counts and hashes.',
+  ])
+}
+
+/** How the files of a day compare with the ledger. Parts that differ are told with the comparison with the API, if any. */
+export function fileText(file: FileAudit, stream: StreamAudit | undefined): DayText {
+  const { lines, ledger, missing, restored, kept = 0, problems } = file
+  const needless = undeliveredTexts([file])
+  const others = needless.length === 0 ? '' : `, ${needless.join(' and ')} without a line`
+  const took = kept === 0 ? '' : ` and took ${countOf(kept, 'line')} into the ledger`
+  const bad = someOf(...Object.entries(problems).map(([problem, count]) => [count, problem] as const))
+  const foreign = file.foreign.map(
+    ({ why, parts, lines: more }) =>
+      `${countText(more)} more ${more === 1 ? 'line' : 'lines'} in ${countOf(parts, 'part')} (${printable(why)})`,
+  )
+  return textOf(stream === undefined ? file : { ...file, parts: [] }, [
+    `the files hold ${countOf(lines, 'line')}, the ledger has ${countOf(ledger, 'event')}${others}.`,
+    restored !== undefined && `The repair wrote ${countOf(restored, 'line')} again${took}.`,
+    missing > 0 && `Events without a line: ${byMinute(file, missing, 'missing')}.`,
+    bad.length > 0 && `Bad lines: ${bad.join(', ')}.`,
+    foreign.length > 0 &&
+      `${foreign.join('; ')}: who reads the folder finds these too, and some events perhaps twice. Move these parts away.`,
+    file.isByCounts && 'Fingerprints are gone: compared by counts and hashes of minutes.',
+  ])
+}
+
+/** Bad lines and parts that differ are the details. */
+function textOf(
+  { parts, badLines = [] }: Pick<StreamAudit, 'parts'> & Partial<Pick<FileAudit, 'badLines'>>,
+  sentences: readonly (string | false)[],
+): DayText {
+  const lines = badLines.map(({ part, line, problem, id, time, why }) => {
+    const at = time === undefined ? '' : ` of ${time}`
+    const event = id === undefined ? '' : `, event ${printable(id, 200)}${at}`
+    const reason = why === undefined ? '' : `: ${printable(why)}`
+    return `part ${printable(part)} line ${line} is ${problem}${event}${reason}`
+  })
+  const differing = parts.map(({ part, problem, expectedBytes, foundBytes, why }) => {
+    const sizes = [
+      expectedBytes !== undefined && `${countText(expectedBytes)} bytes committed`,
+      foundBytes !== undefined && `${countText(foundBytes)} found`,
+    ].filter((size) => size !== false)
+    const size = sizes.length === 0 ? '' : ` (${sizes.join(', ')})`
+    return `part ${printable(part)} is ${problem}${size}: ${printable(why)}`
+  })
+  const all = [...lines, ...differing]
+  const left = all.length - most
+  return {
+    text: sentences.filter((sentence) => sentence !== false).join(' '),
+    details: [...all.slice(0, most), ...(left > 0 ? [moreText(left, 'lines and parts')] : [])],
+  }
+}
+
+/** `2 at 13:02, 1 at 13:07, and 12 more`, in UTC. */
+function byMinute(
+  { day, minutes }: { readonly day: string; readonly minutes: readonly MinuteReport[] },
+  total: number,
+  of: 'missing' | 'extra',
+): string {
+  const differing = minutes.filter((minute) => minute[of] > 0).slice(0, most)
+  const texts = differing.map((each) => `${countText(each[of])} ${minuteText(each.minute, day)}`)
+  const left = total - sumOf(differing, of)
+  if (left > 0) texts.push(`${texts.length === 0 ? '' : 'and '}${countText(left)} more`)
+  return texts.join(', ')
+}
+
+function minuteText(minute: string | null, day: string): string {
+  if (minute === null) return 'without time'
+  return minute.startsWith(day) ? `at ${minute.slice(11, 16)}` : `at ${minute.slice(0, 16)}Z`
+}
+
+function moreText(count: number, what: string): string {
+  return `and ${countText(count)} more ${what}: see --json`
 }

@@ -6,12 +6,24 @@ import type { Finding } from '../../maintenance/audit/audit.ts'
 import { exitCodes } from '../command.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
 import { jsonResult, someOf } from '../terminal/text.ts'
-import { undeliveredTexts } from './day-text.ts'
 
-/** What the map says of a zone, day and sink; undefined: there was nothing to compare. */
-export function verdictOf(finding: Finding | undefined): ReportResult {
-  if (finding === undefined) return { text: 'skipped', tone: 'dim' }
-  const { failure, stream, file, gap } = finding
+/** Events of the ledger that were not delivered. */
+export const undelivered = [
+  ['deadLetters', 'in dead letters'],
+  ['dropped', 'dropped'],
+  ['filtered', 'filtered'],
+  ['skipped', 'skipped as too old'],
+] as const
+
+type Undelivered = Partial<Pick<StreamAudit, (typeof undelivered)[number][0]>>
+
+/** `2 in dead letters`, `1 filtered`: of all these comparisons. */
+export function undeliveredTexts(audits: readonly Undelivered[]): string[] {
+  return someOf(...undelivered.map(([name, text]) => [sumOf(audits, name), text] as const))
+}
+
+/** The result of a zone, day and sink in a few words. */
+export function verdictOf({ failure, stream, file, gap }: Finding): ReportResult {
   if (failure !== undefined && failure.code !== 'window_closed')
     return { text: 'could not look', tone: 'bad' }
   if (gap !== undefined && stream === undefined && (failure !== undefined || file?.isEqual === true))
