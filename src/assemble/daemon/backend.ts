@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
+import { retryWhileHeld } from '../../domain/retry.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
-import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import type { SharedLimits, Schedule, ScheduleLock } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import { LocalSchedule } from '../../schedule/local/schedule.ts'
@@ -31,9 +31,9 @@ export interface Backend {
 }
 
 /** What any schedule needs of an engine. */
-interface EngineDeps extends Omit<ScheduleDeps, 'clock' | 'telemetry' | 'heartbeat' | 'reconcile'> {
-  /** Reconciles the sinks to the last commit; for processes that pump. */
-  readonly reconcile: SinkReconciler
+interface EngineDeps extends Omit<ScheduleDeps, 'heartbeat'> {
+  /** Call it once the store may hold an older state. */
+  readonly reconnected: () => void
 }
 
 const askAgainMs = 2_000
@@ -67,14 +67,13 @@ export async function openBackend(
 }
 
 const lockWaitMs = 10_000
-const lockRetryMs = 250
 
 /**
  * One process on one SQLite database, guarded by a lock that the kernel releases with the process. Throws Failure, `held`
  * while another process has the lock.
  */
 async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSignal): Promise<Backend> {
-  const { clock, telemetry } = runtime
+  const { clock } = runtime
   await using parts = new AsyncDisposableStack()
   const store = parts.adopt(await openStore(config, clock), (each) => each.close())
   const lock = parts.adopt(createLock(config, clock), (each) => each.release())
@@ -91,8 +90,7 @@ async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSigna
     readsFigures: async () => true,
     createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
       const heartbeat = () => store.ledger.heartbeat(holder)
-      const own = { clock, telemetry, heartbeat, reconcile: (stop: AbortSignal) => deps.reconcile.turn(stop) }
-      return new LocalSchedule({ live, backfill }, { ...deps, ...own })
+      return new LocalSchedule({ live, backfill }, { ...deps, heartbeat })
     },
     close: () => open.disposeAsync(),
   }
@@ -104,15 +102,14 @@ async function acquire(
   { clock, telemetry }: Runtime,
   signal: AbortSignal,
 ): Promise<void> {
-  const untilMs = clock.monotonic() + lockWaitMs
-  for (let tries = 1; ; tries++) {
+  let isTold = false
+  async function once(): Promise<void> {
     const answer = await lock.acquire()
     if (answer.ok) return
     const what = `another shieldlog runs on this state: ${answer.holder}`
-    if (clock.monotonic() >= untilMs)
-      throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
-    if (tries === 1)
-      telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
-    await clock.sleep(lockRetryMs, signal)
+    if (!isTold) telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
+    isTold = true
+    throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
   }
+  await retryWhileHeld(once, { clock, patienceMs: lockWaitMs }, signal)
 }

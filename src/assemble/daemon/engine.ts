@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
-import { isFailure, type Failure } from '../../domain/failure.ts'
+import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { keepLatest } from '../../domain/promises.ts'
@@ -18,7 +18,7 @@ import { readPage } from '../../status/map.ts'
 import { createStatusViews } from '../../status/views.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
-import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
+import { keepFigures, type FiguresDeps } from '../../maintenance/figures/figures-loop.ts'
 import { readFigures } from '../../shield/figures.ts'
 import type { Backend } from './backend.ts'
 import { deadLetterReader } from '../dead-letters.ts'
@@ -72,7 +72,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const holds = new SinkHolds(config, store, runtime)
   const reading = createReading(config, runtime, backend.limitsOf)
   const shipping = createShipping(config, runtime, { ...backend, reading, zones, held: () => holds.held })
-  const { clock, apiClock } = runtime
+  const { clock, apiClock, telemetry } = runtime
   const { keepDays } = config.state
   const { planner, settings } = shipping
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
@@ -91,6 +91,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   }
 
   const schedule = backend.createSchedule(config, {
+    clock,
+    telemetry,
     tracing: createTickTracing(clock, version),
     now: nowOf,
     turned,
@@ -108,7 +110,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       return planOne({ store, apiClock, settings }, stream, priority)
     },
     housekeep: keepHouse,
-    reconcile: shipping.reconciler,
+    reconcile: shipping.reconciler.turn,
+    reconnected: shipping.reconciler.allAgain,
   })
   const observed = {
     store,
@@ -134,9 +137,9 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   }
 
   const { uploadScanning, volumes } = config.metrics
-  const figures = createFiguresLoop({
+  const figures: FiguresDeps = {
     clock,
-    telemetry: runtime.telemetry,
+    telemetry,
     read: ({ of, account }, signal) => readFigures(reading.clientOf(account), of, signal),
     mayRead: backend.readsFigures,
     targets: () => [
@@ -146,7 +149,9 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       ),
       ...every(volumes, volumes?.apps.map(({ id, account }) => ({ of: { app: id }, account })) ?? []),
     ],
-  })
+  }
+  const stopped = new AbortController()
+  let figuresRead: Promise<void> | undefined
 
   async function heldStreams(): Promise<GivenUp[]> {
     if (holds.held.size === 0) return []
@@ -177,7 +182,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   parts.defer(() => reading.close())
   parts.defer(() => shipping.close())
   parts.defer(() => schedule.stop())
-  parts.defer(() => figures.stop())
+  parts.defer(() => figuresRead)
+  parts.defer(() => stopped.abort(cancelled()))
   parts.defer(() => tail.stop())
 
   return {
@@ -198,7 +204,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     },
     async start() {
       await schedule.start()
-      if (uploadScanning !== undefined || volumes !== undefined) figures.start()
+      if (uploadScanning !== undefined || volumes !== undefined)
+        figuresRead ??= keepFigures(figures, stopped.signal)
     },
     async drain(readRequestId, signal) {
       const readRequest = { id: readRequestId }
@@ -225,7 +232,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       // run.
       if (!signal.aborted)
         await keepHouse(signal).catch((error: unknown) =>
-          runtime.telemetry.emit({ name: 'UpkeepFailed', task: 'housekeeping', error }),
+          telemetry.emit({ name: 'UpkeepFailed', task: 'housekeeping', error }),
         )
       return [...givenUp, ...(await heldStreams())]
     },

@@ -3,7 +3,6 @@ import type { Config } from '../../config/schema.ts'
 import type { RedisStateConfig } from '../../config/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
-import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { createAccountLimits } from '../../redis/account-limits.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
 import type { Holder, Store } from '../../ports/store.ts'
@@ -40,8 +39,8 @@ export async function openFleet(
     await within(removeMs, processes.forget(holder.id), clock).catch(() => undefined)
   })
   // After a reconnect Redis may hold an older state.
-  let reconciling: SinkReconciler | undefined
-  onConnected(client, () => reconciling?.allAgain())
+  let reconnected: (() => void) | undefined
+  onConnected(client, () => reconnected?.())
   let storeTrouble: string | undefined
 
   async function heartbeat(accounts: readonly string[]): Promise<void> {
@@ -73,16 +72,10 @@ export async function openFleet(
       const { streams, backfillStreams } = now.workers
       const accounts = now.accounts.map(({ name }) => name)
       const sinks = now.sinks.map(({ name }) => name)
-      reconciling = deps.reconcile
-      const own = {
-        clock,
-        telemetry,
-        heartbeat: () => heartbeat(accounts),
-        reconcile: (stop: AbortSignal) => deps.reconcile.turn(stop),
-      }
+      reconnected = deps.reconnected
       return new BullmqSchedule(
         { connection: state, keyPrefix, role, sinks, streams, backfillStreams, tickMs: tickMsOf(now) },
-        { ...deps, ...own },
+        { ...deps, heartbeat: () => heartbeat(accounts) },
       )
     },
     close: () => open.disposeAsync(),

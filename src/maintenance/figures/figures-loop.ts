@@ -1,5 +1,5 @@
 import type { Figure, FiguresOf } from '../../domain/figures.ts'
-import { cancelled, isFailure } from '../../domain/failure.ts'
+import { isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 
 /** What is read. */
@@ -20,26 +20,24 @@ export interface FiguresDeps {
   readonly targets: () => readonly Target[]
 }
 
-interface FiguresLoop {
-  start(): void
-  /** Resolves when nothing is read any more. Idempotent. */
-  stop(): Promise<void>
-}
-
 /** How often it is asked whether this process reads: as often as processes tell each other that they live. */
 const askEveryMs = 5_000
 /** After a failed reading. */
 const retryMs = 300_000
 
-/** Reads figures for metrics, one zone or application after the other; after a failure sooner than usual. */
-export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: FiguresDeps): FiguresLoop {
-  const abort = new AbortController()
+/**
+ * Reads figures for metrics until the signal aborts, one zone or application after the other; after a failure sooner than
+ * usual. Never rejects.
+ */
+export async function keepFigures(
+  { clock, telemetry, read, mayRead, targets }: FiguresDeps,
+  signal: AbortSignal,
+): Promise<void> {
   /** When each target is read next, by the monotonic clock. */
   const due = new Map<string, number>()
   const keyOf = ({ of }: Target) => JSON.stringify(of)
   const dueAtMs = (target: Target) => due.get(keyOf(target)) ?? -Infinity
   let isReader = false
-  let running: Promise<void> | undefined
 
   async function turn(): Promise<void> {
     const before = isReader
@@ -50,7 +48,7 @@ export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: 
       due.clear()
     }
     for (const target of targets()) {
-      if (!isReader || abort.signal.aborted) return
+      if (!isReader || signal.aborted) return
       if (dueAtMs(target) <= clock.monotonic()) await readOne(target)
     }
   }
@@ -58,11 +56,11 @@ export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: 
   async function readOne(target: Target): Promise<void> {
     const { of, account, everyMs } = target
     try {
-      const figures = await read(target, abort.signal)
+      const figures = await read(target, signal)
       telemetry.emit({ name: 'FiguresRead', of, account, figures, atMs: clock.now() })
       due.set(keyOf(target), clock.monotonic() + everyMs)
     } catch (error) {
-      if (abort.signal.aborted) return
+      if (signal.aborted) return
       const { retryAt = 0 } = isFailure(error) ? error.details : {}
       // At least as long as the API asks to wait.
       const waitMs = Math.max(Math.min(everyMs, retryMs), retryAt - clock.now())
@@ -72,24 +70,12 @@ export function createFiguresLoop({ clock, telemetry, read, mayRead, targets }: 
     }
   }
 
-  async function loop(): Promise<void> {
-    while (!abort.signal.aborted) {
-      await turn().catch((error: unknown) => {
-        if (!abort.signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
-      })
-      const dueInMs = targets().map((target) => dueAtMs(target) - clock.monotonic())
-      const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
-      await clock.sleep(Math.max(1, nextMs), abort.signal).catch(() => undefined)
-    }
-  }
-
-  return {
-    start() {
-      if (!abort.signal.aborted) running ??= loop()
-    },
-    async stop() {
-      abort.abort(cancelled())
-      await running
-    },
+  while (!signal.aborted) {
+    await turn().catch((error: unknown) => {
+      if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
+    })
+    const dueInMs = targets().map((target) => dueAtMs(target) - clock.monotonic())
+    const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
+    await clock.sleep(Math.max(1, nextMs), signal).catch(() => undefined)
   }
 }

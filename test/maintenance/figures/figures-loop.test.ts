@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { createFiguresLoop, type FiguresDeps } from '../../../src/maintenance/figures/figures-loop.ts'
+import { keepFigures, type FiguresDeps } from '../../../src/maintenance/figures/figures-loop.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../../sinks/internal-events.ts'
 
@@ -16,7 +16,7 @@ function setUp(changes: Partial<FiguresDeps> = {}) {
   const clock = createFakeClock()
   const { telemetry, internalEvents } = keepInternalEvents()
   const world = { failure: undefined as Failure | undefined, isReader: true, isAnswering: true }
-  const loop = createFiguresLoop({
+  const figuresDeps: FiguresDeps = {
     clock,
     telemetry,
     async read() {
@@ -29,7 +29,13 @@ function setUp(changes: Partial<FiguresDeps> = {}) {
     },
     targets: () => [zone, app],
     ...changes,
-  })
+  }
+  const stopped = new AbortController()
+  let reading: Promise<void> | undefined
+  const loop = {
+    start: () => void (reading = keepFigures(figuresDeps, stopped.signal)),
+    stop: () => (stopped.abort(), reading),
+  }
   onTestFinished(() => loop.stop())
   /** Whose figures were read, or what else happened. */
   const told = () =>
