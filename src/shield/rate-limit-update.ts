@@ -60,33 +60,18 @@ export const variables = [
   'VERIFIED_BOT_CATEGORY',
 ]
 
-/** How an error says what a field takes; a number or a truth value in place of text misses its quotes. */
+/** How an error says what a field takes. */
 function takes(allowed: string) {
-  return {
-    error: ({ input }: { readonly input?: unknown }) => {
-      const isBare = typeof input === 'number' || typeof input === 'boolean'
-      return `${isBare && allowed.startsWith('text') ? 'write it in quotes; ' : ''}allowed: ${allowed}`
-    },
-  }
+  return { error: `allowed: ${allowed}` }
 }
 
 /** A number or a name; becomes the number. */
 function oneOf(field: keyof typeof enumerations, description: string) {
   const members = membersOf(field)
-  const error = ({ input }: { readonly input?: unknown }) =>
-    `${memberHint(input, members)}allowed: ${enumerations[field]}`
   return z
-    .literal<(number | string)[]>([...members.values(), ...members.keys()], { error })
+    .literal<(number | string)[]>([...members.values(), ...members.keys()], takes(enumerations[field]))
     .transform((value) => members.get(String(value)) ?? Number(value))
     .describe(`${description}, by number or name: ${enumerations[field]}`)
-}
-
-function memberHint(value: unknown, members: ReadonlyMap<string, number>): string {
-  if (typeof value !== 'string') return ''
-  if ([...members.values()].some((number) => String(number) === value.trim()))
-    return 'write the number without quotes; '
-  const near = nearest(value, members.keys())
-  return near === undefined ? '' : `did you mean ${near}?; `
 }
 
 /** An object with these fields and no other. No field is known to be required. */
@@ -94,10 +79,10 @@ function objectOf<Shape extends z.ZodRawShape>(shape: Shape, allowed: string) {
   return z.strictObject(shape, takes(allowed)).partial()
 }
 
-const text = z.string(takes('text or null')).nullable()
+const text = z.string(takes('text in quotes, or null')).nullable()
 const flag = z.boolean(takes('true, false or null')).nullable()
 const part = z
-  .string(takes('text, "" for the whole variable'))
+  .string(takes('text in quotes, "" for the whole variable'))
   .describe('Which part of the variable, such as a header; "" for all of it')
 
 const VariableTypes = objectOf(

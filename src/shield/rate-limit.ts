@@ -10,16 +10,16 @@ export type RateLimitOutcome =
   | { readonly outcome: 'accepted'; readonly answer: JsonObject }
 
 /** A rule as the API returns it. Only the id is relied on: every field is kept as answered, known or not. */
-interface RateLimitRule {
-  readonly id: number
-  readonly shieldZoneId?: unknown
-  readonly userId?: unknown
-  readonly ruleName?: unknown
-  readonly ruleDescription?: unknown
-  readonly ruleJson?: unknown
-  readonly ruleConfiguration?: unknown
-  readonly errorResponse?: unknown
-}
+type RateLimitRule = { readonly id: number } & Readonly<Partial<Record<RuleField, unknown>>>
+
+type RuleField =
+  | 'shieldZoneId'
+  | 'userId'
+  | 'ruleName'
+  | 'ruleDescription'
+  | 'ruleJson'
+  | 'ruleConfiguration'
+  | 'errorResponse'
 
 /** The fields of the framework's answer without a rule. */
 export const acceptedFields = 'location value formatters contentTypes declaredType statusCode'.split(' ')

@@ -10,7 +10,6 @@ export interface Report {
   /** Who has the condition. A member has one condition of an event at a time. */
   readonly member: string
   readonly zone: number | undefined
-  readonly sink: string | undefined
   readonly message: string
   /** What the first line says besides the message. */
   readonly outlook: string
@@ -20,10 +19,8 @@ export interface Report {
   readonly details: Fields
   /** Somebody will report its end. */
   readonly hasEnd: boolean
-  /** A member that sends no report for this time leaves the condition. */
+  /** A member that sends no report for this time leaves the condition. Above a day only beginning and end are logged. */
   readonly lastsMs: number
-  /** Logs the beginning and the end only. */
-  readonly once: boolean
 }
 
 export interface ConditionsDeps {
@@ -63,23 +60,17 @@ export class Conditions {
     groups.set(group, condition)
     condition.report(report)
     for (const other of groups.values())
-      if (other !== condition) other.leaveIf((_, name) => name === report.member)
+      if (other !== condition) other.leaveIf((member) => member === report.member)
   }
 
   /** Removes a member from the condition, in whichever group it is; without one, ends all conditions of the event. */
   leave(event: EventName, member?: string): void {
     for (const condition of this.#all.get(event)?.values() ?? [])
-      condition.leaveIf((_, name) => member === undefined || name === member)
+      condition.leaveIf((each) => member === undefined || each === member)
   }
 
   stands(event: EventName, group: string): boolean {
     return this.#all.get(event)?.get(group)?.stands === true
-  }
-
-  /** Removes members that left the configuration. */
-  retain(isMember: (zone: number | undefined, sink: string | undefined) => boolean): void {
-    for (const groups of this.#all.values())
-      for (const condition of groups.values()) condition.leaveIf(({ zone, sink }) => !isMember(zone, sink))
   }
 
   /** Logs the lines that are due. Cheap; called for every internal event. */
@@ -89,7 +80,7 @@ export class Conditions {
     this.#toldDueAtMs = nowMs
     for (const groups of this.#all.values())
       for (const [group, condition] of groups) {
-        condition.leaveIf(({ untilMs }) => untilMs <= nowMs, 'no longer reported')
+        condition.leaveIf((_, untilMs) => untilMs <= nowMs, 'no longer reported')
         condition.tellDue()
         if (condition.isForgotten()) groups.delete(group)
       }
@@ -97,18 +88,14 @@ export class Conditions {
 }
 
 type Phase = 'begins' | 'lasts' | 'ends'
-interface Member {
-  readonly zone: number | undefined
-  readonly sink: string | undefined
-  readonly untilMs: number
-}
+const dayMs = 86_400_000
 
 /** One cause, however many streams it affects. */
 class Condition {
   readonly #event: EventName
   readonly #deps: ConditionsDeps
   /** The members, and until when each stays one without a further report. */
-  readonly #members = new Map<string, Member>()
+  readonly #members = new Map<string, number>()
   /** Every zone affected since it began. */
   readonly #zones = new Set<number>()
   #latest: Report | undefined
@@ -132,18 +119,18 @@ class Condition {
   report(report: Report): void {
     const nowMs = this.#deps.nowMs()
     const begins = !this.stands && this.#begin(nowMs)
-    const { zone, sink, member, lastsMs } = report
+    const { zone, member, lastsMs } = report
     this.#latest = report
     this.#count++
     this.#untold++
     if (zone !== undefined) this.#zones.add(zone)
-    this.#members.set(member, { zone, sink, untilMs: nowMs + lastsMs })
+    this.#members.set(member, nowMs + lastsMs)
     if (begins) this.#say('begins', report.message + report.outlook)
   }
 
-  leaveIf(isGone: (member: Member, name: string) => boolean, how = 'ended'): void {
+  leaveIf(isGone: (member: string, untilMs: number) => boolean, how = 'ended'): void {
     if (!this.stands) return
-    for (const [name, member] of this.#members) if (isGone(member, name)) this.#members.delete(name)
+    for (const [member, untilMs] of this.#members) if (isGone(member, untilMs)) this.#members.delete(member)
     // If the latest line already reports the end, no further line is needed.
     const isTold = !this.#latest!.hasEnd || this.#phase === 'ends'
     if (!this.stands && !isTold) this.#say('ends', this.#summary(how))
@@ -151,15 +138,15 @@ class Condition {
 
   /** Logs the line that is due. */
   tellDue(): void {
-    const { hasEnd, once } = this.#latest!
+    const { hasEnd, lastsMs } = this.#latest!
     const isDue = this.#untold > 0 || (this.stands && hasEnd)
-    if (once || !isDue || !this.#isLongAgo(this.#toldAtMs)) return
+    if (lastsMs > dayMs || !isDue || !this.#isLongAgo(this.#toldAtMs)) return
     const how = !hasEnd ? undefined : this.stands ? 'still' : 'ended'
     this.#say(how === 'ended' ? 'ends' : 'lasts', this.#summary(how))
   }
 
   isForgotten(): boolean {
-    const hasNothingToTell = this.#untold === 0 || this.#latest!.once
+    const hasNothingToTell = this.#untold === 0 || this.#latest!.lastsMs > dayMs
     return !this.stands && hasNothingToTell && this.#isLongAgo(this.#toldAtMs)
   }
 

@@ -57,7 +57,6 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
     const { condition, levelOf, fields, text } = definition
     const member = memberOf(facts)
     for (const name of definition.ends ?? []) conditions.leave(name, member)
-    if (event.name === 'ConfigReloaded' || event.name === 'ZonesListed') conditions.retain(isConfigured)
     const begins = condition !== undefined && condition.stands?.(event, now) !== false
     if (condition !== undefined && !begins) conditions.leave(event.name, member)
     const level = condition !== undefined && !begins ? 'debug' : (levelOf?.(event) ?? definition.level)
@@ -72,11 +71,11 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
   }
 
   function reportOf(
-    { by, hasEnd = false, lastsMs = tenMinutesMs, once = false }: Condition<InternalEvent>,
+    { by, hasEnd = false, lastsMs = tenMinutesMs }: Condition<InternalEvent>,
     event: InternalEvent,
     facts: Facts,
   ): Omit<Report, 'level' | 'message' | 'details'> {
-    const { zone, sink, retryAtMs } = facts
+    const { zone, retryAtMs } = facts
     const all: Facts = zone === undefined ? facts : { account: accountOf(zone), ...facts }
     const shared = (typeof by === 'function' ? by(event) : by).map((name) => [name, all[name]] as const)
     const group = shared.map(([, value]) => String(value)).join(' ')
@@ -87,9 +86,7 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
       // Who cannot report an end has no condition of his own.
       member: (hasEnd ? memberOf(facts) : undefined) ?? group,
       zone,
-      sink,
       hasEnd,
-      once,
       lastsMs: typeof lastsMs === 'function' ? lastsMs(event, now) : lastsMs,
       outlook: Number.isFinite(waitSeconds) ? `; next try in ${durationText(Math.max(0, waitSeconds))}` : '',
     }
@@ -103,13 +100,6 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
     if (sink !== undefined) return `sink ${sink}: `
     if (app !== undefined) return `application ${app}: `
     return account === undefined ? '' : `account ${account}: `
-  }
-
-  function isConfigured(zone: number | undefined, sink: string | undefined): boolean {
-    return (
-      (zone === undefined || metrics.zone(zone) !== undefined) &&
-      (sink === undefined || metrics.hasSink(sink))
-    )
   }
 
   /** An error in telemetry must not stop a pump: it is logged if possible, then ignored. */

@@ -78,8 +78,7 @@ describe('an invalid body', () => {
   const ofCondition = 'allowed: variableTypes, operatorType, value, isNegated, isRegexVariable'
   const ofConfiguration: [object, string, string][] = [
     [{ timeframe: 61 }, 'timeframe', `61 is not allowed; ${seconds}`],
-    [{ timeframe: '60' }, 'timeframe', 'the number without quotes'],
-    [{ timeframe: 'PerMinute' }, 'timeframe', 'did you mean PerOneMinute?'],
+    [{ timeframe: '60' }, 'timeframe', `"60" is not allowed; ${seconds}`],
     [{ blockTime: 1 }, 'blockTime', 'allowed: 30 ForThirtySeconds'],
     [{ operatorType: 10 }, 'operatorType', '10 is not allowed'],
     [{ counterKeyType: 8 }, 'counterKeyType', '0 IP, 1 Host'],
@@ -90,7 +89,11 @@ describe('an invalid body', () => {
     [{ requestCount: NaN }, 'requestCount', 'NaN is not allowed'],
     [{ isNegated: 'no' }, 'isNegated', '"no" is not allowed'],
     [{ variableTypes: { REQUEST_URL: '' } }, 'variableTypes.REQUEST_URL', 'did you mean REQUEST_URI?'],
-    [{ variableTypes: { GEO: null } }, 'variableTypes.GEO', 'allowed: text, "" for the whole variable'],
+    [
+      { variableTypes: { GEO: null } },
+      'variableTypes.GEO',
+      'allowed: text in quotes, "" for the whole variable',
+    ],
     [{ chainedRuleConditions: [{ timeframe: 1 }] }, 'chainedRuleConditions[0].timeframe', ofCondition],
     [
       { chainedRuleConditions: ['GEO'] },
@@ -99,7 +102,7 @@ describe('an invalid body', () => {
     ],
   ]
   test.each<[body: unknown, field: string, problem: string]>([
-    [{ ruleName: 5 }, 'ruleName', '5 is not allowed; write it in quotes; allowed: text or null'],
+    [{ ruleName: 5 }, 'ruleName', '5 is not allowed; allowed: text in quotes, or null'],
     [{ rulename: 'x' }, 'rulename', 'no such field; did you mean ruleName?'],
     [{ id: 7 }, 'id', 'no such field; allowed: ruleName, ruleDescription, ruleConfiguration'],
     [JSON.parse('{"__proto__":{}}'), '__proto__', 'no such field'],

@@ -47,7 +47,6 @@ export const apiInternalEvents = {
       by: ['account'],
       hasEnd: true,
       lastsMs: Number.POSITIVE_INFINITY,
-      once: true,
       stands: ({ offsetMs }) => Math.abs(offsetMs) > skewWorthSayingMs,
     },
   },

@@ -36,10 +36,8 @@ export interface Condition<Event> {
   readonly by: readonly string[] | ((event: Event) => readonly string[])
   /** Some other event ends it. */
   readonly hasEnd?: boolean
-  /** How long it lasts without a further event; default: ten minutes. */
+  /** How long it lasts without a further event; default: ten minutes. Above a day only beginning and end are written. */
   readonly lastsMs?: number | ((event: Event, now: Now) => number)
-  /** Writes only its beginning and its end. */
-  readonly once?: boolean
   /** False for an event that begins no condition: it ends one of its kind, and its line has the level debug. */
   stands?(event: Event, now: Now): boolean
 }

@@ -28,9 +28,12 @@ export const processInternalEvents = {
   },
   ConfigReloaded: {
     level: 'warn',
-    meaning: 'The new configuration is in force. Level warn: a change needs a restart.',
+    meaning:
+      'The new configuration is in force. Level warn: a change needs a restart. Failures that last are reported anew.',
     counts: { config_reloads_total: 1 },
     labels: { result: 'taken' },
+    // They may be of zones and sinks that are no longer configured.
+    ends: ['StreamFailed', 'ScanGuarded', 'FiguresFailed', 'ZoneListingFailed'],
     levelOf: ({ needsRestart }) => (needsRestart.length === 0 ? 'info' : 'warn'),
     text({ changed, needsRestart }) {
       const what = changed.length === 0 ? 'nothing changed' : `changed: ${changed.join(', ')}`

@@ -80,7 +80,7 @@ export const streamInternalEvents = {
       'The API gave two events with different times the same log id. Both were delivered. Deduplicate by id and time. Logged once.',
     text: () =>
       'the API gave events with different times the same log id; shieldlog delivers both and does not report further ones',
-    condition: { by: [], lastsMs: Number.POSITIVE_INFINITY, once: true },
+    condition: { by: [], lastsMs: Number.POSITIVE_INFINITY },
   },
   IdSharedByEvents: {
     level: 'warn',
@@ -88,7 +88,7 @@ export const streamInternalEvents = {
       'The API gave two events with the same log id and time, but other content. Both were delivered, each with an id of its own: the log id, `~` and a hash of the entry. Logged once for a zone and day.',
     text: ({ stream: { day } }) =>
       `${day}: the API gave events with other content the same log id and time; shieldlog delivers each with an id of its own and does not report further ones of this day`,
-    condition: { by: ['zone', 'day'], lastsMs: readableMs, once: true },
+    condition: { by: ['zone', 'day'], lastsMs: readableMs },
   },
   ScanCompleted: {
     level: 'debug',

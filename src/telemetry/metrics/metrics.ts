@@ -50,7 +50,6 @@ export interface Metrics extends Counting {
   prepare(known: Known): void
   /** The configured zone of that id. */
   zone(id: number): Zone | undefined
-  hasSink(name: string): boolean
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<Observation>): void
   /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
@@ -153,7 +152,6 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     measure,
     prepare,
     zone: (id) => zones.get(id),
-    hasSink: (name) => names.sinks.has(name),
     readState(read) {
       if (readStateSeries !== undefined)
         throw new Error('the state of the streams is read from one place only')
