@@ -84,6 +84,12 @@ export function gaveWay(account: string): Failure {
   return new Failure('cancelled', 'gave_way', `live streams of account ${account} have priority`)
 }
 
+/** Ends a pump that builds on what the store no longer holds. */
+export function fenceLost(): Failure {
+  const why = 'another process took over the stream, or the store lost a commit'
+  return new Failure('cancelled', 'fence_lost', why)
+}
+
 /** Ends a load: its next page would have to wait for memory. */
 export function noRoom(): Failure {
   return new Failure('cancelled', 'no_room', 'no memory for a further page')

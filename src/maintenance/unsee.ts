@@ -73,7 +73,7 @@ export function unseeLost(
   return holdStream(
     { stream, zone },
     deps,
-    async ({ checkpoint, commit }) => {
+    async ({ checkpoint, commit, loadSeen }) => {
       const before = checkpoint()
       // What another repair corrected since the comparison must not be delivered twice.
       if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
@@ -82,7 +82,7 @@ export function unseeLost(
       const lost = isDropped ? [] : listedOf(looked.lost, listing)
       const found = isDropped
         ? []
-        : await new SeenWindow(ledger, stream).unseenOf(listedOf(looked.unknown, listing))
+        : await new SeenWindow(loadSeen).unseenOf(listedOf(looked.unknown, listing))
       const committed = committedLeft(before, looked)
       const isSame = committed.every((each, index) => each === before.committed[index])
       if (lost.length + found.length === 0 && isSame && committed.length === before.committed.length)

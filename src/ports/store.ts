@@ -55,8 +55,16 @@ export interface Ledger {
    */
   commit(commit: Commit): Promise<'done' | 'refused'>
   read(stream: Stream): Promise<Checkpoint | undefined>
-  /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
-  loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
+  /**
+   * Packed fingerprints of the given minutes; a minute without any is missing from the map. `by`: what a pump builds on.
+   * Throws `fence_lost` unless the store holds both at the moment of each read: one that lost commits lacks events that
+   * were delivered.
+   */
+  loadSeen(
+    stream: Stream,
+    minutes: readonly number[],
+    by?: Pick<Commit, 'fence' | 'basedOn'>,
+  ): Promise<Map<number, Uint8Array>>
   /** Count and order-free hash of every minute; kept after the fingerprints are dropped. */
   minutes(stream: Stream): Promise<MinuteCount[]>
   /**

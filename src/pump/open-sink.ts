@@ -23,12 +23,11 @@ export async function openSink(
   { refusalsStand = false } = {},
 ): Promise<SinkTarget> {
   const { stream } = session.job
-  const { store, seenMemory } = session.deps
   const open =
     'reconcile' in sink
       ? await sink.reconcile(stream, reconciliation(session), signal)
       : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
-  const seen = new SeenWindow(store.ledger, stream, seenMemory)
+  const seen = new SeenWindow(session.loadSeen, session.deps.seenMemory)
   return {
     sink,
     open,

@@ -1,8 +1,7 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { fingerprintOf } from '../domain/event/fingerprint.ts'
 import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen.ts'
-import type { Stream } from '../domain/stream.ts'
-import type { Ledger } from '../ports/store.ts'
+import type { Session } from './session.ts'
 
 /**
  * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of
@@ -40,17 +39,15 @@ export type Sighting = Pick<Event, 'fingerprint' | 'timeMs' | 'hasOwnId' | 'othe
  * outlives a lost commit.
  */
 export class SeenWindow implements Disposable {
-  readonly #ledger: Pick<Ledger, 'loadSeen'>
-  readonly #stream: Stream
+  readonly #loadSeen: Session['loadSeen']
   readonly #memory: SeenMemory
   /** The one that was needed longest ago comes first. */
   readonly #minutes = new Map<number, FingerprintSet>()
   /** Of the events that were read and are not committed yet; never dropped. */
   #held = new FingerprintSet()
 
-  constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream, memory = new SeenMemory()) {
-    this.#ledger = ledger
-    this.#stream = stream
+  constructor(loadSeen: Session['loadSeen'], memory = new SeenMemory()) {
+    this.#loadSeen = loadSeen
     this.#memory = memory
     memory.change(this.#held.bytes)
   }
@@ -103,7 +100,7 @@ export class SeenWindow implements Disposable {
       else this.#minutes.set(minute, set)
     }
     if (missing.length > 0) {
-      const loaded = await this.#ledger.loadSeen(this.#stream, missing)
+      const loaded = await this.#loadSeen(missing)
       for (const minute of missing) {
         const set = new FingerprintSet()
         const packed = loaded.get(minute)

@@ -1,5 +1,5 @@
 import { newCheckpoint, type Checkpoint } from '../domain/checkpoint.ts'
-import { Failure } from '../domain/failure.ts'
+import { fenceLost } from '../domain/failure.ts'
 import type { Policy } from '../domain/policy.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Priority, Stream, Zone } from '../domain/stream.ts'
@@ -58,6 +58,8 @@ export interface Session extends AsyncDisposable {
   readonly sureNow: () => number | undefined
   /** Rejects with `fence_lost` when another pump took the stream over. */
   confirm(): Promise<void>
+  /** Packed fingerprints of these minutes. Throws `fence_lost` where the store no longer holds the checkpoint. */
+  loadSeen(minutes: readonly number[]): Promise<Map<number, Uint8Array>>
   /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
   commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
 }
@@ -105,6 +107,7 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
     async confirm() {
       if (!(await ledger.holds(stream, fence))) throw fenceLost()
     },
+    loadSeen: (minutes) => ledger.loadSeen(stream, minutes, { fence, basedOn: held.commit }),
     commit,
     async [Symbol.asyncDispose]() {
       // A failed release makes the next pump wait; it must not hide the error that ended this one.
@@ -116,11 +119,6 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
 /** The facts about its stream in each span of a pump. */
 export function spanFacts({ stream, priority }: TakeJob): SpanFacts {
   return { zone: stream.zone, day: stream.day, sink: stream.sink, priority }
-}
-
-function fenceLost(): Failure {
-  const why = 'another process took over the stream, or the store lost a commit'
-  return new Failure('cancelled', 'fence_lost', why)
 }
 
 const everyMs = 5_000

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { at, stream } from '../domain/builders.ts'
-import { createStage, eventAt, events, idsOf, listingOf, staged, whole } from './stage.ts'
+import { keepStore } from './model/store-keeper.ts'
+import { createStage, eventAt, events, firstEvents, idsOf, listingOf, staged, whole } from './stage.ts'
 
 describe('a pump', () => {
   it('delivers each page before it commits it, and fetches one page ahead once the sink has accepted one', async () => {
@@ -174,6 +175,26 @@ describe('a pump keeps nothing of a checkpoint in memory', () => {
     expect(stage.ids()).toEqual(['e0', 'e1', ...idsOf(isWritten ? 2 : 0, 6)])
     expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
   })
+
+  it.each([{ pages: 1 }, { pages: 2 }])(
+    'ends before it delivers where the store has lost commits since, between pages of loads of $pages',
+    async ({ pages }) => {
+      const stage = await createStage()
+      const keeper = await keepStore(stage.clock)
+      const pump = () => stage.pump({ sink: stage.plainSink }, undefined, { store: keeper.store })
+      keeper.copy()
+      stage.script.answer = listingOf(firstEvents(2), 2)
+      await pump()
+      await stage.clock.advance(3_600_000)
+      const found = [eventAt(600), eventAt(601), ...firstEvents(2)]
+      stage.script.load = { pages }
+      // A failover, to a server that lacks the latest commits.
+      stage.script.answer = listingOf(found, 2, ({ cursor }) => void (cursor === '2' && keeper.setBack()))
+      await expect(pump()).rejects.toMatchObject({ code: 'fence_lost' })
+      expect(stage.ids()).toEqual(['e0', 'e1', ...(pages === 1 ? ['e600', 'e601'] : [])])
+      await keeper.store.close()
+    },
+  )
 
   it('ends at a refused commit, and no longer uses the sink', async () => {
     const stage = await staged()

@@ -1,28 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
-import type { Ledger } from '../../src/ports/store.ts'
 import { packSightings, SeenMemory, SeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
-import { stream } from '../domain/builders.ts'
+import type { Session } from '../../src/pump/session.ts'
 
 /** What a store answers and is asked for, without the store. */
 function createShelf() {
   const held = new Map<number, bigint[]>()
   const asked: number[] = []
-  const ledger: Pick<Ledger, 'loadSeen'> = {
-    async loadSeen(_, minutes) {
-      asked.push(...minutes)
-      return new Map(
-        minutes.flatMap((minute) => {
-          const values = held.get(minute)
-          return values === undefined ? [] : [[minute, packFingerprints(values)] as const]
-        }),
-      )
-    },
+  const loadSeen: Session['loadSeen'] = async (minutes) => {
+    asked.push(...minutes)
+    return new Map(
+      minutes.flatMap((minute) => {
+        const values = held.get(minute)
+        return values === undefined ? [] : [[minute, packFingerprints(values)] as const]
+      }),
+    )
   }
   return {
     asked,
-    ledger: ledger as Ledger,
+    loadSeen,
     add(packed: ReadonlyMap<number, Uint8Array>) {
       for (const [minute, bytes] of packed)
         held.set(minute, [...(held.get(minute) ?? []), ...unpackFingerprints(bytes)])
@@ -45,7 +42,7 @@ describe('the seen window of a pump', () => {
           const shelf = createShelf()
           const through: string[] = []
           for (const pages of pumps) {
-            const window = new SeenWindow(shelf.ledger, stream)
+            const window = new SeenWindow(shelf.loadSeen)
             for (const page of pages) {
               const unseen = await window.unseenOf(page)
               through.push(...unseen.map(({ fingerprint, timeMs }) => `${fingerprint} ${timeMs}`))
@@ -63,7 +60,7 @@ describe('the seen window of a pump', () => {
 
   it('reads from the store only the minutes of a page, and each once', async () => {
     const shelf = createShelf()
-    const window = new SeenWindow(shelf.ledger, stream)
+    const window = new SeenWindow(shelf.loadSeen)
     const page = [0, 1, 59_999, 60_000].map((timeMs) => ({ fingerprint: BigInt(timeMs), timeMs }))
     await window.unseenOf([...page, { fingerprint: 9n }])
     await window.unseenOf(page)
@@ -72,7 +69,7 @@ describe('the seen window of a pump', () => {
 
   it('discards fingerprints that were not committed', async () => {
     const shelf = createShelf()
-    const window = new SeenWindow(shelf.ledger, stream)
+    const window = new SeenWindow(shelf.loadSeen)
     const page = [{ fingerprint: 1n, timeMs: 1 }]
     expect(await window.unseenOf(page)).toEqual(page)
     expect(await window.unseenOf(page)).toEqual(page)
@@ -81,7 +78,7 @@ describe('the seen window of a pump', () => {
   it('keeps the minutes of its page, however many events they have', async () => {
     const shelf = createShelf()
     const memory = new SeenMemory(10_000)
-    const window = new SeenWindow(shelf.ledger, stream, memory)
+    const window = new SeenWindow(shelf.loadSeen, memory)
     for (let page = 0; page < 40; page++) {
       const events = Array.from({ length: 200 }, (_, index) => ({
         fingerprint: BigInt(page * 200 + index + 1),
@@ -100,11 +97,11 @@ describe('the seen window of a pump', () => {
   it('has room for a day of a million events, whatever minutes its pages touch', async () => {
     const packed = packFingerprints(Array.from({ length: 700 }, (_, index) => BigInt(index + 1)))
     const asked: number[] = []
-    const loadSeen: Ledger['loadSeen'] = async (_, minutes) => {
+    const loadSeen: Session['loadSeen'] = async (minutes) => {
       asked.push(...minutes)
       return new Map(minutes.map((minute) => [minute, packed]))
     }
-    const window = new SeenWindow({ loadSeen }, stream)
+    const window = new SeenWindow(loadSeen)
     for (let page = 0; page < 8; page++) {
       const timeOf = (index: number) => ((index * 4 + page) % 1_440) * 60_000
       const events = Array.from({ length: 360 }, (_, index) => ({ fingerprint: 1n, timeMs: timeOf(index) }))
@@ -116,7 +113,7 @@ describe('the seen window of a pump', () => {
   it('shares its memory with the windows of other pumps, and keeps what its page needs', async () => {
     const shelf = createShelf()
     const memory = new SeenMemory(100_000)
-    const [large, small] = [1, 2].map(() => new SeenWindow(shelf.ledger, stream, memory))
+    const [large, small] = [1, 2].map(() => new SeenWindow(shelf.loadSeen, memory))
     const page = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({
         fingerprint: BigInt(from + index + 1),

@@ -58,7 +58,7 @@ function createStream() {
   const minutes = () => [...held].map(([minute, bytes]) => countMinute(minute, bytes))
 
   async function read(reading: Reading, remembers = true): Promise<void> {
-    const window = new SeenWindow(ledger, stream)
+    const window = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
     for (const page of pagesOf(reading, remembers)) {
       const unseen = await window.unseenOf(page)
       for (const event of unseen) delivered.push({ id: event.id, content: JSON.stringify(event.raw()) })

@@ -180,7 +180,7 @@ export class MissingEvents {
   readonly #noted = new Map<bigint, { readonly report: Identity; readonly timeMs: number | undefined }>()
 
   constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream) {
-    this.#seen = new SeenWindow(ledger, stream)
+    this.#seen = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
   }
 
   async note(events: readonly Event[], listing: FoundEvents): Promise<void> {

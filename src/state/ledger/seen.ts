@@ -5,9 +5,10 @@ import {
   type MinuteCount,
 } from '../../domain/event/seen.ts'
 import type { Records } from '../../ports/records.ts'
+import { fenceLost } from '../../domain/failure.ts'
 import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
-import { maxLengths, ownOf, type LedgerDeps, lives, readHead, whenHead } from './streams.ts'
-import { readAll, readMany, type Part, again, readOne, untilDecided } from './values.ts'
+import { maxLengths, ownOf, type Head, type LedgerDeps, lives, readHead, whenHead } from './streams.ts'
+import { readAll, type Part, again, inParts, jsonOf, keysAtOnce, readOne, untilDecided } from './values.ts'
 import { keyOf } from './root.ts'
 
 /**
@@ -94,11 +95,33 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
 }
 
+/** What a pump builds on. */
+type Base = Pick<Commit, 'fence' | 'basedOn'>
+
+/** Records of seen in the order of their keys; those of a part are of one moment, and at that one `by` holds. */
+async function readSeen(
+  records: Records,
+  key: string,
+  names: readonly string[],
+  by: Base | undefined,
+): Promise<(Uint8Array | undefined)[]> {
+  const collection = seenOf(key)
+  const parts = [...inParts(names, keysAtOnce - 1)].map(async (some) => {
+    const { found } = await records.read<string>({ [collection]: some, ...(by && { heads: [key] }) })
+    const value = found['heads']?.[0]
+    const head = value && jsonOf<Head>(value)
+    if (by !== undefined && (head?.fence !== by.fence || head.commit !== by.basedOn)) throw fenceLost()
+    return found[collection]!
+  })
+  return (await Promise.all(parts)).flat()
+}
+
 /** The parts of buckets and runs; none of what is not there. */
 async function load(
   records: Records,
-  collection: string,
+  key: string,
   places: readonly Place[],
+  by?: Base,
 ): Promise<Map<string, readonly Uint8Array[]>> {
   const names = [...new Set(places.flatMap((place) => place.buckets.map(({ name }) => name)))]
   const loaded = new Map<string, Uint8Array[]>(places.map(({ run }) => [run, []]))
@@ -106,7 +129,7 @@ async function load(
   let unread = [...loaded.keys()]
   for (let from = 0, more = 2; unread.length > 0; from += more, more = from) {
     const keys = unread.flatMap((run) => Array.from({ length: more }, (_, at) => chunkOf(run, from + at)))
-    const values = await readMany(records, collection, from === 0 ? [...keys, ...names] : keys)
+    const values = await readSeen(records, key, from === 0 ? [...keys, ...names] : keys, by)
     unread = unread.filter((run, index) => {
       const some = values.slice(index * more, (index + 1) * more)
       const isLong = !some.includes(undefined)
@@ -128,11 +151,11 @@ function chunkOf(run: string, chunk: number): string {
 
 export function createLoadSeen(deps: LedgerDeps): Ledger['loadSeen'] {
   const { records, root } = deps
-  return (stream, minutes) =>
+  return (stream, minutes, by) =>
     root.under(stream, async (key) => {
       const before = ownOf(deps, stream)
       const places = new Map(minutes.map((minute) => [minute, placeOf(minute)]))
-      const loaded = await load(records, seenOf(key), [...places.values()])
+      const loaded = await load(records, key, [...places.values()], by)
       // A commit that was sent meanwhile may have changed the lengths.
       if (before !== undefined && ownOf(deps, stream) === before) {
         if (before.lengths.size > maxLengths) before.lengths.clear()
@@ -174,7 +197,7 @@ export async function packSeen(
   const unknown = added.filter(({ run, buckets }) =>
     [run, ...buckets.map(({ name }) => name)].some((record) => lengthNow(record) === undefined),
   )
-  for (const [record, parts] of await load(records, collection, unknown)) lengths.set(record, lengthOf(parts))
+  for (const [record, parts] of await load(records, key, unknown)) lengths.set(record, lengthOf(parts))
 
   const appended = new Map<string, Uint8Array[]>()
   const append = (record: string, bytes: Uint8Array): void => {

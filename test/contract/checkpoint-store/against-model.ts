@@ -130,6 +130,15 @@ const kinds = {
       await both.send({ commit, modelFence })
     },
   ),
+  loadSeen: kind(3, { take: latest, basedOff: often(0, 2, fc.constantFrom(-1, 1)) }, async (both, given) => {
+    const held = both.takes[given.take]
+    const known = held && both.model.streams.get(streamKey(held.stream))
+    if (held === undefined || known === undefined) return
+    const by = { fence: held.fence, basedOn: (known.checkpoint?.commit ?? 0) + given.basedOff }
+    const isHeld = given.basedOff === 0 && known.fence === held.modelFence
+    const loaded = await both.store.ledger.loadSeen(held.stream, minutes, by).catch(codeOf)
+    expect(loaded === 'fence_lost').toBe(!isHeld)
+  }),
   repeat: kind(3, { commit: latest }, async (both, given) => {
     const earlier = both.commits[given.commit]
     if (earlier !== undefined) await both.send(earlier)

@@ -178,21 +178,6 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     { lostAnswer: 0.01 },
   ],
   [
-    'a verdict on a stream that a store, set back since, never pruned',
-    { seed: 9, zones: 2, perDay: 32, everyMs: 300_000, setBackShare: 0.01, keepDays: 0.01 },
-    {
-      order: 'unordered',
-      cursors: 'offset',
-      pageSize: 4,
-      pageOverlap: 1,
-      cursorLifeMs: 60_000,
-      skewMs: -2_247_335,
-      dates: 'wrong in a row',
-      latencyMs: 1109,
-    },
-    { freeze: 0.002 },
-  ],
-  [
     'a verdict while a stream backed off from a clock that was behind until half an hour before the end of the run',
     {
       seed: 0,

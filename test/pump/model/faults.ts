@@ -150,7 +150,7 @@ export class Faults {
           await life.step('before take')
           return alive().take(stream, holder)
         },
-        loadSeen: (stream, minutes) => alive().loadSeen(stream, minutes),
+        loadSeen: (...given) => alive().loadSeen(...given),
         holds: (stream, fence) => alive().holds(stream, fence),
         release: (stream, fence) => alive().release(stream, fence),
         commit: async (commit) => {
