@@ -1,7 +1,6 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { fingerprintOf } from '../domain/event/fingerprint.ts'
 import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen.ts'
-import type { Session } from './session.ts'
 
 /**
  * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of
@@ -31,6 +30,9 @@ export class SeenMemory {
   }
 }
 
+/** Packed fingerprints of these minutes; a minute without any is missing. */
+export type LoadSeen = (minutes: readonly number[]) => Promise<Map<number, Uint8Array>>
+
 /** What the deduplication index needs of an event. */
 export type Sighting = Pick<Event, 'fingerprint' | 'timeMs' | 'hasOwnId' | 'otherFingerprint'>
 
@@ -39,14 +41,14 @@ export type Sighting = Pick<Event, 'fingerprint' | 'timeMs' | 'hasOwnId' | 'othe
  * outlives a lost commit.
  */
 export class SeenWindow implements Disposable {
-  readonly #loadSeen: Session['loadSeen']
+  readonly #loadSeen: LoadSeen
   readonly #memory: SeenMemory
   /** The one that was needed longest ago comes first. */
   readonly #minutes = new Map<number, FingerprintSet>()
   /** Of the events that were read and are not committed yet; never dropped. */
   #held = new FingerprintSet()
 
-  constructor(loadSeen: Session['loadSeen'], memory = new SeenMemory()) {
+  constructor(loadSeen: LoadSeen, memory = new SeenMemory()) {
     this.#loadSeen = loadSeen
     this.#memory = memory
     memory.change(this.#held.bytes)

@@ -10,7 +10,7 @@ import type { Commit, Holder, Store } from '../ports/store.ts'
 import type { Source, AnySink } from '../ports/delivery.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { LatestPages } from './latest-pages.ts'
-import type { SeenMemory } from './seen-window.ts'
+import type { LoadSeen, SeenMemory } from './seen-window.ts'
 
 export interface PumpDeps {
   readonly source: Source
@@ -58,8 +58,8 @@ export interface Session extends AsyncDisposable {
   readonly sureNow: () => number | undefined
   /** Rejects with `fence_lost` when another pump took the stream over. */
   confirm(): Promise<void>
-  /** Packed fingerprints of these minutes. Throws `fence_lost` where the store no longer holds the checkpoint. */
-  loadSeen(minutes: readonly number[]): Promise<Map<number, Uint8Array>>
+  /** Throws `fence_lost` where the store no longer holds the checkpoint. */
+  readonly loadSeen: LoadSeen
   /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
   commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
 }

@@ -1,14 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
-import { packSightings, SeenMemory, SeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
-import type { Session } from '../../src/pump/session.ts'
+import {
+  packSightings,
+  SeenMemory,
+  SeenWindow,
+  type LoadSeen,
+  type Sighting,
+} from '../../src/pump/seen-window.ts'
 
 /** What a store answers and is asked for, without the store. */
 function createShelf() {
   const held = new Map<number, bigint[]>()
   const asked: number[] = []
-  const loadSeen: Session['loadSeen'] = async (minutes) => {
+  const loadSeen: LoadSeen = async (minutes) => {
     asked.push(...minutes)
     return new Map(
       minutes.flatMap((minute) => {
@@ -97,7 +102,7 @@ describe('the seen window of a pump', () => {
   it('has room for a day of a million events, whatever minutes its pages touch', async () => {
     const packed = packFingerprints(Array.from({ length: 700 }, (_, index) => BigInt(index + 1)))
     const asked: number[] = []
-    const loadSeen: Session['loadSeen'] = async (minutes) => {
+    const loadSeen: LoadSeen = async (minutes) => {
       asked.push(...minutes)
       return new Map(minutes.map((minute) => [minute, packed]))
     }
