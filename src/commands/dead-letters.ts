@@ -11,7 +11,7 @@ import { exitCodes, resultOutput, type Io, type Registration } from './command.t
 import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
-import { tableLines } from './terminal/table.ts'
+import { table, type Column } from './terminal/table.ts'
 import { counted } from '../domain/text/counts.ts'
 import { paintFor, type Paint, jsonResult, nowAndThen } from './terminal/text.ts'
 
@@ -44,7 +44,7 @@ const verbs: readonly Verb[] = [
     description: 'list refused events with the reason, the oldest first',
     help: example('dead-letters list --sink siem'),
     act: printed((chosen, { options, io }) =>
-      options.json === true ? listJson(chosen) : listText(chosen, paintFor(io.stdout).width),
+      options.json === true ? listJson(chosen) : listText(chosen, paintFor(io.stdout)),
     ),
   },
   {
@@ -190,23 +190,21 @@ function listJson(deadLetters: readonly DeadLetter[]): string {
 const mostAnswer = 300
 
 /** Event and answer have a line below their row. */
-function listText(deadLetters: readonly DeadLetter[], width: number): string {
+function listText(deadLetters: readonly DeadLetter[], paint: Paint): string {
   if (deadLetters.length === 0) return 'no dead letters\n'
-  const rows = deadLetters.map(({ at, zone, day, sink, reason }) => [
-    secondText(iso(at)),
-    String(zone),
-    printable(day),
-    printable(sink),
-    reason,
-  ])
-  const counts = countLines(deadLetters)
-  const titles = ['refused at', 'zone', 'day', 'sink', 'reason']
-  const [first = '', ...lines] = tableLines(titles, rows, { width })
-  const table = lines.flatMap((line, index) => {
+  const columns: readonly Column<DeadLetter>[] = [
+    ['refused at', ({ at }) => secondText(iso(at))],
+    ['zone', ({ zone }) => String(zone)],
+    ['day', ({ day }) => printable(day)],
+    ['sink', ({ sink }) => printable(sink), { least: 8 }],
+    ['reason', ({ reason }) => reason],
+  ]
+  const [first = '', ...lines] = table(deadLetters, columns, paint)
+  const listed = lines.flatMap((line, index) => {
     const { id, answer } = deadLetters[index]!
-    return [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, width)]
+    return [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, paint.width)]
   })
-  return `${[first, ...table, '', ...counts].join('\n')}\n`
+  return `${[first, ...listed, '', ...countLines(deadLetters)].join('\n')}\n`
 }
 
 /** A dead letter with its event in native form; `event` is null where it cannot be read. */

@@ -10,9 +10,9 @@ import { collectNames, dayArgument, storedChoice, type StoredChoice } from './op
 import { exitCodes, type Io, type Registration } from './command.ts'
 import { commandLine, example, programName, quoted } from './program-name.ts'
 import { countOf, firstOf } from '../domain/text/counts.ts'
-import { jsonResult, paintFor } from './terminal/text.ts'
+import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 import { isConfirmed } from './terminal/ask.ts'
-import { tableLines } from './terminal/table.ts'
+import { table, type Column } from './terminal/table.ts'
 
 interface Options extends StoredChoice {
   readonly json?: boolean
@@ -31,8 +31,8 @@ export function register({ command: gaps, io, exit, load }: Registration): void 
       await using work = await openWork(load(command, 'state').config, needs, io.signal)
       const { config, store } = work
       const chosen = storedChoice(config, await store.catalogue.gaps(), options)
-      const { width } = paintFor(io.stdout)
-      io.stdout.write(options.json === true ? gapsJson(chosen, config) : listText(chosen, config, width))
+      const paint = paintFor(io.stdout)
+      io.stdout.write(options.json === true ? gapsJson(chosen, config) : listText(chosen, config, paint))
     })
   withChoice(gaps.command('acknowledge'))
     .description('end the alarm about lost days that a person knows of')
@@ -99,25 +99,24 @@ function gapsJson(gaps: readonly Gap[], config: Config): string {
   })
 }
 
-function listText(gaps: readonly Gap[], config: Config, width: number): string {
+function listText(gaps: readonly Gap[], config: Config, paint: Paint): string {
   if (gaps.length === 0) return 'no gaps: no events were lost\n'
   const nameOf = namesOf(config)
   const dayAt = (atMs: number) => iso(atMs).slice(0, 10)
-  const rows = gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt }) => [
-    zoneLabel({ zone, name: nameOf(zone) }),
-    printable(sink),
-    day,
-    `${timeOn(day, from)}-${timeOn(day, to)}`,
-    reason,
-    dayAt(recordedAt),
-    acknowledgedAt === undefined ? 'no' : dayAt(acknowledgedAt),
-  ])
-  const header = ['zone', 'sink', 'day', 'lost, UTC', 'reason', 'recorded', 'acknowledged']
+  const columns: readonly Column<Gap>[] = [
+    ['zone', ({ zone }) => zoneLabel({ zone, name: nameOf(zone) }), { least: 8 }],
+    ['sink', ({ sink }) => printable(sink), { least: 8 }],
+    ['day', ({ day }) => day],
+    ['lost, UTC', ({ day, from, to }) => `${timeOn(day, from)}-${timeOn(day, to)}`],
+    ['reason', ({ reason }) => reason, { spare: 1 }],
+    ['recorded', ({ recordedAt }) => dayAt(recordedAt), { spare: 0 }],
+    ['acknowledged', ({ acknowledgedAt: at }) => (at === undefined ? 'no' : dayAt(at))],
+  ]
   const reasons = [...new Set(gaps.map(({ reason }) => reason))].map(
     (reason) => `${reason}: ${gapReasonTexts[reason]}.`,
   )
   const open = gaps.filter(isOpenGap).length
-  const wrapped = (text: string) => wrapPlain(text, width)
+  const wrapped = (text: string) => wrapPlain(text, paint.width)
   // Commands stay on one line each, to be copied.
   const below = [
     ...reasons.flatMap(wrapped),
@@ -131,7 +130,7 @@ function listText(gaps: readonly Gap[], config: Config, width: number): string {
       ? []
       : wrapped(`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`)),
   ]
-  return `${[...tableLines(header, rows, { width }), '', ...below].join('\n')}\n`
+  return `${[...table(gaps, columns, paint), '', ...below].join('\n')}\n`
 }
 
 /** The names of the configuration where it has them. */

@@ -13,7 +13,7 @@ import { counted, countText } from '../domain/text/counts.ts'
 import { wrapped, paintFor } from './terminal/text.ts'
 import type { Paint } from './terminal/text.ts'
 import { countedBy, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
-import { barColumns, table } from './terminal/table.ts'
+import { bars, table } from './terminal/table.ts'
 
 interface TopOptions {
   readonly by: CountedBy
@@ -81,18 +81,13 @@ const secondTitles: Partial<Record<CountedBy, string>> = { rule: 'what it matche
 /** A row for each key with its count, and on a terminal a bar; to a pipe the whole texts and plain numbers. */
 export function topLines(rows: readonly CountedRow[], by: CountedBy, paint: Paint): string[] {
   const most = rows[0]?.count ?? 1
-  const title = secondTitles[by]
-  const what = { cells: rows.map((row) => printable(row.what ?? '')), least: leastText }
   return table(
+    rows,
     [
-      { title: by, cells: rows.map(({ key }) => printable(key)), least: leastText },
-      ...(title === undefined ? [] : [{ title, ...what }]),
-      { title: 'events', cells: rows.map(({ count }) => paint.count(count)), align: 'right' },
-      ...barColumns(
-        rows.map(({ count }) => count / most),
-        barWidth,
-        paint,
-      ),
+      [by, ({ key }) => printable(key), { least: leastText }],
+      [secondTitles[by] ?? '', ({ what = '' }) => printable(what), { least: leastText }],
+      ['events', ({ count }) => paint.count(count), { align: 'right' }],
+      bars(({ count }) => count / most, barWidth, paint),
     ],
     paint,
   )

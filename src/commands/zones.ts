@@ -9,7 +9,7 @@ import type { Registration } from './command.ts'
 import { example } from './program-name.ts'
 import { jsonResult, paintFor } from './terminal/text.ts'
 import type { AccountZones } from '../discovery/list-zones.ts'
-import { tableLines } from './terminal/table.ts'
+import { table, type Column } from './terminal/table.ts'
 
 export function register({ command, io, exit, load }: Registration): void {
   command
@@ -20,10 +20,18 @@ export function register({ command, io, exit, load }: Registration): void {
       await using work = await openWork(config, {}, io.signal)
       const listed = await listZones(work.reading.clientOf)(config.accounts, io.signal)
       const rows = describeZones(config, listed)
-      const { width } = paintFor(io.stdout)
-      const isSeveral = config.accounts.length > 1
+      const isNamed = rows.some(({ name }) => name !== undefined)
+      const columns: readonly Column<ZoneRow>[] = [
+        ['account', ({ account }) => (config.accounts.length > 1 ? account : '')],
+        ['zone', ({ id }) => String(id)],
+        ['name', ({ name = '-' }) => (isNamed ? printable(name) : ''), { least: 8 }],
+        ['pull zone', ({ pullZone = '-' }) => String(pullZone)],
+        ['plan', ({ plan = '-' }) => plan, { spare: 0 }],
+        ['WAF', ({ waf }) => (waf === undefined ? '-' : waf ? 'on' : 'off')],
+        ['configured', ({ configured }) => (configured ? 'yes' : 'no')],
+      ]
       if (json === true) io.stdout.write(jsonResult({ zones: rows }))
-      else for (const line of zoneTable(rows, isSeveral, width)) io.stdout.write(`${line}\n`)
+      else for (const line of table(rows, columns, paintFor(io.stdout))) io.stdout.write(`${line}\n`)
       for (const note of notesOf(config, listed, rows)) io.stderr.write(`${note}\n`)
       if (listed.some((each) => 'failure' in each)) exit(exitCodes.failed)
     })
@@ -68,21 +76,4 @@ function describeZones(config: Config, listed: readonly AccountZones[]) {
       }
     })
   })
-}
-
-/** A line a zone under a header; columns that would be empty are left out. */
-function zoneTable(rows: readonly ZoneRow[], isSeveral: boolean, width: number): string[] {
-  if (rows.length === 0) return []
-  const titles = ['account', 'zone', 'name', 'pull zone', 'plan', 'WAF', 'configured']
-  const isNamed = rows.some(({ name }) => name !== undefined)
-  const cells = rows.map(({ account, id, name, pullZone = '-', plan = '-', waf, configured }) => [
-    isSeveral ? account : '',
-    String(id),
-    isNamed ? printable(name ?? '-') : '',
-    String(pullZone),
-    plan,
-    waf === undefined ? '-' : waf ? 'on' : 'off',
-    configured ? 'yes' : 'no',
-  ])
-  return tableLines(titles, cells, { width })
 }

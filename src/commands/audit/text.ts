@@ -13,7 +13,7 @@ import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { secondText } from '../../domain/text/time.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { commandLine } from '../program-name.ts'
-import { table } from '../terminal/table.ts'
+import { table, type Column } from '../terminal/table.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
 import { someOf, type Paint } from '../terminal/text.ts'
 import { summaryOf, undelivered, undeliveredTexts, verdictOf } from './verdict.ts'
@@ -79,26 +79,15 @@ function resultLines({ findings }: Audit, paint: Paint): string[] {
   const all = findings.map((finding) => ({ ...finding, result: verdictOf(finding) }))
   const isLong = all.length > mostRows && !paint.isPiped
   const rows = isLong ? all.filter(({ result }) => !usual.has(result.text)) : all
-  const lines = table(
-    [
-      {
-        title: 'zone',
-        cells: rows.map(({ zone: { id: zone, name } }) => zoneLabel({ zone, name })),
-        least: 8,
-      },
-      { title: 'sink', cells: rows.map(({ sink }) => printable(sink)), least: 8 },
-      { title: 'day', cells: rows.map(({ day }) => day) },
-      {
-        title: 'result',
-        cells: rows.map(({ result }) => result.text),
-        paint: (cell, row) => paint[rows[row]!.result.tone](cell),
-      },
-    ],
-    paint,
-  )
+  const columns: readonly Column<(typeof all)[number]>[] = [
+    ['zone', ({ zone: { id: zone, name } }) => zoneLabel({ zone, name }), { least: 8 }],
+    ['sink', ({ sink }) => printable(sink), { least: 8 }],
+    ['day', ({ day }) => day],
+    ['result', ({ result }) => result.text, { paint: (cell, { result }) => paint[result.tone](cell) }],
+  ]
   const left = all.length - rows.length
   const rest = `${rows.length === 0 ? 'All' : 'The other'} ${countText(left)} are ok.`
-  return [...(rows.length === 0 ? [] : lines), ...(left === 0 ? [] : [rest])]
+  return [...table(rows, columns, paint), ...(left === 0 ? [] : [rest])]
 }
 
 /** What there is to say of one zone, day and sink: of the comparison with the API, of its files, and of a gap. */

@@ -6,7 +6,7 @@ import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/stat
 import { secondText } from '../../domain/text/time.ts'
 import { counted, firstOf } from '../../domain/text/counts.ts'
 import type { Paint } from '../terminal/text.ts'
-import { tableLines } from '../terminal/table.ts'
+import { table, type Column } from '../terminal/table.ts'
 import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 
 const mostNamed = 5
@@ -74,36 +74,28 @@ export function failingLines(errors: BackfillStatus['errors']): string[] {
   })
 }
 
-/** Backfills, a row each, and why streams of them make no progress: for `backfill list` and `status --verbose`. */
-export function backfillLines(backfills: readonly BackfillStatus[], { width, bad }: Paint): string[] {
-  if (backfills.length === 0) return []
-  // Eighty columns have room for all but the last one.
-  const header = [
-    'backfill',
-    'from',
-    'to',
-    'state',
+const backfillColumns: readonly Column<BackfillStatus>[] = [
+  ['backfill', ({ id }) => printable(id)],
+  ['from', ({ from }) => from],
+  ['to', ({ to }) => to],
+  ['state', ({ state }) => state],
+  [
     'read',
-    'done',
-    'queued',
-    'left out',
-    'created at',
-  ].slice(0, width < 100 ? 8 : 9)
-  const rows = backfills.map(({ id, from, to, state, done, queued, leftOut, days, createdAt }) => [
-    printable(id),
-    from,
-    to,
-    state,
-    days.some(({ queued, done }) => queued + done > 0) ? `${Math.floor(shareOf(days) * 100)} %` : '-',
-    String(done),
-    String(queued),
-    String(leftOut),
-    secondText(createdAt),
-  ])
+    ({ days }) =>
+      days.some(({ queued, done }) => queued + done > 0) ? `${Math.floor(shareOf(days) * 100)} %` : '-',
+  ],
+  ['done', ({ done }) => String(done), { spare: 1 }],
+  ['queued', ({ queued }) => String(queued), { spare: 2 }],
+  ['left out', ({ leftOut }) => String(leftOut)],
+  ['created at', ({ createdAt }) => secondText(createdAt), { spare: 0 }],
+]
+
+/** Backfills, a row each, and why streams of them make no progress: for `backfill list` and `status --verbose`. */
+export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
   const failing = backfills.flatMap(({ errors }) => failingLines(errors.slice(0, mostNamed)))
   return [
-    ...tableLines(header, rows, { width }),
-    ...failing.flatMap((line) => wrap(line, '  ', width)).map(bad),
+    ...table(backfills, backfillColumns, paint),
+    ...failing.flatMap((line) => wrap(line, '  ', paint.width)).map(paint.bad),
   ]
 }
 

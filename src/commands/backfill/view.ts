@@ -6,9 +6,9 @@ import { summed } from '../../maintenance/backfill/backfill-progress.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay, type Display } from '../terminal/live.ts'
-import { barOf, columnLines } from '../terminal/table.ts'
+import { barOf, table, type Column } from '../terminal/table.ts'
 import { counted, countOf, countText } from '../../domain/text/counts.ts'
-import { paintFor } from '../terminal/text.ts'
+import { paintFor, type Paint } from '../terminal/text.ts'
 import { failingLines, fractionOf } from './text.ts'
 
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
@@ -42,7 +42,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       display.print(new Map([...texts, ...troubles.map((text) => [text, text])] as [string, string][]))
       return
     }
-    const { bad, dim } = paintFor(io.stderr)
+    const paint = paintFor(io.stderr)
     const width = display.width()
     const total = summed(days)
     const atMs = clock.monotonic()
@@ -56,9 +56,9 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     const title = pad(`${printable(id)}: ${from === to ? from : `${from} to ${to}`}`, width - took.length)
     display.draw([
       cut(`${title}${took}`, width),
-      ...fit(rowLines(rows, width)),
-      ...fit([restText(total, perSecond)]).map(dim),
-      ...fit(troubles).map(bad),
+      ...fit(rowLines(rows, { ...paint, width })),
+      ...fit([restText(total, perSecond)]).map(paint.dim),
+      ...fit(troubles).map(paint.bad),
     ])
   }
 
@@ -98,27 +98,26 @@ function restText(
   return `${rate}, about ${durationText(Math.max(0, expectedPages - pages) / perSecond)} left; live events go first`
 }
 
+type Row = BackfillDayStatus & { readonly title: string }
+
 /** More rows would not fit on a small terminal. */
 export const mostRows = 12
 const mostTitle = 30
 const barWidth = { wide: 30, narrow: 16, narrowBelow: 100 }
 
 /** Bars with what was read. */
-function rowLines(
-  rows: readonly (BackfillDayStatus & { readonly title: string })[],
-  width: number,
-): string[] {
+function rowLines(rows: readonly Row[], paint: Paint): string[] {
   const isFew = rows.length <= mostRows
   const shown = isFew ? rows : rows.filter(({ queued }) => queued > 0).slice(0, mostRows - 1)
   const more = rows.length - shown.length
-  const bars = width < barWidth.narrowBelow ? barWidth.narrow : barWidth.wide
-  const { rows: lines } = columnLines([
-    { title: '', cells: shown.map(({ title }) => title), most: mostTitle },
-    { title: '', cells: shown.map((row) => pad(barOf(fractionOf(row) * bars), bars)) },
-    { title: '', cells: shown.map(stateText) },
-    { title: '', cells: shown.map(eventsText), align: 'right' },
-  ])
-  return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${countOf(more, 'more day')}`] : [])]
+  const bars = paint.width < barWidth.narrowBelow ? barWidth.narrow : barWidth.wide
+  const columns: readonly Column<Row>[] = [
+    ['', ({ title }) => title, { most: mostTitle }],
+    ['', (row) => pad(barOf(fractionOf(row) * bars), bars)],
+    ['', stateText],
+    ['', eventsText, { align: 'right' }],
+  ]
+  return [...table(shown, columns, paint), ...(more > 0 ? [`… and ${countOf(more, 'more day')}`] : [])]
 }
 
 function stateText(row: BackfillDayStatus): string {

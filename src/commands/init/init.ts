@@ -12,7 +12,7 @@ import type { ListedZone } from '../../shield/shield-zones.ts'
 import { exitCodes, type Io, type Registration, UsageError } from '../command.ts'
 import { collectNames, nameList, unknownName } from '../options.ts'
 import { example, programName } from '../program-name.ts'
-import { tableLines } from '../terminal/table.ts'
+import { table, type Column } from '../terminal/table.ts'
 import { counted } from '../../domain/text/counts.ts'
 import { paintFor, wrapped } from '../terminal/text.ts'
 import {
@@ -242,18 +242,19 @@ function zonesStep(
   { options: { zones: given }, io: { stderr } }: Context,
 ): Step<'all' | readonly ZoneToShip[]> {
   const all = listed ?? []
-  const cells = ({ id, name, pullZone, plan }: ListedZone, index: number) =>
-    [`${index + 1}) ${id}`, name, pullZone ?? '', plan ?? ''].map((cell) => printable(String(cell)))
-  const table = tableLines(['   zone', 'name', 'pull zone', 'plan'], all.slice(0, mostShown).map(cells), {
-    indent: '  ',
-    width: paintFor(stderr).width,
-  })
+  const columns: readonly Column<ListedZone>[] = [
+    ['     zone', (zone) => `  ${all.indexOf(zone) + 1}) ${zone.id}`],
+    ['name', ({ name }) => printable(name), { least: 8 }],
+    ['pull zone', ({ pullZone = '' }) => String(pullZone)],
+    ['plan', ({ plan = '' }) => printable(plan)],
+  ]
+  const lines = table(all.slice(0, mostShown), columns, paintFor(stderr))
   const more = all.length > mostShown ? [`  and ${all.length - mostShown} more: ${programName()} zones`] : []
   const idOf = (text: string) => (/^\d+$/.test(text) ? String(all[Number(text) - 1]?.id ?? text) : text)
   const word = given === undefined ? 'zone' : '--zones'
   return {
     given: given?.join(','),
-    menu: all.length === 0 ? '' : `${['Shield zones of this account:', ...table, ...more].join('\n')}\n`,
+    menu: all.length === 0 ? '' : `${['Shield zones of this account:', ...lines, ...more].join('\n')}\n`,
     question: all.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or numbers): ',
     usual: 'all',
     accept(text) {

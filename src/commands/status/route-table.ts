@@ -9,20 +9,9 @@ import type { Paint } from '../terminal/text.ts'
 
 export interface RouteTableView {
   /** Columns of what only a live view knows. */
-  readonly live?: (routes: readonly RouteStatus[]) => readonly Column[]
+  readonly live?: readonly Column<RouteStatus>[]
   /** Shows how many events of today were filtered also where none was. */
   readonly hasFilter?: boolean
-}
-
-/** Title, the text of a row, and how the column gives way. */
-export type ColumnOf<Row> = readonly [
-  title: string,
-  textOf: (row: Row) => string,
-  more?: Omit<Column, 'title' | 'cells'>,
-]
-
-export function columnsOf<Row>(rows: readonly Row[], columns: readonly ColumnOf<Row>[]): Column[] {
-  return columns.map(([title, textOf, more]) => ({ title, cells: rows.map(textOf), ...more }))
 }
 
 const names = { most: 24, least: 8 }
@@ -42,19 +31,17 @@ export function routeTable(
   const routes = all.slice(0, Math.min(most.routes, most.lines))
   const today = ({ days }: RouteStatus) => days.filter(({ day }) => day === at.slice(0, 10))
   const notes = notesOf(all, at).slice(0, routes.length)
-  /** In a pipe a row is a line; on a terminal a note is below its row. */
-  const inRow = paint.isPiped && notes.some((note) => note !== '')
   const count = (title: string, spare: number, isShown: boolean, of: (route: RouteStatus) => number) =>
     isShown || all.some((route) => of(route) > 0)
       ? [[title, (route: RouteStatus) => countText(of(route)), { align: 'right', spare }] as const]
       : []
-  const columns: readonly ColumnOf<RouteStatus>[] = [
+  const columns: readonly Column<RouteStatus>[] = [
     ['zone', zoneLabel, names],
     ['sink', ({ sink }) => printable(sink), names],
     [
       'state',
       (route) => standingText(route, isStopped),
-      { paint: (cell, row) => paintState(cell, routes[row]!, isStopped, paint) },
+      { paint: (cell, route) => paintState(cell, route, isStopped, paint) },
     ],
     ['lag', ({ lagSeconds }) => shortDuration(lagSeconds), { align: 'right' }],
     ...count('events today', 4, true, (route) => sumOf(today(route), 'delivered')),
@@ -62,15 +49,11 @@ export function routeTable(
     ...count('skipped', 3, false, ({ days }) => sumOf(days, 'skipped')),
     ...count('lost', 5, false, ({ days }) => sumOf(days, 'lost')),
     ['last event', (route) => lastEventText(route, at), { spare: 1 }],
+    ...(live ?? []),
+    // A pipe has the note in the row.
+    ['note', (route) => (paint.isPiped ? notes[routes.indexOf(route)]! : '')],
   ]
-  const [header = '', ...rows] = table(
-    [
-      ...columnsOf(routes, columns),
-      ...(live?.(routes) ?? []),
-      ...(inRow ? [{ title: 'note', cells: notes }] : []),
-    ],
-    paint,
-  )
+  const [header = '', ...rows] = table(routes, columns, paint)
   let used = 0
   const shown = rows
     .map((row, index) => [

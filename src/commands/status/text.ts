@@ -9,13 +9,13 @@ import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/termina
 import type { Paint } from '../terminal/text.ts'
 import { counted, countText, sumOf } from '../../domain/text/counts.ts'
 import { aboutText } from '../terminal/text.ts'
-import { columnsOf, routeTable, type ColumnOf, type RouteTableView } from './route-table.ts'
+import { routeTable, type RouteTableView } from './route-table.ts'
 import { version } from '../../assemble/version.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
 import { byDeadline, unconfiguredTexts, zoneLabel } from '../../domain/status/problems.ts'
 import { commandLine } from '../program-name.ts'
 import { backfillLines, shareOf } from '../backfill/text.ts'
-import { table } from '../terminal/table.ts'
+import { table, type Column } from '../terminal/table.ts'
 
 export interface StatusView extends RouteTableView {
   readonly verbose?: boolean
@@ -186,7 +186,7 @@ function detailBlocks(
   ]
 }
 
-const dayColumns: readonly ColumnOf<DayStatus>[] = [
+const dayColumns: readonly Column<DayStatus>[] = [
   ['  day', ({ day }) => `  ${day}`],
   ['state', ({ state, lastError }) => (lastError === undefined ? state : `${state}, failing`)],
   ['lag', ({ lagSeconds }) => (lagSeconds === undefined ? '-' : durationText(lagSeconds))],
@@ -206,7 +206,7 @@ function lastScanText({ lastFullScanAt, scanningPages }: DayStatus): string {
 function routeLines(route: RouteStatus, paint: Paint): string[] {
   return [
     ...wrapPlain(`${zoneLabel(route)} → ${printable(route.sink)}`, paint.width),
-    ...table(columnsOf(route.days, dayColumns), paint),
+    ...table(route.days, dayColumns, paint),
     ...route.gaps.flatMap(({ day, from, to, reason, acknowledgedAt }) => {
       const known =
         acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(acknowledgedAt)}`

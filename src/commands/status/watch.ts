@@ -32,7 +32,7 @@ export async function watchStatus(
       const atMs = Date.parse(status.at)
       const samples = status.routes.map((route) => ({ ...route, delivered: sumOf(route.days, 'delivered') }))
       history.add(atMs, samples)
-      shown = statusLines(status, paint, { ...view, live: (routes) => liveColumns(routes, history, atMs) })
+      shown = statusLines(status, paint, { ...view, live: liveColumns(history, atMs) })
     } catch (error) {
       if (!isFailure(error)) throw error
       shown = [paint.bad(printable(messageOf(error))), '', ...shown.filter((line) => line !== shown[0])]
@@ -61,16 +61,15 @@ const bars = 20
 const leastHighestSeconds = 120
 
 /** Events a second and the lag of the last ten minutes. */
-export function liveColumns(routes: readonly RouteStatus[], history: LagHistory, atMs: number): Column[] {
-  const own = routes.map(({ zone, sink }) => history.of(zone, sink, atMs))
+export function liveColumns(history: LagHistory, atMs: number): Column<RouteStatus>[] {
+  const of = ({ zone, sink }: RouteStatus) => history.of(zone, sink, atMs)
   return [
-    {
-      title: 'events/s',
-      cells: own.map(({ eventsPerSecond }) => rateText(eventsPerSecond.at(-1) ?? undefined)),
-      align: 'right',
-      spare: 7,
-    },
-    { title: 'lag, last 10 min', cells: own.map(({ lagSeconds }) => lagBars(lagSeconds)), spare: 6 },
+    [
+      'events/s',
+      (route) => rateText(of(route).eventsPerSecond.at(-1) ?? undefined),
+      { align: 'right', spare: 7 },
+    ],
+    ['lag, last 10 min', (route) => lagBars(of(route).lagSeconds), { spare: 6 }],
   ]
 }
 

@@ -9,7 +9,7 @@ import type { Io } from '../command.ts'
 import { createDisplay, type Display } from './live.ts'
 import { table, type Column } from './table.ts'
 import { counted, sumOf, zoneText } from '../../domain/text/counts.ts'
-import { paintFor, plainSomeOf, type Paint } from './text.ts'
+import { paintFor, plainSomeOf } from './text.ts'
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export interface Progress extends Pick<Display, 'log' | 'say'> {
@@ -39,7 +39,7 @@ export function createProgress(config: Config, io: Io): Progress {
 
   function show(): void {
     const rows = rowsOf([...routes.values()])
-    display.draw(blockLines(rows, { ...paintFor(io.stderr), width: display.width() + 1 }))
+    display.draw(table(rows, columns, { ...paintFor(io.stderr), width: display.width() + 1 }))
     const pages = sumOf(rows, 'pages')
     // A lag alone is no progress.
     if (pages !== shownPages) display.print(new Map(rows.map((row) => [row.who, plainLine(row)])))
@@ -139,16 +139,12 @@ function rowsOf(routes: readonly Route[]): readonly Row[] {
 }
 
 /** The table that is redrawn in place. */
-function blockLines(rows: readonly Row[], paint: Paint): string[] {
-  const lagOf = ({ lagSeconds }: Row) => (lagSeconds === undefined ? '…' : durationText(lagSeconds))
-  const columns: readonly Column[] = [
-    { title: 'zone', cells: rows.map(({ who }) => who) },
-    { title: '   pages', cells: rows.map(({ pages }) => String(pages)), align: 'right' },
-    { title: '   shipped', cells: rows.map(({ delivered }) => String(delivered)), align: 'right' },
-    { title: 'lag', cells: rows.map(lagOf), spare: 0 },
-  ]
-  return table(columns, paint)
-}
+const columns: readonly Column<Row>[] = [
+  ['zone', ({ who }) => who],
+  ['   pages', ({ pages }) => String(pages), { align: 'right' }],
+  ['   shipped', ({ delivered }) => String(delivered), { align: 'right' }],
+  ['lag', ({ lagSeconds }) => (lagSeconds === undefined ? '…' : durationText(lagSeconds)), { spare: 0 }],
+]
 
 /** The same where the output is no terminal. */
 function plainLine({ who, pages, delivered, lagSeconds }: Row): string {

@@ -1,79 +1,74 @@
+import { sumOf } from '../../domain/text/counts.ts'
 import { cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
 import type { Paint } from './text.ts'
 
-/** One column of a table whose cells may be painted. */
-export interface Column {
-  readonly title: string
-  readonly cells: readonly string[]
+/** A column of a table: its title, the text of a row, and how it gives way. */
+export type Column<Row> = readonly [title: string, textOf: (row: Row) => string, more?: Layout<Row>]
+
+interface Layout<Row> {
   readonly align?: 'left' | 'right'
-  /** The widest that the column becomes; a longer cell is cut. */
+  /** The widest that the column becomes on a terminal; a longer cell is cut. */
   readonly most?: number
   /** Where the lines are too long, the column shrinks to this width. */
   readonly least?: number
   /** Left out where the lines are still too long; the one with the smallest number first. */
   readonly spare?: number
   /** Called with the padded cell, which it may only colour. */
-  readonly paint?: (cell: string, row: number) => string
+  readonly paint?: (cell: string, row: Row) => string
+}
+
+/** A column with the cells of all rows. */
+interface Filled<Row> extends Layout<Row> {
+  readonly title: string
+  readonly cells: readonly string[]
+  readonly width: number
 }
 
 const gap = '  '
 
-/** The width of the columns side by side. */
-export function widthOf(columns: readonly Column[]): number {
-  let width = -gap.length
-  for (const column of columns) width += gap.length + columnWidth(column)
-  return width
-}
-
-/** The header and a line a row: no longer than the terminal if columns can shrink or be left out, whole in a pipe. */
-export function table(columns: readonly Column[], { isPiped, width, dim }: Paint): string[] {
+/**
+ * The header and a line a row, without columns that would be empty: no longer than the terminal if columns can shrink or
+ * be left out, whole in a pipe.
+ */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { isPiped, width, dim }: Pick<Paint, 'isPiped' | 'width' | 'dim'>,
+): string[] {
+  const filled = columns.flatMap(([title, textOf, more = {}]): Filled<Row>[] => {
+    const cells = rows.map(textOf)
+    const most = isPiped ? Infinity : (more.most ?? Infinity)
+    return cells.every((cell) => cell === '')
+      ? []
+      : [{ ...more, title, cells, width: Math.min(most, widestOf([title, ...cells])) }]
+  })
   // Some terminals wrap in the last column.
-  const shown = isPiped
-    ? columns.map((column) => ({ ...column, most: Infinity }))
-    : fitting(columns, width - 1)
-  const { header, rows } = columnLines(shown)
-  return [dim(header), ...rows]
+  const shown = isPiped ? filled : fitting(filled, width - 1)
+  const line = (cellOf: (column: Filled<Row>) => string, painted = (_: Filled<Row>, cell: string) => cell) =>
+    shown
+      .map((column) => painted(column, pad(cut(cellOf(column), column.width), column.width, column.align)))
+      .join(gap)
+      .trimEnd()
+  const lines = rows.map((row, index) =>
+    line(
+      ({ cells }) => cells[index]!,
+      ({ paint }, cell) => paint?.(cell, row) ?? cell,
+    ),
+  )
+  const header = line(({ title }) => title)
+  return [...(header === '' ? [] : [dim(header)]), ...lines]
 }
 
 /** A column of bars, each from 0 to 1 of its width; none in a pipe. */
-export function barColumns(
-  shares: readonly (number | undefined)[],
-  width: number,
-  { isPiped }: Paint,
-): Column[] {
-  return isPiped
-    ? []
-    : [{ title: '', cells: shares.map((share = 0) => barOf(Math.min(1, share) * width)), spare: 0 }]
+export function bars<Row>(shareOf: (row: Row) => number, width: number, { isPiped }: Paint): Column<Row> {
+  return ['', (row) => (isPiped ? '' : barOf(Math.min(1, shareOf(row)) * width)), { spare: 0 }]
 }
 
-/** The header and a line a row. */
-export function columnLines(shown: readonly Column[]): { header: string; rows: string[] } {
-  const widths = shown.map(columnWidth)
-  const count = Math.max(0, ...shown.map(({ cells }) => cells.length))
-  const line = (cellOf: (column: Column) => string, painted = (_: Column, cell: string) => cell) =>
-    shown
-      .map((column, index) => {
-        const own = widths[index]!
-        return painted(column, pad(cut(cellOf(column), own), own, column.align))
-      })
-      .join(gap)
-      .trimEnd()
-  return {
-    header: line(({ title }) => title),
-    rows: Array.from({ length: count }, (_, row) =>
-      line(
-        ({ cells }) => cells[row] ?? '',
-        ({ paint }, cell) => paint?.(cell, row) ?? cell,
-      ),
-    ),
-  }
-}
-
-function fitting(columns: readonly Column[], width: number): readonly Column[] {
-  const over = widthOf(columns) - width
+function fitting<Row>(columns: readonly Filled<Row>[], width: number): readonly Filled<Row>[] {
+  const over = sumOf(columns, 'width') + gap.length * (columns.length - 1) - width
   if (over <= 0) return columns
   let room = 0
-  for (const column of columns) room += Math.max(0, columnWidth(column) - leastOf(column))
+  for (const { width: own, least = own } of columns) room += Math.max(0, own - least)
   const spares = columns.flatMap(({ spare }) => spare ?? [])
   if (room >= over || spares.length === 0) return shrunk(columns, over)
   const gone = columns.findIndex(({ spare }) => spare === Math.min(...spares))
@@ -81,36 +76,17 @@ function fitting(columns: readonly Column[], width: number): readonly Column[] {
 }
 
 /** The widest columns shrink first. */
-function shrunk(columns: readonly Column[], over: number): Column[] {
-  const widths = columns.map(columnWidth)
+function shrunk<Row>(columns: readonly Filled<Row>[], over: number): Filled<Row>[] {
+  const widths = columns.map(({ width }) => width)
   for (let left = over; left > 0; left--) {
-    const shrinkable = widths.map((width, index) => (width > leastOf(columns[index]!) ? width : 0))
+    const shrinkable = columns.map(({ least = Infinity }, index) =>
+      widths[index]! > least ? widths[index]! : 0,
+    )
     const widest = Math.max(...shrinkable)
     if (widest === 0) break
     widths[shrinkable.indexOf(widest)]!--
   }
-  return columns.map((column, index) => ({ ...column, most: widths[index]! }))
-}
-
-function leastOf({ least = Infinity }: Column): number {
-  return least
-}
-
-function columnWidth({ title, cells, most = Infinity }: Column): number {
-  return Math.min(most, widestOf([title, ...cells]))
-}
-
-/** Texts in columns under a header, without columns that would be empty; a line beyond the width is cut with `…`. */
-export function tableLines(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-  { indent = '', width = Infinity }: { readonly indent?: string; readonly width?: number } = {},
-): string[] {
-  const columns = titles
-    .map((title, index) => ({ title, cells: rows.map((row) => row[index] ?? '') }))
-    .filter(({ cells }) => cells.length === 0 || cells.some((cell) => cell !== ''))
-  const { header, rows: lines } = columnLines(columns)
-  return [header, ...lines].map((line) => cut(indent + line, width))
+  return columns.map((column, index) => ({ ...column, width: widths[index]! }))
 }
 
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']

@@ -150,7 +150,7 @@ test('the list says how much of each backfill has been read', () => {
     progress('2026-11-21', { pages: 1, expectedPages: 4 }),
   ]
   const unread = [progress('2026-11-20', { queued: 0, leftOut: 1 })]
-  const lines = backfillLines([look(half), look(unread)], { ...paintFor(pipe), width: 80 })
+  const lines = backfillLines([look(half), look(unread)], { ...paintFor(pipe), isPiped: false, width: 80 })
   expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-'])
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })

@@ -15,14 +15,13 @@ test('shows events per second since the slot before, and the longest lag of each
     [0, 2_510, 0],
   ] as const)
     history.add(lastMs - ago * 1000, [{ ...route(), delivered, lagSeconds }])
-  const [rate, lag] = liveColumns([route()], history, lastMs)
-  expect(rate?.cells).toEqual(['51'])
-  expect(lag?.cells).toEqual([`${' '.repeat(17)}█▅▁`])
+  const cells = liveColumns(history, lastMs).map(([, textOf]) => textOf(route()))
+  expect(cells).toEqual(['51', `${' '.repeat(17)}█▅▁`])
 })
 
 test.each([80, 120])('fits rates and the lag chart into %i columns', (columns) => {
   const history = new LagHistory(10_000)
-  const live = (routes: readonly ReturnType<typeof route>[]) => liveColumns(routes, history, 0)
+  const live = liveColumns(history, 0)
   const lines = statusLines(status, terminal(columns), { live })
   expect(lines.join('\n')).toContain('events/s')
   expect(lines.join('\n')).toContain('lag, last 10 min')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { resultText } from '../../../src/commands/terminal/yaml.ts'
-import { columnLines, tableLines } from '../../../src/commands/terminal/table.ts'
-import { wrapped } from '../../../src/commands/terminal/text.ts'
+import { table } from '../../../src/commands/terminal/table.ts'
+import { paintFor, wrapped } from '../../../src/commands/terminal/text.ts'
 import { wrapPlain, beginning, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
 
 test('a wide character takes two columns, a combining mark none', () => {
@@ -18,21 +18,19 @@ test('texts are cut and padded by columns, never within a wide character', () =>
   expect(beginning('日本語', 3)).toBe('日')
 })
 
-test('columns and tables with wide characters stay aligned', () => {
-  const { rows } = columnLines([
-    { title: 'zone', cells: ['日本', 'shop'] },
-    { title: 'n', cells: ['1', '2'] },
+test('a table keeps wide characters aligned, and has no column that is empty', () => {
+  const columns = ['a', 'b', 'c'].map(
+    (key) => [key, (row: Record<string, string>) => row[key] ?? ''] as const,
+  )
+  const rows = [
+    { a: '日本', c: 'x' },
+    { a: 'shop', c: 'y' },
+  ]
+  expect(table(rows, columns, paintFor({ write: () => undefined }))).toEqual([
+    'a     c',
+    '日本  x',
+    'shop  y',
   ])
-  expect(rows).toEqual(['日本  1', 'shop  2'])
-  expect(
-    tableLines(
-      ['a', 'b'],
-      [
-        ['日本', 'x'],
-        ['shop', 'y'],
-      ],
-    ),
-  ).toEqual(['a     b', '日本  x', 'shop  y'])
 })
 
 test('a word longer than a line is split by columns', () => {
