@@ -234,11 +234,3 @@ test('prints each error on one line', () => {
       '  server.port = 70000 (shieldlog.yaml:2): is too large; write a whole number from 0 to 65535 (default 9871)',
   )
 })
-
-test('shows no control character of a key or value, and keeps each error on its line', () => {
-  const load78 = () =>
-    load({ yaml: '"\\x7f\\e[31mab": 1\n"zo\\u202en\\nes": 2\nserver: { host: "a\\x9bb" }\n', env: key })
-  expect(load78).toThrow(/\\u007f\\u001b\[31mab/)
-  expect(load78).toThrow(/zo\\u202en/)
-  expect(load78).not.toThrow(/[^\P{C}\n]/u)
-})

@@ -1,9 +1,7 @@
-import { assert, array, constantFrom, integer, oneof, property, record } from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import { Failure, type FailureCode } from '../../src/domain/failure.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import { Conditions } from '../../src/telemetry/conditions.ts'
 import { matching } from './log-lines.ts'
 import { day, failed, minute, recovered, setUp, streamOf } from './stage.ts'
 
@@ -206,54 +204,15 @@ it('received texts make no more conditions than a limit, and none of other event
   expect(log.lines()).toMatchObject([{ event: 'StreamFailed', phase: 'begins' }])
 })
 
-const step = record({
-  does: constantFrom('report', 'report', 'leave', 'end', 'wait', 'wait'),
-  group: constantFrom('x', 'y'),
-  member: constantFrom('a', 'a', 'a', 'b', 'c'),
-  /** Mostly seconds, so that things come and go within ten minutes; now and then minutes. */
-  ms: oneof(
-    { arbitrary: integer({ min: 0, max: 3000 }), weight: 9 },
-    { arbitrary: integer({ min: 0, max: 400_000 }), weight: 1 },
-  ),
-})
-const nothingElse = { zone: undefined, outlook: '', details: {} }
-const report = { ...nothingElse, level: 'warn', message: 'fails', hasEnd: true, lastsMs: 80_000_000 } as const
-
-it('conditions with random reports begin before they last, end after they began, and never flood the log', () => {
-  assert(
-    property(array(step, { maxLength: 200, size: 'max' }), (steps) => {
-      let nowMs = 0
-      const told: { readonly group: unknown; readonly atMs: number; readonly phase: unknown }[] = []
-      const conditions = new Conditions({
-        nowMs: () => nowMs,
-        tell: (_level, _event, _message, { group, phase } = {}) => told.push({ group, atMs: nowMs, phase }),
-      })
-      /** The model: which member has which condition. */
-      const place = new Map<string, string>()
-      for (const { does, group, member, ms } of steps) {
-        if (does === 'wait') nowMs += ms
-        else if (does === 'report') {
-          conditions.report('StreamFailed', { ...report, group, member, fields: { group } })
-          place.set(member, group)
-        } else {
-          conditions.leave('StreamFailed', does === 'leave' ? member : undefined)
-          for (const each of does === 'leave' ? [member] : [...place.keys()]) place.delete(each)
-        }
-        conditions.tellDue()
-        for (const each of ['x', 'y'])
-          expect(conditions.stands('StreamFailed', each)).toBe([...place.values()].includes(each))
-      }
-      for (const lines of Map.groupBy(told, ({ group }) => group).values())
-        for (const [index, { atMs, phase }] of lines.entries()) {
-          const before = lines[index - 1]
-          if (phase === 'begins') expect(before?.phase ?? 'ends').toBe('ends')
-          if (phase === 'ends') expect(before).toBeDefined()
-          if (phase === 'lasts') expect(atMs - before!.atMs).toBeGreaterThanOrEqual(10 * minute)
-          const recent = lines.filter((line) => line.atMs > atMs - 10 * minute && line.atMs <= atMs)
-          expect(recent.filter((line) => line.phase === 'begins').length).toBeLessThanOrEqual(3)
-          expect(recent.length).toBeLessThanOrEqual(8)
-        }
-    }),
-    { numRuns: 150 },
-  )
+it('a stream has one failure at a time: another reason ends the one before', () => {
+  const { log, emit } = setUp()
+  emit(failed(101))
+  emit(failed(101, { code: 'network' }))
+  emit(recovered(101))
+  expect(log.lines().map(({ code, phase }) => [code, phase])).toEqual([
+    ['timeout', 'begins'],
+    ['network', 'begins'],
+    ['timeout', 'ends'],
+    ['network', 'ends'],
+  ])
 })

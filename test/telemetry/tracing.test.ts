@@ -89,24 +89,6 @@ describe('a recorder', () => {
     expect(JSON.stringify(spans)).not.toContain('secret')
   })
 
-  it('gets the nesting of spans, across awaits and in parallel', async () => {
-    const { span } = createTracer('1.2.3')
-    const pump = (zone: number) =>
-      span('pump', { zone }, async () => {
-        const ahead = span('fetch', { zone }, () => new Promise((resolve) => setImmediate(resolve)))
-        await span('commit', { zone }, () => Promise.resolve())
-        await ahead
-      })
-    await Promise.all([pump(1), pump(2)])
-    for (const { traceId, spanId, attributes } of named('pump')) {
-      const own = spans.filter((each) => each.traceId === traceId)
-      expect(own.filter(({ parentId }) => parentId === spanId)).toHaveLength(2)
-      expect(own.every((each) => each.attributes['shieldlog.zone'] === attributes['shieldlog.zone'])).toBe(
-        true,
-      )
-    }
-  })
-
   it('gets one tick as the parent of all that it started', async () => {
     const { span } = createTracer('1.2.3')
     const clock = createFakeClock(startMs)

@@ -57,7 +57,7 @@ export class QueueWorker {
       drainDelay: blockSeconds,
       runRetryDelay: 1_000,
       skipVersionCheck: true,
-      // Also for jobs that others added without `jobOptions`.
+      // Nothing of a job is kept after its end, since the checkpoint holds the result.
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
       autorun: false,

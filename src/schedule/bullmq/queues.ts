@@ -1,4 +1,4 @@
-import { Queue, type JobsOptions } from 'bullmq'
+import { Queue } from 'bullmq'
 import { parseDay } from '../../domain/day.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
@@ -18,13 +18,6 @@ function queueOf(priority: Priority, sink: string): string {
 export function queuePrefix(keyPrefix: string): string {
   return `{${keyPrefix}}:queue`
 }
-
-/** Nothing of a job is kept after its end, since the checkpoint holds the result. */
-const jobOptions = {
-  attempts: 1,
-  removeOnComplete: true,
-  removeOnFail: true,
-} as const satisfies JobsOptions
 
 /** BullMQ writes events about jobs, which nothing here reads. */
 const keptEvents = 100
@@ -76,11 +69,7 @@ export class Queues {
    * while a `pattern` may drop an iteration. Call it every few seconds, since a Redis may be emptied.
    */
   async scheduleTicks(everyMs: number): Promise<void> {
-    await this.tick.upsertJobScheduler(
-      'tick',
-      { every: Math.ceil(everyMs) },
-      { name: 'tick', opts: jobOptions },
-    )
+    await this.tick.upsertJobScheduler('tick', { every: Math.ceil(everyMs) }, { name: 'tick' })
   }
 
   /** Queues streams of one sink behind those that already wait; skips streams that are queued or worked on. */
@@ -95,7 +84,7 @@ export class Queues {
     const jobs = queued.map(({ stream, isAnew = false }) => ({
       name: priority,
       data: { isAnew, ...withTrace } satisfies Omit<QueuedJob, 'stream'>,
-      opts: { ...jobOptions, jobId: streamKey(stream) },
+      opts: { jobId: streamKey(stream) },
     }))
     await this.of(priority, sink).addBulk(jobs)
   }
