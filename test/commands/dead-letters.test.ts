@@ -5,6 +5,7 @@ import { newCheckpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
+import { commitOnce } from '../contract/checkpoint-store/builders.ts'
 import { openSqliteStore } from '../setup/stores.ts'
 import { executeWith, openWorkshop } from './workshop.ts'
 
@@ -35,11 +36,9 @@ async function filled() {
   for (const own of Map.groupBy(deadLetters, ({ zone, sink }) => `${zone} ${sink}`).values()) {
     const { zone, sink } = own[0]!
     const stream = { zone, day, sink }
-    const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
-    const fresh = newCheckpoint(stream, at, unknownOrdering)
-    const next = { ...fresh, commit: 1, counters: { ...fresh.counters, deadLetters: own.length } }
-    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: own, gaps: [] })
-    await store.ledger.release(stream, fence)
+    const { counters } = newCheckpoint(stream, at, unknownOrdering)
+    const waiting = { committed: [], counters: { ...counters, deadLetters: own.length } }
+    await commitOnce(store, stream, { with: waiting, deadLetters: own })
   }
   await store.close()
   const configFile = join(workshop.folder, 'shieldlog.yaml')

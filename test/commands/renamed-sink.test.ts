@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf, type Day } from '../../src/domain/day.ts'
 import type { Status } from '../../src/domain/status/status.ts'
-import { newCheckpoint } from '../../src/domain/checkpoint.ts'
-import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { systemClock } from '../../src/clock.ts'
+import { commitOnce } from '../contract/checkpoint-store/builders.ts'
 import { openSqliteStore } from '../setup/stores.ts'
 import { buildEvent } from '../formats/events.ts'
 import { receiver } from '../e2e/receiver.ts'
@@ -154,15 +153,13 @@ async function refuseOne(folder: string, sink: string): Promise<void> {
   const path = join(folder, 'var', 'shieldlog.db')
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000_000 })
   const stream = { zone: 101, day: '2026-11-19' as Day, sink }
-  const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
   const at = Date.now()
   const made = buildEvent({ id: 'x', zone: { id: 101, name: '101' } })
   const event = JSON.stringify(made.raw())
-  const next = { ...newCheckpoint(stream, at, unknownOrdering), commit: 1 }
   const deadLetters = [
     { ...stream, id: made.id, time: made.time!, reason: 'refused' as const, answer: 'no', at, event },
   ]
-  await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters, gaps: [] })
+  await commitOnce(store, stream, { with: { committed: [], lastCommitAtMs: at }, deadLetters })
   await store.close()
 }
 

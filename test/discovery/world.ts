@@ -11,7 +11,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { openMemoryStore } from '../setup/stores.ts'
 import { load } from '../config/loading.ts'
-import { buildCheckpoint } from '../contract/checkpoint-store/builders.ts'
+import { commitOnce } from '../contract/checkpoint-store/builders.ts'
 
 export const never = new AbortController().signal
 
@@ -75,14 +75,10 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
 /** The API answered the stream of today that it does not know the zone. */
 export async function refuse(store: Store, zone: number, nowMs = Date.now()): Promise<void> {
   const stream = { zone, day: dayOf(nowMs), sink: 'stdout' }
-  const { fence } = await store.ledger.take(stream, { id: 'h', schedule: false })
   const trouble = { kind: 'refuse', code: 'zone_gone', message: '', count: 1 } as const
-  const next = buildCheckpoint(stream, 1, {
-    trouble: { ...trouble, sinceMs: nowMs, atMs: nowMs, retryAtMs: nowMs },
-    committed: [],
-    lastCommitAtMs: nowMs,
-  })
-  await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+  const times = { sinceMs: nowMs, atMs: nowMs, retryAtMs: nowMs }
+  const refused = { trouble: { ...trouble, ...times }, committed: [], lastCommitAtMs: nowMs }
+  await commitOnce(store, stream, { with: refused })
 }
 
 export const found = (...ids: number[]) => ids.map((id) => ({ id, name: '' }))

@@ -5,7 +5,8 @@ import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { openMemoryStore } from '../setup/stores.ts'
-import { at, buildCheckpoint, hourMs, policy, today } from '../domain/builders.ts'
+import { commitOnce } from '../contract/checkpoint-store/builders.ts'
+import { at, hourMs, policy, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { own } from '../setup/leftovers.ts'
 
@@ -41,15 +42,8 @@ async function createOffice(wrongByMs = 0) {
     internalEvents,
     started,
     configure: (more: Partial<typeof settings>) => void (settings = { ...settings, ...more }),
-    async commit(zone: number, by: number, lastCommitAtMs = at(2)) {
-      const next = buildCheckpoint({
-        stream: { zone, day: dayAt(by), sink: 'archive' },
-        lastCommitAtMs,
-        commit: 1,
-      })
-      const { fence } = await store.ledger.take(next.stream, { id: 'x', schedule: true })
-      await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    },
+    commit: (zone: number, by: number, lastCommitAtMs = at(2)) =>
+      commitOnce(store, { zone, day: dayAt(by), sink: 'archive' }, { with: { lastCommitAtMs } }),
     /** A process that runs for a while, told the time, and plans each minute. */
     async run(hours: number) {
       const { tell, planner } = started()
@@ -133,14 +127,6 @@ describe('the planner', () => {
     await run(0.1)
     await run(0.1)
     expect(internalEvents).toEqual(skipped.map((each) => ({ name: 'DaysSkipped', sink: 'archive', ...each })))
-  })
-
-  it('plans a stream for each route and readable day, stored or not', async () => {
-    const { started, run, configure } = await createOffice()
-    expect(await started().days()).toHaveLength(6)
-    await run(0.1)
-    configure({ sinks: ['archive', 'siem'] })
-    expect(await started().days()).toHaveLength(12)
   })
 
   it('records the days that were missed while no process ran', async () => {

@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { dayMs, dayOf, startOf } from '../../../src/domain/day.ts'
-import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
+import { commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { openSqliteStore } from '../../setup/stores.ts'
 import { reply, serve } from '../../sinks/http/destination-server.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
@@ -19,11 +18,9 @@ test('a run that only reads once prunes what is old, so that a store that cron f
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   const old = { zone: 101, day: dayOf(Date.now() - 40 * dayMs), sink: 'archive' }
-  const { fence } = await store.ledger.take(old, { id: 'earlier', schedule: false })
-  const ended = { as: 'complete', atMs: Date.now() - 37 * dayMs } as const
-  const next = { ...newCheckpoint(old, ended.atMs, unknownOrdering), commit: 1, ended }
-  await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-  await store.ledger.release(old, fence)
+  await commitOnce(store, old, {
+    with: { ended: { as: 'complete', atMs: Date.now() - 37 * dayMs }, committed: [] },
+  })
   const { daemon } = daemonWith({ api, state: `sqlite:${path}` }, { folder })
   await daemon.open(never)
   expect(await daemon.engine().drain('once', never)).toEqual([])

@@ -151,6 +151,7 @@ describe('a stream whose day has ended', () => {
     [24.4, 24.5],
     [24.5, 30],
     [31, 48],
+    [50, 68],
     [67.9, 68],
   ])('that had a full scan at %d h is due at %d h', (beganAt, dueAtHours) => {
     const checkpoint = read({ lastFull: buildRecord({ beganAtMs: at(beganAt) }) })
@@ -168,20 +169,6 @@ describe('a stream whose day has ended', () => {
     const lastFull = buildRecord({ beganAtMs: at(68.5), found: last.found })
     const due = nextDue({ stream, checkpoint: read({ lastFull }) }, at(69), policy)
     expect(due).toEqual({ kind: 'full', atMs: at(68.5) + last.dueInMs })
-  })
-
-  const settled = (fromHours: number, untilHours: number, pages: number) =>
-    runTimeline({
-      checkpoint: read(),
-      policy,
-      fromMs: at(fromHours),
-      untilMs: at(untilHours),
-      pagesOf: () => pages,
-      pageMs: 1_000,
-    }).pages
-
-  it('is read once for several passed settle times', () => {
-    expect(settled(50, 80, 1).map(({ atMs }) => Math.round((atMs - at(0)) / hourMs))).toEqual([50, 68])
   })
 
   it('is complete after at most three repeats, ten minutes apart, however many events appear', () => {
@@ -204,15 +191,6 @@ describe('a stream whose day has ended', () => {
         expect(nextDue({ stream, checkpoint }, at(80), policy).atMs).toBe(Infinity)
       }),
     )
-  })
-
-  it('serves every settle time with a scan that began after it', () => {
-    const pages = settled(24, 72, 100)
-    const began = pages
-      .filter((_, index) => index === 0 || pages[index - 1]!.last)
-      .map(({ atMs }) => atMs - 1_000)
-    for (const point of [24.5, 30, 48, 68])
-      expect(began.some((atMs) => atMs >= at(point) && atMs < at(point) + 120_000)).toBe(true)
   })
 })
 

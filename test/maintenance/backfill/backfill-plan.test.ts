@@ -10,10 +10,12 @@ import { planBackfill } from '../../../src/maintenance/backfill/backfill-plan.ts
 import { noLongerKept } from '../../../src/pump/end-stream.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
-import { checkpointOf, nowMs, streamOf } from './backfill-checkpoints.ts'
+import { buildStream, commitOnce, complete } from '../../contract/checkpoint-store/builders.ts'
+import { at } from '../../domain/builders.ts'
 import { never } from '../audit/listing.ts'
 
 const today = '2026-11-20' as Day
+const nowMs = at(12)
 const before = (days: number) => shiftDay(today, -days)
 const zones = [1, 2].map((id) => ({ id, name: String(id), account: 'default' }))
 const policy = { readableDays: 3 } as Policy
@@ -112,14 +114,11 @@ test('leaves out days for which it is no longer known what was shipped', async (
   const store = await openMemoryStore({ clock: createFakeClock(nowMs), deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   for (const zone of [1, 2]) {
-    const stream = streamOf(zone, before(4))
-    const { fence } = await store.ledger.take(stream, { id: 'holder', schedule: true })
-    const next = checkpointOf(stream, { ended: { as: 'complete', atMs: nowMs } })
+    const stream = buildStream({ zone, day: before(4) })
     const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])
-    await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
-    await store.ledger.release(stream, fence)
+    await commitOnce(store, stream, { with: complete, seen })
   }
-  await store.upkeep.dropIndex(streamOf(2, before(4)))
+  await store.upkeep.dropIndex(buildStream({ zone: 2, day: before(4) }))
   const { outcome } = await planned(before(4), before(4), { store })
   expect(outcome.get(`1 ${before(4)}`)).toBe('queued')
   expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, .* ship it twice$/)

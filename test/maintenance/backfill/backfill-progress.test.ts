@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Backfilled } from '../../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
 import {
   createPageEstimate,
   byDay,
@@ -8,11 +9,19 @@ import {
   summed,
 } from '../../../src/maintenance/backfill/backfill-progress.ts'
 import { whileRequested } from '../../../src/maintenance/backfill/while-requested.ts'
-import { buildTrouble } from '../../domain/builders.ts'
+import { buildStream } from '../../contract/checkpoint-store/builders.ts'
+import { at, buildCheckpoint, buildRecord, buildScan, buildTrouble, dayAt } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { checkpointOf, nowMs, recordOf, streamOf, scanOf } from './backfill-checkpoints.ts'
+
+const streamOf = (zone: number, day: string, sink = 'archive') => buildStream({ zone, day: dayAt(day), sink })
+const checkpointOf = (stream: Stream, more: Partial<Checkpoint>) => buildCheckpoint({ stream, ...more })
+const requested = (readRequest?: string) => readRequest !== undefined && { readRequest }
+const recordOf = (pages: number, found = 0, request?: string) =>
+  buildRecord({ pages, found, ...requested(request) })
+const scanOf = (pages: number, found: number, request?: string) =>
+  buildScan({ pages, found, ...requested(request) })
 
 const own = streamOf(1, '2026-11-18')
 
@@ -95,7 +104,7 @@ test('reports why a queued stream does not progress', () => {
 })
 
 test.for(['paused', 'cancelled'] as const)('work on a stream ends once its backfill is %s', async (state) => {
-  const clock = createFakeClock(nowMs)
+  const clock = createFakeClock(at(12))
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   const { day } = own

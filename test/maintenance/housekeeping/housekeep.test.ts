@@ -6,7 +6,8 @@ import type { Stream } from '../../../src/domain/stream.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
-import { at, buildCheckpoint, hourMs, policy, today } from '../../domain/builders.ts'
+import { at, hourMs, policy, today } from '../../domain/builders.ts'
+import { commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { own } from '../../setup/leftovers.ts'
 
@@ -51,12 +52,9 @@ async function createHouse(
       { zone = 1, sink = 'archive', ...more }: Pick<Checkpoint, 'archives'> & Partial<Stream> = {},
     ) {
       const stream = { zone, day: shiftDay(today, -daysAgo), sink }
-      const { fence } = await store.ledger.take(stream, holder)
       const ended = { as: 'complete', atMs: at(2) - daysAgo * 24 * hourMs } as const
-      const next = buildCheckpoint({ stream, commit: 1, ...more, ...(isEnded && { ended }) })
       const seen = new Map([[7, packFingerprints([1n, 2n])]])
-      await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
-      await store.ledger.release(stream, fence)
+      await commitOnce(store, stream, { with: { ...more, ...(isEnded && { ended }) }, seen })
       return stream
     },
   }

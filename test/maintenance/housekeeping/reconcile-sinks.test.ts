@@ -14,6 +14,7 @@ import { createSinkReconciler } from '../../../src/maintenance/housekeeping/reco
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
 import { readParts } from '../../sinks/file/samples.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
+import { commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
@@ -181,10 +182,7 @@ describe('lines that a killed process leaves behind after the first turn', () =>
   it('are cut although the folder of another zone is a link, which is reported', async () => {
     const { reconciler, store, stream, path, told, areCut } = await setUpLeft()
     const other = { ...stream, zone: 5 }
-    const { fence } = await store.ledger.take(other, { id: 'dead', schedule: true })
-    const next = { ...newCheckpoint(other, systemClock.now(), unknownOrdering), commit: 1 }
-    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await store.ledger.release(other, fence)
+    await commitOnce(store, other)
     symlinkSync(temporaryFolder(), join(path, 'zone=5'))
     reconciler.allAgain()
     // Not thrown: the housekeeping that follows must not wait for somebody to remove the link.
