@@ -9,16 +9,16 @@ import { inertJson } from '../../domain/text/json-text.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
-import { joinTexts, mapEvent, type Text } from '../lines.ts'
+import { createEncoder } from '../lines.ts'
 
 /** How long closing waits for a write that the reader has not accepted yet. */
 const closeWaitMs = 1_000
 
 /**
- * Writes lines to a stream, at least once up to the pipe: the reader is responsible from there on. A delivery is one
- * write, and deliveries of all streams are serialised, so lines never interleave and a stalled reader costs the memory
- * of one write. An abort ends only the waiting: bytes handed to the stream may still arrive. Throws Failure `sink_gone`
- * (stop) when the reader closed the pipe, `disk_full` (stop) where stdout is a file. Never ends `output`.
+ * Writes lines to a stream, at least once up to the pipe: the reader is responsible from there on. Deliveries of
+ * all streams are serialised, so lines never interleave, and a stalled reader costs the memory of one write. An abort
+ * ends only the waiting: bytes handed to the stream may still arrive. Throws Failure `sink_gone` (stop) when the reader
+ * closed the pipe, `disk_full` (stop) where stdout is a file. Never ends `output`.
  */
 export function createStdoutSink(
   { name }: { readonly name: string },
@@ -29,7 +29,7 @@ export function createStdoutSink(
   const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format
   const inTurn = createInTurn()
   let closing: Promise<void> | undefined
-  let writing: Promise<void> = Promise.resolve()
+  let writing: Promise<unknown> = Promise.resolve()
 
   function assertOpen(): void {
     if (closing !== undefined) throw cancelled()
@@ -37,16 +37,24 @@ export function createStdoutSink(
     if (gone !== undefined) throw sinkGone(name, gone)
   }
 
-  async function write(bytes: Buffer, signal: AbortSignal): Promise<void> {
+  const encode = createEncoder(shown)
+
+  async function write(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
     // The next write begins when this one ends, also after an abort, so that deliveries do not pile up in the stream.
     const written = inTurn(async () => {
-      if (signal.aborted) throw cancelled(signal.reason)
-      assertOpen()
-      await output.write(bytes)
+      const refusals: Refusal[] = []
+      let bytes = 0
+      for (const chunk of encode(events, refusals)) {
+        if (signal.aborted) throw cancelled(signal.reason)
+        assertOpen()
+        await output.write(chunk.bytes)
+        bytes += chunk.bytes.length
+      }
+      return { refusals, committed: [], bytes }
     })
     writing = written.catch(() => undefined)
     try {
-      await orAborted(written, signal)
+      return await orAborted(written, signal)
     } catch (error) {
       throw error instanceof Failure ? error : sinkGone(name, error)
     }
@@ -55,9 +63,7 @@ export function createStdoutSink(
   const stream: OpenStream = {
     async deliver(events, signal): Promise<Delivery> {
       if (signal.aborted) throw cancelled(signal.reason)
-      const { bytes, refusals } = mapEvents(events, shown)
-      if (bytes.length > 0) await write(bytes, signal)
-      return { refusals, committed: [], bytes: bytes.length }
+      return write(events, signal)
     },
     close: () => Promise.resolve(),
   }
@@ -77,18 +83,6 @@ export function createStdoutSink(
 /** Escapes control characters for a terminal: attackers choose the content. The JSON value stays the same. */
 function inertFormat(format: Format): Format {
   return { ...format, encode: (event) => inertJson(format.encode(event)) }
-}
-
-function mapEvents(events: readonly Event[], format: Format): { bytes: Buffer; refusals: Refusal[] } {
-  const lines: Text[] = []
-  const refusals: Refusal[] = []
-  for (const event of events) {
-    const mapped = mapEvent(event, format)
-    if ('refusal' in mapped) refusals.push(mapped.refusal)
-    else lines.push({ text: mapped.line, bytes: Buffer.byteLength(mapped.line) })
-  }
-  const after = lines.length === 0 ? '' : '\n'
-  return { bytes: joinTexts(lines, { before: '', between: '\n', after }), refusals }
 }
 
 function sinkGone(sink: string, cause: unknown): Failure {
