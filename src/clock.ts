@@ -1,5 +1,4 @@
 import { uptime } from 'node:os'
-import { setTimeout as sleepFor } from 'node:timers/promises'
 import { cancelled } from './domain/failure.ts'
 import type { Clock } from './ports/process.ts'
 
@@ -51,18 +50,28 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
     const until = performance.now() + ms
-    try {
-      // At least one timer, so that a loop of zero-length sleeps still yields to the event loop; more where a timer
-      // fires early by the monotonic clock or cannot cover the whole time.
-      let left = ms > 0 ? ms : 0
-      do {
-        await sleepFor(Math.min(Math.ceil(left), longestTimerMs), undefined, { signal })
-        left = until - performance.now()
-      } while (left > 0)
-    } catch (error) {
-      throw signal.aborted ? cancelled(signal.reason) : error
-    }
+    // At least one timer, so that a loop of zero-length sleeps still yields to the event loop; more where a timer fires
+    // early by the monotonic clock or cannot cover the whole time.
+    let left = ms > 0 ? ms : 0
+    do {
+      await timer(Math.min(Math.ceil(left), longestTimerMs), signal)
+      left = until - performance.now()
+    } while (left > 0 && !signal.aborted)
     // The abort may come between the timer and this line.
     if (signal.aborted) throw cancelled(signal.reason)
   },
+}
+
+/** Resolves also when the signal aborts: Node's own timer would make an error with a stack for each. */
+function timer(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = () => {
+      clearTimeout(running)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const running = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
 }

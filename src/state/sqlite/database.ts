@@ -37,6 +37,7 @@ export async function openDatabase(path: string, tries = busyTries): Promise<Dat
   const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
   const refuseMoved = createMoveGuard(path)
   const statements = createStatements(handle)
+  const sync = createSync(handle)
   return {
     path,
     configure: () => attempt(path, tries, () => configure(handle, path)),
@@ -46,8 +47,8 @@ export async function openDatabase(path: string, tries = busyTries): Promise<Dat
       attempt(path, tries, () => {
         refuseMoved()
         const works = () => group.map(({ work }) => work())
-        const write = () => transaction(handle, 'BEGIN IMMEDIATE', works)
-        return group.every(({ loosely }) => loosely) ? unsynced(handle, write) : write()
+        sync(group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL')
+        return transaction(handle, 'BEGIN IMMEDIATE', works)
       }),
     ),
     close() {
@@ -101,7 +102,7 @@ function configure(handle: DatabaseSync, path: string): void {
     const text = `the file system of ${path} does not support a shared write-ahead log: set \`state\` to a path on a local disk`
     throw new Failure('stop', 'store_refuses', text)
   }
-  handle.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
+  handle.exec('PRAGMA journal_size_limit = 16777216')
 }
 
 interface Grouped {
@@ -135,12 +136,12 @@ function createGroups(
     }) as Promise<T>
 }
 
-function unsynced<T>(handle: DatabaseSync, write: () => T): T {
-  handle.exec('PRAGMA synchronous = NORMAL')
-  try {
-    return write()
-  } finally {
-    handle.exec('PRAGMA synchronous = FULL')
+/** Whether commits wait for the disk; most in a row are of one kind. */
+function createSync(handle: DatabaseSync): (level: 'NORMAL' | 'FULL') => void {
+  let known: string | undefined
+  return (level) => {
+    if (level !== known) handle.exec(`PRAGMA synchronous = ${level}`)
+    known = level
   }
 }
 
