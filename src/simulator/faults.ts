@@ -48,10 +48,7 @@ export class FaultRules {
   #rules: { readonly rule: FaultRule; left: number; met: number }[] = []
 
   add(rule: FaultRule): void {
-    const { times = 1, every = 1 } = rule
-    if (!(times > 0) || !(every > 0))
-      throw new RangeError(`fault rule: times is ${times}, every is ${every}; both take a number above 0`)
-    this.#rules.push({ rule, left: times, met: 0 })
+    this.#rules.push({ rule, left: rule.times ?? 1, met: 0 })
   }
 
   clear(): void {
@@ -82,13 +79,12 @@ interface Status {
   readonly status: number
   /** Default: none, and no content type. */
   readonly body?: string
-  readonly contentType?: string
-  readonly headers?: Readonly<Record<string, string>>
 }
 
-export function status({ status, body, contentType = 'text/html; charset=utf-8', headers }: Status): Fault {
-  const answer = textAnswer(status, body, body === undefined ? undefined : contentType)
-  return fault('status', () => ({ ...answer, headers: { ...answer.headers, ...headers } }))
+export function status({ status, body }: Status): Fault {
+  return fault('status', () =>
+    textAnswer(status, body, body === undefined ? undefined : 'text/html; charset=utf-8'),
+  )
 }
 
 interface Throttle {

@@ -78,7 +78,7 @@ test('sends no request with --offline, and reports all problems of the configura
 
 const listing = { operation: 'shieldZones' } as const
 const forbidden = JSON.stringify({ errorResponse: { success: false, message: 'no', errorKey: 'forbidden' } })
-const refused = { status: 403, body: forbidden, contentType: 'application/json' }
+const refused = { status: 403, body: forbidden }
 const all = { zones: 'all' }
 
 test.each<[SimulatorOptions, object, Fault | undefined, problems: number, shown: RegExp]>([

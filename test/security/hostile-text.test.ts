@@ -62,7 +62,7 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
   simulator.fail({
     match: { zone: 103 },
     times: Infinity,
-    fault: faults.status({ status: 400, body: JSON.stringify(saying), contentType: 'application/json' }),
+    fault: faults.status({ status: 400, body: JSON.stringify(saying) }),
   })
   const refusing = await echo((text) => (text.includes('Forged') ? 400 : 200), { said: hostile })
   const broken = await echo(() => 403, { said: hostile })

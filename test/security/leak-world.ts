@@ -45,7 +45,7 @@ export async function leakWorld() {
     errorKey: key,
     message: `AccessKey: ${key}`,
   })
-  const fault = faults.status({ status: 400, body: repeating, contentType: 'application/json' })
+  const fault = faults.status({ status: 400, body: repeating })
   simulator.fail({ match: { zone: 103 }, times: Infinity, fault })
   simulator.append(zone, readableDays()[2], entriesWith(make))
   const bodies: string[] = []

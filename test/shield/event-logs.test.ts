@@ -188,7 +188,7 @@ describe('against the simulator', () => {
     faults.reset({ when: 'mid' }),
     faults.cut(),
     faults.notJson(),
-    faults.status({ status: 502, body: '<html>', contentType: 'text/html' }),
+    faults.status({ status: 502, body: '<html>' }),
     faults.throttle({ retryAfter: { inMs: 2000 } }),
     faults.throttle(),
     faults.encode({ encoding: 'gzip', label: 'br' }),

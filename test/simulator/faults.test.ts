@@ -5,10 +5,14 @@ import * as faults from './faults.ts'
 
 const path = pathOf(null)
 
-const html = { status: 502, body: '<html>', headers: { 'x-a': 'b' } }
 test.each<[Fault, status: number, body: string | RegExp, headers?: Record<string, string | null>]>([
   [faults.status({ status: 500 }), 500, /^$/, { 'content-type': null }],
-  [faults.status(html), 502, /^<html>$/, { 'x-a': 'b', 'content-type': 'text/html; charset=utf-8' }],
+  [
+    faults.status({ status: 502, body: '<html>' }),
+    502,
+    /^<html>$/,
+    { 'content-type': 'text/html; charset=utf-8' },
+  ],
   [faults.throttle(), 429, 'ProblemDetails', { 'retry-after': null }],
   [faults.throttle({ retryAfter: 'soon' }), 429, 'ProblemDetails', { 'retry-after': 'soon' }],
   [
@@ -71,7 +75,6 @@ test('rules can apply at an interval without end, until they are removed', async
   expect(statuses).toEqual([200, 200, 500, 200, 200, 500])
   simulator.heal()
   for (let turn = 0; turn < 3; turn++) expect(await statusOf(null)).toBe(200)
-  expect(() => simulator.fail({ times: 0, fault: faults.notJson() })).toThrow(RangeError)
 })
 
 const ofEventLogs = Object.keys(scenarios).filter((name) =>

@@ -201,7 +201,7 @@ test('reports streams that fail permanently, and leaves them to a later try', as
   simulator.fail({
     match: { zone: 102 },
     times: Infinity,
-    fault: faults.status({ status: 400, body: '{"title":"no\\u001b[31m"}', contentType: 'application/json' }),
+    fault: faults.status({ status: 400, body: '{"title":"no\\u001b[31m"}' }),
   })
   const failed = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
   expect(failed.code).toBe(1)

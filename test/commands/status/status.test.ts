@@ -30,7 +30,6 @@ test('reads while a process runs, names it, and works after it has ended', async
     fault: faults.status({
       status: 400,
       body: '{"title":"no\\u001b[31m \\u202ered"}',
-      contentType: 'application/json',
     }),
   })
   await using running = start(['run'])
