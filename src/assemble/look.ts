@@ -8,7 +8,7 @@ import type { Zone } from '../domain/stream.ts'
 import { servedBy } from '../formats/registry.ts'
 import { pagesOf, Unreadable } from '../maintenance/archive/archive-source.ts'
 import { EventCounter, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
-import { fetchDay, type ReadDeps, readDay } from '../maintenance/read/read-day.ts'
+import { type ReadDeps, readDay } from '../maintenance/read/read-day.ts'
 import { ZoneFollower } from '../maintenance/read/follow.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import { piecesOf, type ArchiveConfig } from './backfill-archive.ts'
@@ -26,10 +26,11 @@ interface FetchRequest {
   readonly day: Day
   /** Which events are printed, and in which form: as a sink gets them. */
   readonly form: Pick<SinkConfig, 'format' | 'include' | 'where' | 'sample'>
+  /** Of all zones together; Infinity for all events. */
   readonly limit: number
 }
 
-/** Prints events of a day to stdout, without state. Returns those without a form in the format. Throws Failure. */
+/** Prints events of a day to stdout, each once, without state. Returns those without a form in the format. Throws Failure. */
 export async function fetchToStdout(
   work: Work,
   { zones, day, form, limit }: FetchRequest,
@@ -40,9 +41,22 @@ export async function fetchToStdout(
   const sink = openSink({ type: 'stdout', name: 'stdout', format, include, where, sample }, runtime)
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
-    const wanted = sink.wants === undefined ? {} : { wants: sink.wants }
-    const deps = { ...readDepsOf(work), ...wanted, deliver: open.deliver.bind(open) }
-    return await fetchDay({ zones, day, limit }, deps, signal)
+    const deps = readDepsOf(work)
+    const { wants = () => true } = sink
+    const refusals: Refusal[] = []
+    let left = limit
+    for (const zone of zones) {
+      // A listing that grows while it is read may show an event on two pages.
+      const shown = new FingerprintSet()
+      for await (const page of readDay({ zone, day }, deps, signal)) {
+        const fresh = page.events.filter((event) => shown.add(event.fingerprint) && wants(event))
+        const events = fresh.slice(0, left)
+        refusals.push(...(await open.deliver(events, signal)).refusals)
+        left -= events.length
+        if (left <= 0) return refusals
+      }
+    }
+    return refusals
   } catch (error) {
     if (!isFailure(error, 'window_closed')) throw error
     const today = dayOf(error.details.serverDate ?? runtime.clock.now())

@@ -4,7 +4,6 @@ import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { openMemoryStore } from '../setup/stores.ts'
 import { load } from '../config/loading.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
-import { own } from '../setup/leftovers.ts'
 
 const sinkNamed = (name: string) =>
   load({
@@ -13,7 +12,6 @@ const sinkNamed = (name: string) =>
 
 async function openStore(clock: FakeClock) {
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
-  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   return store
 }
 

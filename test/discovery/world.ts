@@ -37,7 +37,6 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
   const told: InternalEvent[] = []
   const runtime = createRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
-  onTestFinished(() => store.close())
   const directory = (schedules = true) =>
     new ZoneDirectory({
       ...runtime,

@@ -8,7 +8,6 @@ import { openMemoryStore } from '../setup/stores.ts'
 import { commitOnce } from '../contract/checkpoint-store/builders.ts'
 import { at, hourMs, policy, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
-import { own } from '../setup/leftovers.ts'
 
 const zones = [
   { id: 1, name: 'one', account: 'a' },
@@ -21,7 +20,6 @@ const dayAt = (by: number) => shiftDay(today, by)
 async function createOffice(wrongByMs = 0) {
   const clock = createFakeClock(at(2) + wrongByMs)
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
-  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const internalEvents: InternalEvent[] = []
   let settings = { zones, sinks: ['archive'], policy }
   const started = () => {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
@@ -16,7 +16,6 @@ const stream = { zone: zone.id, day, sink: 'archive' }
 async function setUp(pages: number, failures: Readonly<Record<number, Failure>> = {}) {
   const { deps, clock, requests } = listing(pages, failures)
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1000 })
-  onTestFinished(() => store.close())
   return {
     clock,
     store,

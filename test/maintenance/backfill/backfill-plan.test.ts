@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { shiftDay, type Day } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
@@ -112,7 +112,6 @@ test('uses the time of the API in an answer', async () => {
 
 test('leaves out days for which it is no longer known what was shipped', async () => {
   const store = await openMemoryStore({ clock: createFakeClock(nowMs), deadLetterMaxBytes: 1 })
-  onTestFinished(() => store.close())
   for (const zone of [1, 2]) {
     const stream = buildStream({ zone, day: before(4) })
     const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])

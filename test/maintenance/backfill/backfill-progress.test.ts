@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Backfilled } from '../../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
@@ -106,7 +106,6 @@ test('reports why a queued stream does not progress', () => {
 test.for(['paused', 'cancelled'] as const)('work on a stream ends once its backfill is %s', async (state) => {
   const clock = createFakeClock(at(12))
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
-  onTestFinished(() => store.close())
   const { day } = own
   const streams = [{ stream: own, state: 'queued' }] as const
   await store.backfills.add({ id: 'a', createdAtMs: 1, from: day, to: day, state: 'running', streams })

@@ -9,7 +9,6 @@ import { openMemoryStore } from '../../setup/stores.ts'
 import { at, hourMs, policy, today } from '../../domain/builders.ts'
 import { commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
-import { own } from '../../setup/leftovers.ts'
 
 const never = new AbortController().signal
 const holder = { id: 'x', schedule: true }
@@ -20,7 +19,6 @@ async function createHouse(
 ) {
   const clock = createFakeClock(at(2))
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
-  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const apiClock = createApiClock(clock)
   const zones = accounts.map((account, index) => ({ id: index + 1, name: account, account }))
   let forgets = 0

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Page } from '../../../src/domain/scan/page.ts'
-import { fetchDay, readDay } from '../../../src/maintenance/read/read-day.ts'
+import { readDay } from '../../../src/maintenance/read/read-day.ts'
 import { day, listing, never, zone } from '../audit/listing.ts'
 
 async function idsOf(pages: AsyncIterable<Page>): Promise<string[]> {
@@ -51,15 +50,4 @@ test('waits as long as requested, up to a limit, and ends with its signal', asyn
   const stopped = AbortSignal.abort()
   const { deps: others } = listing(2, { 2: new Failure('retry', 'network', 'reset') })
   await expect(idsOf(readDay({ zone, day }, others, stopped))).rejects.toThrow()
-})
-
-test('requests no page beyond the limit', async () => {
-  const { deps, requests } = listing(9)
-  const shown: string[] = []
-  const deliver = async (events: readonly Event[]) => {
-    shown.push(...events.map(({ id }) => id))
-    return { refusals: [], committed: [], bytes: 0 }
-  }
-  await fetchDay({ zones: [zone, zone], day, limit: 4 }, { ...deps, deliver }, never)
-  expect([shown, requests()]).toEqual([['event-0', 'event-1', 'event-2', 'event-3'], 2])
 })
