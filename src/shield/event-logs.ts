@@ -5,9 +5,20 @@ import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
 import { pathSegment } from './client/client.ts'
+import type { Reservation } from './client/page-budget.ts'
 import { eventsOf } from './entries/entry-event.ts'
 import { identitiesOf, type OwnIds } from './entries/identities.ts'
 import type { Redactor } from './redaction/redact.ts'
+
+/** Whoever wants to share a page reserves its memory first, and passes it on. */
+export interface EventLogSource extends Source {
+  /** Waits for it. Throws Failure `cancelled`. */
+  reserve(request: PageRequest, signal: AbortSignal): Promise<Reservation>
+  /** Undefined where there is none now. */
+  reserveIfRoom(request: PageRequest): Reservation | undefined
+  /** Without `memory` it reserves some. Releases it where it throws. */
+  fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservation): Promise<Page>
+}
 
 /**
  * The event logs of all accounts. `clientOf` returns the client of an account by name; `redactorOf` the current
@@ -16,12 +27,15 @@ import type { Redactor } from './redaction/redact.ts'
 export function createEventLogSource(
   clientOf: (account: string) => ShieldClient,
   redactorOf: () => Redactor,
-): Source {
+): EventLogSource {
   const ends = new PageEnds()
   return {
+    reserve: ({ zone, sink }, signal) => clientOf(zone.account).reserve(sink, signal),
+    reserveIfRoom: ({ zone, sink }) => clientOf(zone.account).reserveIfRoom(sink),
     async fetchPage(
       { zone, day, cursor, priority, sink, ifRoom, known, whenWanted }: PageRequest,
       signal,
+      memory,
     ): Promise<Page> {
       const client = clientOf(zone.account)
       const { value, hash, bytes, requestedAt, clockOffsetMs, connection, reservation } = await client.send(
@@ -33,6 +47,7 @@ export function createEventLogSource(
           read: readPage,
           sink,
           ifRoom,
+          memory,
           known,
           priority,
           whenWanted,
@@ -66,10 +81,6 @@ export function createEventLogSource(
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         connection,
         release: reservation.release,
-        memory: {
-          join: (other) => reservation.join(other)?.release,
-          keep: (evict) => reservation.keep(evict).release,
-        },
       }
     },
   }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { sharePages } from '../../src/shield/shared-pages.ts'
 import { endOf } from '../../src/domain/day.ts'
 import { stream } from '../domain/builders.ts'
+import { withMemory } from './with-memory.ts'
 import { createStage, eventAt, firstEvents, listingOf, whole, type Stage } from './stage.ts'
 
 const sinks = ['a', 'b', 'c']
@@ -14,7 +16,9 @@ async function process(
 ): Promise<Stage & { pumpAll(): Promise<void>; pumpOne(sink: string, more?: object): Promise<unknown> }> {
   const stage = await createStage()
   const { clock, plainSink, deps } = stage
-  const shared = { source: sharePages(deps.source, { sinks: count, clock }), latestPages: new LatestPages() }
+  const budget = new PageBudget(1e9)
+  const source = sharePages(withMemory(deps.source, budget), { sinks: count, clock })
+  const shared = { source, latestPages: new LatestPages() }
   stage.script.load = {}
   const pumpOne = (sink: string, more: object = {}) =>
     stage.pump(
@@ -24,6 +28,7 @@ async function process(
     )
   return {
     ...stage,
+    held: () => budget.heldBytes,
     pumpOne,
     pumpAll: async () => void (await Promise.all(sinks.slice(0, count).map((sink) => pumpOne(sink)))),
   }

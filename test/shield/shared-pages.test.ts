@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Failure, noRoom } from '../../src/domain/failure.ts'
+import { Failure } from '../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../src/ports/delivery.ts'
-import { PageBudget } from '../../src/shield/client/page-budget.ts'
+import { PageBudget, type Reservation } from '../../src/shield/client/page-budget.ts'
 import { sharePages } from '../../src/shield/shared-pages.ts'
 import { dayAt } from '../domain/builders.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
@@ -34,10 +34,13 @@ beforeEach(() => {
   clock = createFakeClock(1_000_000, true)
   asked = []
   budget = new PageBudget(100)
-  source = sharePages({ fetchPage }, { sinks: 3, clock })
+  source = sharePages({ fetchPage, reserve, reserveIfRoom }, { sinks: 3, clock })
 })
 
-function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
+const reserve = ({ sink }: PageRequest, signal: AbortSignal) => budget.reserve(() => 10, signal, sink)
+const reserveIfRoom = ({ sink }: PageRequest) => budget.reserveIfRoom(10, sink)
+
+function fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservation): Promise<Page> {
   const requestedAt = clock.steady()
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
@@ -47,8 +50,7 @@ function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
       fail: reject,
       async answer() {
         await request.whenWanted?.()
-        const reservation = await budget.reserve(() => 10, signal, request.sink)
-        const { join, keep } = reservation
+        const { release } = memory ?? (await reserve(request, signal))
         resolve({
           events: [],
           more: false,
@@ -56,8 +58,7 @@ function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
           bytes: 1,
           requestedAt,
           clockOffsetMs: 0,
-          release: reservation.release,
-          memory: { join: (sink) => join(sink)?.release, keep: (evict) => keep(evict).release },
+          release,
         })
       },
     })
@@ -156,43 +157,6 @@ describe('streams of a zone and day', () => {
     await answered
     expect(await Promise.all(pages)).toHaveLength(2)
   })
-
-  it('never join a request that waits for memory of its sink, and leave it when it begins to', async () => {
-    const [waits, joins] = [ask('a'), ask('b')]
-    const holding = ask('c', { ifRoom: true }).catch((error: unknown) => error)
-    expect(asked).toHaveLength(1)
-    asked[0]!.fail(noRoom())
-    expect(await holding).toMatchObject({ code: 'no_room' })
-    await turn()
-    expect(asked.map(({ request }) => [request.sink, request.ifRoom])).toEqual([
-      ['a', true],
-      ['a', false],
-      ['b', true],
-    ])
-    await asked[2]!.answer()
-    await joins
-    expect(asked).toHaveLength(3)
-    await asked[1]!.answer()
-    await waits
-  })
-
-  it('that come while a request waits for memory ask themselves', async () => {
-    void ask('a')
-    asked[0]!.fail(noRoom())
-    await turn()
-    void ask('b')
-    expect(asked.map(({ request }) => request.sink)).toEqual(['a', 'a', 'b'])
-  })
-
-  it('get an answer that has arrived although its request had waited for memory', async () => {
-    const waits = ask('a')
-    asked[0]!.fail(noRoom())
-    await turn()
-    await asked[1]!.answer()
-    await waits
-    await ask('b')
-    expect(asked).toHaveLength(2)
-  })
 })
 
 describe('the memory of a shared page', () => {
@@ -229,21 +193,69 @@ describe('the memory of a shared page', () => {
     expect(asked).toHaveLength(7)
   })
 
-  it('is no part of the share of a sink that has no room: it asks for itself, and holds nothing meanwhile', async () => {
-    for (const sink of ['a', 'b', 'c']) (await budget.reserve(() => 1, never, sink)).release()
-    const hung = await budget.reserve(() => 35, never, 'b')
-    const pages = [ask('a'), ask('b')] as const
-    await asked[0]!.answer()
-    await pages[0]
-    await turn()
-    expect(asked.map(({ request }) => request.sink)).toEqual(['a', 'b'])
+  it('is reserved before the request: a sink without room waits by itself, and joins what others asked for', async () => {
+    const hung = await filled('b')
+    const waits = ask('b')
+    await expect(ask('b', { ifRoom: true })).rejects.toMatchObject({ code: 'no_room' })
+    expect(asked).toHaveLength(0)
+    const [page] = await landed('a')
+    expect(budget.heldBytes).toBe(45)
     hung.release()
-    await asked[1]!.answer()
+    expect((await waits).shared).toBeDefined()
+    expect([asked.length, budget.heldBytes]).toEqual([1, 10])
+    ;(await waits).release()
+    page!.release()
+  })
+
+  it('is no part of the share of a sink that has no room for a page that others hold: it waits for that one', async () => {
+    const [page] = await landed('a')
+    const hung = await filled('b')
+    const waits = ask('b')
+    await turn()
+    expect([asked.length, budget.heldBytes]).toEqual([1, 45])
+    hung.release()
+    expect((await waits).events).toBe(page!.events)
+    expect([asked.length, budget.heldBytes]).toEqual([1, 10])
+  })
+
+  it('passes to the others where the stream that reserved it leaves', async () => {
+    const left = new AbortController()
+    const pages = [ask('a', {}, left.signal).catch(() => 'left'), ask('b'), ask('c')] as const
+    left.abort()
+    await pages[0]
+    expect(budget.heldBytes).toBe(10)
+    // Sink a holds nothing any more.
+    expect(budget.reserveIfRoom(90, 'a')).toBeDefined()
+    await asked[0]!.answer()
     await pages[1]
   })
+
+  it.each([0, 1, 2, 3, 4, 5])(
+    'is given back where all streams leave at the moment in which their page lands: %d steps after the answer',
+    async (steps) => {
+      const stop = new AbortController()
+      const pages = ['a', 'b'].map((sink) => ask(sink, {}, stop.signal).catch(() => undefined))
+      void asked[0]!.answer()
+      for (let step = 0; step < steps; step++) await undefined
+      stop.abort()
+      for (const page of await Promise.all(pages)) page?.release()
+      await turn()
+      // At most what is kept for the third sink, until it is needed.
+      await budget.reserve(() => 65, never, 'c')
+      await budget.reserve(() => 28, never, 'a')
+      expect(budget.reserveIfRoom(7, 'a')).toBeDefined()
+      expect(budget.heldBytes).toBe(100)
+    },
+  )
 })
 
+/** Takes so much of a sink's share that no page fits. */
+async function filled(sink: string): Promise<Reservation> {
+  for (const each of ['a', 'b', 'c']) (await budget.reserve(() => 1, never, each)).release()
+  return budget.reserve(() => 35, never, sink)
+}
+
 it('with one sink nothing is kept', async () => {
-  const plain = { fetchPage }
+  const plain = { fetchPage, reserve, reserveIfRoom }
   expect(sharePages(plain, { sinks: 1, clock })).toBe(plain)
 })

@@ -23,18 +23,8 @@ export interface Page {
   readonly release: () => void
   /** Of the answer, where the request asked for it: the same hash means the same page. */
   readonly hash?: string
-  /** Absent where no memory is reserved for it. */
-  readonly memory?: PageMemory
   /** Of a page that another stream requested: how long that took. The API's time was learned from it then. */
   readonly shared?: { readonly tookMs: number }
-}
-
-/** The memory of a page that several streams hold. Each result releases one holder. */
-export interface PageMemory {
-  /** For another sink; undefined where its share has no room. */
-  join(sink: string | undefined): (() => void) | undefined
-  /** For no sink: `evict` is called when the memory is needed, and has to release it. */
-  keep(evict: () => void): () => void
 }
 
 /** What a scan needs to know of a page; the delivery takes the events themselves. */

@@ -51,6 +51,8 @@ export interface Call<T> {
   readonly sink?: string | undefined
   /** Throws `no_room` instead of waiting for memory. */
   readonly ifRoom?: boolean | undefined
+  /** Reserved before, for the same sink. */
+  readonly memory?: Reservation | undefined
   /** Default: `live`. */
   readonly priority?: Priority
   /** Present: the answer gets its hash. A successful one with this hash is parsed only when its value is accessed. */
@@ -89,31 +91,32 @@ export class ShieldClient {
     this.#sizes = new PageSizes(options.maxPageBytes)
   }
 
+  /** Memory for an answer, by the sizes of the account's last pages. Waits for it. */
+  reserve(sink: string | undefined, signal: AbortSignal): Promise<Reservation> {
+    return this.#options.budget.reserve(() => this.#sizes.next(), signal, sink)
+  }
+
+  /** Undefined where there is none now. */
+  reserveIfRoom(sink: string | undefined): Reservation | undefined {
+    return this.#options.budget.reserveIfRoom(this.#sizes.next(), sink)
+  }
+
   /**
-   * Sends one request; a GET up to three times within ten seconds. Waits for the account's request budget and for room
-   * in the page budget. Throws only Failure, among them `throttled` (wait) as soon as the API or the request budget
-   * requires a longer wait than those limits leave.
+   * Sends one request; a GET up to three times within ten seconds. Waits for room in the page budget first, which it
+   * holds from then on, so that no place in the account's request budget is lost. Throws only Failure, among them
+   * `throttled` (wait) as soon as the API or the request budget requires a longer wait than those limits leave, and
+   * releases the memory then.
    */
   async send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const { accessKey, clock } = this.#options
-    const beganMs = clock.monotonic()
-    for (let tries = 1; ; tries++) {
-      const key = accessKey.reveal()
-      try {
-        const answer = await this.#tryOnce(call, key, signal)
-        this.#throttledInRow = 0
-        return answer
-      } catch (error) {
-        const failure = networkFailure(error, this.#what(call), signal)
-        const mayRepeat = call.method === 'GET' && tries < mostTries
-        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
-        const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
-        const met = isThrottled ? await this.#pauseAccount(failure) : failure
-        // A certificate error does not go away within seconds.
-        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
-        if (!mayRepeat || !isPassing) throw met
-        await this.#waitAfter(met, tries, beganMs, signal)
-      }
+    const { sink, ifRoom, memory } = call
+    const reservation =
+      memory ?? (ifRoom === true ? this.reserveIfRoom(sink) : await this.reserve(sink, signal))
+    if (reservation === undefined) throw noRoom()
+    try {
+      return await this.#sendWith(reservation, call, signal)
+    } catch (error) {
+      reservation.release()
+      throw error
     }
   }
 
@@ -166,22 +169,27 @@ export class ShieldClient {
     return accessKey.reveal() !== refused
   }
 
-  async #tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
-    const { budget, gate } = this.#options
-    const { priority = 'live' } = call
-    // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
-    if (priority === 'backfill') await gate.enter(signal, priority)
-    const reservation =
-      call.ifRoom === true
-        ? budget.reserveIfRoom(this.#sizes.next(), call.sink)
-        : await budget.reserve(() => this.#sizes.next(), signal, call.sink)
-    if (reservation === undefined) throw noRoom()
-    try {
-      if (priority === 'live') await gate.enter(signal, priority)
-      return await this.#ask(call, key, reservation, signal)
-    } catch (error) {
-      reservation.release()
-      throw error
+  async #sendWith<T>(reservation: Reservation, call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
+    const { accessKey, clock, gate } = this.#options
+    const beganMs = clock.monotonic()
+    for (let tries = 1; ; tries++) {
+      const key = accessKey.reveal()
+      try {
+        await gate.enter(signal, call.priority ?? 'live')
+        const answer = await this.#ask(call, key, reservation, signal)
+        this.#throttledInRow = 0
+        return answer
+      } catch (error) {
+        const failure = networkFailure(error, this.#what(call), signal)
+        const mayRepeat = call.method === 'GET' && tries < mostTries
+        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
+        const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
+        const met = isThrottled ? await this.#pauseAccount(failure) : failure
+        // A certificate error does not go away within seconds.
+        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
+        if (!mayRepeat || !isPassing) throw met
+        await this.#waitAfter(met, tries, beganMs, signal)
+      }
     }
   }
 
@@ -203,8 +211,10 @@ export class ShieldClient {
     try {
       const { status, body, details, ...timed } = await this.#exchange(call, key, signal)
       endedMs = clock.monotonic()
-      reservation.resize(this.#sizes.heldBy(body.length))
-      if (isSuccess(status)) await call.whenWanted?.()
+      if (isSuccess(status)) {
+        reservation.resize(this.#sizes.heldBy(body.length))
+        await call.whenWanted?.()
+      }
       signal.throwIfAborted()
       let read: { readonly value: T } | undefined
       const parse = (): T => {

@@ -8,6 +8,8 @@ export interface Reservation {
   release(): void
   /** The reservation of another holder of the same page, for its sink; undefined where that sink's share has no room. */
   join(sink: string | undefined): Reservation | undefined
+  /** The same in exchange for a reservation of that sink for another page, whatever their sizes. */
+  exchange(own: Reservation, sink: string | undefined): Reservation
   /** A holder for no sink. When memory is needed, or half of it is kept, `evict` is called, which must release it. */
   keep(evict: () => void): Reservation
 }
@@ -155,6 +157,11 @@ export class PageBudget {
         this.#admitNext()
       },
       join: (sink) => (this.#isInShare(page.bytes, sink) ? this.#reservationOf(page, { sink }) : undefined),
+      exchange: (own, sink) => {
+        const joined = this.#reservationOf(page, { sink })
+        own.release()
+        return joined
+      },
       keep: (evict) => {
         const kept = this.#reservationOf(page, { evict })
         const others = this.#kept().filter((other) => other !== page)

@@ -10,6 +10,8 @@ import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
 import { Planner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
+import type { EventLogSource } from '../../../src/shield/event-logs.ts'
+import { withMemory } from '../with-memory.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
 import { filesName, receiverNames, type Run } from './run.ts'
@@ -39,14 +41,20 @@ export function createWorker(run: Run): Worker {
   const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
   const { store } = run.keeper
   let isFrozen = false
-  const source = {
+  const hasNoRoom = ({ ifRoom }: PageRequest) => ifRoom === true && life.chance('noRoom')
+  const own = {
     async fetchPage(request: PageRequest) {
       await life.step('before fetch')
-      if (request.ifRoom === true && life.chance('noRoom')) throw noRoom()
+      if (!options.sharesPages && hasNoRoom(request)) throw noRoom()
       const page = world.fetchPage(request)
       await life.step('after fetch')
       return page
     },
+  }
+  const memory = withMemory(own)
+  const source: EventLogSource = {
+    ...memory,
+    reserveIfRoom: (request) => (hasNoRoom(request) ? undefined : memory.reserveIfRoom(request)),
   }
   const deps = {
     source: sharePages(source, { sinks: options.sharesPages ? run.sinks.length : 1, clock }),

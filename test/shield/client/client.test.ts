@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
+import { RequestGate } from '../../../src/shield/client/account-gate.ts'
 import { PageBudget } from '../../../src/shield/client/page-budget.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
@@ -219,6 +220,23 @@ describe('a stop', () => {
     expect(budget.heldBytes).toBe(0)
     expect(api.clock.sleeping()).toBe(0)
   })
+})
+
+test('a backfill takes a place in the rate only once it has memory, and so only one', async () => {
+  const budget = new PageBudget(10)
+  const clock = createFakeClock()
+  const gate = new RequestGate({ account: 'main', maxRequestsPerSecond: 1 }, clock)
+  const api = await startedApi({ budget, gate })
+  api.reply(good)
+  const backfill: Call<unknown> = { ...call, priority: 'backfill' }
+  const held = await budget.reserve(() => 10, never)
+  await expect(api.client.send({ ...backfill, ifRoom: true }, never)).rejects.toMatchObject({
+    code: 'no_room',
+  })
+  const waiting = api.client.send(backfill, never)
+  held.release()
+  // No time passes: a second place would be one a second later.
+  expect((await waiting).value()).toEqual(emptyPage)
 })
 
 test('the clock of the API is set by each answer, also by errors', async () => {
