@@ -236,7 +236,7 @@ describe('the memory of a shared page', () => {
       const stop = new AbortController()
       const pages = ['a', 'b'].map((sink) => ask(sink, {}, stop.signal).catch(() => undefined))
       void asked[0]!.answer()
-      for (let step = 0; step < steps; step++) await undefined
+      for (let step = 0; step < steps; step++) await Promise.resolve()
       stop.abort()
       for (const page of await Promise.all(pages)) page?.release()
       await turn()
