@@ -1,50 +1,34 @@
-import { writeFileSync } from 'node:fs'
+// npm run soak [-- --minutes N --seed N]: faults for so many minutes (10), then the comparison. The same seed, which is
+// printed, brings the same faults in the same order.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { removeLeftovers } from '../setup/leftovers.ts'
-import { messageOf } from '../../src/domain/failure.ts'
-import { help, readOptions, type SoakOptions } from './options.ts'
-import { sampleOf, type Sample, judge, textOf } from './verdict.ts'
 import { createTroubles } from './troubles.ts'
+import { judge } from './verdict.ts'
 import { createWorld, type World } from './world.ts'
 
-const sampleMs = 5_000
 const drainTries = 5
 
 const tell = (line: string) =>
   void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
 
 /** Faults for the chosen time, then a drain, then the comparison. The first signal ends the faults early. */
-async function soak(options: SoakOptions): Promise<number> {
-  tell(`seed ${options.seed}, ${options.minutes} minutes; Ctrl-C ends the faults and goes on to the verdict`)
+async function soak(minutes: number, seed: number): Promise<number> {
+  tell(`seed ${seed}, ${minutes} minutes; Ctrl-C ends the faults and goes on to the verdict`)
   const ended = new AbortController()
   process.once('SIGINT', () => ended.abort())
-  const world = await createWorld(options)
-  const beganMs = performance.now()
-  const minutes = () => (performance.now() - beganMs) / 60_000
-  const bytesBefore = await world.redisBytes()
-  const samples: Sample[] = []
-  const sampler = setInterval(() => {
-    const sample = sampleOf(world.steady.pid, minutes())
-    if (sample !== undefined) samples.push(sample)
-  }, sampleMs)
-  const over = setTimeout(() => ended.abort(), options.minutes * 60_000)
-  const troubles = createTroubles(world, options.seed, (name) => tell(`${minutes().toFixed(1)} min  ${name}`))
-  try {
-    await troubles.bring(ended.signal)
-  } finally {
-    clearTimeout(over)
-    clearInterval(sampler)
-  }
+  const world = await createWorld()
+  const over = setTimeout(() => ended.abort(), minutes * 60_000)
+  const counts = await createTroubles(world, seed, tell).bring(ended.signal)
+  clearTimeout(over)
   if (!world.steady.isRunning())
     throw new Error(`the steady process ended:\n${world.steady.stderr().slice(-3000)}`)
   await drain(world)
-  const verdict = await judge(world, options, samples, (await world.redisBytes()) - bytesBefore)
-  for (const [name, count] of [...troubles.counts].toSorted(([one], [other]) => one.localeCompare(other)))
+  for (const [name, count] of [...counts].toSorted(([one], [other]) => one.localeCompare(other)))
     tell(`${count} × ${name}`)
-  process.stdout.write(textOf(verdict))
-  if (options.json !== undefined)
-    writeFileSync(options.json, `${JSON.stringify({ ...options, ...verdict, samples }, null, 2)}\n`)
-  return verdict.faults.length === 0 ? 0 : 1
+  const { text, faults } = await judge(world)
+  process.stdout.write(text)
+  return faults.length === 0 ? 0 : 1
 }
 
 /** No more new events; both processes stop, and one run reads every day to its end. */
@@ -65,20 +49,10 @@ async function drain({ place, steady, victim }: World): Promise<void> {
   }
 }
 
-async function main(): Promise<number> {
-  try {
-    const options = readOptions(process.argv.slice(2))
-    if (options === 'help') {
-      process.stdout.write(help)
-      return 0
-    }
-    return await soak(options)
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : messageOf(error)}\n`)
-    return 1
-  } finally {
-    await removeLeftovers(undefined)
-  }
+const { values } = parseArgs({ options: { minutes: { type: 'string' }, seed: { type: 'string' } } })
+const { minutes = 10, seed = Math.floor(Math.random() * 2 ** 31) } = values
+try {
+  process.exitCode = await soak(Number(minutes), Number(seed))
+} finally {
+  await removeLeftovers(undefined)
 }
-
-process.exitCode = await main()

@@ -25,10 +25,11 @@ const apiFaults: Readonly<Record<string, readonly FaultRule[]>> = {
 const moods: readonly Mood[] = ['busy', 'broken', 'silent', 'forgetful', 'late', 'gone']
 
 export interface Troubles {
-  /** How often each kind came. */
-  readonly counts: ReadonlyMap<string, number>
-  /** Brings one trouble after the other until the signal aborts; ends with everything well and running. */
-  bring(signal: AbortSignal): Promise<void>
+  /**
+   * Brings one trouble after the other until the signal aborts; ends with everything well and running. Resolves to how
+   * often each kind came.
+   */
+  bring(signal: AbortSignal): Promise<ReadonlyMap<string, number>>
 }
 
 type Wait = (seconds: number) => Promise<void>
@@ -104,10 +105,9 @@ const seldom: readonly Trouble[] = [expiry, kill, kill, stop, freeze, redisKille
 
 export function createTroubles(world: World, seed: number, tell: (line: string) => void): Troubles {
   const random = createRandom(seed)
-  const counts = new Map<string, number>()
   return {
-    counts,
     async bring(signal) {
+      const counts = new Map<string, number>()
       // Cut short by the end: each trouble then takes itself back at once.
       const wait: Wait = (seconds) => sleep(seconds * 1000, undefined, { signal }).catch(() => undefined)
       while (!signal.aborted) {
@@ -117,6 +117,7 @@ export function createTroubles(world: World, seed: number, tell: (line: string) 
         tell(name)
         await wait(random.between(1, 4))
       }
+      return counts
     },
   }
 }

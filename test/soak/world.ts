@@ -1,22 +1,19 @@
 import { hash } from 'node:crypto'
-import { connected } from '../redis/connected.ts'
 import { startCli, type TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { hostileReceiver, type HostileReceiver } from '../e2e/hostile-receiver.ts'
 import { simulated, workplaceAt, type Workplace } from '../e2e/workplace.ts'
-import type { SoakOptions } from './options.ts'
 
 /** Two shippers over one Redis, an API and a destination that this process plays, and files. */
 export interface World {
   readonly place: Workplace
   readonly redis: TestRedisServer
   readonly receiver: HostileReceiver
-  /** Never killed, so that its memory tells something. */
+  /** Never killed. */
   readonly steady: TestProcess
   /** Killed, frozen and stopped. */
   victim(): TestProcess
   replaceVictim(): void
-  redisBytes(): Promise<number>
 }
 
 /** About one event in 400 is one that the destination never takes: by its id in `zone/day/id`. */
@@ -24,17 +21,19 @@ export function isPoison(key: string): boolean {
   return hash('sha1', key.slice(key.lastIndexOf('/')), 'buffer').readUInt16BE(0) < 65_536 / 400
 }
 
+export const zones = [101, 102, 103, 104]
+
 const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
-export async function createWorld({ zones, events, rate }: SoakOptions): Promise<World> {
+export async function createWorld(): Promise<World> {
   const redis = await startRedis({ args: durable })
   const receiver = await hostileReceiver(isPoison)
   const simulator = await simulated({
     zones,
     accessKey: null,
-    days: events,
+    days: 2_000,
     pageSize: 200,
-    live: { ratePerSecond: rate },
+    live: { ratePerSecond: 20 },
   })
   const place = workplaceAt(simulator, {
     api: { baseUrl: simulator.url, accessKey: 'soak', requestTimeoutSeconds: 3 },
@@ -71,10 +70,6 @@ export async function createWorld({ zones, events, rate }: SoakOptions): Promise
     victim: () => victim,
     replaceVictim() {
       victim = start()
-    },
-    async redisBytes() {
-      const [, bytes] = /used_memory:(\d+)/.exec(await connected(redis.url).info('memory')) ?? []
-      return Number(bytes)
     },
   }
 }
