@@ -63,7 +63,7 @@ export function checkpointStoreContract(name: string, open: () => Promise<Opened
       expect((await again.ledger.take(stream, holder)).fence).toBeGreaterThan(fence)
     })
 
-    it('takes 60,000 dead letters in one commit, and removes them by one, in seconds', async () => {
+    it('takes 60,000 dead letters in one commit, and removes them by one', async () => {
       const roomy = await opened.reopen(100_000_000)
       const deadLetters = Array.from({ length: 60_000 }, (_, index) => buildDeadLetter({ id: `e${index}` }))
       const { fence } = await roomy.ledger.take(stream, holder)
@@ -78,13 +78,11 @@ export function checkpointStoreContract(name: string, open: () => Promise<Opened
           }
         }
       }
-      const beganMs = performance.now()
       expect(await commit({ deadLetters }, 0)).toBe('done')
       expect(bySink(await roomy.deadLetters.counts())).toMatchObject([{ count: 60_000 }])
       const removedDeadLetters = deadLetters.map(({ id }) => ({ id }))
       expect(await commit({ removedDeadLetters }, 1)).toBe('done')
       expect(await roomy.deadLetters.counts()).toEqual([])
-      expect(performance.now() - beganMs).toBeLessThan(30_000)
     })
 
     it('never has more dead letters of a sink than fit, whoever adds them', async () => {

@@ -146,12 +146,13 @@ test('beside a running process metric and status follow a replay, and a stream t
   const siem = await receiver()
   const place = await workplace({ days: 60, pageSize: 20 }, { zones: [101] })
   const settings = { zones: [101], sinks: [siemAt(siem)], server: { port: 0 } }
-  // Room for a few dead letters and not for all; each lies on a page of its own.
-  place.configure({ ...settings, deadLetters: { maxBytes: 3_500 } })
-  const poison = [5, 25, 45].flatMap((index) => [
-    idsOf(place, 101, yesterday)[index]!,
-    idsOf(place, 101, today)[index]!,
-  ])
+  const ofDays = [yesterday, today].map((day) =>
+    [5, 25, 45].map((index) => place.simulator.entries(101, day)[index]!),
+  )
+  const poison = ofDays.flat().map(({ logId }) => logId)
+  // Room for those of either day, whatever this date's entries look like, and not of both.
+  const bytes = Math.max(...ofDays.map((entries) => JSON.stringify(entries).length))
+  place.configure({ ...settings, deadLetters: { maxBytes: Math.ceil(1.3 * bytes) } })
   refuse(siem, poison)
   const child = place.start(['run'])
   const probe = await probeOf(child)

@@ -24,9 +24,9 @@ async function killOnTheWay(place: Workplace, requests: number, delayMs: number)
 
 test(`${kills} kills at any moment, then a run to the end: each event once`, async () => {
   const days = readableDays()
-  const place = await workplace({ days: 700, pageSize: 50 })
+  const place = await workplace({ days: 700, pageSize: 20 })
   const { simulator, events } = place
-  // Small parts, so that a kill meets rotation too.
+  // More pages than all killed runs together read. Small parts, so that a kill meets rotation too.
   place.configure({
     sinks: [{ name: 'archive', type: 'file', path: events, rotate: { maxBytes: 50_000 } }],
   })

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { cancelled } from '../../src/domain/failure.ts'
 import type { Clock } from '../../src/ports/process.ts'
+import { patienceMs } from '../setup/wait-for.ts'
 
 export interface FakeClock extends Clock {
   /**
@@ -96,10 +97,10 @@ export function createFakeClock(startMs = Date.parse('2026-11-20T12:00:00.000Z')
     },
     sleeping: () => sleepers.length,
     async untilSleeping(count = 1) {
-      const deadline = performance.now() + 5000
+      const deadline = performance.now() + patienceMs
       while (sleepers.length < count) {
         if (performance.now() > deadline)
-          throw new Error(`${sleepers.length} asleep after 5 s, ${count} awaited`)
+          throw new Error(`${sleepers.length} asleep after a long wait, ${count} awaited`)
         await turn()
       }
     },

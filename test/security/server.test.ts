@@ -12,7 +12,7 @@ function exchange(port: number, text: string): Promise<string> {
     const socket = connect(port, '127.0.0.1', () => socket.write(text))
     socket.setEncoding('latin1').on('data', (part: string) => (answer += part))
     // Whatever is left open would be the answer to nothing.
-    socket.setTimeout(8_000, () => socket.destroy())
+    socket.setTimeout(60_000, () => socket.destroy())
     socket
       .on('close', () => resolve(answer))
       .on('error', (error) => (answer === '' ? reject(error) : resolve(answer)))

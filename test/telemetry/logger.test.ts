@@ -171,8 +171,10 @@ async function logTo(stderr: 'pipe' | 'closed' | number) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script(500)], { stdio: [...io] })
   if (stderr === 'closed') child.stderr?.destroy()
   const code = new Promise((resolve) => child.once('exit', resolve))
-  const log = stderr === 'pipe' ? await text(child.stderr!) : ''
-  return { out: await text(child.stdout!), log, code: await code }
+  // Both at once: Node discards what nobody reads yet when the process ends.
+  const log = stderr === 'pipe' ? text(child.stderr!) : ''
+  const out = await text(child.stdout!)
+  return { out, log: await log, code: await code }
 }
 
 describe('the log on stderr', () => {

@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 async function read(limits: Partial<BodyLimits> = {}): Promise<Buffer> {
-  const { signal = AbortSignal.timeout(10_000) } = limits
+  const { signal = AbortSignal.timeout(100_000) } = limits
   try {
     const { body, headers } = await request(server.url, { dispatcher, signal })
     return await readBody(body, { encoding: headers['content-encoding'], maxBytes: 1e6, signal, ...limits })

@@ -245,7 +245,7 @@ test('the clock of the API is set by each answer, also by errors', async () => {
   const ahead = new Date(api.clock.now() + 120_000).toUTCString()
   const past = 'Thu, 01 Oct 2026 00:00:00 GMT'
   api.reply(good, answer(200, emptyPage, { date: ahead }), answer(401, closed, { date: past }))
-  expect(Math.abs((await api.client.send(call, never)).clockOffsetMs ?? NaN)).toBeLessThan(2000)
+  expect(Math.abs((await api.client.send(call, never)).clockOffsetMs ?? NaN)).toBeLessThan(60_000)
   const { clockOffsetMs } = await api.client.send(call, never)
   expect(clockOffsetMs).toBeGreaterThan(118_000)
   expect(clockOffsetMs).toBeLessThanOrEqual(120_000)
