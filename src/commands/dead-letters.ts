@@ -5,7 +5,7 @@ import { openWork, type Work } from '../assemble/work.ts'
 import type { Config } from '../config/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../domain/event/delivery.ts'
 import { inertJson } from '../domain/text/json-text.ts'
-import { cut, printable, wrap } from '../domain/text/terminal-text.ts'
+import { cut, printable } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
 import { exitCodes, resultOutput, type Io, type Registration } from './command.ts'
 import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
@@ -14,6 +14,7 @@ import { isConfirmed } from './terminal/ask.ts'
 import { table, type Column } from './terminal/table.ts'
 import { counted } from '../domain/text/counts.ts'
 import { paintFor, type Paint, jsonResult, nowAndThen } from './terminal/text.ts'
+import { resultText } from './terminal/yaml.ts'
 
 const replayHelp = `
 Fix the destination or the configuration first. What the sink refuses again stays, with the new
@@ -51,9 +52,11 @@ const verbs: readonly Verb[] = [
     name: 'show',
     description: 'print refused events with the answer of the destination',
     help: example('dead-letters show --sink siem --limit 1'),
-    act: printed((chosen, { options, io, work }) => {
-      const shown = shownOf(chosen, work.config)
-      return options.json === true ? jsonResult({ deadLetters: shown }) : showText(shown, paintFor(io.stdout))
+    act: printed((chosen, { options, work }) => {
+      const deadLetters = shownOf(chosen, work.config)
+      return deadLetters.length === 0 && options.json !== true
+        ? 'no dead letters\n'
+        : resultText({ deadLetters }, options.json)
     }),
   },
   {
@@ -222,26 +225,6 @@ function shownOf(chosen: readonly DeadLetter[], config: Config): Shown[] {
     event: null,
     ...read(deadLetter),
   }))
-}
-
-function showText(shown: readonly Shown[], paint: Paint): string {
-  if (shown.length === 0) return 'no dead letters\n'
-  return shown.map((each) => `${linesOf(each, paint).join('\n')}\n`).join('\n')
-}
-
-function linesOf({ id, zone, day, sink, reason, at, answer, event, problem }: Shown, paint: Paint): string[] {
-  const title = `${printable(sink)} refused event ${printable(id, 200)}`
-  return [
-    paint.bad(title),
-    `  when    ${secondText(at)}, ${reason}`,
-    `  stream  zone ${zone}, ${printable(day)}`,
-    ...wrap(`answer  ${printable(answer)}`, '  ', paint.width),
-    ...(problem === undefined
-      ? inertJson(JSON.stringify(event, null, 2))
-          .split('\n')
-          .map((line) => `  ${line}`)
-      : wrap(`event   cannot be read: ${printable(problem)}`, '  ', paint.width)),
-  ]
 }
 
 async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
