@@ -30,19 +30,21 @@ function kindOf(name: SpanName): SpanKind {
   return kinds[name] ?? SpanKind.INTERNAL
 }
 
-/**
- * Spans by the OpenTelemetry API, which does next to nothing unless an SDK was loaded into the process, and which no SDK
- * may let throw.
- */
+/** Spans by the OpenTelemetry API, which does next to nothing unless an SDK was loaded into the process. */
 export function createTracer(version: string): Tracer {
   const tracer = trace.getTracer(scope, version)
   return {
     span(name, facts, work) {
-      const span = tracer.startSpan(name, { kind: kindOf(name), attributes: attributesOf(facts) })
+      const span = tryTo(() =>
+        tracer.startSpan(name, { kind: kindOf(name), attributes: attributesOf(facts) }),
+      )
+      if (span === undefined) return work(ignore)
       return context.with(trace.setSpan(context.active(), span), () => settle(span, work))
     },
   }
 }
+
+const ignore = (): void => undefined
 
 async function settle<Result>(
   span: Span,
@@ -51,7 +53,7 @@ async function settle<Result>(
   let outcome: FailureCode | undefined
   const note = ({ outcome: noted, ...more }: SpanFacts): void => {
     outcome = noted ?? outcome
-    span.setAttributes(attributesOf(more))
+    tryTo(() => span.setAttributes(attributesOf(more)))
   }
   try {
     const result = await work(note)
@@ -66,9 +68,11 @@ async function settle<Result>(
 }
 
 function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean): void {
-  span.setAttribute('shieldlog.outcome', outcome)
-  if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
-  span.end()
+  tryTo(() => {
+    span.setAttribute('shieldlog.outcome', outcome)
+    if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+  })
 }
 
 export function createTickTracing(clock: Clock, version: string): TickTracing {
@@ -78,10 +82,11 @@ export function createTickTracing(clock: Clock, version: string): TickTracing {
 
   function latestTick(kind: SpanKind): Context {
     if (beganAtMs === undefined) return latest
-    const span = tracer.startSpan('tick', { kind, root: true, startTime: beganAtMs })
+    const startTime = beganAtMs
     beganAtMs = undefined
-    latest = trace.setSpan(ROOT_CONTEXT, span)
-    span.end()
+    const span = tryTo(() => tracer.startSpan('tick', { kind, root: true, startTime }))
+    latest = span === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, span)
+    tryTo(() => span?.end())
     return latest
   }
 
@@ -95,11 +100,11 @@ export function createTickTracing(clock: Clock, version: string): TickTracing {
     started: (work) => context.with(latestTick(SpanKind.INTERNAL), work),
     inject() {
       const carrier: Record<string, string> = {}
-      propagation.inject(latestTick(SpanKind.PRODUCER), carrier)
+      tryTo(() => propagation.inject(latestTick(SpanKind.PRODUCER), carrier))
       return carrier
     },
     within(carrier, work) {
-      const sender = propagation.extract(ROOT_CONTEXT, carrier)
+      const sender = tryTo(() => propagation.extract(ROOT_CONTEXT, carrier)) ?? ROOT_CONTEXT
       return context.with(sender.setValue(isFromQueue, true), work)
     },
   }
@@ -148,3 +153,12 @@ function serverAttributes(address: string): Attributes {
 }
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+
+/** A failing SDK must not fail the traced work; its errors are ignored here. */
+function tryTo<Result>(step: () => Result): Result | undefined {
+  try {
+    return step()
+  } catch {
+    return undefined
+  }
+}

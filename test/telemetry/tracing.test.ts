@@ -1,5 +1,13 @@
-import { SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type TracerProvider,
+} from '@opentelemetry/api'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { parseDay } from '../../src/domain/day.ts'
 import type { SpanFacts } from '../../src/domain/span.ts'
@@ -136,8 +144,37 @@ describe('a recorder', () => {
 })
 
 const fail = (): never => {
-  throw new Error('the SDK is broken')
+  throw new Error('the recorder is broken')
 }
+
+it.each([
+  [
+    'spans are created',
+    () => {
+      trace.disable()
+      trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: fail, startActiveSpan: fail }) })
+    },
+  ],
+  ['spans end', () => (unregisterRecorder(), registerRecorder(fail))],
+  [
+    'traces are passed on',
+    () => {
+      propagation.disable()
+      propagation.setGlobalPropagator({ inject: fail, extract: fail, fields: () => [] })
+    },
+  ],
+])('a recorder that fails while %s stops nothing', async (_, breakIt) => {
+  registerRecorder(() => undefined)
+  onTestFinished(unregisterRecorder)
+  breakIt()
+  const { span } = createTracer('1.2.3')
+  const ticks = createTickTracing(createFakeClock(), '1.2.3')
+  await ticks.tick(() => Promise.resolve())
+  const pump = () => span('pump', facts, async (note) => (note({ events: 1 }), 'done'))
+  await expect(ticks.started(() => ticks.within(ticks.inject(), pump))).resolves.toBe('done')
+  await expect(span('commit', facts, () => Promise.reject(late))).rejects.toBe(late)
+  expect(context.active()).toBe(ROOT_CONTEXT)
+})
 
 describe('the end of a process', () => {
   afterEach(() => trace.disable())
