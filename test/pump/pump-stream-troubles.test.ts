@@ -6,10 +6,10 @@ import { failStream } from '../../src/pump/write-failure.ts'
 import { at, stream } from '../domain/builders.ts'
 import { createStage, eventAt, events, firstEvents, listingOf, staged, zone } from './stage.ts'
 
-describe('an answer that the day is outside the window', () => {
-  const outside = (serverDate?: number) =>
-    new Failure('refuse', 'window_closed', 'outside', serverDate === undefined ? {} : { serverDate })
+const outside = (serverDate?: number) =>
+  new Failure('refuse', 'window_closed', 'outside', serverDate === undefined ? {} : { serverDate })
 
+describe('an answer that the day is outside the window', () => {
   it.each([
     { serverDate: at(5), offsetMs: at(5) - at(2) },
     { serverDate: undefined, offsetMs: 0 },
@@ -38,6 +38,20 @@ describe('an answer that the day is outside the window', () => {
     ])
     expect(stage.names()).toContain('GapFound')
   })
+})
+
+it('a day that ends while a load holds undelivered events: they are delivered before the stream ends', async () => {
+  const stage = await staged()
+  stage.script.load = {}
+  stage.script.answer = listingOf(firstEvents(6), 2, (_, number) => {
+    return number === 3 ? outside(stage.clock.now()) : undefined
+  })
+  // Its first two pages are read just before the day is no longer listed.
+  await stage.clock.advance(at(72) - 200 - stage.clock.now())
+  await stage.pump()
+  expect(stage.steps('deliver')).toEqual(['deliver e0 e1 e2 e3'])
+  expect(await stage.read()).toMatchObject({ ended: { as: 'expired' }, counters: { delivered: 4 } })
+  expect(await stage.store.catalogue.gaps()).toMatchObject([{ from: at(0), to: at(24) }])
 })
 
 describe('a day that ended long ago', () => {

@@ -13,10 +13,10 @@ const sinks = ['a', 'b', 'c']
 /** Pumps of several sinks over one zone and day, in one process. */
 async function process(
   count = 3,
+  budget = new PageBudget(1e9),
 ): Promise<Stage & { pumpAll(): Promise<void>; pumpOne(sink: string, more?: object): Promise<unknown> }> {
   const stage = await createStage()
   const { clock, plainSink, deps } = stage
-  const budget = new PageBudget(1e9)
   const source = sharePages(withMemory(deps.source, budget), { sinks: count, clock })
   const shared = { source, latestPages: new LatestPages() }
   stage.script.load = {}
@@ -84,6 +84,30 @@ describe('three sinks on a zone', () => {
     }
     open.resolve()
     await hanging
+  })
+
+  it('of which one has no room in memory for hours: the others poll at their pace, and it goes on once it has', async () => {
+    const budget = new PageBudget(100)
+    const all = await process(3, budget)
+    all.script.answer = listingOf(many, 40)
+    await all.pumpAll()
+    const before = await checkpointOf(all, 'c')
+    // Other streams of the sink hold its share.
+    const held = await budget.reserve(() => 35, new AbortController().signal, 'c')
+    await all.clock.advance(200_000)
+    const waiting = all.pumpOne('c')
+    for (let polls = 1; polls <= 60; polls++) {
+      const beganMs = all.clock.now()
+      await Promise.all([all.pumpOne('a'), all.pumpOne('b')])
+      for (const sink of ['a', 'b'])
+        expect((await checkpointOf(all, sink)).caughtUpAtMs).toBeGreaterThanOrEqual(beganMs)
+      await all.clock.advance(200_000)
+    }
+    expect(await checkpointOf(all, 'c')).toEqual(before)
+    held.release()
+    await waiting
+    await all.pumpOne('c')
+    expect((await checkpointOf(all, 'c')).caughtUpAtMs).toBeGreaterThan(before.caughtUpAtMs!)
   })
 
   it('of which one fails do not wait for it, nor it for them', async () => {
