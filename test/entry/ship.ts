@@ -13,13 +13,13 @@ import { openBackend } from '../../src/assemble/daemon/backend.ts'
 import { Daemon } from '../../src/assemble/daemon/daemon.ts'
 import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
-import { openWork, type Work } from '../../src/assemble/work.ts'
+import { openWork } from '../../src/assemble/work.ts'
 import { addBackfill, planIn, runInPlace } from '../../src/assemble/backfill.ts'
 import { changeDeadLetters } from '../../src/assemble/dead-letters.ts'
 import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { LagHistory } from '../../src/status/lag-history.ts'
-import { daysFrom, type Day } from '../../src/domain/day.ts'
+import type { Day } from '../../src/domain/day.ts'
 import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
 import { passingOf, passOptions, type Passing } from './steps.ts'
@@ -142,38 +142,18 @@ async function replay({ config }: Loaded): Promise<number> {
   return 0
 }
 
-/** Makes a backfill of all zones and sinks and reads it in this process, as the command does. */
+/** Makes a backfill of all zones and sinks and reads it in this process, as the command does but for its question. */
 async function backfill({ config }: Loaded, range: string): Promise<number> {
   await using work = await openWork(config, { store: 'created', runtime }, stop.signal)
-  const { store } = work
-  wrapStore(store, pass)
+  wrapStore(work.store, pass)
   const [from, to] = range.split(':') as [Day, Day]
-  const id = values.resend ? await resent(work, from, to) : await made(work, from, to)
+  const { resend } = values
+  // Files are never shipped again.
+  const sinks = config.sinks.filter(({ type }) => !resend || type !== 'file').map(({ name }) => name)
+  const request = { from, to, zones: zonesOf(config), sinks, resend }
+  const { id } = await addBackfill(work, await planIn(work, request, stop.signal), stop.signal)
   const givenUp = await runInPlace(work, id, stop.signal)
   return givenUp?.length === 0 ? 0 : 1
-}
-
-/** As the command makes one; only its question to a person is left out. */
-async function resent(work: Work, from: Day, to: Day): Promise<string> {
-  const { config } = work
-  const sinks = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
-  const request = { from, to, zones: zonesOf(config), sinks, resend: true }
-  return (await addBackfill(work, await planIn(work, request, stop.signal), stop.signal)).id
-}
-
-/** Of all days, whether they can be read or not. */
-async function made({ config, store }: Work, from: Day, to: Day): Promise<string> {
-  const streams = zonesOf(config).flatMap((zone) =>
-    config.sinks.flatMap(({ name }) =>
-      daysFrom(from, to).map((day) => ({
-        stream: { zone: zone.id, day, sink: name },
-        state: 'queued' as const,
-      })),
-    ),
-  )
-  const id = randomUUID().slice(0, 8)
-  await store.backfills.add({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
-  return id
 }
 
 async function shipOn(loaded: Loaded, runtime: Runtime): Promise<number> {

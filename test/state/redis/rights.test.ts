@@ -1,11 +1,8 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
 import { rightsIn } from '../../redis/rights.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
-import { temporaryFolder } from '../../setup/temp.ts'
 import { clientOf, contractStore, open, openAt, refused, stateAt } from './opening.ts'
 
 describe.skipIf(!redisServerAvailable())('as a user with only the documented rights', async () => {
@@ -33,35 +30,3 @@ describe.skipIf(!redisServerAvailable())('as a user with only the documented rig
     await expect(open(elsewhere)).rejects.toMatchObject(refused(/commands and keys/))
   })
 })
-
-/** What the page tells to do so that the user outlives a restart of Redis. */
-describe.skipIf(!redisServerAvailable())(
-  'a user with the documented rights, after a restart of Redis',
-  () => {
-    const rights = rightsIn('docs/scaling-redis.md', 'pass')
-    const state = { keyPrefix: 'shieldlog', username: 'shieldlog', password: new Secret('pass') }
-
-    it('is gone if it was only set, and kept after ACL SAVE', async () => {
-      const file = join(temporaryFolder(), 'users.acl')
-      writeFileSync(file, '')
-      const server = await startRedis({ appendOnly: true, args: ['--aclfile', file] })
-      const admin = clientOf(server.url)
-      await admin.call('ACL', 'SETUSER', 'shieldlog', ...rights)
-      await openAt(stateAt(server.url, state))
-      await server.kill()
-      await server.restart()
-      await expect(open(stateAt(server.url, state))).rejects.toMatchObject(refused(/WRONGPASS/))
-      await admin.call('ACL', 'SETUSER', 'shieldlog', ...rights)
-      await admin.call('ACL', 'SAVE')
-      await server.kill()
-      await server.restart()
-      await openAt(stateAt(server.url, state))
-    })
-
-    it('is kept by a line of redis.conf', async () => {
-      const server = await startRedis({ appendOnly: true, args: ['--user', 'shieldlog', ...rights] })
-      await server.restart()
-      await openAt(stateAt(server.url, state))
-    })
-  },
-)
