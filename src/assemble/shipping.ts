@@ -3,12 +3,13 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
+import { encodeOnce } from '../formats/encode-once.ts'
 import { createFormat } from '../formats/registry.ts'
 import { whileRequested } from '../maintenance/backfill/while-requested.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import { Planner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
-import type { AnySink, Sink } from '../ports/delivery.ts'
+import type { AnySink, Format, Sink } from '../ports/delivery.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
 import { LatestPages } from '../pump/latest-pages.ts'
 import { SeenMemory } from '../pump/seen-window.ts'
@@ -75,7 +76,13 @@ export function createShipping(
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
   const opened = delivers ? config.sinks : []
-  const sinks = new Map(opened.map((sink): [string, AnySink] => [sink.name, openSink(sink, runtime)]))
+  const sinks = new Map<string, AnySink>()
+  for (const alike of Map.groupBy(opened, ({ format, include }) =>
+    JSON.stringify([format, include]),
+  ).values()) {
+    const format = encodeOnce(createFormat(alike[0]!), alike.length)
+    for (const sink of alike) sinks.set(sink.name, openSink(sink, runtime, format))
+  }
   const { clock } = runtime
   const deps: PumpDeps = {
     ...runtime,
@@ -116,11 +123,15 @@ export function createShipping(
 
 type SinkOf<Own extends SinkConfig> = Own['type'] extends 'stdout' ? Sink : AnySink
 
-export function openSink<Own extends SinkConfig>(config: Own, runtime: QuietRuntime): SinkOf<Own>
-export function openSink(config: SinkConfig, runtime: QuietRuntime): AnySink {
+export function openSink<Own extends SinkConfig>(
+  config: Own,
+  runtime: QuietRuntime,
+  format?: Format,
+): SinkOf<Own>
+export function openSink(config: SinkConfig, runtime: QuietRuntime, format = createFormat(config)): AnySink {
   const sink = createSink(config, {
     ...runtime,
-    format: createFormat(config),
+    format,
     version,
     output: process.stdout,
   })
