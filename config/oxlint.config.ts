@@ -8,7 +8,7 @@ type Pattern = ({ regex: string } | { group: string[] }) & { message: string; al
  */
 const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
-const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog']
+const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog', 'sinks/kafka']
 const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
 const rooms = [
@@ -49,6 +49,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/file': [...adapter, 'sinks', 'sqlite', 'config'],
   'sinks/http': [...httpAdapter, 'sinks', 'config'],
   'sinks/syslog': [...httpAdapter, 'sinks', 'config'],
+  'sinks/kafka': [...httpAdapter, 'sinks', 'config'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],
   'state/sqlite': [...adapter, 'state', 'sqlite'],
@@ -82,6 +83,7 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
   { name: 'prom-client', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: 'pino', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: '@opentelemetry/api', parts: ['telemetry'], instead: 'take the Tracer port' },
+  { name: '@platformatic/kafka', parts: ['sinks/kafka'], instead: 'configure a sink of type kafka' },
   { name: 'undici', parts: ['transport', 'shield', 'sinks/http'], instead: 'request through transport/' },
   {
     name: 'zod',

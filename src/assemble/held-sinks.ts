@@ -115,6 +115,7 @@ function placed(sink: SinkConfig): PlacedSink {
 function placeOf(sink: SinkConfig): string {
   if (sink.type === 'file') return realFolder(resolve(sink.path))
   if (sink.type === 'syslog') return `${sink.host.toLowerCase()}:${sink.port}`
+  if (sink.type === 'kafka') return `${sink.brokers.toSorted().join()} ${sink.topic}`
   if (sink.type === 'stdout') return 'stdout'
   const { origin, pathname } = new URL(createPreset(sink, createFormat(sink)).url)
   return `${origin} ${createHash('sha256').update(pathname).digest('hex').slice(0, 16)}`

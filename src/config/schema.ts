@@ -4,6 +4,7 @@ import type { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
+import { KafkaSinkConfig } from '../sinks/kafka/config.ts'
 import { redactedHeaders, redactedQuery } from '../shield/redaction/defaults.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
@@ -135,6 +136,7 @@ export const SinkConfig = z.discriminatedUnion('type', [
   FileSinkConfig,
   HttpSinkConfig,
   SyslogSinkConfig,
+  KafkaSinkConfig,
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 

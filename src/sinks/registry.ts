@@ -7,6 +7,8 @@ import type { FileSinkSettings } from './file/config.ts'
 import { createFileSink } from './file/sink.ts'
 import type { HttpSinkConfig } from './http/config.ts'
 import { createHttpSink } from './http/sink.ts'
+import type { KafkaSinkConfig } from './kafka/config.ts'
+import { createKafkaSink } from './kafka/sink.ts'
 import type { StdoutSinkConfig } from './stdout/config.ts'
 import { createStdoutSink } from './stdout/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
@@ -20,6 +22,7 @@ export const sinks = {
   http: (options: HttpSinkConfig, deps: SinkDeps) => createHttpSink(options, deps),
   syslog: (options: { readonly type: 'syslog' } & SyslogSinkOptions, deps: SinkDeps) =>
     measured(createSyslogSink(options, deps), deps),
+  kafka: (options: KafkaSinkConfig, deps: SinkDeps) => measured(createKafkaSink(options, deps), deps),
 }
 
 type SinkOptions = Parameters<(typeof sinks)[keyof typeof sinks]>[0]
@@ -39,6 +42,9 @@ const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
   timeout: 'timeout',
   disk_full: 'server_error',
   unwritable: 'rejected',
+  server_error: 'server_error',
+  rejected: 'rejected',
+  sink_refuses: 'rejected',
 }
 
 /**

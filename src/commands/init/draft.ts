@@ -59,6 +59,7 @@ const labels: Readonly<Record<string, string>> = {
   file: 'files',
   http: '',
   syslog: 'syslog',
+  kafka: 'Apache Kafka',
   stdout: 'standard output',
 }
 

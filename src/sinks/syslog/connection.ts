@@ -3,10 +3,8 @@ import { connect as connectTls, TLSSocket } from 'node:tls'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { SinkDeps } from '../deps.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
-import { backoffMs } from '../../transport/retry.ts'
 
 export interface Receiver {
   readonly host: string
@@ -161,55 +159,4 @@ function happened(socket: Socket, event: 'connect' | 'secureConnect' | 'session'
     socket.once('error', reject)
     socket.once('close', () => resolve())
   })
-}
-
-const limits = { baseMs: 1_000, maxMs: 60_000 }
-
-/**
- * One connection, which is made again after it broke. After a failure there is no new try before a back-off has passed.
- */
-export function createReconnection(
-  connect: (signal: AbortSignal) => Promise<Connection>,
-  { clock, random = Math.random }: Pick<SinkDeps, 'clock' | 'random'>,
-) {
-  let connection: Connection | undefined
-  let isClosed = false
-  let failures = 0
-  /** The last failure, and when its back-off ends: by the monotonic clock, since the host's may be set back. */
-  let refused: { readonly untilMs: number; readonly failure: Failure } | undefined
-
-  function throwWhileRefused(): void {
-    const leftMs = refused === undefined ? 0 : refused.untilMs - clock.monotonic()
-    if (refused === undefined || leftMs <= 0) return
-    const { failure } = refused
-    if (failure.kind === 'stop') throw failure
-    const retryAt = Math.ceil(clock.now() + leftMs)
-    throw new Failure('wait', failure.code, failure.message, { retryAt })
-  }
-
-  return {
-    /** The open connection, or a new one. Throws Failure. */
-    async open(signal: AbortSignal): Promise<Connection> {
-      if (connection !== undefined && connection.broken() === undefined) return connection
-      connection?.close()
-      connection = undefined
-      throwWhileRefused()
-      try {
-        connection = await connect(signal)
-      } catch (error) {
-        if (isFailure(error) && error.kind !== 'cancelled')
-          refused = { untilMs: clock.monotonic() + backoffMs(failures++, limits, random), failure: error }
-        throw error
-      }
-      failures = 0
-      if (!isClosed) return connection
-      connection.close()
-      throw cancelled()
-    },
-    /** For good: a connection that is being made is closed, too. */
-    close(): void {
-      isClosed = true
-      connection?.close()
-    },
-  }
 }

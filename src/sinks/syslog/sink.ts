@@ -5,7 +5,8 @@ import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { OpenStream, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { mapEvent } from '../lines.ts'
-import { connect, type Connection, createReconnection, type Receiver } from './connection.ts'
+import { createReconnection } from '../reconnection.ts'
+import { connect, type Connection, type Receiver } from './connection.ts'
 
 export interface SyslogSinkOptions extends Receiver {
   readonly name: string

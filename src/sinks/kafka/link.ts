@@ -1,0 +1,161 @@
+import { isIP } from 'node:net'
+import type { Connection, MessageToProduce, Producer, SASLOptions } from '@platformatic/kafka'
+import { cancelled, Failure } from '../../domain/failure.ts'
+import { orAborted, within } from '../../domain/promises.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Shared } from '../reconnection.ts'
+import type { KafkaSinkConfig } from './config.ts'
+import { failureOf, refusedBy, type Refused } from './verdict.ts'
+
+export type Message = MessageToProduce
+
+/** A session of an idempotent producer: brokers drop what it sends twice. Its first failure ends it. */
+export interface Link extends Shared {
+  /**
+   * Resolves when all replicas in sync have every message: to what was refused, if the brokers will never take them.
+   * Throws Failure.
+   */
+  send(messages: Message[], signal: AbortSignal): Promise<Refused | undefined>
+  /** Looks for a topic, and for the right to write to it. Throws Failure. */
+  look(topic: string, signal: AbortSignal): Promise<'may write' | 'unknown rights'>
+  /** For people. */
+  readonly found: string
+}
+
+type Settings = Pick<KafkaSinkConfig, 'brokers' | 'compression' | 'sasl' | 'tls' | 'timeoutSeconds'>
+
+/** After an abort, a request that is under way may still be acknowledged: else its events would arrive twice. */
+const graceMs = 2_000
+const connectMs = 10_000
+/** Together 8 s: the time in which a partition gets another leader. */
+const tries = 5
+const pauseMs = (attempt: number) => Math.min(250 * 2 ** attempt, 3_000)
+
+/**
+ * Connects, logs in and begins a session. Throws Failure. The client is loaded here, because it takes half a second:
+ * who has no such sink does not wait for it.
+ */
+export async function connect(
+  settings: Settings,
+  what: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Link> {
+  if (signal.aborted) throw cancelled(signal.reason)
+  const kafka = await import('@platformatic/kafka')
+  const { brokers, compression, tls, timeoutSeconds } = settings
+  const timeoutMs = timeoutSeconds * 1000
+  const producer: Producer = new kafka.Producer({
+    clientId: 'shieldlog',
+    bootstrapBrokers: [...brokers],
+    idempotent: true,
+    // Else the client claims to continue the session of producer 0.
+    producerId: -1n,
+    producerEpoch: -1,
+    compression,
+    retries: tries,
+    retryDelay: (_client, _operation, attempt) => pauseMs(attempt),
+    timeout: timeoutMs,
+    requestTimeout: timeoutMs,
+    connectTimeout: Math.min(timeoutMs, connectMs),
+    autocreateTopics: false,
+    ...(settings.sasl && { sasl: saslOf(settings.sasl) }),
+    ...(tls && { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } }),
+    // Clusters in the cloud find the broker by the name; an address must not be sent as one.
+    tlsServerName: brokers.every((broker) => isIP(broker.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')) === 0),
+  })
+  const connections = new Set<Connection>()
+  producer.connections.on('connecting', ({ connection }) => {
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
+    // A second error of a connection would have no listener and end the process.
+    connection.on('error', () => undefined)
+  })
+  let broken: Failure | undefined
+
+  function end(why: Failure): void {
+    if (broken !== undefined) return
+    broken = why
+    // The client cannot be aborted. Without sockets its waits end; closed, it begins no further ones.
+    producer.close().catch(() => undefined)
+    for (const { socket } of connections) (socket as typeof socket | undefined)?.destroy()
+  }
+
+  /** Any failure ends the session, so that its numbers never have a hole. */
+  async function ask<Answer>(work: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    try {
+      if (broken !== undefined) throw broken
+      if (signal.aborted) throw cancelled(signal.reason)
+      const answer = await orAborted(within(timeoutMs, work(), clock), signal, { ms: graceMs, clock })
+      if (answer === 'late')
+        throw new Failure('retry', 'timeout', `${what}: no acknowledgement within ${timeoutSeconds} s`)
+      return answer.value
+    } catch (error) {
+      // An end from outside closes the connections: that is the reason, not the error that follows from it.
+      const failure = broken ?? failureOf(error, what)
+      end(failure)
+      throw failure
+    }
+  }
+
+  await ask(async () => {
+    // Without further tries: a login that is refused again and again may be locked.
+    await producer.metadata({ topics: [], retries: 0 })
+    await producer.initIdempotentProducer({})
+  }, signal)
+
+  return {
+    send: (messages, signal) =>
+      ask(async () => {
+        // Here an unknown topic is known at once; a batch would be tried for seconds.
+        await producer.metadata({ topics: [messages[0]!.topic], retries: 1 })
+        try {
+          await producer.send({ messages })
+          return undefined
+        } catch (error) {
+          const refused = refusedBy(error)
+          if (refused === undefined) throw error
+          return refused
+        }
+      }, signal),
+    look: (topic, signal) =>
+      ask(async () => {
+        await producer.metadata({ topics: [topic], retries: 1 })
+        const [connection] = [...(await producer.connectToBrokers()).values()]
+        // The newest version that most others than Kafka itself speak.
+        const { topics } = await kafka.metadataV8.api
+          .async(connection!, [topic], false, true, false)
+          .catch(() => ({ topics: [] }))
+        const rights = topics[0]?.topicAuthorizedOperations ?? unknownRights
+        if (rights === unknownRights) return 'unknown rights'
+        if ((rights & mayWrite) !== 0) return 'may write'
+        throw new Failure(
+          'stop',
+          'sink_refuses',
+          `${what}: no right to write to topic ${topic}; grant the user WRITE on it`,
+        )
+      }, signal),
+    get found() {
+      const count = producer.currentMetadata?.brokers.size ?? 0
+      const how = tls === undefined ? 'unencrypted' : 'over TLS'
+      return `connected ${how}, ${count} ${count === 1 ? 'broker' : 'brokers'}`
+    },
+    broken: () => broken,
+    close: () => end(cancelled()),
+  }
+}
+
+/** Bits of the operations of a topic; brokers that do not tell give the smallest number. */
+const mayWrite = 1 << 4
+const unknownRights = -(2 ** 31)
+
+/** Read again for each connection: tokens expire, and passwords change. */
+function saslOf({ mechanism, username, password, token }: NonNullable<Settings['sasl']>): SASLOptions {
+  const read = (secret: typeof password) => () => {
+    secret?.reread()
+    return secret?.reveal() ?? ''
+  }
+  const named = mechanism.toUpperCase() as SASLOptions['mechanism']
+  if (mechanism === 'oauthbearer') return { mechanism: named, token: read(token) }
+  return { mechanism: named, username: username ?? '', password: read(password) }
+}

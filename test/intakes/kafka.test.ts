@@ -1,0 +1,145 @@
+import { beforeAll, expect, test } from 'vitest'
+import { logged, type Workplace } from '../e2e/workplace.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import type { SinkSettings } from './intake.ts'
+import { deadLettersOf, expectShipped, idsOf, placeFor, reconfigure } from './place.ts'
+import { KafkaBroker, password } from './servers/kafka.ts'
+
+let broker: KafkaBroker
+beforeAll(async () => {
+  broker = await KafkaBroker.start()
+})
+
+const sinkTo = (topic: string, more: SinkSettings = {}): SinkSettings => ({
+  type: 'kafka',
+  brokers: [broker.plain],
+  topic,
+  ...more,
+})
+const login = (username: string, of = password): SinkSettings => ({
+  brokers: [broker.withLogin],
+  sasl: { mechanism: 'plain', username, password: of },
+})
+
+async function idsIn(topic: string): Promise<string[]> {
+  const messages = await broker.messagesIn(topic)
+  return messages.map(({ value }) => (JSON.parse(value) as { id: string }).id)
+}
+
+async function codesOf(place: Workplace): Promise<{ readonly codes: Set<unknown>; readonly stderr: string }> {
+  const { code, stderr } = await place.once()
+  expect(code, stderr).toBe(1)
+  return { codes: new Set(logged(stderr).flatMap(({ code: of }) => (of === undefined ? [] : [of]))), stderr }
+}
+
+test.each(['zstd', 'gzip', 'none'])(
+  'has each event of three days once, keyed by zone, with its id (%s)',
+  async (compression) => {
+    const topic = await broker.freshTopic()
+    const place = await placeFor(sinkTo(topic, { compression, ...login('shipper') }))
+    await expectShipped(place)
+    const messages = await broker.messagesIn(topic)
+    const events = messages.map(
+      ({ value }) => JSON.parse(value) as { id: string; time: string; zone: { id: number } },
+    )
+    expect(events.map(({ id }) => id).toSorted()).toEqual(idsOf(place).toSorted())
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
+    for (const [index, { key, timestamp, id }] of messages.entries()) {
+      expect(key).toBe(String(events[index]!.zone.id))
+      expect(Number(timestamp)).toBe(Math.floor(Date.parse(events[index]!.time)))
+      expect(id).toMatch(/^[\da-f]{16}$/)
+    }
+    // The messages of a zone are in one partition.
+    const places = new Set(messages.map(({ key, partition }) => `${key} ${partition}`))
+    expect(places.size).toBe(new Set(messages.map(({ key }) => key)).size)
+  },
+)
+
+test('passes check and leaves nothing', async () => {
+  const topic = await broker.freshTopic()
+  const place = await placeFor(sinkTo(topic, login('shipper')))
+  const { code, stdout, stderr } = await place.ended(['check'])
+  expect(code, stdout + stderr).toBe(0)
+  expect(stdout).toContain('connected unencrypted, 1 broker')
+  expect(await broker.messagesIn(topic)).toEqual([])
+})
+
+test.each([
+  ['a wrong password', () => login('shipper', 'another'), /login was refused .*check sasl/],
+  ['a user who may only read', () => login('reader'), /grant the user WRITE/],
+  ['a topic that does not exist', () => ({ topic: 'none' }), /topic does not exist; create it/],
+  ['TLS where there is none', () => ({ tls: {} }), /TLS|trusted connection/],
+  ['a mechanism that is not offered', () => scram(), /mechanism .*check sasl.mechanism/],
+])(
+  'with %s: has nothing, nothing becomes a dead letter, and has all events once that is mended',
+  async (_what, wrong, remedy) => {
+    const topic = await broker.freshTopic()
+    const place = await placeFor(sinkTo(topic, wrong()), { days: 20 })
+    const checked = await place.ended(['check'])
+    expect(checked.code).toBe(1)
+    expect(checked.stdout + checked.stderr).toMatch(remedy)
+    const { codes, stderr } = await codesOf(place)
+    expect(['sink_refuses', 'tls'], stderr).toContain([...codes][0])
+    expect(stderr).toMatch(remedy)
+    expect(await deadLettersOf(place)).toEqual([])
+    expect(await broker.messagesIn(topic)).toEqual([])
+    reconfigure(place, sinkTo(topic))
+    await expectShipped(place)
+    expect((await idsIn(topic)).toSorted()).toEqual(idsOf(place).toSorted())
+  },
+)
+
+function scram(): SinkSettings {
+  return { ...login('shipper'), sasl: { mechanism: 'scram-sha-256', username: 'shipper', password } }
+}
+
+test('a message that is too large becomes a dead letter, and all others are delivered', async () => {
+  const topic = await broker.freshTopic({ 'max.message.bytes': '1300' })
+  const place = await placeFor(sinkTo(topic, { compression: 'none', include: { raw: true } }), { days: 20 })
+  await place.once()
+  const dead = await deadLettersOf(place)
+  expect(dead.length).toBeGreaterThan(0)
+  expect(new Set(dead.map(({ reason }) => reason))).toEqual(new Set(['too_large']))
+  expect(dead[0]!.answer).toContain('MESSAGE_TOO_LARGE')
+  const stored = await idsIn(topic)
+  expect([...stored, ...dead.map(({ id }) => id)].toSorted()).toEqual(idsOf(place).toSorted())
+})
+
+test('has all events although the shipper was killed again and again', async () => {
+  const topic = await broker.freshTopic()
+  const place = await placeFor(sinkTo(topic, { batch: { maxEvents: 20 } }))
+  for (let round = 0; round < 5; round++) {
+    const before = (await idsIn(topic)).length
+    const child = place.start(['run', '--once'])
+    await waitFor(async () => (await idsIn(topic)).length > before || !child.isRunning(), {
+      timeoutMs: 60_000,
+      everyMs: 1,
+      what: () => child.stderr(),
+    })
+    await child.kill('SIGKILL')
+  }
+  await expectShipped(place)
+  const stored = await idsIn(topic)
+  expect([...new Set(stored)].toSorted()).toEqual(idsOf(place).toSorted())
+  // What a killed shipper had not committed is there twice, with the same id.
+  const messages = await broker.messagesIn(topic)
+  expect(new Set(messages.map(({ id }) => id)).size).toBe(idsOf(place).length)
+  process.stderr.write(`${stored.length - new Set(stored).size} of ${stored.length} messages are repeats\n`)
+})
+
+// The last one: the broker that it starts ends with it.
+test('goes on after the broker was killed and started again, and has all events', async () => {
+  const topic = await broker.freshTopic()
+  const place = await placeFor(sinkTo(topic, { batch: { maxEvents: 20 } }), {}, { server: { port: 0 } })
+  const child = place.start(['run'])
+  await waitFor(async () => (await idsIn(topic)).length > 0, { what: () => child.stderr() })
+  await broker.kill()
+  await broker.start()
+  await waitFor(async () => new Set(await idsIn(topic)).size === idsOf(place).length, {
+    timeoutMs: 120_000,
+    everyMs: 500,
+    what: () => `all events: ${child.stderr()}`,
+  })
+  await child.kill('SIGTERM')
+  expect(await deadLettersOf(place)).toEqual([])
+})

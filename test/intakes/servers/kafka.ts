@@ -1,0 +1,170 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Admin, Consumer } from '@platformatic/kafka'
+import { freePort } from '../../setup/free-port.ts'
+import { startProcess, type TestProcess } from '../../setup/processes.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { installedAt } from '../intake.ts'
+
+export const password = 'An-intake-password-1'
+
+/** One broker: without login, and with SASL PLAIN for users that need rights. */
+export class KafkaBroker {
+  readonly plain: string
+  readonly withLogin: string
+  readonly #folder: string
+  readonly #args: readonly string[]
+  #process: TestProcess | undefined
+  #topics = 0
+
+  private constructor(ports: readonly number[]) {
+    const [plain, login, controller] = ports
+    this.plain = `127.0.0.1:${plain}`
+    this.withLogin = `127.0.0.1:${login}`
+    this.#folder = join(temporaryFolder(), 'kafka')
+    mkdirSync(this.#folder)
+    const file = join(this.#folder, 'server.properties')
+    const users = ['shipper', 'reader'].map((name) => `user_${name}="${password}"`).join(' ')
+    writeFileSync(
+      file,
+      `process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:${controller}
+listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},CONTROLLER://127.0.0.1:${controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required ${users};
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+log.dirs=${this.#folder}/log
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+`,
+    )
+    this.#args = ['-Xmx256m', '-XX:+UseSerialGC', '-cp', `${installedAt('kafka')}/lib/*`]
+    if (!existsSync(join(this.#folder, 'log')))
+      execFileSync(
+        'java',
+        [
+          ...this.#args,
+          'kafka.tools.StorageTool',
+          'format',
+          '--standalone',
+          '-t',
+          '5L6g3nShT-eMCtK--X86sw',
+          '-c',
+          file,
+        ],
+        { stdio: 'ignore' },
+      )
+  }
+
+  static async start(): Promise<KafkaBroker> {
+    const broker = new KafkaBroker([await freePort(), await freePort(), await freePort()])
+    await broker.start()
+    return broker
+  }
+
+  /** Starts it, also after it was killed. */
+  async start(): Promise<void> {
+    const args = [...this.#args, 'kafka.Kafka', join(this.#folder, 'server.properties')]
+    const child = startProcess('java', args, { mustEnd: false, keyboard: true })
+    this.#process = child
+    await waitFor(async () => !child.isRunning() || (await takesConnections(this.plain)), {
+      timeoutMs: 120_000,
+      everyMs: 200,
+      what: () => `Kafka to be ready: ${child.stdout()}${child.stderr()}`,
+    })
+    if (!child.isRunning()) throw new Error(`Kafka ended: ${child.stdout()}${child.stderr()}`)
+  }
+
+  async kill(): Promise<void> {
+    await this.#process!.kill('SIGKILL')
+  }
+
+  /** A topic that no other test has, on which the user shipper has all rights, and reader may read. */
+  async freshTopic(configs: Readonly<Record<string, string>> = {}): Promise<string> {
+    const name = `waf-${++this.#topics}`
+    await this.#administer(async (admin) => {
+      await admin.createTopics({
+        topics: [name],
+        partitions: 3,
+        replicas: 1,
+        configs: Object.entries(configs).map(([name, value]) => ({ name, value })),
+      })
+      const rule = {
+        resourceType: 2,
+        resourceName: name,
+        resourcePatternType: 3,
+        host: '*',
+        permissionType: 3,
+      } as const
+      await admin.createAcls({
+        creations: [
+          { ...rule, principal: 'User:shipper', operation: 4 },
+          { ...rule, principal: 'User:reader', operation: 3 },
+        ],
+      })
+    })
+    return name
+  }
+
+  /** All messages of a topic, partition by partition. */
+  async messagesIn(topic: string): Promise<StoredMessage[]> {
+    const consumer = new Consumer({
+      clientId: 'test',
+      groupId: `test-${Math.random()}`,
+      bootstrapBrokers: [this.plain],
+    })
+    try {
+      const ends = await consumer.listOffsets({ topics: [topic] })
+      const expected = (ends.get(topic) ?? []).reduce((sum, end) => sum + Number(end), 0)
+      const messages: StoredMessage[] = []
+      if (expected === 0) return messages
+      const stream = await consumer.consume({ topics: [topic], mode: 'earliest', autocommit: false })
+      for await (const { key, value, headers, timestamp, partition } of stream) {
+        const id = [...headers].find(([name]) => String(name) === 'shieldlog-id')?.[1]
+        messages.push({ key: String(key), value: String(value), id: String(id), timestamp, partition })
+        if (messages.length === expected) break
+      }
+      return messages
+    } finally {
+      await consumer.close(true)
+    }
+  }
+
+  async #administer(work: (admin: Admin) => Promise<void>): Promise<void> {
+    const admin = new Admin({ clientId: 'test', bootstrapBrokers: [this.plain] })
+    try {
+      await work(admin)
+    } finally {
+      await admin.close()
+    }
+  }
+}
+
+export interface StoredMessage {
+  readonly key: string
+  readonly value: string
+  readonly id: string
+  readonly timestamp: bigint
+  readonly partition: number
+}
+
+function takesConnections(address: string): Promise<boolean> {
+  const [host, port] = address.split(':')
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host)
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}

@@ -1,0 +1,37 @@
+import {
+  AuthenticationError,
+  MultipleErrors,
+  NetworkError,
+  ProtocolError,
+  UserError,
+} from '@platformatic/kafka'
+import { expect, test } from 'vitest'
+import { failureOf, refusedBy } from '../../../src/sinks/kafka/verdict.ts'
+
+const of = (id: string) => new MultipleErrors('produce failed', [new ProtocolError(id)])
+const closed = new NetworkError('Connection failed', {
+  cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }),
+})
+const untrusted = new NetworkError('x', {
+  cause: Object.assign(new Error('no'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' }),
+})
+
+test.each([
+  [of('TOPIC_AUTHORIZATION_FAILED'), 'stop', 'sink_refuses', /grant the user WRITE/],
+  [new UserError('Unknown topic waf.'), 'stop', 'sink_refuses', /create it, or check topic/],
+  [new NetworkError('x', { cause: new AuthenticationError('no') }), 'stop', 'sink_refuses', /check sasl$/],
+  [of('NOT_LEADER_OR_FOLLOWER'), 'retry', 'server_error', /NOT_LEADER_OR_FOLLOWER/],
+  [closed, 'retry', 'network', /connection refused/],
+  [untrusted, 'stop', 'tls', /tls.caFile/],
+])('%s means what a person or the next try can do', (error, kind, code, message) => {
+  const failure = failureOf(error, 'sink bus')
+  expect(failure).toMatchObject({ kind, code })
+  expect(failure.message).toMatch(message)
+})
+
+test('a message that is too large, or not valid, is refused; what is no error of the client is thrown', () => {
+  expect(refusedBy(of('MESSAGE_TOO_LARGE'))).toMatchObject({ reason: 'too_large' })
+  expect(refusedBy(of('INVALID_RECORD'))).toMatchObject({ reason: 'refused' })
+  expect(refusedBy(closed)).toBeUndefined()
+  expect(() => failureOf(new TypeError('bug'), 'sink bus')).toThrow('bug')
+})
