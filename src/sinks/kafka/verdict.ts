@@ -75,8 +75,8 @@ export function failureOf(error: unknown, what: string): Failure {
 /** Names of the protocol, codes and texts of the client: of an error and of all that it is made of. */
 function wordsOf(error: unknown): string[] {
   return causesOf(error).flatMap((each) => {
-    const [id, code]: unknown[] = [Reflect.get(each, 'apiId'), Reflect.get(each, 'code')]
-    return [id, code, each.message].filter((word) => typeof word === 'string')
+    const words: unknown[] = [Reflect.get(each, 'apiId'), Reflect.get(each, 'code'), each.message]
+    return words.filter((word) => typeof word === 'string')
   })
 }
 
