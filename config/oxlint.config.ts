@@ -99,7 +99,7 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
 
 /** Parts that compute on values only, and what they may import besides relative files. */
 const pure: Readonly<Record<string, readonly string[]>> = {
-  domain: [...dateFns, 'node:crypto', 'node:util'],
+  domain: [...dateFns, 'node:crypto', 'node:net', 'node:util'],
   ports: [],
   pump: dateFns,
   plan: dateFns,

@@ -1,5 +1,6 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
-import { categoryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
+import { categoryOf, messageOf, severityOf } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts } from './line.ts'
 
 /** Version, vendor and product. */

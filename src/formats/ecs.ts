@@ -1,14 +1,7 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import {
-  categoryOf,
-  countryOf,
-  dispositionOf,
-  filled,
-  messageOf,
-  partsOf,
-  severityOf,
-} from './describe-event.ts'
+import { categoryOf, countryOf, dispositionOf, filled, messageOf, severityOf } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
 
 const version = '9.4.0'

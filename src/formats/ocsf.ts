@@ -1,6 +1,7 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import { countryOf, dispositionOf, filled, messageOf, partsOf, severityOf } from './describe-event.ts'
+import { countryOf, dispositionOf, filled, messageOf, severityOf } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
 
 const classUid = 4002

@@ -1,6 +1,6 @@
 import type { Event } from '../domain/event/event.ts'
 import { networks } from '../domain/text/network.ts'
-import { partsOf } from '../formats/describe-event.ts'
+import { partsOf } from '../domain/event/request-url.ts'
 
 /** Listed values pass; with `not`, all others do. */
 type ListOrNot = readonly (string | number)[] | { readonly not: readonly (string | number)[] }

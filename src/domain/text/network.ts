@@ -33,13 +33,15 @@ function endsOf(text: string): readonly string[] | undefined {
   if (address.includes('%')) return undefined
   if (isIP(address) > 0) return [address]
   if (!address.endsWith('*')) return undefined
-  const [separator, parts, most] = address.includes(':') ? [':', 8, 'ffff'] : ['.', 4, '255']
+  const [separator, parts, most] = address.includes(':')
+    ? ([':', 8, 'ffff'] as const)
+    : (['.', 4, '255'] as const)
   const visible = address
     .slice(0, -1)
     .split(separator)
     .filter((part) => part !== '')
   const ends = ['0', most].map((part) =>
-    [...visible, ...Array(parts).fill(part)].slice(0, parts).join(separator),
+    [...visible, ...Array<string>(parts).fill(part)].slice(0, parts).join(separator),
   )
   return ends.every((end) => isIP(end) > 0) ? ends : undefined
 }
