@@ -7,7 +7,7 @@ import { readListings } from '../shield/probe/read-listings.ts'
 import { UsageError, type Registration } from './command.ts'
 import { chooseZones, collectNames } from './options.ts'
 import { example } from './program-name.ts'
-import { table } from './terminal/table.ts'
+import { table, type Column } from './terminal/table.ts'
 import { jsonResult, paintFor, wrapped, type Paint } from './terminal/text.ts'
 
 interface ProbeOptions {
@@ -62,20 +62,13 @@ function positive(text: string): number {
 }
 
 function findingLines(findings: readonly Finding[], paint: Paint): string[] {
-  const column = (of: (finding: Finding) => string) => findings.map((finding) => printable(of(finding), 500))
-  return table(
-    [
-      { title: 'point', cells: column(({ point }) => point) },
-      { title: 'assumed', cells: column(({ assumed }) => assumed), least: 10, spare: 1 },
-      { title: 'found', cells: column(({ found }) => found), least: 30 },
-      {
-        title: 'setting',
-        cells: column(({ setting = '', value }) => (value === undefined ? '' : setting)),
-        spare: 2,
-      },
-    ],
-    paint,
-  )
+  const columns: readonly Column<Finding>[] = [
+    ['point', ({ point }) => point],
+    ['assumed', ({ assumed }) => assumed, { least: 10, spare: 1 }],
+    ['found', ({ found }) => printable(found, 500), { least: 30 }],
+    ['setting', ({ setting = '', value }) => (value === undefined ? '' : setting), { spare: 2 }],
+  ]
+  return table(findings, columns, paint)
 }
 
 /** `{ a: { b: 1 } }` of `a.b`. */

@@ -8,6 +8,7 @@
  * - `key`: another operation of the API.
  * - `sinks`: events of the store are delivered.
  * - `routes`: the store is read, by zone. `state`: the same without zones.
+ * - `notices`: people are told.
  * - `nothing`: the configuration alone.
  */
 export type Needs = keyof typeof required
@@ -30,6 +31,7 @@ const required = {
   sinks: { secretsOf: ['state', 'sinks'] },
   routes: { zones: true, secretsOf: ['state'] },
   state: { secretsOf: ['state'] },
+  notices: { secretsOf: ['notify', 'heartbeat', 'state'] },
   nothing: { secretsOf: [] },
 } as const satisfies Readonly<Record<string, Required>>
 

@@ -6,7 +6,15 @@ import { refusedChoice } from './complaints.ts'
 import { type Path, pathText, type Report } from './errors.ts'
 import { requiredBy } from './needs.ts'
 import type { Reading } from './reading.ts'
-import type { AccountConfig, Config, ConfigFile, MetricsConfig, PollConfig, SinkConfig } from './schema.ts'
+import type {
+  AccountConfig,
+  Config,
+  ConfigFile,
+  MetricsConfig,
+  PlaceConfig,
+  PollConfig,
+  SinkConfig,
+} from './schema.ts'
 import { isPlainObject } from './shape.ts'
 import { resolveState } from './state.ts'
 
@@ -28,9 +36,39 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config | 
     deadLetters,
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },
     metrics: resolveMetrics(settings, report),
+    notify: resolvePlaces(settings.notify, report),
+    ...resolveHeartbeat(settings.heartbeat),
     log,
   }
   return state && { ...rest, state }
+}
+
+const pagerdutyUrl = 'https://events.pagerduty.com/v2/enqueue'
+
+function resolvePlaces(places: ConfigFile['notify'], report: Report): PlaceConfig[] {
+  const named = places.map(({ name }, index) => ({ at: ['notify', index, 'name'], value: name }))
+  refuseRepeated(named, 'give each place a different name', report)
+  return places.map(({ name, kind, url, routingKey }, index) => {
+    const isPagerduty = kind === 'pagerduty'
+    const missing = isPagerduty ? routingKey === undefined && 'routingKey' : url === undefined && 'url'
+    if (missing !== false)
+      report(['notify', index, missing], {
+        problem: 'is missing',
+        remedy: `set ${missing} or ${missing}File`,
+      })
+    if (!isPagerduty && routingKey !== undefined)
+      report(['notify', index, 'routingKey'], { problem: `is not used by ${kind}`, remedy: 'remove it' })
+    return {
+      name,
+      kind,
+      url: url ?? new Secret(pagerdutyUrl),
+      ...(routingKey !== undefined && { routingKey }),
+    }
+  })
+}
+
+function resolveHeartbeat({ url, everyMinutes }: ConfigFile['heartbeat']): Pick<Config, 'heartbeat'> {
+  return url === undefined ? {} : { heartbeat: { url, everyMinutes } }
 }
 
 export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }

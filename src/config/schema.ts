@@ -13,6 +13,8 @@ import {
   count,
   duration,
   headerSecret,
+  secret,
+  secretUrl,
   httpUrl,
   marks,
   name,
@@ -191,6 +193,24 @@ const MetricsSetting = section('What is read from the API for metrics, besides e
     .describe('How full the volumes of container applications are, as metrics; off unless given'),
 })
 
+const PlaceSetting = z.strictObject({
+  name: name('Name in the log and in metrics'),
+  kind: choice(['json', 'slack', 'discord', 'teams', 'ntfy', 'pagerduty'], 'Whose form the message has'),
+  url: secretUrl('Where the message is sent; default of pagerduty: its Events API').optional(),
+  urlFile: secretFile('the url'),
+  routingKey: secret('Integration key of pagerduty').optional(),
+  routingKeyFile: secretFile('the integration key'),
+})
+
+const HeartbeatSetting = section(
+  'A request that says that all is well, for a monitor that notices when it stops',
+  {
+    url: secretUrl('Requested by GET; with /fail, by POST, while something is wrong').optional(),
+    urlFile: secretFile('the url'),
+    everyMinutes: duration('Time between two requests', { above: 0, max: 1_440 }).default(1),
+  },
+)
+
 const LogConfig = section('The log on stderr', {
   level: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
@@ -215,6 +235,8 @@ export const ConfigFile = z.strictObject({
   deadLetters: DeadLettersConfig,
   server: ServerConfig,
   metrics: MetricsSetting,
+  notify: z.array(PlaceSetting).default([]).describe('Who is told when a problem begins and when it is over'),
+  heartbeat: HeartbeatSetting,
   log: LogConfig,
 })
 export type ConfigFile = z.output<typeof ConfigFile>
@@ -253,4 +275,15 @@ export interface Config extends Readonly<Pick<ConfigFile, 'redact' | 'workers' |
     readonly configured: boolean
   }
   readonly metrics: MetricsConfig
+  readonly notify: readonly PlaceConfig[]
+  /** Absent where it is off. */
+  readonly heartbeat?: { readonly url: Secret; readonly everyMinutes: number }
+}
+
+/** A place of `notify`. */
+export interface PlaceConfig {
+  readonly name: string
+  readonly kind: ConfigFile['notify'][number]['kind']
+  readonly url: Secret
+  readonly routingKey?: Secret
 }

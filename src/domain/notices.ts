@@ -22,6 +22,12 @@ export interface Noticed {
   readonly toldAtMs?: number
 }
 
+/** What a place was told. */
+export interface NoticedAt {
+  readonly place: string
+  readonly known: readonly Noticed[]
+}
+
 const minuteMs = 60_000
 /** What passes by itself within this time is not worth a message; nor is the end of what begins again. */
 const settlesMs = 5 * minuteMs

@@ -3,7 +3,7 @@ import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
-import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { keepLatest } from '../../domain/promises.ts'
 import { healthOf } from '../../server/routes.ts'
@@ -101,7 +101,9 @@ export class Daemon {
   async start(): Promise<void> {
     this.#phase = 'running'
     await this.engine().start()
-    this.#watching = this.#zones!.watch(() => this.#config, this.#stopped.signal)
+    const { signal } = this.#stopped
+    const watching = this.#zones!.watch(() => this.#config, signal)
+    this.#watching = Promise.all([watching, this.#beat(signal)]).then(() => undefined)
     this.#started.resolve()
   }
 
@@ -240,6 +242,24 @@ export class Daemon {
       await this.#runtime.clock.sleep(sampleEveryMs, signal).catch(() => undefined)
       // While the store does not answer, the history has a hole.
       if (!signal.aborted) await this.#engine?.sample().catch(() => undefined)
+    }
+  }
+
+  /** Says that all is well, or why not, to a monitor that notices when nobody says anything. Never rejects. */
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { clock, telemetry } = this.#runtime
+    while (!signal.aborted) {
+      const { heartbeat } = this.#config
+      await clock.sleep((heartbeat?.everyMinutes ?? 1) * 60_000, signal).catch(() => undefined)
+      if (signal.aborted || heartbeat === undefined) continue
+      try {
+        await this.engine().beat(await this.#notReady(), signal)
+        telemetry.emit({ name: 'HeartbeatSent' })
+      } catch (failure) {
+        if (signal.aborted) return
+        if (isFailure(failure)) telemetry.emit({ name: 'HeartbeatFailed', failure })
+        else telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error: failure })
+      }
     }
   }
 

@@ -61,6 +61,18 @@ export function secret(description: string) {
   return described(schema, description, { kind: 'secret' })
 }
 
+/** An http or https URL that may hold a token. */
+export function secretUrl(description: string) {
+  const schema = z
+    .custom<Secret>((value) => value instanceof Secret)
+    .superRefine((value, context) => {
+      const url = value.isResolved ? URL.parse(value.reveal()) : undefined
+      if (url === undefined || ['http:', 'https:'].includes(url?.protocol ?? '')) return
+      addIssue(context, { problem: 'is not a URL', remedy: 'write one that begins with https://' })
+    })
+  return described(schema, description, { kind: 'secret' })
+}
+
 /** A secret that is sent in a header. */
 export function headerSecret(description: string) {
   const schema = z

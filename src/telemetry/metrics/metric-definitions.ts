@@ -10,7 +10,8 @@ import { streamStates } from '../../domain/plan/stream-state.ts'
  * Allowed values of a label: a closed set, or names of the configuration. `any` is for names that
  * the configuration or the API gives, which are bounded in length and number where they are read.
  */
-export type LabelSet = 'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'any' | readonly string[]
+export type LabelSet =
+  'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'places' | 'any' | readonly string[]
 
 type MetricLabels = Readonly<Record<string, LabelSet>>
 
@@ -43,6 +44,10 @@ const volume = { ...app, volume: 'any', region: 'any' } as const
 
 /** Counted by the internal events of this process. Each series starts at 0. */
 export const countedMetrics = {
+  notifications_total: [
+    { name: 'places', outcome: requestOutcomes },
+    'Messages to the places of `notify`, by outcome.',
+  ],
   events_fetched_total: [zone, 'Events on pages read from the API, re-reads included, once for each sink.'],
   events_delivered_total: [route, 'Events that the sink accepted, counted at the commit.'],
   events_duplicate_total: [

@@ -40,6 +40,8 @@ export interface Known {
   readonly scannedZones?: readonly number[]
   /** Applications whose volumes are read. */
   readonly apps?: readonly string[]
+  /** Of `notify`. */
+  readonly places?: readonly string[]
 }
 
 export interface Metrics extends Counting {
@@ -180,13 +182,14 @@ const nothing: Known = { zones: [], sinks: [], accounts: [] }
 
 type Names = Readonly<Record<Exclude<LabelSet, 'any' | readonly string[]>, ReadonlySet<string>>>
 
-function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [] }: Known): Names {
+function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [], places = [] }: Known): Names {
   return {
     zones: new Set(zones.map(({ id }) => String(id))),
     sinks: new Set(sinks),
     accounts: new Set(accounts),
     scannedZones: new Set(scannedZones.map(String)),
     apps: new Set(apps),
+    places: new Set(places),
   }
 }
 
