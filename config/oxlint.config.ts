@@ -84,7 +84,11 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
   { name: 'prom-client', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: 'pino', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: '@opentelemetry/api', parts: ['telemetry'], instead: 'take the Tracer port' },
-  { name: 'undici', parts: ['transport', 'shield', 'sinks/http', 'notify'], instead: 'request through transport/' },
+  {
+    name: 'undici',
+    parts: ['transport', 'shield', 'sinks/http', 'notify'],
+    instead: 'request through transport/',
+  },
   {
     name: 'zod',
     parts: ['config', 'shield', 'simulator', ...sinks],

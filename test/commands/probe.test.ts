@@ -43,7 +43,9 @@ test.each<[string, SimulatorOptions, object, object]>([
       'events of yesterday': '250 events on 3 pages',
       order: 'oldest first',
       'new events turn up': expect.stringMatching(/^\d+ at the end$/) as unknown,
-      'later page, read again': expect.stringMatching(/^after \d+ s the same, after \d+ s the same$/) as unknown,
+      'later page, read again': expect.stringMatching(
+        /^after \d+ s the same, after \d+ s the same$/,
+      ) as unknown,
       'token of the last page': 'empty',
       'readable days': expect.stringMatching(/^3; .* is answered 401 invalid_datetime_window/) as unknown,
       clock: 'the same',
