@@ -92,7 +92,7 @@ export type InternalEvent =
   | { name: 'FiguresRead'; of: FiguresOf; account: string; figures: readonly Figure[]; atMs: number }
   | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure }
   | { name: 'FiguresHandedOver' }
-  | { name: 'NoticeSent'; place: string; outcome: 'ok' }
+  | { name: 'NoticeSent'; place: string }
   | { name: 'NoticeFailed'; place: string; failure: Failure }
   | { name: 'HeartbeatFailed'; failure: Failure }
   | { name: 'HeartbeatSent' }

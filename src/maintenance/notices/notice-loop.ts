@@ -63,7 +63,7 @@ async function postAll(
   for (const notice of notices.slice(0, mostAtOnce)) {
     try {
       await post(place, notice, signal)
-      telemetry.emit({ name: 'NoticeSent', place, outcome: 'ok' })
+      telemetry.emit({ name: 'NoticeSent', place })
     } catch (failure) {
       if (!isFailure(failure)) throw failure
       untold.add(notice.key)

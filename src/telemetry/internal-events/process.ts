@@ -1,4 +1,5 @@
 import { messageOf } from '../../domain/failure.ts'
+import { requestOutcomes } from '../../domain/internal-event.ts'
 import { counted } from '../../domain/text/counts.ts'
 import type { SomeDefinitions } from './definition.ts'
 
@@ -7,13 +8,16 @@ export const processInternalEvents = {
   NoticeSent: {
     level: 'info',
     meaning: 'A place of `notify` was told of a problem, or of its end.',
-    counts: { notifications_total: 1 },
+    measure: ({ place }, metrics) => metrics.count('notifications_total', { name: place, outcome: 'ok' }, 1),
     ends: ['NoticeFailed'],
   },
   NoticeFailed: {
     level: 'error',
     meaning: 'A place of `notify` did not take a message. It is tried again every 30 s.',
-    counts: { notifications_total: 1 },
+    measure({ place, failure: { code } }, metrics) {
+      const outcome = requestOutcomes.find((each) => each === code) ?? 'rejected'
+      metrics.count('notifications_total', { name: place, outcome }, 1)
+    },
     text: ({ failure }) => failure.message,
     condition: { by: ['place', 'code'], hasEnd: true },
   },
