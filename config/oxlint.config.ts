@@ -8,7 +8,7 @@ type Pattern = ({ regex: string } | { group: string[] }) & { message: string; al
  */
 const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
-const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog']
+const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog', 'sinks/s3']
 const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
 const rooms = [
@@ -49,6 +49,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/file': [...adapter, 'sinks', 'sqlite', 'config'],
   'sinks/http': [...httpAdapter, 'sinks', 'config'],
   'sinks/syslog': [...httpAdapter, 'sinks', 'config'],
+  'sinks/s3': [...httpAdapter, 'sinks', 'sinks/http', 'config'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],
   'state/sqlite': [...adapter, 'state', 'sqlite'],
@@ -82,7 +83,17 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
   { name: 'prom-client', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: 'pino', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: '@opentelemetry/api', parts: ['telemetry'], instead: 'take the Tracer port' },
-  { name: 'undici', parts: ['transport', 'shield', 'sinks/http'], instead: 'request through transport/' },
+  {
+    name: 'undici',
+    parts: ['transport', 'shield', 'sinks/http', 'sinks/s3'],
+    instead: 'request through transport/',
+  },
+  { name: 'aws4fetch', parts: ['sinks/s3'], instead: 'sign in sinks/s3/' },
+  {
+    name: '@aws-sdk/credential-provider-node',
+    parts: ['sinks/s3'],
+    instead: 'ask sinks/s3/credentials.ts',
+  },
   {
     name: 'zod',
     parts: ['config', 'shield', 'simulator', ...sinks],
