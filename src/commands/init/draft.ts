@@ -59,6 +59,7 @@ const labels: Readonly<Record<string, string>> = {
   file: 'files',
   http: '',
   syslog: 'syslog',
+  s3: 'Amazon S3 and services like it',
   stdout: 'standard output',
 }
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import type { S3Bucket } from './client.ts'
+import { createInTurn, orAborted } from '../../domain/promises.ts'
+import { S3Bucket, type S3Deps } from './client.ts'
 import type { S3SinkConfig } from './config.ts'
+import type { TriedBucket } from './sink.ts'
 
 /** Services that do not create an object only where its key is free, by their addresses. */
 const unable: readonly (readonly [RegExp, string])[] = [
@@ -16,6 +18,33 @@ const atOnce = 8
 
 type Settings = Pick<S3SinkConfig, 'name' | 'prefix' | 'endpoint' | 'guarantee'>
 type Trier = Pick<S3Bucket, 'address' | 'tryCreate' | 'head' | 'remove'>
+
+/** The bucket of a sink: it is tried by `check`, and before the first object of a process. */
+export function openBucket(settings: S3SinkConfig, deps: S3Deps): TriedBucket {
+  const client = new S3Bucket(settings, deps)
+  const inTurn = createInTurn()
+  let isTried = settings.guarantee === 'at-least-once'
+  const check = async (signal: AbortSignal) => {
+    const found = await tryBucket(client, settings, signal)
+    isTried = true
+    return found
+  }
+  return {
+    address: client.address,
+    check,
+    async create(key, body, about, signal) {
+      const first = async () => {
+        if (!isTried && !signal.aborted) await check(signal)
+      }
+      if (!isTried) await orAborted(inTurn(first), signal)
+      return client.create(key, body, about, signal)
+    },
+    head: (key, signal) => client.head(key, signal),
+    get: (key, signal) => client.get(key, signal),
+    list: (prefix, signal) => client.list(prefix, signal),
+    close: () => client.close(),
+  }
+}
 
 /**
  * Tries a bucket with small objects below `<prefix>_shieldlog/try/`, as the sink will use it: that it creates an object
