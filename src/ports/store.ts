@@ -38,8 +38,8 @@ export interface Ledger {
   take(stream: Stream, holder: Holder): Promise<Taken>
   /** Records that this holder is alive, which keeps all its streams. Call it every 5 s. */
   heartbeat(holder: Holder): Promise<void>
-  /** Whether this fence is still the stream's latest. */
-  holds(stream: Stream, fence: number): Promise<boolean>
+  /** Whether this fence is still the stream's latest, and its latest commit has this number. */
+  holds(stream: Stream, fence: number, commit: number): Promise<boolean>
   /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
   release(stream: Stream, fence: number): Promise<void>
   /**

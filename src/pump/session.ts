@@ -56,7 +56,7 @@ export interface Session extends AsyncDisposable {
   readonly now: () => number
   /** The time by which the stream may end; undefined while it is in doubt. */
   readonly sureNow: () => number | undefined
-  /** Rejects with `fence_lost` when another pump took the stream over. */
+  /** Rejects with `fence_lost` when another pump took the stream over, or the store has lost its latest commit. */
   confirm(): Promise<void>
   /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
   commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
@@ -103,7 +103,7 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
     now,
     sureNow: () => apiClock.sureNow(zone.account),
     async confirm() {
-      if (!(await ledger.holds(stream, fence))) throw fenceLost()
+      if (!(await ledger.holds(stream, fence, held.commit))) throw fenceLost()
     },
     commit,
     async [Symbol.asyncDispose]() {

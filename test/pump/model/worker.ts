@@ -12,7 +12,7 @@ import { createHousekeeping } from '../../../src/maintenance/housekeeping/housek
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
-import { filesName, receiverNames, type Run } from './run.ts'
+import { filesName, lakeName, receiverNames, type Run } from './run.ts'
 
 /** One process, until it dies, freezes or stops. */
 export interface Worker {
@@ -51,7 +51,7 @@ export function createWorker(run: Run): Worker {
   const deps = {
     source: sharePages(source, { sinks: options.sharesPages ? run.sinks.length : 1, clock }),
     latestPages: new LatestPages(),
-    store: faults.store(store, life),
+    store: faults.store(run.keeper, life),
     clock,
     apiClock,
     telemetry,
@@ -62,6 +62,7 @@ export function createWorker(run: Run): Worker {
   }
   const sinks = new Map<string, AnySink>([
     [filesName, files.sink(filesName, writer, life)],
+    ...(options.objects ? [[lakeName, run.bucket.sink(lakeName, life)] as const] : []),
     ...receiverNames.map((name) => [name, run.receiver.sink(name, life)] as const),
   ])
   return {
