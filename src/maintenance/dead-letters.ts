@@ -1,4 +1,4 @@
-import { settleDeadLetters } from '../domain/checkpoint.ts'
+import { counted, settleDeadLetters } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
 import type { DeadLetter, Refusal, RefusalReason, Skip } from '../domain/event/delivery.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
@@ -236,7 +236,9 @@ async function replayPage(
     return [...damaged, ...refused].map((deadLetter) => ({ ...deadLetter, at }))
   }
   const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
-    const next = withDelivery(session.checkpoint(), delivery)
+    const before = session.checkpoint()
+    const counters = counted(before.counters, { delivered: adoption?.unseen.length ?? 0 })
+    const next = withDelivery({ ...before, counters }, delivery)
     const removed = adoption?.deadLetters ?? taken.map((event) => keyOf(letterOf.get(event)!))
     return {
       next: settleDeadLetters(next, { delivered: removed.length, lost }),

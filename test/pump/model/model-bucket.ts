@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
@@ -16,7 +17,7 @@ interface Stored {
 /** A request that is on its way, although its sender has no answer. */
 interface Late {
   readonly atMs: number
-  readonly write: () => void
+  readonly write: () => unknown
 }
 
 const format: Format = {
@@ -29,28 +30,35 @@ const format: Format = {
 /** A model of a bucket: writes an object only where its key is free; answers get lost, and requests come late. */
 export class ModelBucket {
   readonly #objects = new Map<string, Stored>()
+  readonly #lines = new Map<string, string[][]>()
   #late: Late[] = []
   readonly #time: ModelClock
   readonly #random: Random
-  adopted = 0
 
   constructor(time: ModelClock, random: Random) {
     this.#time = time
     this.#random = random
   }
 
-  /** The lines of the objects of a stream, by number. Throws where a number is missing, or a line stands twice. */
-  linesOf({ zone, day }: Stream): string[][] {
+  /** The lines of the objects of a stream, by number. */
+  linesOf({ zone, day }: Stream): readonly (readonly string[])[] {
     this.#arrive()
-    const prefix = `zone=${zone}/day=${day}/`
-    const keys = [...this.#objects.keys()].filter((key) => key.startsWith(prefix)).sort()
-    const lines = keys.map((key, index) => {
-      const number = Number(/-(\d{6})\.ndjson\.gz$/.exec(key)?.[1])
-      if (number !== index + 1) throw new Error(`${key}: number ${index + 1} is missing`)
-      return gunzipSync(this.#objects.get(key)!.body).toString().trimEnd().split('\n')
-    })
-    if (new Set(lines.flat()).size !== lines.flat().length) throw new Error(`${prefix}: a line stands twice`)
-    return lines
+    return this.#lines.get(`zone=${zone}/day=${day}`) ?? []
+  }
+
+  /** Throws where a number is missing, or a line stands in two objects. */
+  #write(key: string, object: Stored): boolean {
+    if (this.#objects.has(key)) return false
+    this.#objects.set(key, object)
+    const number = /-(\d{6})\.ndjson\.gz$/.exec(key)?.[1]
+    if (number === undefined) return true
+    const folder = dirname(key)
+    const known = this.#lines.get(folder) ?? []
+    this.#lines.set(folder, known)
+    known.push(gunzipSync(object.body).toString().trimEnd().split('\n'))
+    if (Number(number) !== known.length) throw new Error(`${key}: number ${known.length} is missing`)
+    if (new Set(known.flat()).size !== known.flat().length) throw new Error(`${key}: a line stands twice`)
+    return true
   }
 
   sink(name: string, life: Life): Sink {
@@ -61,9 +69,7 @@ export class ModelBucket {
       maxBytes: this.#random.pick([60, 600, 60_000]),
       guarantee: 'exactly-once',
     } as const
-    const telemetry = {
-      emit: ({ name }: { readonly name: string }) => void (this.adopted += name === 'ObjectAdopted' ? 1 : 0),
-    }
+    const telemetry = { emit: () => undefined }
     return createObjectSink(settings, { format, telemetry }, this.#bucketOf(life))
   }
 
@@ -80,11 +86,7 @@ export class ModelBucket {
       create: async (key, body, { metadata }) => {
         await life.step('before put')
         this.#arrive()
-        const put = () => {
-          const isFree = !this.#objects.has(key)
-          if (isFree) this.#objects.set(key, { body, metadata })
-          return isFree
-        }
+        const put = () => this.#write(key, { body, metadata })
         const fault = life.chance('bucket') ? this.#random.pick(faults) : undefined
         if (fault === 'late')
           this.#late.push({ atMs: this.#time.hostMs + this.#random.between(0, 7_200_000), write: put })
