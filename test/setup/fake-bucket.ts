@@ -104,7 +104,9 @@ export async function startFakeBucket({
     }
     if (got.method !== 'PUT') {
       if (stored === undefined) return fail(404, 'NoSuchKey')
-      const metadata = Object.entries(stored.metadata).map(([name, value]) => [`x-amz-meta-${name}`, value])
+      const metadata = Object.entries(stored.metadata).map(
+        ([name, value]) => [`x-amz-meta-${name}`, value] as const,
+      )
       return end(200, stored.body, {
         'content-type': stored.contentType,
         'content-length': String(stored.body.length),

@@ -54,6 +54,8 @@ function chainOf({ profile, region }: Settings): CredentialSource {
         const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
         chain ??= defaultProvider({
           logger,
+          // It asks only when credentials are needed anew: then the files may have changed.
+          ignoreCache: true,
           ...(profile !== null && { profile }),
           ...(region !== null && { clientConfig: { region } }),
         })

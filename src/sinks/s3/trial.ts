@@ -124,9 +124,8 @@ async function remove(
       if (!isFailure(error)) throw error
       why = messageOf(error)
     }
-  return (
-    why && `what the check wrote stays in the bucket: ${[...keys].join(', ')} (not needed, since: ${why})`
-  )
+  if (why === undefined) return undefined
+  return `what the check wrote stays in the bucket, and is not needed: ${[...keys].join(', ')} (${why})`
 }
 
 function what({ address }: Trier, { name }: Settings): string {
