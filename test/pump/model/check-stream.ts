@@ -3,7 +3,8 @@ import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import { identityOf, lineOf, ownLineOf, type Entry } from './entry.ts'
-import { filesName, lakeName, type Run } from './run.ts'
+import { lakeName } from './model-bucket.ts'
+import { filesName, type Run } from './run.ts'
 
 /** What a stream has shipped for good: lines that are committed, and what the destination has or never will take. */
 export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {

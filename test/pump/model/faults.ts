@@ -1,8 +1,8 @@
 import { cancelled, Failure, isFailure } from '../../../src/domain/failure.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
+import { lakeName } from './model-bucket.ts'
 import type { Random } from './random.ts'
-import { lakeName } from './run.ts'
 import type { StoreKeeper } from './store-keeper.ts'
 
 /** How often each fault strikes, as shares of the points where it can. */

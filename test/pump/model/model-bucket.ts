@@ -5,13 +5,20 @@ import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, Sink } from '../../../src/ports/delivery.ts'
 import { createObjectSink, type TriedBucket } from '../../../src/sinks/s3/sink.ts'
 import { lineOf } from './entry.ts'
-import type { Life } from './faults.ts'
 import type { Random } from './random.ts'
 import type { ModelClock } from './world.ts'
+
+export const lakeName = 'lake'
 
 interface Stored {
   readonly body: Buffer
   readonly metadata: Readonly<Record<string, string>>
+}
+
+/** What this needs of a process that may die at any step. */
+interface Life {
+  step(point: string): Promise<void>
+  chance(fault: 'bucket'): boolean
 }
 
 /** A request that is on its way, although its sender has no answer. */
@@ -61,9 +68,9 @@ export class ModelBucket {
     return true
   }
 
-  sink(name: string, life: Life): Sink {
+  sink(life: Life): Sink {
     const settings = {
-      name,
+      name: lakeName,
       prefix: '',
       compress: 'gzip',
       maxBytes: this.#random.pick([60, 600, 60_000]),

@@ -5,7 +5,7 @@ import type { LoadBounds } from '../../../src/ports/delivery.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { Faults, type FaultShares } from './faults.ts'
 import { fillWorld } from './fill-world.ts'
-import { ModelBucket } from './model-bucket.ts'
+import { lakeName, ModelBucket } from './model-bucket.ts'
 import { ModelFiles } from './model-files.ts'
 import { ModelReceiver } from './model-receiver.ts'
 import { createRandom, type Random } from './random.ts'
@@ -83,7 +83,6 @@ export interface Run {
 
 export const firstDay = '2026-03-01' as Day
 export const filesName = 'files'
-export const lakeName = 'lake'
 export const receiverNames = ['siem', 'second']
 
 export async function createRun(options: RunOptions): Promise<Run> {

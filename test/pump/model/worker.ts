@@ -12,7 +12,8 @@ import { createHousekeeping } from '../../../src/maintenance/housekeeping/housek
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
-import { filesName, lakeName, receiverNames, type Run } from './run.ts'
+import { lakeName } from './model-bucket.ts'
+import { filesName, receiverNames, type Run } from './run.ts'
 
 /** One process, until it dies, freezes or stops. */
 export interface Worker {
@@ -62,7 +63,7 @@ export function createWorker(run: Run): Worker {
   }
   const sinks = new Map<string, AnySink>([
     [filesName, files.sink(filesName, writer, life)],
-    ...(options.objects ? [[lakeName, run.bucket.sink(lakeName, life)] as const] : []),
+    ...(options.objects ? [[lakeName, run.bucket.sink(life)] as const] : []),
     ...receiverNames.map((name) => [name, run.receiver.sink(name, life)] as const),
   ])
   return {
