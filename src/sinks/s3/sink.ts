@@ -49,7 +49,6 @@ export function createObjectSink(settings: ObjectSettings, deps: ObjectDeps, buc
     load: { bytes: maxBytes, events: mostEvents },
     async open(stream, { objects }) {
       if (isClosed) throw cancelled()
-      if (objects === undefined) throw new Error(`sink ${name} delivers numbered objects only`)
       const writer = new ObjectWriter(settings, deps, bucket, stream, objects)
       return {
         deliver: (events, signal) =>
@@ -75,22 +74,30 @@ interface Draft {
   readonly bytes: number
 }
 
+/** An object that has the number of the one that was to be written, which has this digest. */
+interface Found {
+  readonly key: string
+  readonly objects: NumberedObjects
+  readonly number: number
+  readonly digest: string
+}
+
 /** The objects of one stream. */
 class ObjectWriter {
   readonly #settings: ObjectSettings
   readonly #deps: ObjectDeps
   readonly #bucket: Bucket
   readonly #stream: Stream
-  readonly #objects: NumberedObjects
-  /** An earlier try wrote the object before: it may have written the next one too. Saves the sending of a body. */
-  #looksFirst = false
+  readonly #objects: NumberedObjects | undefined
+  /** An earlier try may have written the next object, with another compression too. Else a conditional write tells. */
+  #looksFirst = true
 
   constructor(
     settings: ObjectSettings,
     deps: ObjectDeps,
     bucket: Bucket,
     stream: Stream,
-    objects: NumberedObjects,
+    objects: NumberedObjects | undefined,
   ) {
     this.#settings = settings
     this.#deps = deps
@@ -105,14 +112,18 @@ class ObjectWriter {
     const { refusals, bytes } = draft
     const partial = draft.isPart ? { partial: { taken: draft.events } } : {}
     if (draft.events.length === 0) return { refusals, committed: [], bytes: 0 }
+    if (this.#objects === undefined) {
+      await this.#try(draft, signal)
+      return { refusals, committed: [], bytes, ...partial }
+    }
     const number = this.#objects.last() + 1
-    const adopted = await this.#write(number, draft, signal)
+    const adopted = await this.#write(number, draft, this.#objects, signal)
     const { name: sink } = this.#settings
     if (adopted === undefined) {
       this.#deps.telemetry.emit({ name: 'ObjectWritten', sink })
       return { refusals, committed: [], bytes, object: { number }, ...partial }
     }
-    this.#deps.telemetry.emit({ name: 'ObjectAdopted', sink, key: this.#keyOf(number) })
+    this.#deps.telemetry.emit({ name: 'ObjectAdopted', sink, key: this.#keyOf(this.#objects, number, '') })
     const object = { number, adopted }
     return { refusals: [], committed: [], bytes: 0, object, partial: { taken: [] } }
   }
@@ -141,33 +152,40 @@ class ObjectWriter {
   async #write(
     number: number,
     { events, lines }: Draft,
+    objects: NumberedObjects,
     signal: AbortSignal,
   ): Promise<Map<number, Uint8Array> | undefined> {
     const { compress, guarantee, name } = this.#settings
-    const body = await compressions[compress].compress(
-      joinTexts(lines, { before: '', between: '\n', after: '\n' }),
-    )
+    const { suffix } = compressions[compress]
+    const body = await this.#bodyOf(lines)
     const companion = packCompanion(events)
     const digest = digestOf(companion, body)
-    const about = {
-      contentType: 'application/x-ndjson',
-      metadata: { [digestName]: digest, [sinkName]: name },
-    }
+    const about = { contentType, metadata: { [digestName]: digest, [sinkName]: name } }
     if (guarantee === 'at-least-once') {
-      await this.#ensure(this.#keyOf(number, `-${digest.slice(0, 16)}`), body, about, signal)
+      await this.#ensure(
+        this.#keyOf(objects, number, `-${digest.slice(0, 16)}.ndjson.${suffix}`),
+        body,
+        about,
+        signal,
+      )
       return undefined
     }
-    const key = this.#keyOf(number)
+    const key = this.#keyOf(objects, number, `.ndjson.${suffix}`)
     for (let tried = 0; ; tried++) {
       if (tried > 0 || this.#looksFirst) {
-        const found = await this.#bucket.head(key, signal)
-        if (found !== undefined) return await this.#adopt(number, digest, found.metadata, signal)
+        for (const { suffix } of Object.values(compressions)) {
+          const key = this.#keyOf(objects, number, `.ndjson.${suffix}`)
+          const found = await this.#bucket.head(key, signal)
+          if (found !== undefined)
+            return await this.#adopt({ key, objects, number, digest }, found.metadata, signal)
+        }
         this.#looksFirst = false
       }
       if (tried === mostTries) throw unanswered(this.#what(key))
-      if (tried === 0) await this.#ensure(this.#companionKey(number, digest), companion, ofCompanions, signal)
+      if (tried === 0)
+        await this.#ensure(this.#companionKey(objects, number, digest), companion, ofCompanions, signal)
       // An object cannot be taken back: a lost fence, or a store that has lost commits, must show before it is written.
-      await this.#objects.confirm()
+      await objects.confirm()
       if ((await this.#bucket.create(key, body, about, signal)) === 'created') return undefined
     }
   }
@@ -186,14 +204,25 @@ class ObjectWriter {
     throw unanswered(this.#what(key))
   }
 
+  #bodyOf(lines: readonly Text[]): Promise<Buffer> {
+    const text = joinTexts(lines, { before: '', between: '\n', after: '\n' })
+    return compressions[this.#settings.compress].compress(text)
+  }
+
+  /** An event that a person sends as a trial is not among the data. */
+  async #try({ lines }: Draft, signal: AbortSignal): Promise<void> {
+    const body = await this.#bodyOf(lines)
+    const { compress, prefix } = this.#settings
+    const name = `${digestOf(Buffer.alloc(0), body)}.ndjson.${compressions[compress].suffix}`
+    await this.#ensure(`${prefix}${companionFolder}try/${name}`, body, { contentType, metadata: {} }, signal)
+  }
+
   /** Undefined when it is the object that this writer sent; else what it holds. */
   async #adopt(
-    number: number,
-    digest: string,
+    { key, objects, number, digest }: Found,
     { [digestName]: theirs, [sinkName]: sink }: Metadata,
     signal: AbortSignal,
   ): Promise<Map<number, Uint8Array> | undefined> {
-    const key = this.#keyOf(number)
     const { name } = this.#settings
     if (theirs === undefined || !/^[\da-f]{64}$/.test(theirs) || sink !== name) {
       const whose = sink === undefined ? 'was not written by shieldlog' : `is of sink ${sink}`
@@ -205,7 +234,7 @@ class ObjectWriter {
       )
     }
     if (theirs === digest) return undefined
-    const companionKey = this.#companionKey(number, theirs)
+    const companionKey = this.#companionKey(objects, number, theirs)
     const bytes = await this.#bucket.get(companionKey, signal)
     const held = bytes && unpackCompanion(bytes)
     if (held === undefined) {
@@ -218,18 +247,17 @@ class ObjectWriter {
     return held
   }
 
-  #keyOf(number: number, more = ''): string {
-    const { compress, prefix } = this.#settings
-    return `${prefix}${this.#nameOf(number)}${more}.ndjson.${compressions[compress].suffix}`
+  #keyOf(objects: NumberedObjects, number: number, end: string): string {
+    return `${this.#settings.prefix}${this.#nameOf(objects, number)}${end}`
   }
 
-  #companionKey(number: number, digest: string): string {
-    return `${this.#settings.prefix}${companionFolder}${this.#nameOf(number)}-${digest}`
+  #companionKey(objects: NumberedObjects, number: number, digest: string): string {
+    return `${this.#settings.prefix}${companionFolder}${this.#nameOf(objects, number)}-${digest}`
   }
 
-  #nameOf(number: number): string {
+  #nameOf({ storeId }: NumberedObjects, number: number): string {
     const { zone, day } = this.#stream
-    return `zone=${zone}/day=${day}/${this.#objects.storeId}-${String(number).padStart(6, '0')}`
+    return `zone=${zone}/day=${day}/${storeId}-${String(number).padStart(6, '0')}`
   }
 
   #what(key: string): string {
@@ -241,6 +269,7 @@ class ObjectWriter {
 const companionFolder = '_shieldlog/'
 const digestName = 'shieldlog-digest'
 const sinkName = 'shieldlog-sink'
+const contentType = 'application/x-ndjson'
 const ofCompanions = { contentType: 'application/octet-stream', metadata: {} }
 
 function unanswered(what: string): Failure {

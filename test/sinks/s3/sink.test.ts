@@ -137,7 +137,7 @@ describe('a number that is taken', () => {
     expect(lines()).toHaveLength(3)
   })
 
-  it('is looked at before a body is sent, after one that was adopted', async () => {
+  it('is looked at before the first body of a pump is sent, and after an object that was adopted', async () => {
     const { sink, ledger, requests } = createWorld()
     for (const from of [0, 1]) {
       await (await ledger.open(sink)).deliver(numbered(from, from + 1), never())
@@ -149,8 +149,16 @@ describe('a number that is taken', () => {
       requests.length = 0
       await opened.deliver(numbered(5, 6), never())
       const sent = requests.filter((request) => /put .*ndjson/.test(request))
-      expect(sent).toHaveLength(ledger.objects === 1 ? 0 : 1)
+      expect(sent).toHaveLength(ledger.objects === 2 ? 1 : 0)
     }
+  })
+
+  it('is found whatever compression the earlier try had', async () => {
+    const { of, ledger, keys } = createWorld()
+    await (await ledger.open(of({ compress: 'zstd' }))).deliver(numbered(0, 1), never())
+    const opened = await ledger.open(of({ compress: 'gzip' }))
+    expect((await opened.deliver(numbered(0, 2), never())).object!.adopted).toBeDefined()
+    expect(keys()).toHaveLength(1)
   })
 
   it('is an error where its object is of another sink, or of nobody', async () => {
@@ -193,12 +201,22 @@ describe('a request without an answer', () => {
     const { sink, ledger, script, requests } = createWorld()
     script.after = async (key) => !key.includes('_shieldlog')
     await ledger.ship(sink, numbered(0, 1))
-    expect(requests.map((request) => request.replace(/\S*_shieldlog\/\S*/, 'companion'))).toEqual([
+    expect(requests.slice(2).map((request) => request.replace(/\S*_shieldlog\/\S*/, 'companion'))).toEqual([
       'put companion',
       'head companion',
       'put waf/zone=101/day=2025-11-20/store-1-000001.ndjson.gz',
     ])
   })
+})
+
+it('a test event of a person is no data', async () => {
+  const { sink, ledger, objects, keys } = createWorld()
+  const opened = await sink.open(ledger.stream, {}, never())
+  expect(await opened.deliver(numbered(0, 1), never())).toMatchObject({ refusals: [] })
+  expect([...objects.keys()]).toEqual([
+    expect.stringMatching(/^waf\/_shieldlog\/try\/[\da-f]{64}\.ndjson\.gz$/),
+  ])
+  expect(keys()).toEqual([])
 })
 
 it('with at-least-once, gives each object a key that names its content, so that none is overwritten', async () => {
