@@ -115,6 +115,7 @@ describe('the latest audit of a stream', () => {
     // The list was not read again.
     expect((await store.catalogue.checkpoints())[0]).toBe(before[0])
     expect(await store.ledger.holds(stream, fence, 1)).toBe(true)
+    expect(await store.ledger.holds(stream, fence, 0)).toBe(false)
     expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
     expect(await store.ledger.auditOf(stream)).toEqual(later)
   })
