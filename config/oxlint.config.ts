@@ -8,7 +8,7 @@ type Pattern = ({ regex: string } | { group: string[] }) & { message: string; al
  */
 const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
-const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog']
+const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog', 'sinks/s3']
 const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
 const rooms = [
@@ -50,6 +50,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/file': [...adapter, 'sinks', 'sqlite', 'config'],
   'sinks/http': [...httpAdapter, 'sinks', 'config'],
   'sinks/syslog': [...httpAdapter, 'sinks', 'config'],
+  'sinks/s3': [...httpAdapter, 'sinks', 'sinks/http', 'config'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],
   'state/sqlite': [...adapter, 'state', 'sqlite'],
@@ -86,8 +87,14 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
   { name: '@opentelemetry/api', parts: ['telemetry'], instead: 'take the Tracer port' },
   {
     name: 'undici',
-    parts: ['transport', 'shield', 'sinks/http', 'notify'],
+    parts: ['transport', 'shield', 'sinks/http', 'sinks/s3', 'notify'],
     instead: 'request through transport/',
+  },
+  { name: 'aws4fetch', parts: ['sinks/s3'], instead: 'sign in sinks/s3/' },
+  {
+    name: '@aws-sdk/credential-provider-node',
+    parts: ['sinks/s3'],
+    instead: 'ask sinks/s3/credentials.ts',
   },
   {
     name: 'zod',

@@ -186,7 +186,7 @@ function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
   return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
 }
 
-/** Checks that no two sinks share a name or a folder; other settings of them may be wrong. */
+/** Checks that no two sinks share a name or a place; other settings of them may be wrong. */
 export function checkSinks(written: unknown, report: Report): void {
   const sinks = Array.isArray(written) ? written.filter(isPlainObject) : []
   const textAt = (key: string) =>
@@ -198,6 +198,12 @@ export function checkSinks(written: unknown, report: Report): void {
   const folders = textAt('path').filter(({ type }) => type === 'file')
   const real = folders.map((folder) => ({ ...folder, key: realFolder(folder.value) }))
   refuseRepeated(real, 'give each file sink a different path', report)
+  const buckets = textAt('bucket').filter(({ type }) => type === 's3')
+  const places = buckets.map(({ at, value }) => {
+    const { endpoint = null, prefix = '' } = sinks[Number(at[1])]!
+    return { at, value, key: JSON.stringify([endpoint, value, prefix]) }
+  })
+  refuseRepeated(places, 'give each s3 sink a different bucket or prefix', report)
 }
 
 /** The folder with links followed, as far as it exists. */

@@ -5,6 +5,7 @@ import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
 import { redactedHeaders, redactedQuery } from '../shield/redaction/defaults.ts'
+import { S3SinkConfig } from '../sinks/s3/config.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
 import {
@@ -137,6 +138,7 @@ export const SinkConfig = z.discriminatedUnion('type', [
   FileSinkConfig,
   HttpSinkConfig,
   SyslogSinkConfig,
+  S3SinkConfig,
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 

@@ -109,6 +109,8 @@ export interface Checkpoint {
   readonly restarts: number
   readonly counters: Counters
   readonly committed: readonly CommittedPart[]
+  /** Number of the stream's last object; absent where its sink writes no numbered objects, or none yet. */
+  readonly objects?: number
   /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */
   readonly repairs?: number
   /**

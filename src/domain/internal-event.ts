@@ -55,6 +55,9 @@ export type InternalEvent =
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
   /** A destination acknowledged a request, but for this many events of it. */
   | { name: 'EventsLost'; sink: string; count: number; answer: string }
+  | { name: 'ObjectWritten'; sink: string }
+  /** An earlier try had written the object of this number: its events count as delivered. */
+  | { name: 'ObjectAdopted'; sink: string; key: string }
   /** Nothing is shipped to the sink, and why. */
   | { name: 'SinkHeld'; sink: string; why: string }
   | { name: 'SinkReleased'; sink: string }

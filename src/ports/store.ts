@@ -44,8 +44,8 @@ export interface Ledger {
    * it. Call it every 5 s.
    */
   heartbeat(holder: Holder, facts?: ProcessFacts): Promise<void>
-  /** Whether this fence is still the stream's latest. */
-  holds(stream: Stream, fence: number): Promise<boolean>
+  /** Whether this fence is still the stream's latest, and its latest commit has this number. */
+  holds(stream: Stream, fence: number, commit: number): Promise<boolean>
   /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
   release(stream: Stream, fence: number): Promise<void>
   /**

@@ -95,7 +95,7 @@ function mayGoOn({ deps, job, checkpoint }: Session, { beganMs }: Reading): bool
 }
 
 /** Begins the load with the pages that were kept for it; drops them where another scan is due first. */
-function takeKept(target: SinkTarget, reading: Reading, load: Load, begun: Scan): Scan {
+export function takeKept(target: SinkTarget, reading: Reading, load: Load, begun: Scan): Scan {
   const { kept } = reading
   reading.kept = []
   const isSame = kept[0]?.scan.kind === begun.kind && kept[0].facts.cursor === begun.cursor

@@ -7,6 +7,9 @@ import type { FileSinkSettings } from './file/config.ts'
 import { createFileSink } from './file/sink.ts'
 import type { HttpSinkConfig } from './http/config.ts'
 import { createHttpSink } from './http/sink.ts'
+import type { S3SinkConfig } from './s3/config.ts'
+import { createObjectSink } from './s3/sink.ts'
+import { openBucket } from './s3/trial.ts'
 import type { StdoutSinkConfig } from './stdout/config.ts'
 import { createStdoutSink } from './stdout/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
@@ -20,6 +23,7 @@ export const sinks = {
   http: (options: HttpSinkConfig, deps: SinkDeps) => createHttpSink(options, deps),
   syslog: (options: { readonly type: 'syslog' } & SyslogSinkOptions, deps: SinkDeps) =>
     measured(createSyslogSink(options, deps), deps),
+  s3: (options: S3SinkConfig, deps: SinkDeps) => createObjectSink(options, deps, openBucket(options, deps)),
 }
 
 type SinkOptions = Parameters<(typeof sinks)[keyof typeof sinks]>[0]
@@ -43,7 +47,7 @@ const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
 
 /**
  * Wraps a sink that writes without HTTP requests: telemetry counts each delivery as one request, and each failed open.
- * The HTTP sink reports each of its requests itself.
+ * The sinks that send HTTP requests report each of them themselves.
  */
 function measured<Any extends AnySink>(sink: Any, { clock, telemetry }: SinkDeps): Any {
   async function told<Result extends OpenStream | Delivery>(work: () => Promise<Result>): Promise<Result> {

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
-import type { Policy } from '../../domain/policy.ts'
+import { paceOf, type Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
@@ -96,7 +96,7 @@ async function judge(
   signal: AbortSignal,
 ): Promise<StreamAudit> {
   const { policy, clock, store } = deps
-  const untilMs = clock.monotonic() + Math.min(longestWaitMs, policy.everyMs * 2 + 10_000)
+  const untilMs = clock.monotonic() + Math.min(longestWaitMs, paceOf(policy, stream) * 2 + 10_000)
   for (;;) {
     const after = await store.ledger.minutes(stream)
     const load = (minutes: readonly number[]) => store.ledger.loadSeen(stream, minutes)

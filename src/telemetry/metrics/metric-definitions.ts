@@ -74,6 +74,11 @@ export const countedMetrics = {
     sink,
     'Events of acknowledged bodies that the destination said it dropped, without saying which.',
   ],
+  sink_objects_total: [sink, 'Objects written into a bucket.'],
+  sink_objects_adopted_total: [
+    sink,
+    'Objects that an earlier try had written and not committed; their events count as delivered. Normal after a crash or a lost answer.',
+  ],
   pages_fetched_total: [route, 'Pages read from the API.'],
   api_requests_total: [
     { ...account, operation: operations, outcome: requestOutcomes },

@@ -19,6 +19,7 @@ describe('metrics', () => {
       zone_caught_up_timestamp_seconds{zone,sink} zone_newest_event_timestamp_seconds{zone,sink}
       time_to_loss_seconds{zone,sink} gaps{zone,sink} gaps_recorded_total{zone,sink,reason} event_delay_seconds{sink,priority}
       sink_requests_total{sink,outcome} sink_request_duration_seconds{sink} sink_bytes_total{sink}
+      sink_objects_total{sink} sink_objects_adopted_total{sink}
       checkpoint_commit_duration_seconds{} streams{state} queue_jobs{sink,priority,state} clock_skew_seconds{account}
       build_info{version} zone_info{zone,name,account} stream_failures_total{sink,code}`
     const { metrics } = setUpMetrics()
