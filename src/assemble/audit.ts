@@ -48,6 +48,8 @@ export interface Audit extends Details {
   readonly gaps: readonly Gap[]
   /** Why nothing could be compared at all. */
   readonly blind?: string
+  /** Of the store; absent where none was opened. */
+  readonly storeId?: string
 }
 
 const rememberedMs = 2_000
@@ -111,11 +113,12 @@ async function auditOver(
     // The result itself is whole.
     tell(`the status page does not show this audit: ${messageOf(error)}`)
   })
-  if (!report) return { days, findings, gaps, details: [] }
+  const found = { days, findings, gaps, storeId: store.id }
+  if (!report) return { ...found, details: [] }
   const streams = findings.map(({ zone, day, sink }) => ({ zone: zone.id, day, sink }))
   const { planner, settings } = shipping
   const deps = { ...runtime, store, planner, settings, version, turn: setImmediate }
-  return { days, findings, gaps, ...(await detailsOf(streams, figures, deps)) }
+  return { ...found, ...(await detailsOf(streams, figures, deps)) }
 }
 
 /** The status page shows the latest audit of a day. */

@@ -13,8 +13,20 @@ const shapes = /** @type {const} */ ({ well: 'complete', attention: 'unread', ba
 
 /** The page that an auditor is handed: what was compared, what that proves, and each day. @param {ReportView} report */
 export function drawReport(report) {
-  const { version, host, configuration, level, headline, scope, failures, days, endedAt } = report
-  const by = `made on ${printable(host)} by shieldlog ${version} with ${configuration === undefined ? 'a configuration from the environment' : printable(configuration)}`
+  const {
+    version,
+    host,
+    configuration,
+    settingsHash,
+    state,
+    level,
+    headline,
+    scope,
+    failures,
+    days,
+    endedAt,
+  } = report
+  const by = `made on ${printable(host)} by shieldlog ${version} with ${configuration === undefined ? 'a configuration from the environment' : printable(configuration)} (settings ${settingsHash.slice(0, 16)}) and state ${printable(state)}`
   return element(
     'body',
     {},
