@@ -31,7 +31,7 @@ const required = {
   sinks: { secretsOf: ['state', 'sinks'] },
   routes: { zones: true, secretsOf: ['state'] },
   state: { secretsOf: ['state'] },
-  notices: { secretsOf: ['notify', 'heartbeat', 'state'] },
+  notices: { secretsOf: ['notify', 'heartbeat'] },
   nothing: { secretsOf: [] },
 } as const satisfies Readonly<Record<string, Required>>
 
