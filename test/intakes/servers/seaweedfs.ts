@@ -23,7 +23,7 @@ export const seaweedFs: BucketServer = {
           (flag, index) => `-${flag}=${ports[index]}`,
         )
         const off = ['-s3.autoCreateBucket=false', '-s3.port.iceberg=0', '-s3.port.lance=0']
-        const small = ['-volume.max=20', '-master.volumeSizeLimitMB=64', '-master.telemetry=false']
+        const small = ['-volume.max=200', '-master.volumeSizeLimitMB=64', '-master.telemetry=false']
         const at = [`-dir=${join(folder, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1']
         const s3 = [
           '-s3',
