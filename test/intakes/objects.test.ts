@@ -106,7 +106,8 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
         const before = await objectsIn(client)
         running.push(start())
         await waitFor(async () => (await objectsIn(client)) > before + (round % 2), {
-          timeoutMs: 60_000,
+          // Another worker takes the streams of a dead one over within a minute.
+          timeoutMs: 180_000,
           everyMs: 1,
           what: () => `an object: ${children.at(-1)!.stderr()}`,
         })
@@ -119,7 +120,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
       expectEachOnce(await eventsIn(client), idsOf(place))
       expect(isTried()).toBe(true)
     },
-    600_000,
+    1_800_000,
   )
 })
 
