@@ -24,11 +24,11 @@ const api = ['api', 'accounts']
 
 const required = {
   zones: { zones: true, key: true },
-  delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks'] },
-  comparison: { zones: true, key: true, secretsOf: [...api, 'state'] },
-  events: { zones: true, key: true, secretsOf: api },
+  delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks', 'redact'] },
+  comparison: { zones: true, key: true, secretsOf: [...api, 'state', 'redact'] },
+  events: { zones: true, key: true, secretsOf: [...api, 'redact'] },
   key: { key: true, secretsOf: api },
-  sinks: { secretsOf: ['state', 'sinks'] },
+  sinks: { secretsOf: ['state', 'sinks', 'redact'] },
   routes: { zones: true, secretsOf: ['state'] },
   state: { secretsOf: ['state'] },
   notices: { secretsOf: ['notify', 'heartbeat'] },

@@ -4,7 +4,7 @@ import type { Zone } from '../domain/stream.ts'
 import { Secret } from '../domain/text/secret.ts'
 import { refusedChoice } from './complaints.ts'
 import { type Path, pathText, type Report } from './errors.ts'
-import { requiredBy } from './needs.ts'
+import { requiredBy, usesSecretsOf } from './needs.ts'
 import type { Reading } from './reading.ts'
 import type {
   AccountConfig,
@@ -26,6 +26,7 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config | 
   const { report, written } = reading
   const given = isPlainObject(written) ? written['server'] : undefined
   const state = resolveState(settings.state, settings.poll.readableDays, reading)
+  checkAddressKey(redact, reading)
   const rest = {
     accounts: resolveAccounts(settings, reading),
     api,
@@ -41,6 +42,20 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config | 
     log,
   }
   return state && { ...rest, state }
+}
+
+/** A short key could be guessed, and with it every address. */
+const shortestKey = 16
+
+function checkAddressKey(redact: ConfigFile['redact'], { needs, report }: Reading): void {
+  if (redact === 'off' || redact.addresses !== 'hash') return
+  const { addressKey } = redact
+  const at = ['redact', 'addressKey']
+  const remedy = `set addressKey or addressKeyFile to at least ${shortestKey} random characters`
+  if (addressKey === undefined && usesSecretsOf('redact', needs))
+    report(at, { problem: 'is missing, although addresses is hash', remedy })
+  if (addressKey?.isResolved === true && addressKey.reveal().length < shortestKey)
+    report(at, { problem: 'is too short', remedy })
 }
 
 const pagerdutyUrl = 'https://events.pagerduty.com/v2/enqueue'

@@ -14,11 +14,11 @@ import {
   count,
   duration,
   headerSecret,
-  secret,
   secretUrl,
   httpUrl,
   marks,
   name,
+  secret,
   secretFile,
   section,
 } from './fields/fields.ts'
@@ -119,7 +119,12 @@ export const RedactConfig = z
       headers: names.default(redactedHeaders).describe('Request headers whose value is masked'),
       query: names.default(redactedQuery).describe('Query parameters whose value is masked'),
       body: choice(['drop', 'keep'], 'Request bodies'),
-      addresses: choice(['keep', 'mask', 'drop'], 'Client addresses; mask hides the last part'),
+      addresses: choice(
+        ['keep', 'mask', 'drop', 'hash'],
+        'Client addresses; mask hides the last part, hash replaces each by a hash with addressKey',
+      ),
+      addressKey: secret('Key of the hashes of addresses, at least 16 characters').optional(),
+      addressKeyFile: secretFile('the key of the hashes of addresses'),
     }),
   ])
   .prefault({})

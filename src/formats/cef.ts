@@ -18,8 +18,6 @@ type Fields = Record<string, string | number | undefined>
 export const createCefFormat = lineFormat({
   name: 'cef',
   mediaType: 'text/plain',
-  // Syslog receivers cut long messages.
-  defaults: {},
   encode,
   identify,
 })
