@@ -220,6 +220,7 @@ const importRules = parts.flatMap((part) =>
 )
 
 const readersOfEnvironment = [
+  '**/src/commands/run.ts',
   '**/src/config/load.ts',
   '**/src/commands/init/draft.ts',
   '**/src/commands/program-name.ts',

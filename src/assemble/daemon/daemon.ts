@@ -6,7 +6,8 @@ import type { Config } from '../../config/schema.ts'
 import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { keepLatest } from '../../domain/promises.ts'
-import { healthOf } from '../../server/routes.ts'
+import { keepSystemdInformed, type SystemdEnvironment } from '../../notify/systemd.ts'
+import { healthOf, type HealthState } from '../../server/routes.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import { LagHistory } from '../../status/lag-history.ts'
 import { openBackend, type Backend, type Role } from './backend.ts'
@@ -25,6 +26,8 @@ interface DaemonOptions {
   readonly serve: boolean
   readonly role: Role
   readonly sinkGone: (failure: Failure) => void
+  /** What systemd has set in the environment. */
+  readonly systemd?: SystemdEnvironment
 }
 
 /** `/readyz` reads the store at most this often. */
@@ -103,7 +106,10 @@ export class Daemon {
     await this.engine().start()
     const { signal } = this.#stopped
     const watching = this.#zones!.watch(() => this.#config, signal)
-    this.#watching = Promise.all([watching, this.#beat(signal)]).then(() => undefined)
+    const { clock } = this.#runtime
+    const isHealthy = () => this.#health().healthy
+    const informed = keepSystemdInformed(this.#options.systemd ?? {}, { clock, isHealthy }, signal)
+    this.#watching = Promise.all([watching, this.#beat(signal), informed]).then(() => undefined)
     this.#started.resolve()
   }
 
@@ -223,10 +229,7 @@ export class Daemon {
       host,
       port,
       ...(token !== undefined && { token }),
-      health: () => {
-        const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
-        return healthOf(loops, this.#config.poll.everySeconds, clock.monotonic())
-      },
+      health: () => this.#health(),
       readiness: keepLatest(readiness, readAgainMs, clock).read,
       status: async () => this.#engine?.status() ?? { starting: true },
       views: () => this.#engine?.views,
@@ -234,6 +237,12 @@ export class Daemon {
     await this.#server.start()
     // Nothing waits for its end: a store that hangs must not delay the stop.
     void this.#takeSamples(this.#stopped.signal)
+  }
+
+  /** Whether the loops turn, whatever API, sinks and store do. */
+  #health(): HealthState {
+    const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
+    return healthOf(loops, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
   }
 
   /** For the history of the status page. Never rejects. */
