@@ -111,6 +111,8 @@ export interface Checkpoint {
   readonly committed: readonly CommittedPart[]
   /** Number of the stream's last object; absent where its sink writes no numbered objects, or none yet. */
   readonly objects?: number
+  /** Numbers of those that the bucket has lost, of which a repair has counted the events as not delivered. */
+  readonly repairedObjects?: readonly number[]
   /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */
   readonly repairs?: number
   /**

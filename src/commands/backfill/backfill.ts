@@ -61,7 +61,10 @@ export function register(registration: Registration): void {
     .option('--watch', 'show progress until it is done')
     .option('--resend', 'ship these days once more, to every sink but files and s3')
     .option('--yes', 'with --resend: do not ask')
-    .option('--source <sink>', 'read the files of this file sink instead of the API; needs --sink')
+    .option(
+      '--source <sink>',
+      'read the files or objects of this sink (file, s3) instead of the API; needs --sink',
+    )
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options

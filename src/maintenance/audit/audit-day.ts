@@ -7,7 +7,7 @@ import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { iso } from '../../domain/text/time.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
-import { minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
+import { isSettled, minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
 import { compareWithLedger, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
@@ -122,7 +122,7 @@ async function judge(
     return {
       ...stream,
       name: zone.name,
-      isEqual: missing.due === 0 && extra === 0 && parts.every(({ problem }) => problem === 'foreign'),
+      isEqual: missing.due === 0 && extra === 0 && parts.every(isSettled),
       listed: listed.listing.count,
       ledger: held,
       missing: missing.due,

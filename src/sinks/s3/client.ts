@@ -42,6 +42,7 @@ const tryWindowMs = 10_000
 const maxRestMs = 2_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
 const maxObjectBytes = 268_435_456
+const rangeBytes = 4_194_304
 
 export type S3Deps = Pick<SinkDeps, 'clock' | 'telemetry' | 'version' | 'random'>
 
@@ -133,6 +134,27 @@ export class S3Bucket implements Bucket {
     }
     if (answer.whole) return answer.body
     throw this.#failed('retry', 'bad_body', answer, '', `object ${key} cannot be read, or is too large`)
+  }
+
+  /** An object of that size in pieces, so that only one is in memory. */
+  async *read(key: string, bytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+    for (let at = 0; at < bytes;) {
+      const headers = { range: `bytes=${at}-${Math.min(bytes, at + rangeBytes) - 1}` }
+      const request = {
+        method: 'GET',
+        key,
+        headers,
+        right: 's3:GetObject',
+        maxBytes: maxObjectBytes,
+      } as const
+      const answer = await this.#request({ ...request, expects: [404] }, signal)
+      const { status, body, whole } = answer
+      // 200: the service knows no ranges, and sends all of it.
+      if (!whole || body.length === 0 || status === 404 || (status === 200 && at > 0))
+        throw this.#failed('retry', 'bad_body', answer, '', `object ${key} cannot be read, or is gone`)
+      yield body
+      at += body.length
+    }
   }
 
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; bytes: number }> {

@@ -59,6 +59,7 @@ const settings: Readonly<Record<string, string>> = {
   NoSuchBucket: 'create the bucket, or check bucket, region and endpoint',
   InvalidBucketName: 'check bucket',
   InvalidStorageClass: 'this service does not have that storage class: check storageClass',
+  InvalidObjectState: 'the object is in an archive, as with Glacier: restore it there first',
   EntityTooLarge: 'lower maxBytes',
   KeyTooLongError: 'shorten prefix',
   ObjectLockConfigurationNotFoundError: 'check the Object Lock configuration of the bucket',
