@@ -20,6 +20,7 @@ import { version } from '../version.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import { createReading } from '../reading.ts'
+import { measureSpace } from '../sink-space.ts'
 
 interface DaemonOptions {
   readonly runtime: Runtime
@@ -93,6 +94,7 @@ export class Daemon {
     }
     this.#engine = this.#makeEngine(this.#config)
     if (this.#backend.schedules) metrics.readState(() => this.engine().observe())
+    metrics.beforeScrape(() => measureSpace(this.#config.sinks, metrics))
     if (serve) await this.#listen()
     this.#warnOf(this.#warnings)
     const known = knownOf(zones.fill(this.#config))

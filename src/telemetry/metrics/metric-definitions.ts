@@ -155,6 +155,11 @@ export const measuredMetrics = {
     app,
     'When the volumes of the application were last read; time() minus this is the age of their figures.',
   ],
+  sink_free_bytes: [
+    sink,
+    "Free bytes on the disk of the file sink's path, read at scrape time. Absent before the path exists.",
+  ],
+  sink_size_bytes: [sink, "Size of the disk of the file sink's path, in bytes."],
   build_info: [{ version: 'any' }, 'Always 1; the label is the version.'],
 } as const satisfies Record<string, MetricRow>
 

@@ -54,6 +54,8 @@ export interface Metrics extends Counting {
   zone(id: number): Zone | undefined
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<Observation>): void
+  /** Sets what is called before each scrape to measure what changes by itself; a scrape waits 4 s for it at most. */
+  beforeScrape(measure: () => Promise<void>): void
   /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
   text(): Promise<readonly string[]>
   readonly contentType: string
@@ -74,6 +76,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   let names = namesOf(nothing)
   let readStateSeries: ReturnType<typeof createStateGauges> | undefined
   let scrape: Promise<readonly string[]> | undefined
+  let measureNow: (() => Promise<void>) | undefined
 
   function count(metric: CountedMetric, given: Labels, value: number | readonly number[] = 1): void {
     const own = counted.get(metric)!
@@ -128,6 +131,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   async function expose(): Promise<readonly string[]> {
     const letTurn = createTurns({ clock, turn: setImmediate })
     const isConfigured = (zone: string, sink: string) => names.zones.has(zone) && names.sinks.has(sink)
+    if (measureNow !== undefined) await within(patienceMs, measureNow(), clock).catch(() => undefined)
     const ofState: StateSeries = (await readStateSeries?.(isConfigured)) ?? {}
     const parts: string[] = []
     for (const { name, type, help } of metricDefinitions) {
@@ -158,6 +162,9 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
       if (readStateSeries !== undefined)
         throw new Error('the state of the streams is read from one place only')
       readStateSeries = createStateGauges(read, clock)
+    },
+    beforeScrape(measure) {
+      measureNow = keepLatest(measure, freshMs, clock).read
     },
     text() {
       scrape ??= expose().finally(() => {
