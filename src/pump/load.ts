@@ -58,9 +58,12 @@ export class Load {
     return this.pages.at(-1)?.after ?? this.#session.checkpoint()
   }
 
+  get hasEnough(): boolean {
+    return this.#bytes >= this.#bounds.bytes || this.#events >= this.#bounds.events
+  }
+
   get isFull(): boolean {
-    const { bytes, events, pages } = this.#bounds
-    if (this.#bytes >= bytes || this.#events >= events || this.pages.length >= pages) return true
+    if (this.hasEnough || this.pages.length >= this.#bounds.pages) return true
     return this.#events === 0 && this.#session.deps.clock.monotonic() - this.#beganMs >= mostIdleMs
   }
 

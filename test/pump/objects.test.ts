@@ -12,7 +12,7 @@ const hourMs = 3_600_000
 const unavailable = new Failure('retry', 'store_unavailable', 'no answer')
 
 /** A stage whose pumps ship to objects. `list` sets what the day lists; `refuses` an id that the format cannot write. */
-async function createLake(size = 2) {
+async function createLake(size = 2, maxBytes = 65_536) {
   const stage = await createStage()
   const memory = createMemoryBucket()
   const script = { refuses: '' }
@@ -21,7 +21,7 @@ async function createLake(size = 2) {
     encode: (event: Event) =>
       contractFormat.encode({ ...event, ...(event.id === script.refuses && { action: 'unmappable' }) }),
   }
-  const settings = { prefix: '', compress: 'gzip', maxBytes: 65_536, guarantee: 'exactly-once' } as const
+  const settings = { prefix: '', compress: 'gzip', maxBytes, guarantee: 'exactly-once' } as const
   const sink = createObjectSink(
     { name: stream.sink, ...settings },
     { format, telemetry: { emit: () => undefined } },
@@ -76,6 +76,15 @@ describe('a pump to numbered objects', () => {
     await lake.ship()
     expect(lake.keys().map((key) => key.slice(-17))).toEqual(['-000001.ndjson.gz', '-000002.ndjson.gz'])
     await expectOnce(lake, 5)
+  })
+
+  it('writes as many objects as a load needs, also for the last page of a scan', async () => {
+    const lake = await createLake(4, 100)
+    lake.list(10)
+    expect(await lake.ship()).toBeUndefined()
+    expect(lake.keys().length).toBeGreaterThan(4)
+    await expectOnce(lake, 10)
+    expect((await lake.read())!.lastFull).toMatchObject({ pages: 3 })
   })
 
   it('adopts what an earlier pump wrote and did not commit, and goes on with what that does not hold', async () => {
