@@ -8,7 +8,7 @@ type Pattern = ({ regex: string } | { group: string[] }) & { message: string; al
  */
 const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
-const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog', 'sinks/kafka']
+const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog', 'sinks/s3', 'sinks/kafka']
 const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
 const rooms = [
@@ -18,6 +18,7 @@ const rooms = [
   'shield',
   'formats',
   'sinks',
+  'notify',
   'telemetry',
   'transport',
   'server',
@@ -50,6 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/http': [...httpAdapter, 'sinks', 'config'],
   'sinks/syslog': [...httpAdapter, 'sinks', 'config'],
   'sinks/kafka': [...httpAdapter, 'sinks', 'config'],
+  'sinks/s3': [...httpAdapter, 'sinks', 'sinks/http', 'config'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],
   'state/sqlite': [...adapter, 'state', 'sqlite'],
@@ -57,6 +59,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   schedule: [...adapter, ...schedules],
   'schedule/local': [...adapter, 'schedule'],
   'schedule/bullmq': [...adapter, 'schedule', 'redis'],
+  notify: httpAdapter,
   server: adapter,
   telemetry: adapter,
   config: [...adapter, ...sinks, 'shield'],
@@ -83,8 +86,18 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
   { name: 'prom-client', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: 'pino', parts: ['telemetry'], instead: 'tell the Telemetry port what happened' },
   { name: '@opentelemetry/api', parts: ['telemetry'], instead: 'take the Tracer port' },
+  {
+    name: 'undici',
+    parts: ['transport', 'shield', 'sinks/http', 'sinks/s3', 'notify'],
+    instead: 'request through transport/',
+  },
   { name: '@platformatic/kafka', parts: ['sinks/kafka'], instead: 'configure a sink of type kafka' },
-  { name: 'undici', parts: ['transport', 'shield', 'sinks/http'], instead: 'request through transport/' },
+  { name: 'aws4fetch', parts: ['sinks/s3'], instead: 'sign in sinks/s3/' },
+  {
+    name: '@aws-sdk/credential-provider-node',
+    parts: ['sinks/s3'],
+    instead: 'ask sinks/s3/credentials.ts',
+  },
   {
     name: 'zod',
     parts: ['config', 'shield', 'simulator', ...sinks],
@@ -101,7 +114,7 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
 
 /** Parts that compute on values only, and what they may import besides relative files. */
 const pure: Readonly<Record<string, readonly string[]>> = {
-  domain: [...dateFns, 'node:crypto', 'node:util'],
+  domain: [...dateFns, 'node:crypto', 'node:net', 'node:util'],
   ports: [],
   pump: dateFns,
   plan: dateFns,
@@ -209,6 +222,7 @@ const importRules = parts.flatMap((part) =>
 )
 
 const readersOfEnvironment = [
+  '**/src/commands/run.ts',
   '**/src/config/load.ts',
   '**/src/commands/init/draft.ts',
   '**/src/commands/program-name.ts',

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
 import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
-import { committedLengths } from '../domain/checkpoint.ts'
 import type { PartEnd } from '../domain/audit-report.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'
@@ -16,10 +15,9 @@ import { formats, type FormatName } from '../formats/registry.ts'
 import type { PartLines, SinkFiles } from '../maintenance/audit/audit-files.ts'
 import { auditDays, type AuditProgress, type Finding } from '../maintenance/audit/audit.ts'
 import type { Store } from '../ports/store.ts'
-import { compareParts } from '../sinks/file/compare-parts.ts'
-import { readCommitted } from '../sinks/file/read.ts'
 import { ComparedDays, detailsOf, type Details } from '../status/audited-days.ts'
 import { heldSinks } from './held-sinks.ts'
+import { hasParts, openParts, type Parts } from './parts.ts'
 import { workersOn, stateName } from './state.ts'
 import { version } from './version.ts'
 import { openWork, type Work } from './work.ts'
@@ -30,7 +28,7 @@ interface AuditRequest {
   readonly days?: readonly Day[]
   readonly sinks: readonly SinkConfig[]
   readonly repair: boolean
-  /** Also reads the files of file sinks, line by line. */
+  /** Also reads the parts of file sinks and the objects of s3 sinks, line by line. */
   readonly deep: boolean
   /** Also gives the days in detail, for a report. */
   readonly report: boolean
@@ -48,6 +46,8 @@ export interface Audit extends Details {
   readonly gaps: readonly Gap[]
   /** Why nothing could be compared at all. */
   readonly blind?: string
+  /** Of the store; absent where none was opened. */
+  readonly storeId?: string
 }
 
 const rememberedMs = 2_000
@@ -78,6 +78,11 @@ async function auditOver(
   const { config, store, reading, runtime } = work
   const { days, sinks, repair, deep, report, tell, progressed } = request
   const shipping = await work.shipping({ delivers: repair })
+  await using opened = new AsyncDisposableStack()
+  const files = new Map<string, SinkFiles>()
+  for (const sink of sinks)
+    if (hasParts(sink))
+      files.set(sink.name, filesOf(opened.use(openParts(sink, runtime, signal)), sink.format, store))
   const figures = new ComparedDays()
   const askShipping = async () => (await workersOn(config, runtime.clock)).length > 0
   const { findings, gaps } = await auditDays(
@@ -88,9 +93,7 @@ async function auditOver(
       store,
       policy: policyOf(config),
       isShipping: keepLatest(askShipping, rememberedMs, runtime.clock).read,
-      files: new Map(
-        sinks.flatMap((sink) => (sink.type === 'file' ? [[sink.name, filesOf(sink, store)]] : [])),
-      ),
+      files,
       deep,
       progressed,
       ...(report && { compared: (stream, sides) => figures.note(stream, sides) }),
@@ -111,11 +114,12 @@ async function auditOver(
     // The result itself is whole.
     tell(`the status page does not show this audit: ${messageOf(error)}`)
   })
-  if (!report) return { days, findings, gaps, details: [] }
+  const found = { days, findings, gaps, storeId: store.id }
+  if (!report) return { ...found, details: [] }
   const streams = findings.map(({ zone, day, sink }) => ({ zone: zone.id, day, sink }))
   const { planner, settings } = shipping
   const deps = { ...runtime, store, planner, settings, version, turn: setImmediate }
-  return { days, findings, gaps, ...(await detailsOf(streams, figures, deps)) }
+  return { ...found, ...(await detailsOf(streams, figures, deps)) }
 }
 
 /** The status page shows the latest audit of a day. */
@@ -128,12 +132,12 @@ async function noteAudits(findings: readonly Finding[], store: Store, atMs: numb
   }
 }
 
-function filesOf({ path, format }: Extract<SinkConfig, { type: 'file' }>, store: Store): SinkFiles {
+function filesOf(parts: Parts, format: FormatName, { id }: Store): SinkFiles {
   const identify = identifyAny(format)
   return {
-    compareParts: (stream, checkpoint) => compareParts(path, stream, committedLengths(store.id, checkpoint)),
-    async *readLines(stream, committed): AsyncGenerator<PartLines | PartEnd> {
-      for await (const piece of readCommitted(path, stream, committed)) {
+    compareParts: (stream, checkpoint) => parts.compare(stream, id, checkpoint),
+    async *readLines(stream, of): AsyncGenerator<PartLines | PartEnd> {
+      for await (const piece of parts.committed(stream, id, of)) {
         if (!('lines' in piece)) yield piece
         else yield { part: piece.part, from: piece.from, identities: piece.lines.map(identify) }
       }

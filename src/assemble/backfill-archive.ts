@@ -8,15 +8,13 @@ import type { ArchivedPiece } from '../maintenance/archive/archive-source.ts'
 import { shipArchive, type Archived } from '../maintenance/archive/ship-archived.ts'
 import { eventOfLine } from '../shield/entries/to-event.ts'
 import { createRedactor, type Redactor } from '../shield/redaction/redact.ts'
-import { readArchive } from '../sinks/file/read.ts'
 import { maxAgeHoursIn } from './backfill.ts'
 import { refuseHeld, rememberSinks } from './held-sinks.ts'
+import { openParts, type Parts, type PartsConfig } from './parts.ts'
 import { openWork } from './work.ts'
 
-export type ArchiveConfig = Extract<SinkConfig, { type: 'file' }>
-
 export interface ArchiveRequest {
-  readonly source: ArchiveConfig
+  readonly source: PartsConfig
   readonly sinks: readonly SinkConfig[]
   readonly zones: readonly Zone[]
   readonly from: Day
@@ -29,7 +27,7 @@ interface ArchiveTold {
   settled(stream: Stream, archived: Archived): void
 }
 
-/** Ships days from a file sink's parts in this process, beside any other. Throws `cancelled` and the Failures of a store. */
+/** Ships days from the parts of a file or s3 sink in this process, beside any other. Throws `cancelled` and the Failures of a store. */
 export async function backfillFromArchive(
   config: Config,
   request: ArchiveRequest,
@@ -45,13 +43,14 @@ export async function backfillFromArchive(
   const redactor = createRedactor(config.redact)
   const targets = new Map(request.sinks.map(({ name, format }) => [name, format]))
   const job = { ...request, source: request.source.name, sinks: names.map((name) => sinks.get(name)!) }
+  await using parts = openParts(request.source, work.runtime, signal)
   const archive = {
     ...told,
     pump: deps,
     maxAgeHoursOf: maxAgeHoursIn(config),
     requestId: randomUUID,
     read: (sink: string, zone: Zone, day: Day) =>
-      piecesOf({ source: request.source, target: targets.get(sink)!, zone, day }, redactor),
+      piecesOf({ source: request.source, parts, target: targets.get(sink)!, zone, day }, redactor),
   }
   await work.beating(() => shipArchive(job, archive, signal))
 }
@@ -60,15 +59,16 @@ export async function backfillFromArchive(
 const kept: readonly FormatName[] = ['native', 'raw']
 
 interface ArchivedDay {
-  readonly source: ArchiveConfig
+  readonly source: PartsConfig
+  readonly parts: Pick<Parts, 'all'>
   readonly target: FormatName
   readonly zone: Zone
   readonly day: Day
 }
 
-/** The lines of a zone's day in a file sink's parts, as events that serve a sink of the target format. */
+/** The lines of a zone's day in the parts of a sink, as events that serve a sink of the target format. */
 export async function* piecesOf(
-  { source, target, zone, day }: ArchivedDay,
+  { source, parts, target, zone, day }: ArchivedDay,
   redactor: Redactor,
 ): AsyncGenerator<ArchivedPiece> {
   // Parts may hold lines of a format that the sink had before.
@@ -85,7 +85,7 @@ export async function* piecesOf(
     }
     return undefined
   }
-  for await (const piece of readArchive(source.path, { zone: zone.id, day })) {
+  for await (const piece of parts.all({ zone: zone.id, day })) {
     if (!('lines' in piece)) yield piece
     else {
       const { part, from, lines } = piece

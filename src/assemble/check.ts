@@ -202,9 +202,9 @@ function checkFindings(
   ]
 }
 
-/** A test event in a file or on stdout would look like one that was shipped, and both were tried without one. */
+/** A test event in a file, an object or on stdout would look like one that was shipped, and all were tried without one. */
 function isSendable({ type }: SinkConfig, sink: AnySink): sink is Sink {
-  return type !== 'stdout' && 'open' in sink
+  return type !== 'stdout' && type !== 's3' && 'open' in sink
 }
 
 const sendStep = '  test event'

@@ -116,6 +116,7 @@ function placeOf(sink: SinkConfig): string {
   if (sink.type === 'file') return realFolder(resolve(sink.path))
   if (sink.type === 'syslog') return `${sink.host.toLowerCase()}:${sink.port}`
   if (sink.type === 'kafka') return `${sink.brokers.toSorted().join()} ${sink.topic}`
+  if (sink.type === 's3') return `${sink.endpoint ?? 'aws'} ${sink.bucket}/${sink.prefix}`
   if (sink.type === 'stdout') return 'stdout'
   const { origin, pathname } = new URL(createPreset(sink, createFormat(sink)).url)
   return `${origin} ${createHash('sha256').update(pathname).digest('hex').slice(0, 16)}`
@@ -125,7 +126,9 @@ function renamedText(before: string, { name, type }: SinkConfig): string {
   const [what, again] =
     type === 'file'
       ? ['path', 'set another path']
-      : ['address', `to ship everything again: \`state new-sink ${name}\``]
+      : type === 's3'
+        ? ['bucket and prefix', 'set another prefix']
+        : ['address', `to ship everything again: \`state new-sink ${name}\``]
   return `nothing is shipped to it: sink ${before} had the same ${what} and is no longer configured. If it was renamed, stop shieldlog and run \`state rename-sink ${before} ${name}\`; if ${name} is a new sink, ${again}`
 }
 

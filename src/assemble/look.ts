@@ -11,7 +11,8 @@ import { EventCounter, type CountedBy, type CountedRow } from '../maintenance/re
 import { type ReadDeps, readDay } from '../maintenance/read/read-day.ts'
 import { ZoneFollower } from '../maintenance/read/follow.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
-import { piecesOf, type ArchiveConfig } from './backfill-archive.ts'
+import { piecesOf } from './backfill-archive.ts'
+import { openParts, type Parts, type PartsConfig } from './parts.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
 import { openSink } from './shipping.ts'
 import type { Work } from './work.ts'
@@ -117,8 +118,8 @@ interface TopRequest {
   /** Counts events that are no older than this. */
   readonly sinceMs: number
   readonly most: number
-  /** Reads the parts of this file sink; without it, the API. */
-  readonly source?: ArchiveConfig
+  /** Reads the parts of this sink; without it, the API. */
+  readonly source?: PartsConfig
 }
 
 export interface Top {
@@ -147,8 +148,11 @@ export async function topOf(
   const oldest = firstReadable(today, work.config.poll.readableDays)
   const isListed = (day: Day) => source !== undefined || day >= oldest
   const days = daysFrom(dayOf(fromMs), today)
+  await using opened = new AsyncDisposableStack()
   const pagesIn =
-    source === undefined ? listedPages(work, fromMs, signal) : archivedPages(work, source, unreadable)
+    source === undefined
+      ? listedPages(work, fromMs, signal)
+      : archivedPages(work, source, opened.use(openParts(source, work.runtime, signal)), unreadable)
   async function countZone(zone: Zone): Promise<void> {
     for (const day of days.filter(isListed))
       for await (const events of pagesIn({ zone, day })) {
@@ -173,10 +177,10 @@ interface Place {
 
 type PagesIn = (place: Place) => AsyncIterable<readonly Event[]>
 
-function archivedPages({ config }: Work, source: ArchiveConfig, unreadable: Unreadable): PagesIn {
+function archivedPages({ config }: Work, source: PartsConfig, parts: Parts, unreadable: Unreadable): PagesIn {
   const target = servedBy(source)[0]!
   const redactor = createRedactor(config.redact)
-  return (place) => pagesOf(piecesOf({ source, target, ...place }, redactor), unreadable)
+  return (place) => pagesOf(piecesOf({ source, parts, target, ...place }, redactor), unreadable)
 }
 
 /** Each event of a day once; of a newest-first listing without the pages before that time. */

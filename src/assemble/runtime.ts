@@ -53,6 +53,7 @@ export function knownOf(config: Config) {
     sinks: config.sinks.map(({ name }) => name),
     accounts: config.accounts.map(({ name }) => name),
     scannedZones: config.metrics.uploadScanning === undefined ? [] : zonesOf(config).map(({ id }) => id),
+    places: config.notify.map(({ name }) => name),
     apps: config.metrics.volumes?.apps.map(({ id }) => id) ?? [],
   }
 }

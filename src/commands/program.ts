@@ -26,6 +26,8 @@ const commands: readonly (readonly [name: string, description: string, load: () 
     () => import('./dead-letters.ts'),
   ],
   ['gaps', 'list or acknowledge the days of which events were lost', () => import('./gaps.ts')],
+  ['probe', 'find out how the API lists events, and which settings follow', () => import('./probe.ts')],
+  ['notify', 'send a message to the places that are told of problems', () => import('./notify.ts')],
   ['zones', 'list the shield zones of the account', () => import('./zones.ts')],
   ['init', 'write a commented configuration, from questions or options', () => import('./init/init.ts')],
   ['state', 'change names in the store', () => import('./state.ts')],

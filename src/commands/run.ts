@@ -74,7 +74,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   const fatal = new AbortController()
   const serve = !options.once || config.server.configured
   const sinkGone = (failure: Failure) => fatal.abort(failure)
-  const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone })
+  const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone, systemd: process.env })
   const stop = AbortSignal.any([io.signal, fatal.signal])
   const stopFollowing = io.onHangup(() => {
     if (options.once) say('SIGHUP is ignored: run --once keeps the configuration that it began with')

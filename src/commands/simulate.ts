@@ -16,7 +16,16 @@ import { UsageError, type Io, type Registration } from './command.ts'
 import { commandLine, example } from './program-name.ts'
 
 type Passed =
-  'host' | 'port' | 'zones' | 'pageSize' | 'order' | 'firstPage' | 'lastToken' | 'seed' | 'latencyMs'
+  | 'host'
+  | 'port'
+  | 'zones'
+  | 'pageSize'
+  | 'order'
+  | 'tokens'
+  | 'firstPage'
+  | 'lastToken'
+  | 'seed'
+  | 'latencyMs'
 
 interface SimulateOptions extends Pick<Settings, Passed> {
   readonly accessKey: string
@@ -47,6 +56,11 @@ export function register({ command, io }: Registration): void {
       new Option('--order <order>', 'order of entries in a listing')
         .choices(['oldest-first', 'newest-first', 'unordered'])
         .default('oldest-first'),
+    )
+    .addOption(
+      new Option('--tokens <meaning>', 'what a token opens: a position, a snapshot, or what follows an entry')
+        .choices(['position', 'snapshot', 'anchor'])
+        .default('position'),
     )
     .option('--first-page <form>', 'form of the first page: omit, empty, any, or a literal', 'omit')
     .addOption(

@@ -8,6 +8,7 @@
  * - `key`: another operation of the API.
  * - `sinks`: events of the store are delivered.
  * - `routes`: the store is read, by zone. `state`: the same without zones.
+ * - `notices`: people are told.
  * - `nothing`: the configuration alone.
  */
 export type Needs = keyof typeof required
@@ -23,13 +24,14 @@ const api = ['api', 'accounts']
 
 const required = {
   zones: { zones: true, key: true },
-  delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks'] },
-  comparison: { zones: true, key: true, secretsOf: [...api, 'state'] },
-  events: { zones: true, key: true, secretsOf: api },
+  delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks', 'redact'] },
+  comparison: { zones: true, key: true, secretsOf: [...api, 'state', 'redact'] },
+  events: { zones: true, key: true, secretsOf: [...api, 'redact'] },
   key: { key: true, secretsOf: api },
-  sinks: { secretsOf: ['state', 'sinks'] },
+  sinks: { secretsOf: ['state', 'sinks', 'redact'] },
   routes: { zones: true, secretsOf: ['state'] },
   state: { secretsOf: ['state'] },
+  notices: { secretsOf: ['notify', 'heartbeat'] },
   nothing: { secretsOf: [] },
 } as const satisfies Readonly<Record<string, Required>>
 

@@ -15,9 +15,12 @@ export function zonesOf(config: Config): readonly Zone[] {
 }
 
 /** When days are read. */
-export function policyOf({ poll }: Config): Policy {
+export function policyOf({ poll, sinks }: Config): Policy {
   return {
     everyMs: poll.everySeconds * 1000,
+    everyMsOf: new Map(
+      sinks.flatMap((sink) => ('everySeconds' in sink ? [[sink.name, sink.everySeconds * 1000]] : [])),
+    ),
     readableDays: poll.readableDays,
     firstRunDays: poll.firstRunDays,
     overlapMs: poll.overlapMinutes * 60_000,

@@ -4,9 +4,17 @@ import type { Zone } from '../domain/stream.ts'
 import { Secret } from '../domain/text/secret.ts'
 import { refusedChoice } from './complaints.ts'
 import { type Path, pathText, type Report } from './errors.ts'
-import { requiredBy } from './needs.ts'
+import { requiredBy, usesSecretsOf } from './needs.ts'
 import type { Reading } from './reading.ts'
-import type { AccountConfig, Config, ConfigFile, MetricsConfig, PollConfig, SinkConfig } from './schema.ts'
+import type {
+  AccountConfig,
+  Config,
+  ConfigFile,
+  MetricsConfig,
+  PlaceConfig,
+  PollConfig,
+  SinkConfig,
+} from './schema.ts'
 import { isPlainObject } from './shape.ts'
 import { resolveState } from './state.ts'
 
@@ -18,6 +26,7 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config | 
   const { report, written } = reading
   const given = isPlainObject(written) ? written['server'] : undefined
   const state = resolveState(settings.state, settings.poll.readableDays, reading)
+  checkAddressKey(redact, reading)
   const rest = {
     accounts: resolveAccounts(settings, reading),
     api,
@@ -28,9 +37,53 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config | 
     deadLetters,
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },
     metrics: resolveMetrics(settings, report),
+    notify: resolvePlaces(settings.notify, report),
+    ...resolveHeartbeat(settings.heartbeat),
     log,
   }
   return state && { ...rest, state }
+}
+
+/** A short key could be guessed, and with it every address. */
+const shortestKey = 16
+
+function checkAddressKey(redact: ConfigFile['redact'], { needs, report }: Reading): void {
+  if (redact === 'off' || redact.addresses !== 'hash') return
+  const { addressKey } = redact
+  const at = ['redact', 'addressKey']
+  const remedy = `set addressKey or addressKeyFile to at least ${shortestKey} random characters`
+  if (addressKey === undefined && usesSecretsOf('redact', needs))
+    report(at, { problem: 'is missing, although addresses is hash', remedy })
+  if (addressKey?.isResolved === true && addressKey.reveal().length < shortestKey)
+    report(at, { problem: 'is too short', remedy })
+}
+
+const pagerdutyUrl = 'https://events.pagerduty.com/v2/enqueue'
+
+function resolvePlaces(places: ConfigFile['notify'], report: Report): PlaceConfig[] {
+  const named = places.map(({ name }, index) => ({ at: ['notify', index, 'name'], value: name }))
+  refuseRepeated(named, 'give each place a different name', report)
+  return places.map(({ name, kind, url, routingKey }, index) => {
+    const isPagerduty = kind === 'pagerduty'
+    const missing = isPagerduty ? routingKey === undefined && 'routingKey' : url === undefined && 'url'
+    if (missing !== false)
+      report(['notify', index, missing], {
+        problem: 'is missing',
+        remedy: `set ${missing} or ${missing}File`,
+      })
+    if (!isPagerduty && routingKey !== undefined)
+      report(['notify', index, 'routingKey'], { problem: `is not used by ${kind}`, remedy: 'remove it' })
+    return {
+      name,
+      kind,
+      url: url ?? new Secret(pagerdutyUrl),
+      ...(routingKey !== undefined && { routingKey }),
+    }
+  })
+}
+
+function resolveHeartbeat({ url, everyMinutes }: ConfigFile['heartbeat']): Pick<Config, 'heartbeat'> {
+  return url === undefined ? {} : { heartbeat: { url, everyMinutes } }
 }
 
 export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
@@ -148,7 +201,7 @@ function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
   return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
 }
 
-/** Checks that no two sinks share a name or a folder; other settings of them may be wrong. */
+/** Checks that no two sinks share a name or a place; other settings of them may be wrong. */
 export function checkSinks(written: unknown, report: Report): void {
   const sinks = Array.isArray(written) ? written.filter(isPlainObject) : []
   const textAt = (key: string) =>
@@ -160,6 +213,12 @@ export function checkSinks(written: unknown, report: Report): void {
   const folders = textAt('path').filter(({ type }) => type === 'file')
   const real = folders.map((folder) => ({ ...folder, key: realFolder(folder.value) }))
   refuseRepeated(real, 'give each file sink a different path', report)
+  const buckets = textAt('bucket').filter(({ type }) => type === 's3')
+  const places = buckets.map(({ at, value }) => {
+    const { endpoint = null, prefix = '' } = sinks[Number(at[1])]!
+    return { at, value, key: JSON.stringify([endpoint, value, prefix]) }
+  })
+  refuseRepeated(places, 'give each s3 sink a different bucket or prefix', report)
 }
 
 /** The folder with links followed, as far as it exists. */

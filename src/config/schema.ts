@@ -4,8 +4,9 @@ import type { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
-import { KafkaSinkConfig } from '../sinks/kafka/config.ts'
 import { redactedHeaders, redactedQuery } from '../shield/redaction/defaults.ts'
+import { KafkaSinkConfig } from '../sinks/kafka/config.ts'
+import { S3SinkConfig } from '../sinks/s3/config.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
 import {
@@ -14,9 +15,11 @@ import {
   count,
   duration,
   headerSecret,
+  secretUrl,
   httpUrl,
   marks,
   name,
+  secret,
   secretFile,
   section,
 } from './fields/fields.ts'
@@ -117,7 +120,12 @@ export const RedactConfig = z
       headers: names.default(redactedHeaders).describe('Request headers whose value is masked'),
       query: names.default(redactedQuery).describe('Query parameters whose value is masked'),
       body: choice(['drop', 'keep'], 'Request bodies'),
-      addresses: choice(['keep', 'mask', 'drop'], 'Client addresses; mask hides the last part'),
+      addresses: choice(
+        ['keep', 'mask', 'drop', 'hash'],
+        'Client addresses; mask hides the last part, hash replaces each by a hash with addressKey',
+      ),
+      addressKey: secret('Key of the hashes of addresses, at least 16 characters').optional(),
+      addressKeyFile: secretFile('the key of the hashes of addresses'),
     }),
   ])
   .prefault({})
@@ -136,6 +144,7 @@ export const SinkConfig = z.discriminatedUnion('type', [
   FileSinkConfig,
   HttpSinkConfig,
   SyslogSinkConfig,
+  S3SinkConfig,
   KafkaSinkConfig,
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
@@ -193,6 +202,24 @@ const MetricsSetting = section('What is read from the API for metrics, besides e
     .describe('How full the volumes of container applications are, as metrics; off unless given'),
 })
 
+const PlaceSetting = z.strictObject({
+  name: name('Name in the log and in metrics'),
+  kind: choice(['json', 'slack', 'discord', 'teams', 'ntfy', 'pagerduty'], 'Whose form the message has'),
+  url: secretUrl('Where the message is sent; default of pagerduty: its Events API').optional(),
+  urlFile: secretFile('the url'),
+  routingKey: secret('Integration key of pagerduty').optional(),
+  routingKeyFile: secretFile('the integration key'),
+})
+
+const HeartbeatSetting = section(
+  'A request that says that all is well, for a monitor that notices when it stops',
+  {
+    url: secretUrl('Requested by GET; with /fail, by POST, while something is wrong').optional(),
+    urlFile: secretFile('the url'),
+    everyMinutes: duration('Time between two requests', { above: 0, max: 1_440 }).default(1),
+  },
+)
+
 const LogConfig = section('The log on stderr', {
   level: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
@@ -217,6 +244,8 @@ export const ConfigFile = z.strictObject({
   deadLetters: DeadLettersConfig,
   server: ServerConfig,
   metrics: MetricsSetting,
+  notify: z.array(PlaceSetting).default([]).describe('Who is told when a problem begins and when it is over'),
+  heartbeat: HeartbeatSetting,
   log: LogConfig,
 })
 export type ConfigFile = z.output<typeof ConfigFile>
@@ -255,4 +284,15 @@ export interface Config extends Readonly<Pick<ConfigFile, 'redact' | 'workers' |
     readonly configured: boolean
   }
   readonly metrics: MetricsConfig
+  readonly notify: readonly PlaceConfig[]
+  /** Absent where it is off. */
+  readonly heartbeat?: { readonly url: Secret; readonly everyMinutes: number }
+}
+
+/** A place of `notify`. */
+export interface PlaceConfig {
+  readonly name: string
+  readonly kind: ConfigFile['notify'][number]['kind']
+  readonly url: Secret
+  readonly routingKey?: Secret
 }

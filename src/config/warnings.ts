@@ -17,23 +17,32 @@ export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
   const zones = accounts.flatMap((account) => account.zones)
   const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
   const known = new Set(names.map(plain))
-  return sinks.flatMap(({ where }, index) => {
-    const listed = listedIn(where?.zones, `sinks[${index}].where.zones`)
-    const unknown = listed.filter(({ value }) => !known.has(plain(value)))
-    const passes = where?.zones !== undefined && 'not' in where.zones
-    const effect = passes ? 'it keeps nothing out' : 'no event comes from it'
-    const isClosed = !passes && unknown.length === listed.length
-    return unknown.map(({ at, value }) => {
-      const close = nearest(String(value).trim(), names)
-      const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`
-      const all = isClosed ? ', and the sink gets no event at all' : ''
-      return `${at} ${JSON.stringify(value)} is not a zone that is shipped: ${effect}${all}; ${remedy}`
+  return sinks
+    .flatMap(({ where }, index) => filtersOf(where, `sinks[${index}].where`))
+    .flatMap(([at, { zones: given }]) => {
+      const listed = listedIn(given, `${at}.zones`)
+      const unknown = listed.filter(({ value }) => !known.has(plain(value)))
+      const passes = given !== undefined && 'not' in given
+      const effect = passes ? 'it keeps nothing out' : 'no event comes from it'
+      const isClosed = !passes && unknown.length === listed.length && !at.includes('any')
+      return unknown.map(({ at, value }) => {
+        const close = nearest(String(value).trim(), names)
+        const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`
+        const all = isClosed ? ', and the sink gets no event at all' : ''
+        return `${at} ${JSON.stringify(value)} is not a zone that is shipped: ${effect}${all}; ${remedy}`
+      })
     })
-  })
 }
 
 function plain(zone: string | number): string {
   return String(zone).trim().toLowerCase()
+}
+
+type Where = NonNullable<SinkConfig['where']>
+
+/** The lists of `where`, and those of each alternative, with their places. */
+function filtersOf(where: Where = {}, at: string): (readonly [at: string, lists: Where])[] {
+  return [[at, where], ...(where.any ?? []).map((lists, index) => [`${at}.any[${index}]`, lists] as const)]
 }
 
 /** The values of a filter, each with its place. */
@@ -44,16 +53,19 @@ function listedIn<T>(given: readonly T[] | { readonly not: readonly T[] } = [], 
 
 /** Warns of words in `where` and `sample` that no event is known to have. */
 export function unknownWordWarnings({ sinks }: Pick<Config, 'sinks'>): string[] {
-  return sinks.flatMap(({ where = {}, sample = {} }, index) => {
+  return sinks.flatMap(({ where, sample }, index) => {
     const sink = `sinks[${index}]`
     const told = (at: string, kind: WordKind, word: string) => {
       const why = unknownWord(kind, word)
       return why === undefined ? [] : [`${at} ${JSON.stringify(word)} ${why}`]
     }
-    const lists = (['actions', 'severities', 'countries'] as const).flatMap((kind) =>
-      listedIn(where[kind], `${sink}.where.${kind}`).flatMap(({ at, value }) => told(at, kind, value)),
+    const lists = filtersOf(where, `${sink}.where`).flatMap(([place, lists]) =>
+      (['actions', 'severities', 'countries'] as const).flatMap((kind) =>
+        listedIn(lists[kind], `${place}.${kind}`).flatMap(({ at, value }) => told(at, kind, value)),
+      ),
     )
-    return [...lists, ...Object.keys(sample).flatMap((word) => told(`${sink}.sample`, 'actions', word))]
+    const sampled = Object.keys(sample?.actions ?? {})
+    return [...lists, ...sampled.flatMap((word) => told(`${sink}.sample.actions`, 'actions', word))]
   })
 }
 

@@ -124,7 +124,7 @@ export function foreignLinesOf({ foreign }: Pick<FileAudit, 'foreign'>): number 
 export function isRepairable(file: FileAudit): boolean {
   const bad = Object.values(file.problems).some((count) => count > 0)
   const differs = bad || file.minutes.length > 0 || file.missing > 0
-  return !file.isEqual && (differs || file.parts.some(({ problem }) => problem !== 'foreign'))
+  return !file.isEqual && (differs || !file.parts.every(isSettled))
 }
 
 /** What the latest audit of a stream found, as the store keeps it. Counts are events. */
@@ -139,11 +139,11 @@ export interface AuditRecord extends Pick<
 }
 
 /**
- * How a part of a file sink differs from what the store knows:
+ * How a part of a file sink, or an object in a bucket, differs from what the store knows:
  * - `missing`: a committed length but no file; if this path does not know its writer, it may be on another host.
  * - `short`: committed lines are gone.
  * - `longer`: lines beyond the committed length, which the stream's next pump would cut.
- * - `unknown`: a part of this sink without a committed length.
+ * - `unknown`: a part of this sink without a committed length, or an object beyond the last committed number.
  * - `foreign`: not touched; `why` gives the reason.
  */
 export interface PartReport {
@@ -156,6 +156,15 @@ export interface PartReport {
   readonly why: string
   /** This path does not know its writer: the part may be on the disk of another host. */
   readonly isElsewhere?: boolean
+  /** Number of a missing object. */
+  readonly object?: number
+  /** A repair has counted what it held as not delivered: it stays missing, and no event lacks for it. */
+  readonly isRepaired?: boolean
+}
+
+/** Nothing to repair: no lines are missing for it, and no repair removes it. */
+export function isSettled({ problem, isRepaired }: PartReport): boolean {
+  return problem === 'foreign' || isRepaired === true
 }
 
 /** Result of reading a part up to its committed length, or to its end. */

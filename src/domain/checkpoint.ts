@@ -109,6 +109,10 @@ export interface Checkpoint {
   readonly restarts: number
   readonly counters: Counters
   readonly committed: readonly CommittedPart[]
+  /** Number of the stream's last object; absent where its sink writes no numbered objects, or none yet. */
+  readonly objects?: number
+  /** Numbers of those that the bucket has lost, of which a repair has counted the events as not delivered. */
+  readonly repairedObjects?: readonly number[]
   /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */
   readonly repairs?: number
   /**

@@ -24,7 +24,7 @@ export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volum
 export type Operation = (typeof operations)[number]
 
 /** Periodic work outside the schedule. */
-export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures' | 'discovery'
+export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures' | 'discovery' | 'notices'
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =
@@ -55,6 +55,9 @@ export type InternalEvent =
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
   /** A destination acknowledged a request, but for this many events of it. */
   | { name: 'EventsLost'; sink: string; count: number; answer: string }
+  | { name: 'ObjectWritten'; sink: string }
+  /** An earlier try had written the object of this number: its events count as delivered. */
+  | { name: 'ObjectAdopted'; sink: string; key: string }
   /** Nothing is shipped to the sink, and why. */
   | { name: 'SinkHeld'; sink: string; why: string }
   | { name: 'SinkReleased'; sink: string }
@@ -92,6 +95,10 @@ export type InternalEvent =
   | { name: 'FiguresRead'; of: FiguresOf; account: string; figures: readonly Figure[]; atMs: number }
   | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure }
   | { name: 'FiguresHandedOver' }
+  | { name: 'NoticeSent'; place: string }
+  | { name: 'NoticeFailed'; place: string; failure: Failure }
+  | { name: 'HeartbeatFailed'; failure: Failure }
+  | { name: 'HeartbeatSent' }
   | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }
   | { name: 'Stopping'; signal: string }
   | { name: 'Stopped' }

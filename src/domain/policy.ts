@@ -1,12 +1,21 @@
+import type { Stream } from './stream.ts'
+
 /** How streams are polled and re-read: the `poll` part of the configuration, in ms. */
 export interface Policy {
   readonly everyMs: number
+  /** Of sinks with a pace of their own, by name. */
+  readonly everyMsOf?: ReadonlyMap<string, number>
   readonly readableDays: number
   readonly firstRunDays: number
   readonly overlapMs: number
   readonly fullScanMs: number
   /** Ascending; at each of these times after a day's end a complete full scan of it is due. Never empty. */
   readonly settleAfterMs: readonly number[]
+}
+
+/** The time between two polls of a stream. */
+export function paceOf({ everyMs, everyMsOf }: Policy, { sink }: Pick<Stream, 'sink'>): number {
+  return everyMsOf?.get(sink) ?? everyMs
 }
 
 /** The last scan of a past day is repeated at most this often, this far apart, until it finds nothing new. */
@@ -24,6 +33,9 @@ export const maxPagesPerScan = 200_000
 export const maxEmptyPages = 10_000
 export const markSize = 32
 export const maxStoredCursors = 24
+
+/** A load ends with the page that reaches this size of answers, unless the sink has a bound of its own. */
+export const loadBytes = 4_194_304
 
 /** How long one pump works on a stream before it yields to others; each restart in a row doubles it, up to 64-fold. */
 export const sliceMs = 10_000

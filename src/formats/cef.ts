@@ -1,5 +1,6 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
-import { categoryOf, messageOf, partsOf, severityOf } from './describe-event.ts'
+import { categoryOf, messageOf, severityOf } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts } from './line.ts'
 
 /** Version, vendor and product. */
@@ -17,8 +18,6 @@ type Fields = Record<string, string | number | undefined>
 export const createCefFormat = lineFormat({
   name: 'cef',
   mediaType: 'text/plain',
-  // Syslog receivers cut long messages.
-  defaults: {},
   encode,
   identify,
 })

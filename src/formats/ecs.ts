@@ -1,15 +1,8 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import {
-  categoryOf,
-  countryOf,
-  dispositionOf,
-  filled,
-  messageOf,
-  partsOf,
-  severityOf,
-} from './describe-event.ts'
-import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
+import { categoryOf, countryOf, dispositionOf, filled, messageOf, severityOf } from './describe-event.ts'
+import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const version = '9.4.0'
 const dataset = 'bunny_shield.event'
@@ -18,7 +11,6 @@ const product = 'bunny_shield'
 /** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. Values without an ECS field are in `bunny.shield`. */
 export const createEcsFormat = lineFormat({
   name: 'ecs',
-  defaults: rawOnly,
   encode,
   identify,
 })

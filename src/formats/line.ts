@@ -47,12 +47,13 @@ export type Wanted = { readonly [Part in keyof Parts]?: boolean | undefined }
 interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
   /** Default: lines of JSON. */
   readonly mediaType?: string
-  readonly defaults: Wanted
+  /** Default: fields only, since SIEMs bill by the gigabyte. */
+  readonly defaults?: Wanted
   readonly encode: (event: Event, parts: Parts) => string
 }
 
 /** A format as a function of what a sink is configured to include. */
-export function lineFormat({ defaults, encode, ...rest }: Lines): (wanted?: Wanted) => Format {
+export function lineFormat({ defaults = {}, encode, ...rest }: Lines): (wanted?: Wanted) => Format {
   return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}) => ({
     mediaType: 'application/x-ndjson',
     ...rest,
@@ -67,6 +68,3 @@ export function lineFormat({ defaults, encode, ...rest }: Lines): (wanted?: Want
 
 /** A line that is an archive too contains labels and log, but not the entry as received. */
 export const labelsAndLog: Wanted = { labels: true, log: true }
-
-/** Lines of the SIEM formats contain the entry once, with labels and log in it. */
-export const rawOnly: Wanted = { raw: true }

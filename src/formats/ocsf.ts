@@ -1,7 +1,8 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import { countryOf, dispositionOf, filled, messageOf, partsOf, severityOf } from './describe-event.ts'
-import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
+import { countryOf, dispositionOf, filled, messageOf, severityOf } from './describe-event.ts'
+import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'
@@ -33,7 +34,6 @@ const ipObservable = 2
  */
 export const createOcsfFormat = lineFormat({
   name: 'ocsf',
-  defaults: rawOnly,
   encode,
   identify,
 })

@@ -1,9 +1,10 @@
+import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { jsonText } from '../domain/text/json-text.ts'
 import type { Json } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/json.ts'
-import { categoryOf, countryOf, filled, messageOf, partsOf, severityOf } from './describe-event.ts'
-import { identityIn, jsonLine, lineFormat, type Parts, rawOnly, readObject } from './line.ts'
+import { categoryOf, countryOf, filled, messageOf, severityOf } from './describe-event.ts'
+import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'
@@ -18,7 +19,6 @@ const deepest = 8
  */
 export const createOtlpFormat = lineFormat({
   name: 'otlp',
-  defaults: rawOnly,
   encode,
   identify,
 })

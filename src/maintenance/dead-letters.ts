@@ -1,17 +1,13 @@
-import { settleDeadLetters } from '../domain/checkpoint.ts'
+import { counted, settleDeadLetters } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
-import {
-  mergeCommitted,
-  type DeadLetter,
-  type Refusal,
-  type RefusalReason,
-  type Skip,
-} from '../domain/event/delivery.ts'
+import type { DeadLetter, Refusal, RefusalReason, Skip } from '../domain/event/delivery.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { cancelled, isFailure, messageOf, type Failure } from '../domain/failure.ts'
+import { withDelivery } from '../domain/scan/progress.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../pump/commit-delivery.ts'
+import { packSightings } from '../pump/seen-window.ts'
 import { openSink, type SinkTarget } from '../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../pump/session.ts'
 import { beginAnew, holdStream, type HeldStream } from './hold-stream.ts'
@@ -229,7 +225,8 @@ async function replayPage(
     }
   }
   const events = [...letterOf.keys()]
-  const delivery = await deliver(session, target, events, signal)
+  if (deadLetters.length === 0) return { delivered: 0, kept: [], left: 0 }
+  const { delivery, adoption } = await deliver(session, target, events, signal)
   const at = session.now()
   const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[] = []): DeadLetter[] => {
     const refused = [...refusals, ...skipped].map(({ event, reason, answer }) => {
@@ -242,10 +239,12 @@ async function replayPage(
   }
   const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
-    const committed = mergeCommitted(before.committed, delivery.committed)
+    const counters = counted(before.counters, { delivered: adoption?.unseen.length ?? 0 })
+    const next = withDelivery({ ...before, counters }, delivery)
+    const removed = adoption?.deadLetters ?? taken.map((event) => keyOf(letterOf.get(event)!))
     return {
-      next: settleDeadLetters({ ...before, committed }, { delivered: taken.length, lost }),
-      extras: { removedDeadLetters: taken.map((event) => keyOf(letterOf.get(event)!)), deadLetters },
+      next: settleDeadLetters(next, { delivered: removed.length, lost }),
+      extras: { removedDeadLetters: removed, deadLetters, seen: packSightings(adoption?.unseen ?? []) },
     }
   }
   const { failure, ...outcome } = await commitDelivery(session, {
@@ -257,6 +256,16 @@ async function replayPage(
   const kept = keptOf(delivery.refusals, delivery.skipped)
   const delivered = outcome.taken.length
   const page = { delivered, kept, left: deadLetters.length - delivered - kept.length }
+  if (failure === undefined && delivery.partial !== undefined) {
+    // The sink took as much as fits into one object, or met that of an earlier try.
+    const settled = new Set([
+      ...outcome.taken,
+      ...[...outcome.refusals, ...outcome.skipped].map(({ event }) => event),
+    ])
+    const left = events.filter((event) => !settled.has(event)).map((event) => letterOf.get(event)!)
+    const rest = await replayPage(session, target, { deadLetters: left, redo }, signal)
+    return { ...rest, delivered: page.delivered + rest.delivered, kept: [...kept, ...rest.kept] }
+  }
   // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
   return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }

@@ -62,7 +62,7 @@ interface FilesRepair extends HeldStream {
 /**
  * The same for events whose lines a file has lost (`unseen`). Lines of events that the ledger lacks count as delivered
  * (`kept`), or the scan would write them twice. A missing part is removed from the checkpoint, a short one gets its
- * present length. Throws Failure.
+ * present length, and a missing object keeps its number. Throws Failure.
  */
 export function unseeLost(
   { stream, zone, looked, listing }: FilesRepair,
@@ -85,12 +85,19 @@ export function unseeLost(
         : await new SeenWindow(loadSeen).unseenOf(listedOf(looked.unknown, listing))
       const committed = committedLeft(before, looked)
       const isSame = committed.every((each, index) => each === before.committed[index])
-      if (lost.length + found.length === 0 && isSame && committed.length === before.committed.length)
+      const gone = isDropped ? [] : looked.report.parts.flatMap(goneObject)
+      if (
+        lost.length + found.length + gone.length === 0 &&
+        isSame &&
+        committed.length === before.committed.length
+      )
         return { unseen: 0, kept: 0 }
       const counters = lost.length === 0 ? before.counters : withoutLost(before.counters, lost.length)
       const delivered = counters.delivered + found.length
       const left = lost.length === 0 ? before : reopened(before)
-      await commit(countRepair({ ...left, committed, counters: { ...counters, delivered } }), {
+      const { repairedObjects = [] } = before
+      const objects = gone.length > 0 && { repairedObjects: [...repairedObjects, ...gone] }
+      await commit(countRepair({ ...left, committed, ...objects, counters: { ...counters, delivered } }), {
         seen: packSightings(found),
         unsee: packSightings(lost),
       })
@@ -131,6 +138,10 @@ function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLo
     if (left[0] !== committedPart && known.get(committedPart.part) !== committedPart.bytes) throw lookAgain()
     return left
   })
+}
+
+function goneObject({ object, isRepaired }: PartReport): number[] {
+  return object === undefined || isRepaired === true ? [] : [object]
 }
 
 function leftOf(

@@ -67,7 +67,7 @@ export interface Sink {
    * event is neither delivered nor a dead letter, but counts as seen by the stream.
    */
   readonly wants?: (event: Event) => boolean
-  /** When a load is full, where that is earlier than the pump's own bounds. */
+  /** When a load is full, in place of the pump's own bounds. */
   readonly load?: Partial<LoadBounds>
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
@@ -94,6 +94,24 @@ export interface OpenOptions {
   hasTaken?(): Promise<boolean>
   /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
   readonly refusalsStand?: boolean
+  /** For sinks whose deliveries have numbers; absent where a person only tries a sink. */
+  readonly objects?: NumberedObjects
+}
+
+/**
+ * The numbers of a stream's objects, as the store has them. A sink writes each delivery as the object after the last one,
+ * only where that number is free, and never changes one. What holds the number already was written by an earlier try:
+ * the delivery then adopts it, takes none of its events, and is repeated with the next number.
+ */
+export interface NumberedObjects {
+  readonly storeId: string
+  /** Number of the last committed object of the stream, 0 before the first. */
+  last(): number
+  /**
+   * Rejects with `fence_lost` where the store no longer has the fence and the commit that this pump builds on. Call it
+   * right before an object is written: it cannot be taken back.
+   */
+  confirm(): Promise<void>
 }
 
 /**

@@ -7,6 +7,7 @@ import type { MinuteCount } from '../domain/event/seen.ts'
 import type { Stream, Route } from '../domain/stream.ts'
 import type { KnownSink } from '../domain/known-sink.ts'
 import type { ZoneList } from '../domain/zone-list.ts'
+import type { NoticedAt } from '../domain/notices.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Day } from '../domain/day.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
@@ -43,8 +44,8 @@ export interface Ledger {
    * it. Call it every 5 s.
    */
   heartbeat(holder: Holder, facts?: ProcessFacts): Promise<void>
-  /** Whether this fence is still the stream's latest. */
-  holds(stream: Stream, fence: number): Promise<boolean>
+  /** Whether this fence is still the stream's latest, and its latest commit has this number. */
+  holds(stream: Stream, fence: number, commit: number): Promise<boolean>
   /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
   release(stream: Stream, fence: number): Promise<void>
   /**
@@ -143,6 +144,10 @@ export interface Catalogue {
   zoneLists(): Promise<ZoneList[]>
   /** Replaces the list of its account. */
   storeZoneList(list: ZoneList): Promise<void>
+  /** What each place of `notify` was told. */
+  noticed(): Promise<NoticedAt[]>
+  /** Replaces what is known of its place. */
+  storeNoticed(noticed: NoticedAt): Promise<void>
 }
 
 /** Events that a sink will never accept. A commit adds and removes those of its own stream. */

@@ -4,16 +4,36 @@ import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { onlyStream } from '../domain/stream.ts'
 import { jsonText } from '../domain/text/json-text.ts'
+import { adoptObject, type Adoption } from './adopt-object.ts'
 import type { SinkTarget } from './open-sink.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
+/** A delivery, and what of the events lies in the object that it met. */
+export interface Delivered {
+  readonly delivery: Delivery
+  readonly adoption?: Adoption
+}
+
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
 export async function deliver(
+  session: Session,
+  target: SinkTarget,
+  events: readonly Event[],
+  signal: AbortSignal,
+  goesOn = false,
+): Promise<Delivered> {
+  const delivery = await deliverTo(session, target, events, signal, goesOn)
+  if (delivery.object?.adopted === undefined) return { delivery }
+  const adoption = await adoptObject(session, target, events, delivery.object.adopted)
+  return { delivery: { ...delivery, partial: { taken: adoption.taken } }, adoption }
+}
+
+async function deliverTo(
   { deps, job }: Session,
   { open, sink }: SinkTarget,
   events: readonly Event[],
   signal: AbortSignal,
-  goesOn = false,
+  goesOn: boolean,
 ): Promise<Delivery> {
   const facts = { ...spanFacts(job), server: sink.address, events: events.length }
   let delivery: Delivery | undefined

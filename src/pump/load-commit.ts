@@ -1,13 +1,15 @@
-import type { Checkpoint } from '../domain/checkpoint.ts'
+import { settleDeadLetters, type Checkpoint } from '../domain/checkpoint.ts'
 import type { Delivery } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { lateBefore } from '../domain/scan/overlap.ts'
 import { timesOf } from '../domain/scan/page.ts'
 import { afterPart, withOutcome } from '../domain/scan/progress.ts'
 import type { ScanStep } from '../domain/scan/scan.ts'
+import type { Adoption } from './adopt-object.ts'
 import { commitDelivery, deadLettersOf, type Change, type DeliveryOutcome } from './commit-delivery.ts'
 import type { LoadPage } from './load.ts'
-import { packSightings, type SeenWindow } from './seen-window.ts'
+import type { SinkTarget } from './open-sink.ts'
+import { packSightings } from './seen-window.ts'
 import type { Session } from './session.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Telemetry } from '../ports/process.ts'
@@ -15,13 +17,21 @@ import type { Telemetry } from '../ports/process.ts'
 /**
  * Commits in one step what a load changed, and emits internal events. Where the sink did not settle all events, the
  * scan's cursor stays before the first page that has one to be delivered again; the result is what is left of the pages
- * from there on. Throws the failure of a partial delivery once what is certain is committed.
+ * from there on. `adoption`: the delivery met the object of an earlier try. Throws the failure of a partial delivery once what is certain is committed.
  */
 export async function commitLoad(
   session: Session,
-  seen: SeenWindow,
+  { seen }: Pick<SinkTarget, 'seen'>,
   pages: readonly LoadPage[],
-  { wanted, delivery }: { readonly wanted: readonly Event[]; readonly delivery: Delivery },
+  {
+    wanted,
+    delivery,
+    adoption,
+  }: {
+    readonly wanted: readonly Event[]
+    readonly delivery: Delivery
+    readonly adoption?: Adoption | undefined
+  },
 ): Promise<readonly LoadPage[]> {
   const { deps, job, policy } = session
   const { stream, priority } = job
@@ -35,28 +45,33 @@ export async function commitLoad(
     const { done, part } = settledPages(pages, wanted, events)
     const filtered = pages.slice(0, done).flatMap(filteredOf)
     const counts = {
-      delivered: outcome.taken.length,
+      delivered: adoption?.unseen.length ?? outcome.taken.length,
       deadLetters: outcome.refusals.length,
       late: countBefore(lateMs, events),
       filtered: filtered.length,
       skipped: outcome.skipped.length,
       lost: outcome.lost,
     }
-    return { done, part, counts, known: [...events, ...filtered] }
+    const sightings =
+      adoption === undefined
+        ? [...events, ...filtered]
+        : [...adoption.unseen, ...filtered.filter((event) => !adoption.holds(event))]
+    return { done, part, counts, known: [...events, ...filtered], sightings }
   }
   const change = (outcome: DeliveryOutcome): Change => {
-    const { done, part, counts, known } = settledBy(outcome)
+    const { done, part, counts, sightings } = settledBy(outcome)
     const after = pages[done - 1]?.after ?? before
     const open = pages[done]?.scan
     const found = { events: part.length, timesMs: timesOf(part) }
+    const read = open === undefined ? after : afterPart(after, open, found, policy)
+    const next = withOutcome(read, { counts, delivery })
+    const replayed = adoption?.deadLetters ?? []
     return {
-      next: withOutcome(open === undefined ? after : afterPart(after, open, found, policy), {
-        counts,
-        committed: delivery.committed,
-      }),
+      next: settleDeadLetters(next, { delivered: replayed.length }),
       extras: {
-        seen: packSightings(known),
+        seen: packSightings(sightings),
         deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
+        removedDeadLetters: replayed,
       },
     }
   }
@@ -66,11 +81,11 @@ export async function commitLoad(
     whole: change,
     part: change,
   })
-  const { done, counts, known } = settledBy(outcome)
+  const { done, counts, known, sightings } = settledBy(outcome)
   if (failure !== undefined && known.length === 0) throw failure
   const left = leftOf(pages.slice(done), known)
   seen.add(
-    known,
+    sightings,
     left.flatMap(({ unseen }) => unseen),
   )
   const last = pages[done - 1]

@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event/event.ts'
+import { loadBytes } from '../domain/policy.ts'
 import type { PageFacts } from '../domain/scan/page.ts'
 import { afterPage, stepOf } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
@@ -30,7 +31,7 @@ export interface LoadPage extends ReadPage {
   readonly after: Checkpoint
 }
 
-const bounds: LoadBounds = { bytes: 4_194_304, events: 10_000, pages: 100 }
+const bounds: LoadBounds = { bytes: loadBytes, events: 10_000, pages: 100 }
 /** So long a load without anything new is read on: a crash costs that it is read again. */
 const mostIdleMs = 1_000
 
@@ -48,8 +49,7 @@ export class Load {
 
   constructor(session: Session, own: Partial<LoadBounds> = {}) {
     this.#session = session
-    const least = (bound: keyof LoadBounds) => Math.min(bounds[bound], own[bound] ?? Infinity)
-    this.#bounds = { bytes: least('bytes'), events: least('events'), pages: least('pages') }
+    this.#bounds = { ...bounds, ...own }
     this.#beganMs = session.deps.clock.monotonic()
   }
 
@@ -58,9 +58,12 @@ export class Load {
     return this.pages.at(-1)?.after ?? this.#session.checkpoint()
   }
 
+  get hasEnough(): boolean {
+    return this.#bytes >= this.#bounds.bytes || this.#events >= this.#bounds.events
+  }
+
   get isFull(): boolean {
-    const { bytes, events, pages } = this.#bounds
-    if (this.#bytes >= bytes || this.#events >= events || this.pages.length >= pages) return true
+    if (this.hasEnough || this.pages.length >= this.#bounds.pages) return true
     return this.#events === 0 && this.#session.deps.clock.monotonic() - this.#beganMs >= mostIdleMs
   }
 

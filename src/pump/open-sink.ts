@@ -1,7 +1,7 @@
 import { endOf, startOf } from '../domain/day.ts'
 import { committedLengths } from '../domain/checkpoint.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import type { AnySink, OpenStream, Reconciliation } from '../ports/delivery.ts'
+import type { AnySink, NumberedObjects, OpenStream, Reconciliation } from '../ports/delivery.ts'
 import { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
@@ -26,7 +26,11 @@ export async function openSink(
   const open =
     'reconcile' in sink
       ? await sink.reconcile(stream, reconciliation(session), signal)
-      : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
+      : await sink.open(
+          stream,
+          { hasTaken: () => hasSinkTaken(session), refusalsStand, objects: objectsOf(session) },
+          signal,
+        )
   const seen = new SeenWindow(session.loadSeen, session.deps.seenMemory)
   return {
     sink,
@@ -37,6 +41,11 @@ export async function openSink(
       await open.close()
     },
   }
+}
+
+/** Read anew for each delivery: nothing but the store knows the last number. */
+function objectsOf({ checkpoint, confirm, storeId }: Session): NumberedObjects {
+  return { storeId, last: () => checkpoint().objects ?? 0, confirm }
 }
 
 /** Whether the store knows of an event that the stream's sink has taken. Checks the stream's own checkpoint first. */

@@ -8,7 +8,7 @@ import { isFailure, type Failure } from '../domain/failure.ts'
 import { sliceOf } from '../domain/policy.ts'
 import { factsOf, type Cursor, type Page } from '../domain/scan/page.ts'
 import { scanFor } from '../domain/scan/progress.ts'
-import type { Scan } from '../domain/scan/scan.ts'
+import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import type { PageRequest } from '../ports/delivery.ts'
 import { fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
 import type { KnownPage } from './latest-pages.ts'
@@ -56,7 +56,11 @@ export async function readLoad(
   const { job, now, policy } = session
   const before = session.checkpoint()
   const due = { checkpoint: before, kind: dueOf(session, before).kind, readRequest: job.readRequest }
-  let scan = takeKept(target, reading, load, scanFor(due, now(), policy))
+  const begun = takeKept(target, reading, load, scanFor(due, now(), policy))
+  let { scan } = begun
+  // The sink may have left over events of the last page.
+  if (begun.end !== 'none') return { scan, why: 'scan' }
+  if (load.hasEnough) return { scan, why: 'full' }
   for (;;) {
     let fetched: FetchedPage
     try {
@@ -95,18 +99,23 @@ function mayGoOn({ deps, job, checkpoint }: Session, { beganMs }: Reading): bool
 }
 
 /** Begins the load with the pages that were kept for it; drops them where another scan is due first. */
-function takeKept(target: SinkTarget, reading: Reading, load: Load, begun: Scan): Scan {
+export function takeKept(
+  target: SinkTarget,
+  reading: Reading,
+  load: Load,
+  begun: Scan,
+): Pick<ScanStep, 'scan' | 'end'> {
   const { kept } = reading
   reading.kept = []
   const isSame = kept[0]?.scan.kind === begun.kind && kept[0].facts.cursor === begun.cursor
   if (!isSame) {
     for (const { release } of kept) release()
     target.seen.add([])
-    return begun
+    return { scan: begun, end: 'none' }
   }
-  let scan = begun
-  for (const page of kept) scan = load.add(page, scan).scan
-  return scan
+  let step: Pick<ScanStep, 'scan' | 'end'> = { scan: begun, end: 'none' }
+  for (const page of kept) step = load.add(page, step.scan)
+  return step
 }
 
 /** Events that the sink is to get; the others are seen with the commit. */

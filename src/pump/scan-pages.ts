@@ -1,17 +1,16 @@
 import { dayOf } from '../domain/day.ts'
-import type { Delivery } from '../domain/event/delivery.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
 import { answerRequest } from '../domain/read-request.ts'
 import { isListingTrouble } from '../domain/retry.ts'
 import { dropScans } from '../domain/checkpoint.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
-import { deliver } from './commit-delivery.ts'
+import { deliver, type Delivered } from './commit-delivery.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
 import { fetchAhead } from './fetch-page.ts'
 import { Load, type LoadPage } from './load.ts'
 import { commitLoad } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
-import { isDue, readLoad, requestFor, type LoadEnd, type Reading } from './read-load.ts'
+import { isDue, readLoad, requestFor, takeKept, type LoadEnd, type Reading } from './read-load.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -60,11 +59,22 @@ async function shipNextLoad(
   try {
     const end = await readLoad(session, target, going, load, signal)
     await shipLoad(session, target, going, load, end, signal)
+    // What is left over of a scan that does not go on is shipped at once: nothing reads it again.
+    while (end.failure !== undefined && !goesOn(end) && going.kept.length > 0) {
+      const rest = new Load(session, target.sink.load)
+      takeKept(target, going, rest, going.kept[0]!.scan)
+      await shipLoad(session, target, going, rest, end, signal)
+    }
     return end.failure && (await afterFailure(session, end.scan, going, end.failure))
   } finally {
     const kept = new Set(going.kept.map(({ release }) => release))
     for (const { release } of load.pages) if (!kept.has(release)) release()
   }
+}
+
+/** A scan that goes on reads again what the sink has left over. */
+function goesOn({ why, failure }: LoadEnd): boolean {
+  return why === 'full' || why === 'slice' || (failure !== undefined && !dropsScan(failure))
 }
 
 interface Ending {
@@ -80,7 +90,7 @@ interface Going extends Reading {
 }
 
 /** Nothing to deliver. */
-const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
+const nothing: Delivered = { delivery: { refusals: [], committed: [], bytes: 0 } }
 
 /**
  * The next page is parsed during a delivery only after a page of at most this size: parsed entries take several times
@@ -94,23 +104,22 @@ async function shipLoad(
   target: SinkTarget,
   going: Going,
   { pages }: Load,
-  { why, scan, failure }: LoadEnd,
+  end: LoadEnd,
   signal: AbortSignal,
 ): Promise<void> {
+  const { why, scan } = end
   const last = pages.at(-1)
   if (last === undefined) return
   const wanted = pages.flatMap((page) => page.wanted)
   if (why === 'full' && (going.sinkMoves || wanted.length === 0))
     going.ahead ??= fetchAhead(session.deps, requestFor(session, going, scan), signal)
-  // A scan that goes on reads again what the sink keeps back.
-  const goesOn = why === 'full' || why === 'slice' || (failure !== undefined && !dropsScan(failure))
-  const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn)
+  const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn(end))
   if (last.bytes <= parsedAheadBytes) going.ahead?.want()
   const { mark } = session.checkpoint()
-  going.kept = await commitLoad(session, target.seen, pages, { wanted, delivery: await delivering })
+  going.kept = await commitLoad(session, target, pages, { wanted, ...(await delivering) })
   noteLatest(session, pages.slice(0, pages.length - going.kept.length), mark)
   going.sinkMoves ||= wanted.length > 0
-  failAtGuard(last.step)
+  if (going.kept.length === 0) failAtGuard(last.step)
 }
 
 /** Every event of these pages is seen now. */

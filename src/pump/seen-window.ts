@@ -1,12 +1,20 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { fingerprintOf } from '../domain/event/fingerprint.ts'
-import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen.ts'
+import {
+  FingerprintSet,
+  minuteOf,
+  packFingerprints,
+  unpackFingerprints,
+  untimedMinute,
+} from '../domain/event/seen.ts'
 
 /**
  * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of
  * minutes.
  */
 const mostBytes = 33_554_432
+
+const minuteMs = 60_000
 
 /** What the seen windows of a process take together. Beyond the limit each drops what its page does not need. */
 export class SeenMemory {
@@ -63,6 +71,18 @@ export class SeenWindow implements Disposable {
     await this.#load(new Set(events.map((event) => minuteOf(event.timeMs))))
     const inPage = new FingerprintSet()
     return events.filter((event) => !this.#isSeen(event) && inPage.add(event.fingerprint))
+  }
+
+  /** Of packed fingerprints, by minute, those that the stream has not delivered. */
+  async unseenIn(packed: ReadonlyMap<number, Uint8Array>): Promise<Sighting[]> {
+    await this.#load(new Set(packed.keys()))
+    return [...packed].flatMap(([minute, bytes]) => {
+      const known = this.#minutes.get(minute)!
+      const time = minute === untimedMinute ? {} : { timeMs: minute * minuteMs }
+      return unpackFingerprints(bytes)
+        .filter((fingerprint) => !known.has(fingerprint))
+        .map((fingerprint) => ({ fingerprint, ...time }))
+    })
   }
 
   /** Events that the next commit will add: another page of the same load may show them again. */

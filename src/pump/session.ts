@@ -56,7 +56,7 @@ export interface Session extends AsyncDisposable {
   readonly now: () => number
   /** The time by which the stream may end; undefined while it is in doubt. */
   readonly sureNow: () => number | undefined
-  /** Rejects with `fence_lost` when another pump took the stream over. */
+  /** Rejects with `fence_lost` when another pump took the stream over, or the store has lost its latest commit. */
   confirm(): Promise<void>
   /** Throws `fence_lost` where the store no longer holds the checkpoint. */
   readonly loadSeen: LoadSeen
@@ -105,7 +105,7 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
     now,
     sureNow: () => apiClock.sureNow(zone.account),
     async confirm() {
-      if (!(await ledger.holds(stream, fence))) throw fenceLost()
+      if (!(await ledger.holds(stream, fence, held.commit))) throw fenceLost()
     },
     loadSeen: (minutes) => ledger.loadSeen(stream, minutes, { fence, basedOn: held.commit }),
     commit,

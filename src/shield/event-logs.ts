@@ -42,7 +42,7 @@ export function createEventLogSource(
         {
           operation: 'event_logs',
           method: 'GET',
-          path: `/shield/event-logs/${zone.id}/${wireDay(day)}${placeOf(cursor, client.firstPage)}`,
+          path: pagePath(zone.id, day, cursor ?? client.firstPage, cursor === null),
           ...(cursor === null ? {} : { token: cursor }),
           read: readPage,
           sink,
@@ -125,10 +125,11 @@ function wireDay(day: Day): string {
   return `${month}-${date}-${year}`
 }
 
-function placeOf(cursor: Cursor | null, firstPage: string): string {
-  if (cursor !== null) return `/${pathSegment(cursor)}`
-  if (firstPage === 'omit') return ''
-  return firstPage === 'empty' ? '/' : `/${pathSegment(firstPage)}`
+/** Of the page that a token opens, or of the first page in one of its forms. */
+export function pagePath(zone: number, day: Day, token: string, isFirst: boolean): string {
+  const place = `/shield/event-logs/${zone}/${wireDay(day)}`
+  if (isFirst && token === 'omit') return place
+  return isFirst && token === 'empty' ? `${place}/` : `${place}/${pathSegment(token)}`
 }
 
 /**

@@ -9,6 +9,9 @@ import type { HttpSinkConfig } from './http/config.ts'
 import { createHttpSink } from './http/sink.ts'
 import type { KafkaSinkConfig } from './kafka/config.ts'
 import { createKafkaSink } from './kafka/sink.ts'
+import type { S3SinkConfig } from './s3/config.ts'
+import { createObjectSink } from './s3/sink.ts'
+import { openBucket } from './s3/trial.ts'
 import type { StdoutSinkConfig } from './stdout/config.ts'
 import { createStdoutSink } from './stdout/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
@@ -23,6 +26,7 @@ export const sinks = {
   syslog: (options: { readonly type: 'syslog' } & SyslogSinkOptions, deps: SinkDeps) =>
     measured(createSyslogSink(options, deps), deps),
   kafka: (options: KafkaSinkConfig, deps: SinkDeps) => measured(createKafkaSink(options, deps), deps),
+  s3: (options: S3SinkConfig, deps: SinkDeps) => createObjectSink(options, deps, openBucket(options, deps)),
 }
 
 type SinkOptions = Parameters<(typeof sinks)[keyof typeof sinks]>[0]
@@ -40,16 +44,16 @@ const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
   network: 'network',
   tls: 'network',
   timeout: 'timeout',
-  disk_full: 'server_error',
-  unwritable: 'rejected',
   server_error: 'server_error',
   rejected: 'rejected',
   sink_refuses: 'rejected',
+  disk_full: 'server_error',
+  unwritable: 'rejected',
 }
 
 /**
  * Wraps a sink that writes without HTTP requests: telemetry counts each delivery as one request, and each failed open.
- * The HTTP sink reports each of its requests itself.
+ * The sinks that send HTTP requests report each of them themselves.
  */
 function measured<Any extends AnySink>(sink: Any, { clock, telemetry }: SinkDeps): Any {
   async function told<Result extends OpenStream | Delivery>(work: () => Promise<Result>): Promise<Result> {

@@ -1,65 +1,121 @@
 import type { Event } from '../domain/event/event.ts'
+import { networks } from '../domain/text/network.ts'
+import { partsOf } from '../domain/event/request-url.ts'
 
 /** Listed values pass; with `not`, all others do. */
 type ListOrNot = readonly (string | number)[] | { readonly not: readonly (string | number)[] }
 
+/** Lists of values, by field. An event must pass every one. */
+export type Lists = { readonly [Field in FilterField]?: ListOrNot | undefined }
+
 /** Which events a sink gets, as configured. */
 export interface Routing {
-  readonly where?:
-    | {
-        readonly zones?: ListOrNot | undefined
-        readonly actions?: ListOrNot | undefined
-        readonly severities?: ListOrNot | undefined
-        readonly rules?: ListOrNot | undefined
-        readonly countries?: ListOrNot | undefined
-      }
-    | undefined
-  readonly sample?: Readonly<Record<string, number>> | undefined
+  /** With `any`: one of these, too. */
+  readonly where?: (Lists & { readonly any?: readonly Lists[] | undefined }) | undefined
+  /** Shares, from 0 to 1. */
+  readonly sample?: { readonly actions?: Shares | undefined; readonly rules?: Shares | undefined } | undefined
 }
 
+type Shares = Readonly<Record<string, number>>
 export type Wants = (event: Event) => boolean
+
+/** A filter's field: what an event has of it, and whether a value is one of those that are listed. */
+interface Field {
+  readonly of: (event: Event) => readonly (string | number | undefined)[]
+  readonly matcher: (listed: readonly string[]) => (value: string) => boolean
+}
+
+const fields = {
+  zones: { of: ({ zone }) => [zone.id, zone.name], matcher: words },
+  actions: { of: ({ action }) => [action], matcher: words },
+  severities: { of: ({ severity }) => [severity], matcher: words },
+  rules: { of: ({ rule }) => [rule?.id], matcher: words },
+  countries: { of: ({ client }) => [client?.country], matcher: words },
+  hosts: { of: ({ request }) => [partsOf(request?.url)?.host], matcher: patterns },
+  paths: { of: ({ request }) => [partsOf(request?.url)?.path], matcher: exactPatterns },
+  methods: { of: ({ request }) => [request?.method], matcher: words },
+  asns: { of: ({ client }) => [client?.asn], matcher: words },
+  addresses: { of: ({ client }) => [client?.address], matcher: networks },
+  userAgents: { of: ({ request }) => [request?.userAgent], matcher: patterns },
+} satisfies Record<string, Field>
+export type FilterField = keyof typeof fields
 
 /**
  * Decides whether a sink gets an event; undefined if it gets all. Pure: a re-read, a backfill and a resend decide as
  * the first read did, on any host.
  */
-export function wantsOf({ where = {}, sample = {} }: Routing): Wants | undefined {
-  const tests: Wants[] = [
-    ...listed(where.zones, ({ zone }) => [String(zone.id), zone.name]),
-    ...listed(where.actions, ({ action }) => [action]),
-    ...listed(where.severities, ({ severity }) => [severity]),
-    ...listed(where.rules, ({ rule }) => [rule?.id]),
-    ...listed(where.countries, ({ client }) => [client?.country]),
-    ...sampled(sample),
-  ]
+export function wantsOf({ where: { any, ...lists } = {}, sample = {} }: Routing): Wants | undefined {
+  const tests = [...testsOf(lists), ...sampled(sample)]
+  const ways = any?.map((each) => testsOf(each))
+  if (ways !== undefined) tests.push((event) => ways.some((way) => way.every((passes) => passes(event))))
   return tests.length === 0 ? undefined : (event) => tests.every((passes) => passes(event))
 }
 
 /** An event without the value passes no list, and every `not`. */
-function listed(
-  values: ListOrNot | undefined,
-  valuesOf: (event: Event) => readonly (string | undefined)[],
-): Wants[] {
-  if (values === undefined) return []
-  const [list, isListed] = 'not' in values ? [values.not, false] : [values, true]
-  const known = new Set(list.map((value) => keyOf(String(value))))
-  return [
-    (event) => valuesOf(event).some((value) => value !== undefined && known.has(keyOf(value))) === isListed,
-  ]
+function testsOf(lists: Lists): Wants[] {
+  return (Object.keys(lists) as FilterField[]).flatMap((name) => {
+    const list = lists[name]
+    if (list === undefined) return []
+    const [values, isListed] = 'not' in list ? [list.not, false] : [list, true]
+    const { of, matcher }: Field = fields[name]
+    const matches = matcher(values.map(String))
+    return [
+      (event: Event) => of(event).some((value) => value !== undefined && matches(String(value))) === isListed,
+    ]
+  })
+}
+
+function words(listed: readonly string[]): (value: string) => boolean {
+  const known = new Set(listed.map(keyOf))
+  return (value) => known.has(keyOf(value))
+}
+
+/** In any case. */
+function patterns(listed: readonly string[]): (value: string) => boolean {
+  const matches = exactPatterns(listed.map((pattern) => pattern.toLowerCase()))
+  return (value) => matches(value.toLowerCase())
+}
+
+function exactPatterns(listed: readonly string[]): (value: string) => boolean {
+  return (value) => listed.some((pattern) => matchesPattern(value, pattern))
+}
+
+/**
+ * `*` in a pattern stands for any text. Takes time in proportion to the text: attackers choose it, and a regular
+ * expression of several `.*` would take its square.
+ */
+function matchesPattern(text: string, pattern: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === first
+  if (!text.startsWith(first)) return false
+  let at = first.length
+  for (const part of rest) {
+    const found = text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return text.length - last.length >= at && text.endsWith(last)
 }
 
 const fingerprints = 2 ** 64
 
-/** Fingerprints are evenly distributed, and attackers cannot choose them. */
-function sampled(sample: Readonly<Record<string, number>>): Wants[] {
-  const shares = new Map(Object.entries(sample).map(([action, share]) => [keyOf(action), share]))
-  if (shares.size === 0) return []
-  return [
-    ({ action, fingerprint }) => {
-      const share = action === undefined ? undefined : shares.get(keyOf(action))
-      return share === undefined || Number(fingerprint) / fingerprints < share
-    },
-  ]
+/**
+ * Of several shares that concern an event the smallest counts. Fingerprints are evenly distributed, and attackers
+ * cannot choose them.
+ */
+function sampled(sample: NonNullable<Routing['sample']>): Wants[] {
+  return (['actions', 'rules'] as const).flatMap((name) => {
+    const shares = new Map(Object.entries(sample[name] ?? {}).map(([word, share]) => [keyOf(word), share]))
+    if (shares.size === 0) return []
+    return [
+      (event: Event) => {
+        const [value] = fields[name].of(event)
+        const share = value === undefined ? undefined : shares.get(keyOf(value))
+        return share === undefined || Number(event.fingerprint) / fingerprints < share
+      },
+    ]
+  })
 }
 
 function keyOf(text: string): string {

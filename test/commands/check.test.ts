@@ -267,14 +267,14 @@ test('says how many events of the first pages pass the filter of a sink', async 
     all: {},
     none: { where: { actions: ['Bloked'] } },
     'one-zone': { where: { zones: ['shop'] } },
-    any: { sample: { Nothing: 0 } },
+    any: { sample: { actions: { Nothing: 0 } } },
   }).map(([name, more]) => ({ name, type: 'file', path: join(temporaryFolder(), name), ...more }))
   const { findings, problems } = await foundIn(await openWorkshopWithApi({ days: 5 }, { sinks }))
   const notes = findings.filter(({ mark }) => mark === 'note').map(({ text }) => text)
   expect(problems).toBe(0)
   expect(notes).toEqual([
     expect.stringMatching(/^sinks\[1\]\.where\.actions\[0\] "Bloked" .*; did you mean Blocked\?$/),
-    expect.stringMatching(/^sinks\[3\]\.sample "Nothing" /),
+    expect.stringMatching(/^sinks\[3\]\.sample\.actions "Nothing" /),
     'where and sample: of 10 events on the first pages of today (2 zones) 0 pass; if this sink is to get such events, correct its where or sample',
     'where and sample: of 10 events on the first pages of today (2 zones) 5 pass',
     'where and sample: of 10 events on the first pages of today (2 zones) 10 pass',

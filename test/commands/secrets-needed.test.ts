@@ -9,9 +9,9 @@ import { waitFor } from '../setup/wait-for.ts'
 import { executeWith, openWorkshop, openWorkshopWithApi, type Ended } from './workshop.ts'
 
 /** Sections of the configuration whose secrets a command needs. */
-type Sections = readonly ('api' | 'sinks' | 'server' | 'state')[]
+type Sections = readonly ('api' | 'notify' | 'sinks' | 'server' | 'state')[]
 
-const all: Sections = ['api', 'server', 'sinks', 'state']
+const all: Sections = ['api', 'notify', 'server', 'sinks', 'state']
 const nothing: Sections = []
 const state: Sections = ['state']
 
@@ -38,11 +38,14 @@ const needed: Readonly<Record<string, Sections | 'no file'>> = {
   audit: ['api', 'state'],
   'audit --deep': ['api', 'state'],
   'audit --repair': ['api', 'sinks', 'state'],
+  'audit verify audit.html --key key.pem': nothing,
   'dead-letters list': state,
   'dead-letters show': state,
   'dead-letters export': state,
   'dead-letters drop --yes': state,
   'dead-letters replay': ['sinks', 'state'],
+  'probe --zone 101': ['api'],
+  'notify test': ['notify'],
   zones: ['api'],
   init: 'no file',
   'state rename-sink archive files': state,
@@ -74,6 +77,7 @@ const unset = {
     { name: 'log', type: 'syslog', host: '${SHIELDLOG_TEST_UNSET}' },
   ],
   server: { tokenFile: './absent', port: 9 },
+  notify: [{ name: 'ops', urlFile: './absent' }],
 }
 
 test.each(Object.entries(needed).filter(([, sections]) => sections !== 'no file'))(
@@ -93,7 +97,7 @@ test.each(Object.entries(needed).filter(([, sections]) => sections !== 'no file'
 /** Each error begins with the path of its setting. */
 function sectionsIn(errors: string): string[] {
   return [
-    ...new Set(errors.matchAll(/(?<=^\s*)(api|sinks|server|state)(?=[.[])/gm).map(([found]) => found)),
+    ...new Set(errors.matchAll(/(?<=^\s*)(api|notify|sinks|server|state)(?=[.[])/gm).map(([found]) => found)),
   ].sort()
 }
 

@@ -24,6 +24,12 @@ const bad: readonly [yaml: string, path: string, told: string][] = [
   ['poll: { firstRunDays: 4 }', 'poll.firstRunDays', 'is greater than readableDays (3); set it to 3 or less'],
   ['poll: { settleAfterHours: [1, 47] }', 'poll.settleAfterHours[1]', 'is too late: with readableDays 3'],
   ['poll: { settleAfterHours: [] }', 'poll.settleAfterHours', 'is empty; write a list of number'],
+  [
+    'redact: { addresses: hash }',
+    'redact.addressKey',
+    'is missing, although addresses is hash; set addressKey or',
+  ],
+  ['redact: { addresses: hash, addressKey: short }', 'redact.addressKey', 'is too short; set addressKey or'],
   ['redact: false', 'redact', 'is not an allowed value; write off'],
   ['api: { baseUrl: ftp://x }', 'api.baseUrl', 'is not an http or https URL; write a complete URL'],
   [

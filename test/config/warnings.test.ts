@@ -62,8 +62,9 @@ test.each([
     'where: { countries: { not: [Germany] } }',
     /^where\.countries\.not\[0\] "Germany" .*; did you mean DE\?$/,
   ],
+  ['where: { any: [{ rules: [1] }, { countries: [UK] }] }', /^where\.any\[1\]\.countries\[0\] "UK" /],
   ['where: { countries: [D] }', /^where\.countries\[0\] "D" .*; such as DE or US$/],
-  ['sample: { Loged: 0.1 }', /^sample "Loged" .*; did you mean Logged\?$/],
+  ['sample: { actions: { Loged: 0.1 } }', /^sample\.actions "Loged" .*; did you mean Logged\?$/],
 ])('a word that no event is known to have is warned of: %s', (routing, said) => {
   expect(wordsIn(routing)).toEqual([typeof said === 'string' ? said : expect.stringMatching(said)])
 })
@@ -71,7 +72,7 @@ test.each([
 test('known words pass in any case', () => {
   expect(
     wordsIn(
-      'where: { actions: [" blocked ", LOGGED, ratelimited], severities: [Critical], countries: [de, NL] }, sample: { logged: 0.1 }',
+      'where: { actions: [" blocked ", LOGGED, ratelimited], severities: [Critical], countries: [de, NL] }, sample: { actions: { logged: 0.1 } }',
     ),
   ).toEqual([])
 })

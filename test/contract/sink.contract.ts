@@ -97,8 +97,8 @@ export function sinkContract(
 
     it('accepts one delivery after another, and one pump after another', async () => {
       const opened = await ledger.open(harness.sink)
-      ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).committed)
-      ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).committed)
+      ledger.commitDelivery(await opened.deliver(buildEvents(3, 'a'), never()))
+      ledger.commitDelivery(await opened.deliver(buildEvents(2, 'b'), never()))
       await opened.close()
       await ledger.ship(harness.sink, buildEvents(1, 'c'))
       await expectReceived(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'c-0'])

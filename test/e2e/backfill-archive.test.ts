@@ -189,7 +189,7 @@ test('refuses contradictory options, with a remedy', async () => {
     [['--source', 'archive', '--sink', 'archive'], 'are both archive; use another sink'],
     [['--source', 'archiv', '--sink', 'copy'], '--source archiv is not configured; did you mean archive?'],
     [['--source', 'archive', '--sink', 'cpy'], '--sink cpy is not configured; did you mean copy?'],
-    [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file sinks have files'],
+    [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file and s3 sinks can be read'],
     [
       ['--source', 'archive', '--sink', 'entries'],
       'set its format to native, ecs, ocsf, otlp, or cef, or use a source with format raw',

@@ -20,6 +20,23 @@ describe('where', () => {
     ['a rule by a text', { rules: ['930130'] }, true],
     ['a country in any case', { countries: ['bg'] }, true],
     ['a country that is kept out', { countries: { not: ['BG', 'DE'] } }, false],
+    ['a host in any case', { hosts: ['SHOP.example'] }, true],
+    ['a pattern of hosts', { hosts: ['*.example'] }, true],
+    ['a host that is longer', { hosts: ['shop'] }, false],
+    ['a path without its query', { paths: ['/.env'] }, true],
+    ['a pattern of paths', { paths: ['/*.e*v'] }, true],
+    ['a pattern of which the ends overlap', { paths: ['/.env*v'] }, false],
+    ['a path in another case', { paths: ['/.ENV'] }, false],
+    ['a path that is kept out', { paths: { not: ['/.*'] } }, false],
+    ['a method in any case', { methods: ['get'] }, true],
+    ['a system by its number', { asns: [48_090] }, true],
+    ['a system that is not listed', { asns: [64_500] }, false],
+    ['a masked address in a network', { addresses: ['198.51.100.0/24', '192.0.2.0/24'] }, true],
+    ['a masked address of which a part is listed', { addresses: ['192.0.2.0/25'] }, false],
+    ['a user agent by a pattern in any case', { userAgents: ['*MOZILLA/*'] }, true],
+    ['one of the alternatives', { any: [{ rules: [1] }, { hosts: ['shop.*'], methods: ['GET'] }] }, true],
+    ['none of the alternatives', { any: [{ rules: [1] }, { hosts: ['shop.*'], methods: ['POST'] }] }, false],
+    ['an alternative and a list', { actions: ['Logged'], any: [{ methods: ['GET'] }] }, false],
     ['all lists that are given', { actions: ['Blocked'], countries: ['BG'] }, true],
     ['one list of two', { actions: ['Blocked'], countries: ['DE'] }, false],
   ])('decides by %s', (_, where, passes) => {
@@ -28,9 +45,20 @@ describe('where', () => {
 
   it('an event without the value passes no list, and every not', () => {
     const bare = { id: 'x', labels: {}, log: {}, client: {}, rule: {} }
-    for (const key of ['rules', 'countries'] as const) {
-      expect(wanted({ where: { [key]: ['x'] } }, bare)).toBe(false)
-      expect(wanted({ where: { [key]: { not: ['x'] } } }, bare)).toBe(true)
+    const absent = [
+      'rules',
+      'countries',
+      'hosts',
+      'paths',
+      'methods',
+      'asns',
+      'userAgents',
+      'addresses',
+    ] as const
+    for (const key of absent) {
+      const value = key === 'addresses' ? '192.0.2.1' : '*'
+      expect(wanted({ where: { [key]: [value] } }, { ...bare, request: {} })).toBe(false)
+      expect(wanted({ where: { [key]: { not: [value] } } }, { ...bare, request: {} })).toBe(true)
     }
   })
 
@@ -40,10 +68,27 @@ describe('where', () => {
   })
 })
 
+it.each([
+  ['203.0.113.9', '203.0.113.9', true],
+  ['203.0.113.9', '203.0.113.12/30', false],
+  ['::ffff:203.0.113.9', '203.0.113.0/24', true],
+  ['203.0.*', '203.0.0.0/16', true],
+  ['2001:db8:0:1::9', '2001:db8::/32', true],
+  ['2001:db8:0:1::*', '2001:db8:0:1::/64', true],
+  ['2001:db8:0:1::*', '2001:db8:0:1::/96', false],
+  ['2001:db8::1', '203.0.113.0/24', false],
+  ['fe80::1%eth0', 'fe80::/10', false],
+  ['203.0.113.*.*.*', '0.0.0.0/0', false],
+  ['*', '0.0.0.0/0', true],
+  ['[redacted]', '0.0.0.0/0', false],
+])('of the client %s and the network %s', (address, network, passes) => {
+  expect(wanted({ where: { addresses: [network] } }, { client: { address } })).toBe(passes)
+})
+
 describe('sample', () => {
   const events = buildEvents(2000).map((event) => ({ ...event, action: 'Logged' }))
   const shareOf = (share: number) => {
-    const wants = wantsOf({ sample: { logged: share } })!
+    const wants = wantsOf({ sample: { actions: { logged: share } } })!
     return new Set(events.filter(wants).map(({ id }) => id))
   }
 
@@ -51,7 +96,13 @@ describe('sample', () => {
     expect(shareOf(0).size).toBe(0)
     expect(shareOf(1).size).toBe(2000)
     expect(Math.abs(shareOf(0.1).size - 200)).toBeLessThan(60)
-    expect(wanted({ sample: { Logged: 0 } })).toBe(true)
+    expect(wanted({ sample: { actions: { Logged: 0 } } })).toBe(true)
+  })
+
+  it('goes by rule too; the smaller of two shares counts', () => {
+    expect(wanted({ sample: { rules: { '930130': 0 } } })).toBe(false)
+    expect(wanted({ sample: { actions: { Blocked: 1 }, rules: { '930130': 0 } } })).toBe(false)
+    expect(wanted({ sample: { rules: { '1': 0 } } })).toBe(true)
   })
 
   it('decides by the event, so that a re-read decides the same and a larger share keeps what a smaller one kept', () => {

@@ -22,7 +22,7 @@ export function setUp(level: LogLevel = 'info', zoneCount = 5) {
     name: index === 0 ? 'shop' : String(101 + index),
     account: index < 400 ? 'default' : 'second',
   }))
-  const known = { zones, sinks: ['archive', 'siem'], accounts: ['default', 'second'] }
+  const known = { zones, sinks: ['archive', 'siem'], accounts: ['default', 'second'], places: ['ops'] }
   metrics.prepare(known)
   const telemetry = createTelemetry({
     logger: createLogger({ level, format: 'json', stream: log }),
@@ -81,7 +81,12 @@ export function recovered(zone: number, sink = 'archive'): InternalEvent {
 
 export const shop: Zone = { id: 101, name: 'shop', account: 'default' }
 export const blog: Zone = { id: 102, name: 'blog', account: 'default' }
-export const known = { zones: [shop, blog], sinks: ['archive', 'siem'], accounts: ['default'] }
+export const known = {
+  zones: [shop, blog],
+  sinks: ['archive', 'siem'],
+  accounts: ['default'],
+  places: ['ops'],
+}
 export const stream = { zone: 101, day, sink: 'siem' }
 
 /** With the two zones. */

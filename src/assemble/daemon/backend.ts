@@ -23,8 +23,8 @@ export interface Backend {
   /** The limits of an account that processes share; undefined where each process has its own. */
   limitsOf(account: string, config: Config): SharedLimits | undefined
   createSchedule(config: Config, deps: EngineDeps): Schedule
-  /** Whether this process, one of those that share the store, reads figures for metrics. Rejects while that is not known. */
-  readsFigures(): Promise<boolean>
+  /** Whether this process of those that share the store does what one of them does. Rejects while that is not known. */
+  leads(): Promise<boolean>
   /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
   storeTrouble(): string | undefined
   close(): Promise<void>
@@ -87,7 +87,7 @@ async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSigna
     workers: () => workersOf(lock),
     limitsOf: () => undefined,
     storeTrouble: () => undefined,
-    readsFigures: async () => true,
+    leads: async () => true,
     createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
       const heartbeat = () => store.ledger.heartbeat(holder)
       return new LocalSchedule({ live, backfill }, { ...deps, heartbeat })

@@ -3,10 +3,11 @@ import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
-import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { keepLatest } from '../../domain/promises.ts'
-import { healthOf } from '../../server/routes.ts'
+import { keepSystemdInformed, type SystemdEnvironment } from '../../notify/systemd.ts'
+import { healthOf, type HealthState } from '../../server/routes.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import { LagHistory } from '../../status/lag-history.ts'
 import { openBackend, type Backend, type Role } from './backend.ts'
@@ -19,12 +20,15 @@ import { version } from '../version.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import { createReading } from '../reading.ts'
+import { measureSpace } from '../sink-space.ts'
 
 interface DaemonOptions {
   readonly runtime: Runtime
   readonly serve: boolean
   readonly role: Role
   readonly sinkGone: (failure: Failure) => void
+  /** What systemd has set in the environment. */
+  readonly systemd?: SystemdEnvironment
 }
 
 /** `/readyz` reads the store at most this often. */
@@ -90,6 +94,7 @@ export class Daemon {
     }
     this.#engine = this.#makeEngine(this.#config)
     if (this.#backend.schedules) metrics.readState(() => this.engine().observe())
+    metrics.beforeScrape(() => measureSpace(this.#config.sinks, metrics))
     if (serve) await this.#listen()
     this.#warnOf(this.#warnings)
     const known = knownOf(zones.fill(this.#config))
@@ -101,7 +106,12 @@ export class Daemon {
   async start(): Promise<void> {
     this.#phase = 'running'
     await this.engine().start()
-    this.#watching = this.#zones!.watch(() => this.#config, this.#stopped.signal)
+    const { signal } = this.#stopped
+    const watching = this.#zones!.watch(() => this.#config, signal)
+    const { clock } = this.#runtime
+    const isHealthy = () => this.#health().healthy
+    const informed = keepSystemdInformed(this.#options.systemd ?? {}, { clock, isHealthy }, signal)
+    this.#watching = Promise.all([watching, this.#beat(signal), informed]).then(() => undefined)
     this.#started.resolve()
   }
 
@@ -221,10 +231,7 @@ export class Daemon {
       host,
       port,
       ...(token !== undefined && { token }),
-      health: () => {
-        const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
-        return healthOf(loops, this.#config.poll.everySeconds, clock.monotonic())
-      },
+      health: () => this.#health(),
       readiness: keepLatest(readiness, readAgainMs, clock).read,
       status: async () => this.#engine?.status() ?? { starting: true },
       views: () => this.#engine?.views,
@@ -234,12 +241,36 @@ export class Daemon {
     void this.#takeSamples(this.#stopped.signal)
   }
 
+  /** Whether the loops turn, whatever API, sinks and store do. */
+  #health(): HealthState {
+    const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
+    return healthOf(loops, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
+  }
+
   /** For the history of the status page. Never rejects. */
   async #takeSamples(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#runtime.clock.sleep(sampleEveryMs, signal).catch(() => undefined)
       // While the store does not answer, the history has a hole.
       if (!signal.aborted) await this.#engine?.sample().catch(() => undefined)
+    }
+  }
+
+  /** Says that all is well, or why not, to a monitor that notices when nobody says anything. Never rejects. */
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { clock, telemetry } = this.#runtime
+    while (!signal.aborted) {
+      const { heartbeat } = this.#config
+      await clock.sleep((heartbeat?.everyMinutes ?? 1) * 60_000, signal).catch(() => undefined)
+      if (signal.aborted || heartbeat === undefined) continue
+      try {
+        await this.engine().beat(await this.#notReady(), signal)
+        telemetry.emit({ name: 'HeartbeatSent' })
+      } catch (failure) {
+        if (signal.aborted) return
+        if (isFailure(failure)) telemetry.emit({ name: 'HeartbeatFailed', failure })
+        else telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error: failure })
+      }
     }
   }
 

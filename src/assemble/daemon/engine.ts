@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
 import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
+import type { Notice } from '../../domain/notices.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { keepLatest } from '../../domain/promises.ts'
@@ -18,6 +19,8 @@ import { readPage } from '../../status/map.ts'
 import { createStatusViews } from '../../status/views.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
+import { keepNotified } from '../../maintenance/notices/notice-loop.ts'
+import { Messenger } from '../../notify/post.ts'
 import { keepFigures, type FiguresDeps } from '../../maintenance/figures/figures-loop.ts'
 import { readFigures } from '../../shield/figures.ts'
 import type { Backend } from './backend.ts'
@@ -43,6 +46,8 @@ export interface Engine {
   readonly views: StatusViews
   /** Takes a sample for the history of the page. Call it every half minute. Throws the Failures of a store. */
   sample(): Promise<void>
+  /** Requests the address of `heartbeat`, where this process of several does that. Throws Failure. */
+  beat(reasons: readonly string[], signal: AbortSignal): Promise<void>
   /** Stops the schedule, then closes sinks and clients. Idempotent. */
   close(): Promise<void>
 }
@@ -141,7 +146,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     clock,
     telemetry,
     read: ({ of, account }, signal) => readFigures(reading.clientOf(account), of, signal),
-    mayRead: backend.readsFigures,
+    mayRead: backend.leads,
     targets: () => [
       ...every(
         uploadScanning,
@@ -152,6 +157,19 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   }
   const stopped = new AbortController()
   let figuresRead: Promise<void> | undefined
+  const messenger = new Messenger(clock, version)
+  const places = new Map(config.notify.map((place) => [place.name, place]))
+  const notices = {
+    clock,
+    telemetry,
+    store,
+    mayTell: backend.leads,
+    problems: async () => (await readFleet(observed)).status.problems,
+    places: [...places.keys()],
+    post: (name: string, notice: Notice, signal: AbortSignal) =>
+      messenger.tell(places.get(name)!, notice, store.id, signal),
+  }
+  let notified: Promise<void> | undefined
 
   async function heldStreams(): Promise<GivenUp[]> {
     if (holds.held.size === 0) return []
@@ -182,7 +200,9 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   parts.defer(() => reading.close())
   parts.defer(() => shipping.close())
   parts.defer(() => schedule.stop())
+  parts.defer(() => messenger.close())
   parts.defer(() => figuresRead)
+  parts.defer(() => notified)
   parts.defer(() => stopped.abort(cancelled()))
   parts.defer(() => tail.stop())
 
@@ -206,6 +226,12 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       await schedule.start()
       if (uploadScanning !== undefined || volumes !== undefined)
         figuresRead ??= keepFigures(figures, stopped.signal)
+      if (places.size > 0) notified ??= keepNotified(notices, stopped.signal)
+    },
+    async beat(reasons, signal) {
+      const { heartbeat } = config
+      if (heartbeat !== undefined && (await backend.leads()))
+        await messenger.beat(heartbeat.url, reasons, signal)
     },
     async drain(readRequestId, signal) {
       const readRequest = { id: readRequestId }

@@ -58,7 +58,7 @@ export async function openFleet(
     store,
     holder,
     storeTrouble: () => storeTrouble,
-    async readsFigures() {
+    async leads() {
       if (role === 'worker') return false
       const { living } = await processes.living()
       // Work that one process of a fleet does is the work of the one that schedules for the longest time.

@@ -1,19 +1,23 @@
+import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { audit as auditDays } from '../../assemble/audit.ts'
+import { stateName } from '../../assemble/state.ts'
 import { withKnownZones } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
+import { effectiveYaml } from '../../config/print.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Day } from '../../domain/day.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.ts'
-import { exitCodes, resultOutput, type Io, type Output, type Registration } from '../command.ts'
+import { exitCodes, resultOutput, UsageError, type Io, type Output, type Registration } from '../command.ts'
 import { commandLine, example } from '../program-name.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { countText } from '../../domain/text/counts.ts'
 import { aboutText, paintFor, wrapped } from '../terminal/text.ts'
 import { auditJson, exitCodeOf, failureLines } from './verdict.ts'
-import { checkReportFile, writeReportFile, reportOf, writeReport } from './report.ts'
+import { checkReportFile, readReportFile, writeReportFile, reportOf, writeReport } from './report.ts'
+import { readKey, signatureProblem, signed } from './signature.ts'
 import type { AuditProgress } from '../../maintenance/audit/audit.ts'
 import { iso } from '../../domain/text/time.ts'
 import { auditText } from './text.ts'
@@ -26,6 +30,7 @@ interface AuditOptions {
   readonly repair?: boolean
   readonly deep?: boolean
   readonly report?: string
+  readonly sign?: string
   readonly json?: boolean
 }
 
@@ -43,9 +48,10 @@ export function register({ command: audit, io, exit, load }: Registration): void
       collectDays,
     )
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
-    .option('--deep', 'read the files of file sinks too, and compare them line by line')
+    .option('--deep', 'read the files and objects of sinks (file, s3) too, and compare them line by line')
     .option('--repair', 'ship what is missing, with --deep also what files have lost; then compare again')
     .option('--report <file>', 'write a report too: one HTML file with each day, for an auditor')
+    .option('--sign <pem>', 'sign the report with this Ed25519 key, for audit verify')
     .option('--json', 'as JSON')
     .addHelpText('after', exitCodeText)
     .addHelpText('after', example('audit --zone shop --day yesterday --deep --report audit.html'))
@@ -55,7 +61,23 @@ export function register({ command: audit, io, exit, load }: Registration): void
       const loaded = load(command, options.repair === true ? 'delivery' : 'comparison')
       const config = await withKnownZones(loaded.config, io.signal)
       const named = command.optsWithGlobals<{ config?: string }>().config
-      exit(await runAudit(config, options, { named, path: loaded.file }, io))
+      const settingsHash = createHash('sha256').update(effectiveYaml(loaded)).digest('hex')
+      exit(await runAudit(config, options, { named, path: loaded.file, settingsHash }, io))
+    })
+  audit
+    .command('verify')
+    .description('say whether a report is as it was when it was signed')
+    .argument('<file>', 'the report')
+    .requiredOption('--key <pem>', 'public or private key of the signer')
+    .addHelpText('after', example('audit verify audit.html --key audit-key.pem'))
+    .action((file: string, { key }: { readonly key: string }) => {
+      const problem = signatureProblem(readReportFile(file), readKey(key, 'public'))
+      io.stdout.write(
+        problem === undefined
+          ? `${printable(file)} is as it was when it was signed with this key\n`
+          : `${printable(file)} is not proven: ${problem}\n`,
+      )
+      if (problem !== undefined) exit(exitCodes.failed)
     })
 }
 
@@ -63,7 +85,11 @@ async function runAudit(
   config: Config,
   options: AuditOptions,
   /** The configuration file: as the user named it, and where it is. */
-  file: { readonly named: string | undefined; readonly path: string | undefined },
+  file: {
+    readonly named: string | undefined
+    readonly path: string | undefined
+    readonly settingsHash: string
+  },
   io: Io,
 ): Promise<number> {
   const { repair = false, deep = false, json = false, day: days, report: reportFile } = options
@@ -71,6 +97,9 @@ async function runAudit(
   const sinks = chooseSinks(config, options.sink)
   const areDaysNamed = days !== undefined
   if (reportFile !== undefined) checkReportFile(reportFile)
+  if (options.sign !== undefined && reportFile === undefined)
+    throw new UsageError('--sign signs a report; name its file with --report')
+  const key = options.sign === undefined ? undefined : readKey(options.sign, 'private')
   const beganAtMs = systemClock.now()
   const progress = createProgress(io.stderr)
   const report = reportFile !== undefined
@@ -93,11 +122,14 @@ async function runAudit(
       host: hostname(),
       version,
       ...(file.path !== undefined && { configuration: file.path }),
+      settingsHash: file.settingsHash,
+      state: `${stateName(config)} (${audited.storeId ?? 'no store'})`,
       beganAt: iso(beganAtMs),
       endedAt: iso(systemClock.now()),
       isDeep: deep,
     }
-    writeReportFile(reportFile, writeReport(reportOf(audited, about)))
+    const html = writeReport(reportOf(audited, about))
+    writeReportFile(reportFile, key === undefined ? html : signed(html, key))
     io.stderr.write(`report: ${printable(reportFile)}\n`)
   } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
   return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code

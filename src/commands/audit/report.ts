@@ -76,6 +76,17 @@ export function checkReportFile(path: string): void {
   }
 }
 
+/** Throws UsageError for a file that cannot be read. */
+export function readReportFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(
+      `${printable(path)} cannot be read: ${systemErrorText(error)}; name a report of audit --report`,
+    )
+  }
+}
+
 /** Readable by its owner only. Throws Failure, also where the file was made meanwhile. */
 export function writeReportFile(path: string, html: string): void {
   try {

@@ -13,12 +13,12 @@ import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { secondText } from '../../domain/text/time.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { commandLine } from '../program-name.ts'
-import { table, type Column } from '../terminal/table.ts'
+import { table, tableWidth, type Column } from '../terminal/table.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
 import { someOf, type Paint } from '../terminal/text.ts'
 import { summaryOf, undelivered, undeliveredTexts, verdictOf } from './verdict.ts'
 
-/** More differences than these are in the table and in `--json`. */
+/** More differences than these are in the map and in `--json`. */
 const mostParagraphs = 50
 
 interface Told {
@@ -30,13 +30,13 @@ interface Told {
   readonly areDaysNamed: boolean
 }
 
-/** A table of results, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
+/** The map, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
 export function auditText(audit: Audit, told: Told, paint: Paint): string {
   const { findings } = audit
   const paragraphs = findings.flatMap((finding) => paragraphsOf(finding, told, paint))
   const left = paragraphs.length - mostParagraphs
   const blocks = [
-    resultLines(audit, paint),
+    mapLines(audit, told, paint),
     ...paragraphs.slice(0, mostParagraphs),
     left > 0 ? [moreText(left, 'differences')] : [],
     sumLines(audit, paint),
@@ -70,24 +70,42 @@ function olderGapLines({ gaps, days }: Audit, { zones, sinks }: Told, { width }:
   return wrapPlain(`${what}: ${commandLine('gaps list')}`, width)
 }
 
-/** On a terminal, a longer table has only the rows that have something to say. */
+/** On a terminal, a longer map has only the rows that have something to say. */
 const mostRows = 40
-const usual = new Set(['ok', 'no events'])
+const usual = new Set(['ok', 'no events', 'skipped'])
+const widestTitle = 32
 
-/** A row a zone, day and sink. */
-function resultLines({ findings }: Audit, paint: Paint): string[] {
-  const all = findings.map((finding) => ({ ...finding, result: verdictOf(finding) }))
+/** Zones by days: a row a zone, or one for each of its sinks where these differ. As many days side by side as fit. */
+function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Paint): string[] {
+  const found = new Map(findings.map((each) => [`${each.zone.id} ${each.day} ${each.sink}`, each]))
+  const all = zones.flatMap(({ id: zone, name }) => {
+    const title = zoneLabel({ zone, name })
+    const bySink = sinks.map((sink) => ({
+      title: `${title} → ${printable(sink)}`,
+      results: days.map((day) => verdictOf(found.get(`${zone} ${day} ${sink}`))),
+    }))
+    const kinds = new Set(bySink.map(({ results }) => results.map(({ text }) => text).join()))
+    return kinds.size === 1 ? [{ ...bySink[0]!, title }] : bySink
+  })
+  type Row = (typeof all)[number]
   const isLong = all.length > mostRows && !paint.isPiped
-  const rows = isLong ? all.filter(({ result }) => !usual.has(result.text)) : all
-  const columns: readonly Column<(typeof all)[number]>[] = [
-    ['zone', ({ zone: { id: zone, name } }) => zoneLabel({ zone, name }), { least: 8 }],
-    ['sink', ({ sink }) => printable(sink), { least: 8 }],
-    ['day', ({ day }) => day],
-    ['result', ({ result }) => result.text, { paint: (cell, { result }) => paint[result.tone](cell) }],
-  ]
+  const rows = isLong ? all.filter(({ results }) => results.some(({ text }) => !usual.has(text))) : all
+  const titles: Column<Row> = ['', ({ title }) => title, { most: widestTitle }]
+  const columns = days.map((day, index): Column<Row> => {
+    const colour = (cell: string, { results }: Row) => paint[results[index]!.tone](cell)
+    return [day, ({ results }) => results[index]!.text, { paint: colour }]
+  })
+  const lines: string[] = []
+  for (let from = 0; rows.length > 0 && from < days.length;) {
+    const block = (to: number) => [titles, ...columns.slice(from, to)]
+    let to = from + 1
+    while (to < days.length && tableWidth(rows, block(to + 1), paint) < paint.width) to++
+    lines.push(...(from === 0 ? [] : ['']), ...table(rows, block(to), paint))
+    from = to
+  }
   const left = all.length - rows.length
-  const rest = `${rows.length === 0 ? 'All' : 'The other'} ${countText(left)} are ok.`
-  return [...table(rows, columns, paint), ...(left === 0 ? [] : [rest])]
+  const rest = `In ${rows.length === 0 ? 'all' : 'the other'} ${countOf(left, 'row')} nothing differs.`
+  return [...lines, ...(left === 0 ? [] : [rest])]
 }
 
 /** What there is to say of one zone, day and sink: of the comparison with the API, of its files, and of a gap. */

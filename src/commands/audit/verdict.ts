@@ -22,8 +22,10 @@ export function undeliveredTexts(audits: readonly Undelivered[]): string[] {
   return someOf(...undelivered.map(([name, text]) => [sumOf(audits, name), text] as const))
 }
 
-/** The result of a zone, day and sink in a few words. */
-export function verdictOf({ failure, stream, file, gap }: Finding): ReportResult {
+/** The result of a zone, day and sink in a few words; undefined: there was nothing to compare. */
+export function verdictOf(finding: Finding | undefined): ReportResult {
+  if (finding === undefined) return { text: 'skipped', tone: 'dim' }
+  const { failure, stream, file, gap } = finding
   if (failure !== undefined && failure.code !== 'window_closed')
     return { text: 'could not look', tone: 'bad' }
   if (gap !== undefined && stream === undefined && (failure !== undefined || file?.isEqual === true))

@@ -1,9 +1,6 @@
 import { dirname, resolve } from 'node:path'
-import {
-  backfillFromArchive,
-  type ArchiveConfig,
-  type ArchiveRequest,
-} from '../../assemble/backfill-archive.ts'
+import { backfillFromArchive, type ArchiveRequest } from '../../assemble/backfill-archive.ts'
+import { hasParts, type PartsConfig } from '../../assemble/parts.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'
@@ -44,27 +41,34 @@ export function archiveRequestOf(
   return { source, sinks, zones, from, to }
 }
 
-/** The file sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
-export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
-  const files = sinks.filter((sink): sink is ArchiveConfig => sink.type === 'file')
-  const known = files.map((sink) => sink.name)
+/** The file or s3 sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
+export function sourceOf({ sinks }: Config, name: string): PartsConfig {
+  const archives = sinks.filter(hasParts)
+  const known = archives.map((sink) => sink.name)
+  const files = archives.filter((sink) => sink.type === 'file')
   const keeper = files.find(({ path }) => dirname(resolve(name)) === resolve(path, '.shieldlog', 'aside'))
   const source =
-    keeper === undefined ? files.find((sink) => sink.name === name) : { ...keeper, name, path: name }
+    keeper === undefined ? archives.find((sink) => sink.name === name) : { ...keeper, name, path: name }
   if (source === undefined) {
     const other = sinks.find((sink) => sink.name === name)
     const what =
-      other === undefined ? 'is not configured' : `is of type ${other.type}, and only file sinks have files`
+      other === undefined
+        ? 'is not configured'
+        : `is of type ${other.type}, and only file and s3 sinks can be read`
     throw unknownName({ option: '--source', name, what, known })
   }
   if (servedBy(source).length === 0)
     throw new UsageError(
-      `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a file sink with format native or raw that includes labels and log`,
+      `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a sink with format native or raw that includes labels and log`,
     )
   return source
 }
 
-function checkTarget(source: ArchiveConfig, { name, format }: SinkConfig): void {
+function whereOf(source: PartsConfig): string {
+  return source.type === 'file' ? source.path : `bucket ${source.bucket}`
+}
+
+function checkTarget(source: PartsConfig, { name, format }: SinkConfig): void {
   if (name === source.name)
     throw new UsageError(`--source and --sink are both ${printable(name)}; use another sink to ship to`)
   const served = servedBy(source)
@@ -82,7 +86,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   const { source, sinks, zones, from, to } = request
   const range = `${counted(daysBetween(from, to) + 1, 'day')} × ${counted(zones.length, 'zone')}`
   const names = sinks.map(({ name }) => name).join(', ')
-  say(`backfill of ${range} from the files of ${source.name} (${printable(source.path)}) to ${names}`)
+  say(`backfill of ${range} from the files of ${source.name} (${printable(whereOf(source))}) to ${names}`)
   const settled: [Stream, Archived][] = []
   const beganMs = systemClock.monotonic()
   const isTime = nowAndThen()

@@ -59,9 +59,12 @@ export function register(registration: Registration): void {
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--dry-run', 'print what would be read, and stop')
     .option('--watch', 'show progress until it is done')
-    .option('--resend', 'ship these days once more, to every sink but files')
+    .option('--resend', 'ship these days once more, to every sink but files and s3')
     .option('--yes', 'with --resend: do not ask')
-    .option('--source <sink>', 'read the files of this file sink instead of the API; needs --sink')
+    .option(
+      '--source <sink>',
+      'read the files or objects of this sink (file, s3) instead of the API; needs --sink',
+    )
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
@@ -185,18 +188,24 @@ function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io,
   const { sink: names = [], source, dryRun = false, yes = false } = options
   if (source !== undefined)
     throw new UsageError('--resend reads the API and --source reads files; use one of them')
-  const file = chooseSinks(config, names).find(({ type }) => type === 'file')
-  if (file !== undefined) {
-    const others = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
+  const keeper = chooseSinks(config, names).find(keepsWhatItGot)
+  if (keeper !== undefined) {
+    const others = config.sinks.filter((sink) => !keepsWhatItGot(sink)).map(({ name }) => name)
     const other = others.length === 0 ? '' : `choose another sink (--sink ${others.join(',')}), or `
+    const place = keeper.type === 'file' ? 'path' : 'prefix'
     throw new UsageError(
-      `--resend does not work for file sinks, and ${printable(file.name)} is one: ${other}give it a new name and path in the configuration, and run a backfill for it`,
+      `--resend does not work for ${keeper.type} sinks, and ${printable(keeper.name)} is one: ${other}give it a new name and ${place} in the configuration, and run a backfill for it`,
     )
   }
   if (!yes && !dryRun && ask === undefined)
     throw new UsageError(
       '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
     )
+}
+
+/** What was shipped to it exactly once would be there twice. */
+function keepsWhatItGot({ type }: Config['sinks'][number]): boolean {
+  return type === 'file' || type === 's3'
 }
 
 function isResendAgreed(

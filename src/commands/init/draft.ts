@@ -57,6 +57,7 @@ export interface Destination {
 /** What is no preset, in the order of the menu: presets come in the place of `http`, by their titles. */
 const labels: Readonly<Record<string, string>> = {
   file: 'files',
+  s3: 'Amazon S3',
   http: '',
   syslog: 'syslog',
   kafka: 'Apache Kafka',

@@ -35,13 +35,7 @@ export function table<Row>(
   columns: readonly Column<Row>[],
   { isPiped, width, dim }: Pick<Paint, 'isPiped' | 'width' | 'dim'>,
 ): string[] {
-  const filled = columns.flatMap(([title, textOf, more = {}]): Filled<Row>[] => {
-    const cells = rows.map(textOf)
-    const most = isPiped ? Infinity : (more.most ?? Infinity)
-    return cells.every((cell) => cell === '')
-      ? []
-      : [{ ...more, title, cells, width: Math.min(most, widestOf([title, ...cells])) }]
-  })
+  const filled = filledColumns(rows, columns, isPiped)
   // Some terminals wrap in the last column.
   const shown = isPiped ? filled : fitting(filled, width - 1)
   const line = (cellOf: (column: Filled<Row>) => string, painted = (_: Filled<Row>, cell: string) => cell) =>
@@ -59,13 +53,40 @@ export function table<Row>(
   return [...(header === '' ? [] : [dim(header)]), ...lines]
 }
 
+/** Columns that the table takes where it has room. */
+export function tableWidth<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { isPiped }: Pick<Paint, 'isPiped'>,
+): number {
+  return widthOf(filledColumns(rows, columns, isPiped))
+}
+
+function filledColumns<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  isPiped: boolean,
+): Filled<Row>[] {
+  return columns.flatMap(([title, textOf, more = {}]) => {
+    const cells = rows.map(textOf)
+    const most = isPiped ? Infinity : (more.most ?? Infinity)
+    return cells.every((cell) => cell === '')
+      ? []
+      : [{ ...more, title, cells, width: Math.min(most, widestOf([title, ...cells])) }]
+  })
+}
+
+function widthOf<Row>(columns: readonly Filled<Row>[]): number {
+  return sumOf(columns, 'width') + gap.length * (columns.length - 1)
+}
+
 /** A column of bars, each from 0 to 1 of its width; none in a pipe. */
 export function bars<Row>(shareOf: (row: Row) => number, width: number, { isPiped }: Paint): Column<Row> {
   return ['', (row) => (isPiped ? '' : barOf(Math.min(1, shareOf(row)) * width)), { spare: 0 }]
 }
 
 function fitting<Row>(columns: readonly Filled<Row>[], width: number): readonly Filled<Row>[] {
-  const over = sumOf(columns, 'width') + gap.length * (columns.length - 1) - width
+  const over = widthOf(columns) - width
   if (over <= 0) return columns
   let room = 0
   for (const { width: own, least = own } of columns) room += Math.max(0, own - least)

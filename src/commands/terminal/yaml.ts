@@ -9,6 +9,6 @@ export function resultText(value: unknown, json = false): string {
   return yamlText(held)
     .trimEnd()
     .split('\n')
-    .map((line) => `${printable(line, 10_000)}\n`)
+    .map((line) => `${printable(line, Infinity)}\n`)
     .join('')
 }

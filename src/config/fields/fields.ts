@@ -1,40 +1,10 @@
 import * as z from 'zod'
 import { headerValueError, urlError, type SettingError } from '../../domain/text/http-rules.ts'
 import { Secret } from '../../domain/text/secret.ts'
+import { networkOf } from '../../domain/text/network.ts'
 
 // By default zod compiles a parser for each schema, which costs more than it saves: a configuration is parsed once.
 z.config({ jitless: true })
-
-/** Listed values pass; with `not`, all others do. */
-function listOrNot<Item extends z.ZodType>(item: Item, description: string) {
-  const list = z.array(item).min(1)
-  return z
-    .union([list, z.strictObject({ not: list.describe('Events with these values stay out') })])
-    .optional()
-    .describe(description)
-}
-
-const text = z.string().min(1)
-
-/** Which events a sink gets. An event must pass every list that is given. */
-export const where = z
-  .strictObject({
-    zones: listOrNot(z.union([z.int().min(0), text]), 'Shield zones, by id or name'),
-    actions: listOrNot(text, 'Actions such as Blocked, in any case'),
-    severities: listOrNot(text, 'Severities such as critical, in any case'),
-    rules: listOrNot(z.union([z.int().min(0), text]), 'Ids of rules'),
-    countries: listOrNot(text, 'Countries of clients, two letters'),
-  })
-  .optional()
-  .describe('Which events the sink gets; all unless given')
-
-/** Which share of the events with an action a sink gets. */
-export const sample = z
-  .record(text, z.number().min(0).max(1))
-  .optional()
-  .describe(
-    'Share of the events with an action, from 0 to 1, as in { Logged: 0.1 }; the id of an event decides',
-  )
 
 /**
  * How the loader converts a scalar before validation, and how it may be shown:
@@ -87,6 +57,18 @@ export function secret(description: string) {
       message: 'is empty',
       params: { remedy: 'set the secret, or remove the setting' },
       abort: true,
+    })
+  return described(schema, description, { kind: 'secret' })
+}
+
+/** An http or https URL that may hold a token. */
+export function secretUrl(description: string) {
+  const schema = z
+    .custom<Secret>((value) => value instanceof Secret)
+    .superRefine((value, context) => {
+      const url = value.isResolved ? URL.parse(value.reveal()) : undefined
+      if (url === undefined || ['http:', 'https:'].includes(url?.protocol ?? '')) return
+      addIssue(context, { problem: 'is not a URL', remedy: 'write one that begins with https://' })
     })
   return described(schema, description, { kind: 'secret' })
 }
@@ -175,6 +157,57 @@ export const jsonFormatNames = ['native', 'raw', 'ecs', 'ocsf', 'otlp'] as const
 export function format() {
   return choice(formatNames, 'Format of each event')
 }
+
+/** Listed values pass; with `not`, all others do. */
+function listOrNot<Item extends z.ZodType>(item: Item, description: string) {
+  const list = z.array(item).min(1)
+  return z
+    .union([list, z.strictObject({ not: list.describe('Events with these values stay out') })])
+    .optional()
+    .describe(description)
+}
+
+const text = z.string().min(1)
+
+const address = described(
+  text.refine((value) => networkOf(value) !== undefined, { message: 'is not an address or a network' }),
+  'An IP address or a network',
+  { remedy: 'write an address such as 203.0.113.9, or a network such as 203.0.113.0/24 or 2001:db8::/32' },
+)
+
+const lists = {
+  zones: listOrNot(z.union([z.int().min(0), text]), 'Shield zones, by id or name'),
+  actions: listOrNot(text, 'Actions such as Blocked, in any case'),
+  severities: listOrNot(text, 'Severities such as critical, in any case'),
+  rules: listOrNot(z.union([z.int().min(0), text]), 'Ids of rules'),
+  countries: listOrNot(text, 'Countries of clients, two letters'),
+  hosts: listOrNot(text, 'Hosts of the requests, in any case; * stands for any text'),
+  paths: listOrNot(text, 'Paths of the requests, without the query; * stands for any text'),
+  methods: listOrNot(text, 'Methods of the requests, in any case'),
+  asns: listOrNot(z.int().min(0).max(4_294_967_295), 'Numbers of autonomous systems of clients'),
+  addresses: listOrNot(address, 'Addresses and networks (CIDR) of clients'),
+  userAgents: listOrNot(text, 'User agents, in any case; * stands for any text'),
+}
+
+/** Which events a sink gets. An event must pass every list that is given. */
+export const where = z
+  .strictObject({
+    ...lists,
+    any: z.array(z.strictObject(lists)).min(1).optional().describe('Alternatives: an event must pass one'),
+  })
+  .optional()
+  .describe('Which events the sink gets; all unless given')
+
+const shares = z.record(text, z.number().min(0).max(1)).optional()
+
+/** Which share of the events with an action or of a rule a sink gets. */
+export const sample = z
+  .strictObject({
+    actions: shares.describe('By action, as in { Logged: 0.1 }'),
+    rules: shares.describe('By the id of the rule, as in { "941100": 0.1 }'),
+  })
+  .optional()
+  .describe('Share of some events that the sink gets, from 0 to 1; the id of an event decides')
 
 function part(description: string) {
   return described(z.boolean().optional(), description)

@@ -55,6 +55,17 @@ export interface Delivery {
    * back, since they fill no body. The others must be delivered again.
    */
   readonly partial?: { readonly taken: readonly Event[]; readonly failure?: Failure | undefined }
+  /** The numbered object that this delivery has used; absent where the sink writes none. */
+  readonly object?: DeliveredObject
+}
+
+export interface DeliveredObject {
+  readonly number: number
+  /**
+   * Present where an earlier try has written it: the fingerprints of all its events as they were when they were seen,
+   * packed, by minute. `partial.taken` is empty then.
+   */
+  readonly adopted?: ReadonlyMap<number, Uint8Array>
 }
 
 /** The events of a delivery that the sink is responsible for. */

@@ -1,7 +1,7 @@
 import type { Checkpoint, Trouble } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
 import { overlapStart, cursorBefore } from '../scan/overlap.ts'
-import { settleRepeatMs, scanShare, type Policy } from '../policy.ts'
+import { paceOf, settleRepeatMs, scanShare, type Policy } from '../policy.ts'
 import { isAnswered, type ReadRequest } from '../read-request.ts'
 import { openUntil } from './stream-state.ts'
 import type { Stream } from '../stream.ts'
@@ -70,11 +70,11 @@ function fullDue(
 ): Due {
   if (goesOn(checkpoint.full)) return { kind: 'full', atMs: since(checkpoint.lastCommitAtMs, nowMs) }
   const beganAtMs = since(last.beganAtMs, nowMs)
+  const everyMs = paceOf(policy, checkpoint.stream)
   const isConfirmed = incrementalsCount(checkpoint.ordering)
-  if (isConfirmed && isPoll && last.pages <= fewPages)
-    return { kind: 'full', atMs: beganAtMs + policy.everyMs }
+  if (isConfirmed && isPoll && last.pages <= fewPages) return { kind: 'full', atMs: beganAtMs + everyMs }
   if (!isConfirmed || isPoll) {
-    return { kind: 'full', atMs: beganAtMs + Math.max(policy.everyMs, last.tookMs * scanShare) }
+    return { kind: 'full', atMs: beganAtMs + Math.max(everyMs, last.tookMs * scanShare) }
   }
   const earned = checkpoint.pollPagesSinceFull >= last.pages * (scanShare - 1)
   return { kind: 'full', atMs: earned ? beganAtMs + policy.fullScanMs : Infinity }
@@ -96,7 +96,7 @@ function incrementalDue(
   )
     return undefined
   const beganAtMs = Math.max(since(lastFull.beganAtMs, nowMs), since(lastIncremental?.beganAtMs ?? 0, nowMs))
-  return { kind: 'incremental', atMs: beganAtMs + policy.everyMs }
+  return { kind: 'incremental', atMs: beganAtMs + paceOf(policy, checkpoint.stream) }
 }
 
 function settlingDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, policy: Policy): Due {

@@ -1,6 +1,6 @@
 import { counted, dropScans, type Checkpoint, type Counters } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
-import { mergeCommitted, type CommittedPart } from '../event/delivery.ts'
+import { mergeCommitted, type Delivery } from '../event/delivery.ts'
 import { maxSettleRepeats, type Policy } from '../policy.ts'
 import { answerRequest, type ReadRequest } from '../read-request.ts'
 import { troubleAfterPage } from '../retry.ts'
@@ -44,15 +44,20 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
 /** What became of events that were read. */
 interface Outcome {
   readonly counts: Pick<Counters, 'delivered' | 'deadLetters' | 'late' | 'filtered' | 'skipped' | 'lost'>
-  readonly committed: readonly CommittedPart[]
+  readonly delivery: Pick<Delivery, 'committed' | 'object'>
 }
 
-export function withOutcome(checkpoint: Checkpoint, { counts, committed }: Outcome): Checkpoint {
-  return {
-    ...checkpoint,
-    counters: counted(checkpoint.counters, counts),
-    committed: mergeCommitted(checkpoint.committed, committed),
-  }
+export function withOutcome(checkpoint: Checkpoint, { counts, delivery }: Outcome): Checkpoint {
+  return withDelivery({ ...checkpoint, counters: counted(checkpoint.counters, counts) }, delivery)
+}
+
+/** What a delivery changes of the files and objects of a stream. */
+export function withDelivery(
+  checkpoint: Checkpoint,
+  { committed, object }: Pick<Delivery, 'committed' | 'object'>,
+): Checkpoint {
+  const parts = mergeCommitted(checkpoint.committed, committed)
+  return { ...checkpoint, committed: parts, ...(object !== undefined && { objects: object.number }) }
 }
 
 interface PageRead {

@@ -260,6 +260,10 @@ export interface ReportView {
   readonly host: string
   /** The file of the configuration; absent where there was none. */
   readonly configuration?: string
+  /** SHA-256 of the settings in force, secrets masked, in hex: the same settings give the same. */
+  readonly settingsHash: string
+  /** The store, without secrets, and its id. */
+  readonly state: string
   readonly level: 'well' | 'attention' | 'bad'
   readonly headline: string
   /** What was compared. */

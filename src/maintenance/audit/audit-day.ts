@@ -1,13 +1,13 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
-import type { Policy } from '../../domain/policy.ts'
+import { paceOf, type Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { iso } from '../../domain/text/time.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
-import { minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
+import { isSettled, minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
 import { compareWithLedger, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
@@ -96,7 +96,7 @@ async function judge(
   signal: AbortSignal,
 ): Promise<StreamAudit> {
   const { policy, clock, store } = deps
-  const untilMs = clock.monotonic() + Math.min(longestWaitMs, policy.everyMs * 2 + 10_000)
+  const untilMs = clock.monotonic() + Math.min(longestWaitMs, paceOf(policy, stream) * 2 + 10_000)
   for (;;) {
     const after = await store.ledger.minutes(stream)
     const load = (minutes: readonly number[]) => store.ledger.loadSeen(stream, minutes)
@@ -122,7 +122,7 @@ async function judge(
     return {
       ...stream,
       name: zone.name,
-      isEqual: missing.due === 0 && extra === 0 && parts.every(({ problem }) => problem === 'foreign'),
+      isEqual: missing.due === 0 && extra === 0 && parts.every(isSettled),
       listed: listed.listing.count,
       ledger: held,
       missing: missing.due,

@@ -4,6 +4,7 @@ import { cancelled, Failure } from '../../domain/failure.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import {
   foreignLinesOf,
+  isSettled,
   minuteText,
   type FileAudit,
   type ForeignLines,
@@ -18,7 +19,6 @@ import type { Store } from '../../ports/store.ts'
 import { seenAs, type Sighting } from '../../pump/seen-window.ts'
 import { compareWithLedger, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
-import type { CommittedPart } from '../../domain/event/delivery.ts'
 
 /** Lines of a part in order; a line that no format can read has no identity. */
 export interface PartLines {
@@ -28,12 +28,12 @@ export interface PartLines {
   readonly identities: readonly (Identity | undefined)[]
 }
 
-/** The parts of a file sink. */
+/** The parts of a file sink, or the objects of an s3 sink. */
 export interface SinkFiles {
-  /** Those that differ from their committed lengths. */
+  /** Those that differ from what is committed. */
   compareParts(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
-  /** What they hold up to these committed lengths. */
-  readLines(stream: Stream, committed: readonly CommittedPart[]): AsyncIterable<PartLines | PartEnd>
+  /** What they hold up to these committed lengths, and up to this number of an object. */
+  readLines(stream: Stream, of: Pick<Checkpoint, 'committed' | 'objects'>): AsyncIterable<PartLines | PartEnd>
 }
 
 export interface PartsDeps {
@@ -41,7 +41,7 @@ export interface PartsDeps {
   readonly clock: Clock
   /** Whether a running process ships from this store: then it is about to ship what has just happened. */
   isShipping(): Promise<boolean>
-  /** The parts of file sinks, by name. */
+  /** Of file and s3 sinks, by name. */
   readonly files: ReadonlyMap<string, SinkFiles>
 }
 
@@ -66,7 +66,7 @@ export async function auditFiles(
   signal: AbortSignal,
 ): Promise<FilesLooked> {
   const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
-  const read = () => piecesOf(files.readLines(stream, checkpoint.committed), signal)
+  const read = () => piecesOf(files.readLines(stream, checkpoint), signal)
   const problems = new ProblemTally()
   const found = new FoundEvents()
   const ends = new Map<string, PartEnd>()
@@ -110,7 +110,7 @@ export async function auditFiles(
     report: {
       ...stream,
       name: zone.name,
-      isEqual: bad === 0 && parts.every(({ problem }) => problem === 'foreign'),
+      isEqual: bad === 0 && parts.every(isSettled),
       lines,
       ledger: held,
       deadLetters: deadLetters.length,
@@ -205,14 +205,17 @@ async function foreignLines(
   parts: FileAudit['parts'],
   signal: AbortSignal,
 ): Promise<ForeignLines[]> {
+  const whys = new Map<string, string>()
+  for (const { part, problem, expectedBytes, why } of parts)
+    if (problem === 'foreign' && expectedBytes === undefined) whys.set(part, why)
   const found = new Map<string, ForeignLines>()
-  for (const { part, problem, expectedBytes, why } of parts) {
-    if (problem !== 'foreign' || expectedBytes !== undefined) continue
-    const whole = { writer: '', part, bytes: Infinity, lines: Infinity }
-    let lines = 0
-    for await (const piece of piecesOf(files.readLines(stream, [whole]), signal))
-      if (!('identities' in piece)) lines += piece.wholeLines + (piece.isTorn ? 1 : 0)
+  if (whys.size === 0) return []
+  const committed = [...whys.keys()].map((part) => ({ writer: '', part, bytes: Infinity, lines: Infinity }))
+  for await (const piece of piecesOf(files.readLines(stream, { committed }), signal)) {
+    if ('identities' in piece) continue
+    const lines = piece.wholeLines + (piece.isTorn ? 1 : 0)
     if (lines === 0) continue
+    const why = whys.get(piece.part)!
     const before = found.get(why) ?? { why, parts: 0, lines: 0 }
     found.set(why, { why, parts: before.parts + 1, lines: before.lines + lines })
   }
@@ -259,7 +262,7 @@ export async function differingParts(
   if (own === undefined) return []
   for (let looks = 1; ; looks++) {
     const parts = await own.compareParts(stream, await store.ledger.read(stream))
-    if (parts.every(({ problem }) => problem === 'foreign')) return parts
+    if (parts.every(isSettled)) return parts
     if (looks < partLooks) {
       await clock.sleep(partPauseMs, signal)
       continue

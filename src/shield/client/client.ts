@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type * as z from 'zod'
 import { Failure, isFailure, noRoom, type FailureDetails } from '../../domain/failure.ts'
@@ -125,6 +126,28 @@ export class ShieldClient {
     const { value, reservation } = await this.send(call, signal)
     reservation.release()
     return value()
+  }
+
+  /**
+   * One request, answered as it comes: not repeated, past the request budget and outside the memory for pages. Throws
+   * only Failure, where no answer came.
+   */
+  async look(path: string, token: string | undefined, signal: AbortSignal): Promise<Look> {
+    const { accessKey, clock } = this.#options
+    const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path, read: (body) => body }
+    const key = accessKey.reveal()
+    const beganMs = clock.monotonic()
+    try {
+      const exchange = await this.#exchange(call, key, signal)
+      const tookMs = clock.monotonic() - beganMs
+      const { status, body, details } = exchange
+      const keySetting = accessKey.setting || 'api.accessKey'
+      const parsed = parseBody(body)
+      const failure = failureOf(status, parsed, { what: this.#what(call), key, token, keySetting, details })
+      return { ...exchange, tookMs, parsed, failure }
+    } catch (error) {
+      throw networkFailure(error, this.#what(call), signal)
+    }
   }
 
   /** Reads a resource whose answer has this schema. */
@@ -290,6 +313,7 @@ export class ShieldClient {
           serverDate === undefined ? undefined : this.#hear(serverDate, requestedAt, wallMs)
         return {
           status: answer.statusCode,
+          headers: answer.headers,
           body: received,
           details: {
             serverDate,
@@ -329,8 +353,17 @@ const pause = { baseMs: 1_000, maxMs: 60_000 }
 /** One answer, whatever its status. */
 interface Exchange extends Pick<Answer<unknown>, 'requestedAt' | 'clockOffsetMs' | 'connection'> {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: Buffer
   readonly details: FailureDetails
+}
+
+/** An answer with all that it shows. */
+export interface Look extends Exchange {
+  readonly tookMs: number
+  /** Undefined where the body is no JSON. */
+  readonly parsed: unknown
+  readonly failure: Failure | undefined
 }
 
 /** An answer may ask to wait for so long, and no longer. */

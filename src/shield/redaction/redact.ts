@@ -1,7 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { isObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
+import type { Secret } from '../../domain/text/secret.ts'
 
 export interface RedactionSettings {
   /** Header names, in any case; also matched as plain keys. */
@@ -9,7 +11,9 @@ export interface RedactionSettings {
   /** Names of query parameters, in any case. */
   readonly query: readonly string[]
   readonly body: 'drop' | 'keep'
-  readonly addresses: 'keep' | 'mask' | 'drop'
+  readonly addresses: 'keep' | 'mask' | 'drop' | 'hash'
+  /** Key of the hash. */
+  readonly addressKey?: Secret | undefined
 }
 export type Redaction = RedactionSettings | 'off'
 
@@ -56,7 +60,9 @@ export function createRedactor(redaction: Redaction): Redactor {
   const query = new Set(redaction.query.map((name) => name.toLowerCase()))
   const ruleOf = rulesOf(redaction)
   const lines = linePattern([...redaction.headers, ...(redaction.body === 'drop' ? bodyNames : [])])
-  const hide = redaction.addresses === 'mask' ? maskAddress : () => redacted
+  const hide = hidingOf(redaction)
+  const hashes = redaction.addresses === 'hash'
+  const isHidden = hidden[redaction.addresses]
 
   function redactPlain(text: string, found: Found): string {
     const kept = redactQuery(redactLines(text, lines, found), query, found)
@@ -85,12 +91,12 @@ export function createRedactor(redaction: Redaction): Redactor {
     }
     if (typeof value !== 'string') return redactPlain(jsonText(value), found)
     const kept = replaceAddresses(value, (address) => {
-      const hidden = hide(address)
-      found.set(address, hidden)
-      return hidden
+      const stand = hide(address)
+      found.set(address, stand)
+      return stand
     })
-    const isMasked = hide === maskAddress && /^[\da-f.:]*\*$/i.test(value)
-    return kept !== value || isMasked ? kept : redacted
+    if (kept !== value || isHidden?.test(value) === true) return kept
+    return hashes && maskedAddress.test(value) ? hide(value) : redacted
   }
 
   return (rest, log) => {
@@ -110,6 +116,31 @@ export function createRedactor(redaction: Redaction): Redactor {
       log: maskFound(cleanLog, routes),
     }
   }
+}
+
+const maskedAddress = /^[\da-f.:]*\*$/i
+
+/** What an address field of a stored event holds, which is redacted a second time. */
+const hidden: Partial<Record<RedactionSettings['addresses'], RegExp>> = {
+  mask: maskedAddress,
+  hash: /^h:[\da-f]{16}$/,
+}
+
+function hidingOf({ addresses, addressKey }: RedactionSettings): (address: string) => string {
+  if (addresses === 'mask') return maskAddress
+  if (addresses !== 'hash') return () => redacted
+  // The key is read when an address is hashed: a command that reads no event does without it.
+  return (address) => {
+    const keyed = createHmac('sha256', addressKey!.reveal()).update(plainAddress(address))
+    return `h:${keyed.digest('hex').slice(0, 16)}`
+  }
+}
+
+/** One spelling of an address, also of a masked one: IPv6 in the short form, IPv4 also where it is mapped into IPv6. */
+function plainAddress(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address
+  return new URL(`http://[${address}]`).hostname
 }
 
 /** Returns the rule for a key or header name. The same names occur in every entry, so results are cached. */

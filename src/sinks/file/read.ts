@@ -1,22 +1,12 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { type Duplex, pipeline } from 'node:stream'
-import { createGunzip, createZstdDecompress } from 'node:zlib'
 import type { PartEnd } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
-import { messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
+import { decoded, isCompressed, linesIn, pieceBytes, type PartText } from '../part-lines.ts'
 import { fileFailure, findFolder, hasCode } from './files.ts'
 import { listParts, lookAtPart, type PartOnDisk, placeOf } from './parts.ts'
-
-/** Whole lines of a part, in order. */
-interface CommittedLines {
-  readonly part: string
-  /** Number of the first of them, from 1. */
-  readonly from: number
-  readonly lines: readonly string[]
-}
 
 /**
  * Yields the lines of a stream's parts up to their committed lengths, compressed or not, in bounded pieces. Skips
@@ -26,7 +16,7 @@ export async function* readCommitted(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
   committed: readonly CommittedPart[],
-): AsyncGenerator<CommittedLines | PartEnd> {
+): AsyncGenerator<PartText | PartEnd> {
   const folder = await findFolder(path, placeOf(stream))
   if (folder === undefined) return
   for (const committedPart of committed.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
@@ -39,50 +29,25 @@ function fileOf(part: PartOnDisk | undefined): string | undefined {
   return part?.compressed ?? (part?.plain === undefined ? undefined : part.path)
 }
 
-const lineBreak = 0x0a
-const pieceBytes = 262_144
-/** Longer than any page, so longer than any event: bytes without a line break over this length hold no lines. */
-const mostLineBytes = 67_108_864
-
-/** Yields whole lines up to the committed length in bounded pieces, and then how the part ended. */
 async function* readPart(
   folder: string,
   file: string,
-  committedPart: CommittedPart,
-): AsyncGenerator<CommittedLines | PartEnd> {
-  const { part, bytes: to } = committedPart
-  let [offset, wholeLines, wholeBytes] = [0, 0, 0]
-  let begun: Buffer[] = []
-  let damage: string | undefined
-  try {
-    for await (const piece of readBytes(file)) {
-      const bytes = piece.subarray(0, Math.max(0, to - offset))
-      offset += piece.length
-      const last = bytes.lastIndexOf(lineBreak)
-      if (last !== -1) {
-        const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
-        const lines = whole.toString('utf8').split('\n')
-        begun = []
-        yield { part, from: wholeLines + 1, lines }
-        wholeLines += lines.length
-        wholeBytes += whole.length + 1
-      }
-      if (last + 1 < bytes.length) begun.push(bytes.subarray(last + 1))
-      if (offset >= to) break
-      if (offset - wholeBytes > mostLineBytes) throw new Error('it has a line of more than 64 MiB')
+  { part, bytes }: CommittedPart,
+): AsyncGenerator<PartText | PartEnd> {
+  let read = file
+  async function* pieces() {
+    try {
+      yield* readBytes(file)
+    } catch (error) {
+      // The part was compressed since the listing.
+      const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
+      if (now === undefined || now === file) throw error
+      read = now
+      yield* readBytes(now)
     }
-  } catch (error) {
-    // The part was compressed since the listing.
-    const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
-    if (now !== undefined && now !== file) {
-      yield* readPart(folder, now, committedPart)
-      return
-    }
-    damage = messageOf(error)
   }
-  const end = { part, wholeLines, wholeBytes, isCompressed: !file.endsWith(part) }
-  if (damage === undefined) yield { ...end, isTorn: begun.length > 0 }
-  else yield { ...end, isTorn: false, damage }
+  for await (const piece of linesIn(part, pieces(), bytes))
+    yield 'lines' in piece ? piece : { ...piece, isCompressed: !read.endsWith(part) }
 }
 
 /**
@@ -94,7 +59,7 @@ async function* readPart(
 export async function* readArchive(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
-): AsyncGenerator<CommittedLines | PartEnd> {
+): AsyncGenerator<PartText | PartEnd> {
   const part = basename(path)
   if (copyName.test(part)) {
     const isOfDay = part.startsWith(copyPrefix(placeOf(stream)))
@@ -124,17 +89,10 @@ async function partsOf(path: string, place: string): Promise<PartOnDisk[]> {
 /** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
 export async function* readBytes(path: string, from = 0): AsyncGenerator<Buffer> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  const decoder = decoderOf(path)
   // The stream closes the file at its end, on an error, and when its reader stops.
   const source = handle.createReadStream({
-    start: decoder === undefined ? from : 0,
+    start: isCompressed(path) ? 0 : from,
     highWaterMark: pieceBytes,
   })
-  // A source that fails destroys the decoder, so that its reader gets the error.
-  yield* decoder === undefined ? source : pipeline(source, decoder, () => undefined)
-}
-
-function decoderOf(path: string): Duplex | undefined {
-  if (path.endsWith('.gz')) return createGunzip({ chunkSize: pieceBytes })
-  return path.endsWith('.zst') ? createZstdDecompress({ chunkSize: pieceBytes }) : undefined
+  yield* decoded(path, source)
 }

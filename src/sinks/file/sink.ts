@@ -3,6 +3,7 @@ import { rmdir, statfs, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { cancelled, Failure } from '../../domain/failure.ts'
+import { loadBytes } from '../../domain/policy.ts'
 import { orAborted } from '../../domain/promises.ts'
 import type { Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import { StreamWriter } from './append.ts'
@@ -81,7 +82,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     name,
     address: resolve(path),
     // A part is closed between two deliveries only: a small one holds no large load.
-    load: { bytes: settings.rotate.maxBytes },
+    load: { bytes: Math.min(loadBytes, settings.rotate.maxBytes) },
     async reconcile(stream, known, signal) {
       if (isClosed) throw cancelled()
       const place = placeOf(stream)

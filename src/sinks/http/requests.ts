@@ -1,15 +1,13 @@
 import type { Dispatcher } from 'undici'
-import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import { withDeadline } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { readBody } from '../../transport/body.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
-import { networkFailure } from '../../transport/network-failure.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { createSlots } from '../slots.ts'
+import { answerTo } from './answer-to.ts'
 import { excerptOf, headerOf, notBefore, retryAtOf, textOf } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
@@ -72,8 +70,6 @@ interface Answered {
 
 /** Concurrent requests over all streams; at most one per stream. */
 const connections = 10
-/** Largest answer that is read. */
-const maxAnswerBytes = 4_194_304
 const maxTries = 3
 const tryWindowMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
@@ -290,38 +286,17 @@ export class Requests {
     }
   }
 
-  /**
-   * Reads the answer to its end, so that the connection can be reused; follows no redirect. A truncated answer counts
-   * as none, because it is unknown whether the destination accepted the events.
-   */
-  async #answerTo(
-    {
-      url,
-      method,
-      headers,
-      body,
-    }: Pick<Exchange, 'url' | 'method' | 'headers'> & Pick<AskedElsewhere, 'body'>,
+  #answerTo(
+    { url, ...request }: Pick<Exchange, 'url' | 'method' | 'headers'> & Pick<AskedElsewhere, 'body'>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    if (signal.aborted) throw cancelled(signal.reason)
-    return withDeadline(this.#settings.timeoutSeconds * 1000, signal, this.#deps.clock, async (limited) => {
-      try {
-        const answer = await this.#dispatcher.request({
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method,
-          headers,
-          body: body ?? null,
-          signal: limited,
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        })
-        const read = await readAnswer(answer, limited)
-        return { status: answer.statusCode, headers: answer.headers, ...read }
-      } catch (error) {
-        throw networkFailure(error, this.what, limited)
-      }
-    })
+    const over = {
+      dispatcher: this.#dispatcher,
+      clock: this.#deps.clock,
+      timeoutSeconds: this.#settings.timeoutSeconds,
+      what: this.what,
+    }
+    return answerTo({ ...request, origin: url.origin, path: url.pathname + url.search }, over, signal)
   }
 }
 
@@ -331,20 +306,6 @@ function assertSendable(headers: Prepared['headers']): void {
     const error = headerValueError(value)
     if (error === undefined) continue
     throw new Failure('stop', 'sink_refuses', `the value of ${header} ${error.problem}: ${error.remedy}`)
-  }
-}
-
-/** The status counts even if the body cannot be used. */
-async function readAnswer(
-  { body, headers }: Dispatcher.ResponseData,
-  signal: AbortSignal,
-): Promise<Pick<Answer, 'body' | 'whole'>> {
-  try {
-    const limits = { encoding: headers['content-encoding'], maxBytes: maxAnswerBytes, signal }
-    return { body: await readBody(body, limits), whole: true }
-  } catch (error) {
-    if (!isFailure(error, 'page_too_large') && !isFailure(error, 'bad_body')) throw error
-    return { body: Buffer.alloc(0), whole: false }
   }
 }
 

@@ -4,6 +4,7 @@ import type { KnownSink } from '../../domain/known-sink.ts'
 import { createInTurn } from '../../domain/promises.ts'
 import type { Route } from '../../domain/stream.ts'
 import type { ZoneList } from '../../domain/zone-list.ts'
+import type { NoticedAt } from '../../domain/notices.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import type { Records, Changes, TrackedCollection } from '../../ports/records.ts'
 import { storedIn, type Names, streamOf } from './root.ts'
@@ -112,6 +113,13 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
     },
     async storeZoneList(list) {
       await records.write({ when: [], put: [['zoneLists', list.account, JSON.stringify(list)]] })
+    },
+    async noticed() {
+      const all = await readAll(records, 'noticed', (_, value) => jsonOf<NoticedAt>(value))
+      return [...all.values()]
+    },
+    async storeNoticed(noticed) {
+      await records.write({ when: [], put: [['noticed', noticed.place, JSON.stringify(noticed)]] })
     },
   }
 }

@@ -146,8 +146,11 @@ export function createHolders(
       // This process lives, and would otherwise keep a stream whose release failed.
       for (const { stream, fence } of unreleased.values()) await release(stream, fence)
     },
-    holds: (stream, fence) =>
-      root.under(stream, async (key) => (await readHead(records, key))?.fence === fence),
+    holds: (stream, fence, commit) =>
+      root.under(stream, async (key) => {
+        const head = await readHead(records, key)
+        return head?.fence === fence && head.commit === commit
+      }),
     release,
     read: (stream) =>
       root.under(stream, async (key) => {

@@ -1,9 +1,37 @@
 import { messageOf } from '../../domain/failure.ts'
+import { requestOutcomes } from '../../domain/internal-event.ts'
 import { counted } from '../../domain/text/counts.ts'
 import type { SomeDefinitions } from './definition.ts'
 
 /** The process and its work outside a stream's checkpoint; a stack in a line means a bug. */
 export const processInternalEvents = {
+  NoticeSent: {
+    level: 'info',
+    meaning: 'A place of `notify` was told of a problem, or of its end.',
+    measure: ({ place }, metrics) => metrics.count('notifications_total', { name: place, outcome: 'ok' }, 1),
+    ends: ['NoticeFailed'],
+  },
+  NoticeFailed: {
+    level: 'error',
+    meaning: 'A place of `notify` did not take a message. It is tried again every 30 s.',
+    measure({ place, failure: { code } }, metrics) {
+      const outcome = requestOutcomes.find((each) => each === code) ?? 'rejected'
+      metrics.count('notifications_total', { name: place, outcome }, 1)
+    },
+    text: ({ failure }) => failure.message,
+    condition: { by: ['place', 'code'], hasEnd: true },
+  },
+  HeartbeatFailed: {
+    level: 'warn',
+    meaning: 'The address of `heartbeat` could not be reached.',
+    text: ({ failure }) => failure.message,
+    condition: { by: ['code'], hasEnd: true },
+  },
+  HeartbeatSent: {
+    level: 'debug',
+    meaning: 'The address of `heartbeat` was reached.',
+    ends: ['HeartbeatFailed'],
+  },
   Started: {
     level: 'info',
     meaning: 'The process has started.',

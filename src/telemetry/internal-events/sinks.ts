@@ -31,6 +31,19 @@ export const sinkInternalEvents = {
       `the destination dropped ${counted(count, 'event')} of a body that it acknowledged${answer === '' ? '' : `: ${answer}`}`,
     condition,
   },
+  ObjectWritten: {
+    level: 'debug',
+    meaning: 'One object was written into a bucket.',
+    counts: { sink_objects_total: 1 },
+  },
+  ObjectAdopted: {
+    level: 'info',
+    meaning:
+      'An earlier try had written an object, but was not committed: a lost answer, a crash, or a state that was set back. Its events count as delivered. Normal after a crash.',
+    counts: { sink_objects_adopted_total: 1 },
+    text: ({ key }) => `found ${key}, which an earlier try had written: its events count as delivered`,
+    condition,
+  },
   FileCut: {
     level: 'info',
     meaning:

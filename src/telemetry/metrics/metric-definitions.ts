@@ -10,7 +10,8 @@ import { streamStates } from '../../domain/plan/stream-state.ts'
  * Allowed values of a label: a closed set, or names of the configuration. `any` is for names that
  * the configuration or the API gives, which are bounded in length and number where they are read.
  */
-export type LabelSet = 'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'any' | readonly string[]
+export type LabelSet =
+  'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'places' | 'any' | readonly string[]
 
 type MetricLabels = Readonly<Record<string, LabelSet>>
 
@@ -43,6 +44,10 @@ const volume = { ...app, volume: 'any', region: 'any' } as const
 
 /** Counted by the internal events of this process. Each series starts at 0. */
 export const countedMetrics = {
+  notifications_total: [
+    { name: 'places', outcome: requestOutcomes },
+    'Messages to the places of `notify`, by outcome.',
+  ],
   events_fetched_total: [zone, 'Events on pages read from the API, re-reads included, once for each sink.'],
   events_delivered_total: [route, 'Events that the sink accepted, counted at the commit.'],
   events_duplicate_total: [
@@ -68,6 +73,11 @@ export const countedMetrics = {
   events_lost_total: [
     sink,
     'Events of acknowledged bodies that the destination said it dropped, without saying which.',
+  ],
+  sink_objects_total: [sink, 'Objects written into a bucket.'],
+  sink_objects_adopted_total: [
+    sink,
+    'Objects that an earlier try had written and not committed; their events count as delivered. Normal after a crash or a lost answer.',
   ],
   pages_fetched_total: [route, 'Pages read from the API.'],
   api_requests_total: [
@@ -145,6 +155,11 @@ export const measuredMetrics = {
     app,
     'When the volumes of the application were last read; time() minus this is the age of their figures.',
   ],
+  sink_free_bytes: [
+    sink,
+    "Free bytes on the disk of the file sink's path, read at scrape time. Absent before the path exists.",
+  ],
+  sink_size_bytes: [sink, "Size of the disk of the file sink's path, in bytes."],
   build_info: [{ version: 'any' }, 'Always 1; the label is the version.'],
 } as const satisfies Record<string, MetricRow>
 

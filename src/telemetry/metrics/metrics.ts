@@ -40,6 +40,8 @@ export interface Known {
   readonly scannedZones?: readonly number[]
   /** Applications whose volumes are read. */
   readonly apps?: readonly string[]
+  /** Of `notify`. */
+  readonly places?: readonly string[]
 }
 
 export interface Metrics extends Counting {
@@ -52,6 +54,8 @@ export interface Metrics extends Counting {
   zone(id: number): Zone | undefined
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<Observation>): void
+  /** Sets what is called before each scrape to measure what changes by itself; a scrape waits 4 s for it at most. */
+  beforeScrape(measure: () => Promise<void>): void
   /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
   text(): Promise<readonly string[]>
   readonly contentType: string
@@ -72,6 +76,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   let names = namesOf(nothing)
   let readStateSeries: ReturnType<typeof createStateGauges> | undefined
   let scrape: Promise<readonly string[]> | undefined
+  let measureNow: (() => Promise<void>) | undefined
 
   function count(metric: CountedMetric, given: Labels, value: number | readonly number[] = 1): void {
     const own = counted.get(metric)!
@@ -126,6 +131,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   async function expose(): Promise<readonly string[]> {
     const letTurn = createTurns({ clock, turn: setImmediate })
     const isConfigured = (zone: string, sink: string) => names.zones.has(zone) && names.sinks.has(sink)
+    if (measureNow !== undefined) await within(patienceMs, measureNow(), clock).catch(() => undefined)
     const ofState: StateSeries = (await readStateSeries?.(isConfigured)) ?? {}
     const parts: string[] = []
     for (const { name, type, help } of metricDefinitions) {
@@ -157,6 +163,9 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
         throw new Error('the state of the streams is read from one place only')
       readStateSeries = createStateGauges(read, clock)
     },
+    beforeScrape(measure) {
+      measureNow = keepLatest(measure, freshMs, clock).read
+    },
     text() {
       scrape ??= expose().finally(() => {
         scrape = undefined
@@ -180,13 +189,14 @@ const nothing: Known = { zones: [], sinks: [], accounts: [] }
 
 type Names = Readonly<Record<Exclude<LabelSet, 'any' | readonly string[]>, ReadonlySet<string>>>
 
-function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [] }: Known): Names {
+function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [], places = [] }: Known): Names {
   return {
     zones: new Set(zones.map(({ id }) => String(id))),
     sinks: new Set(sinks),
     accounts: new Set(accounts),
     scannedZones: new Set(scannedZones.map(String)),
     apps: new Set(apps),
+    places: new Set(places),
   }
 }
 

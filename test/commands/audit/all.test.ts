@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { auditText } from '../../../src/commands/audit/text.ts'
+import { paintFor } from '../../../src/commands/terminal/text.ts'
+import { dayOf, daysFrom, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { inStore } from '../backfilling.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
@@ -21,7 +23,7 @@ interface Report {
 const reportOf = ({ stdout }: Ended) => JSON.parse(stdout) as Report
 
 describe('an audit of everything', () => {
-  test('compares all zones, readable days and sinks, and shows a row for each', async () => {
+  test('compares all zones, readable days and sinks, and shows a map of zones by days', async () => {
     const workshop = await openWorkshopWithApi({ days: 10 })
     await workshop.execute('run', '--once')
     const whole = await workshop.execute('audit')
@@ -29,8 +31,9 @@ describe('an audit of everything', () => {
       code: 0,
       stderr: '',
       stdout: [
-        'zone      sink     day         result',
-        ...['101 shop', '102     '].flatMap((zone) => days.map((day) => `${zone}  archive  ${day}  ok`)),
+        `          ${days.join('  ')}`,
+        '101 shop  ok          ok          ok',
+        '102       ok          ok          ok',
         '',
         '2 zones, 3 days, 1 sink: the API lists 60 events; 0 missing, 0 extra.',
         '',
@@ -39,7 +42,7 @@ describe('an audit of everything', () => {
     workshop.simulator.append(102, oldest, 2, { timestampMs: startOf(oldest) + 3_600_000 })
     const late = await workshop.execute('audit')
     expect(late.code).toBe(1)
-    expect(late.stdout).toContain(`\n102       archive  ${oldest}  2 missing\n`)
+    expect(late.stdout).toMatch(/^101 shop {2}ok {10}ok {10}ok\n102 {7}2 missing {3}ok {10}ok\n\n/m)
     expect(late.stdout).toContain('Missing: 2 at 01:00.')
   })
 
@@ -72,37 +75,24 @@ describe('an audit of everything', () => {
     expect([whole.code, whole.stdout]).toEqual([0, expect.stringContaining(told)])
     expect((await workshop.execute('audit', '--day', 'today')).stdout).not.toContain('gaps list')
 
+    // One row for each sink of a zone if they differ.
     const file = (name: string, of: string) => ({ name, type: 'file', path: `${workshop.folder}/${of}` })
     workshop.configure({ sinks: [file('archive', 'events'), file('copy', 'copy')] })
     const { code, stdout } = await workshop.execute('audit')
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^101 shop {2}archive .* ok\n101 shop {2}copy .* 3 missing$/m)
+    expect(stdout).toMatch(/^101 shop → archive {2}ok .*\n101 shop → copy {5}3 missing {3}3 missing /m)
     expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy --repair$/m)
   })
 
   test.each([
-    [
-      'days before the first day that run ships',
-      {},
-      1,
-      new RegExp(`^102 .* ${today}  ok$`, 'm'),
-      yesterday,
-      1,
-    ],
-    [
-      'a day that the API no longer keeps',
-      { readableDays: 2 },
-      3,
-      new RegExp(`^102 .* ${oldest}  not readable$`, 'm'),
-      oldest,
-      3,
-    ],
-  ])('does not count %s, unless --day names it', async (_, api, firstRunDays, row, day, code) => {
+    ['days before the first day that run ships', {}, 1, 'skipped {5}skipped {5}ok', yesterday, 1],
+    ['a day that the API no longer keeps', { readableDays: 2 }, 3, 'not readable {2}ok', oldest, 3],
+  ])('does not count %s, unless --day names it', async (_, api, firstRunDays, map, day, code) => {
     const poll = { everySeconds: 1, firstRunDays }
     const workshop = await openWorkshopWithApi({ days: 3, ...api }, { poll })
     await workshop.execute('run', '--once')
     const whole = await workshop.execute('audit')
-    expect([whole.code, whole.stdout]).toEqual([0, expect.stringMatching(row)])
+    expect([whole.code, whole.stdout]).toEqual([0, expect.stringMatching(new RegExp(`^102 {7}${map}`, 'm'))])
     expect((await workshop.execute('audit', '--day', day)).code).toBe(code)
   })
 
@@ -152,4 +142,32 @@ describe('a stop', () => {
     stop.abort()
     expect(await ending).toEqual({ code: 3, stdout: '', stderr: '' })
   })
+})
+
+test('on a narrow terminal days stand below each other, and a long map has only rows with a difference', () => {
+  const zones = Array.from({ length: 45 }, (_, index) => ({ id: 101 + index, name: '', account: 'default' }))
+  const sinks = ['archive', 'siem']
+  const many = daysFrom(shiftDay(today, -5), today)
+  const found = zones.flatMap((zone) => sinks.flatMap((sink) => many.map((day) => ({ zone, sink, day }))))
+  const ok = { listed: 1, ledger: 1, isEqual: true, isByCounts: false, lost: 0, minutes: [], parts: [] }
+  const none = { missing: 0, extra: 0, notYetDue: 0, deadLetters: 0, dropped: 0, filtered: 0, skipped: 0 }
+  const findings = found.map(({ zone, sink, day }) => {
+    const isBad = zone.id === 105 && sink === 'siem' && day === yesterday
+    const own = { ...none, ...ok, ...(isBad && { missing: 3, isEqual: false }), missingEvents: [] }
+    return { zone, sink, day, stream: { zone: zone.id, name: '', sink, day, ...own } }
+  })
+  const told = { zones, sinks, again: () => 'audit', areDaysNamed: true }
+  const output = { write: () => undefined, isTTY: true, columns: 80 }
+  const text = auditText({ days: many, findings, gaps: [], details: [] }, told, paintFor(output))
+  const row = (title: string, cells: readonly string[]) =>
+    `${title.padEnd(12)}${cells.map((cell) => cell.padEnd(12)).join('')}`.trimEnd()
+  expect(text.split('\n').slice(0, 7)).toEqual([
+    row('', many.slice(0, 5)),
+    row('105 → siem', ['ok', 'ok', 'ok', 'ok', '3 missing']),
+    '',
+    row('', [today]),
+    row('105 → siem', ['ok']),
+    'In the other 45 rows nothing differs.',
+    '',
+  ])
 })

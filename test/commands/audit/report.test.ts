@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ test('writes what was compared into one file, and names what is missing', async 
   const text = html.replaceAll(/<style>.*<\/style>|<[^>]+>/gs, ' ').replaceAll(/\s+/g, ' ')
   for (const part of [
     '1 of 2 days of a zone and sink differ, have a gap, or could not be read.',
-    `made on ${hostname()} by shieldlog ${version} with ${join(workshop.folder, 'shieldlog.yaml')}`,
+    `made on ${hostname()} by shieldlog ${version} with ${join(workshop.folder, 'shieldlog.yaml')} (settings `,
     `${yesterday} to ${today}: 1 zone, 2 days, 1 sink: the API lists 102 events; files have 100 lines; 2 missing, 0 extra.`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${yesterday} 52 50 2 0 0 50 2 missing`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${today} 50 50 0 0 0 50 ok`,
@@ -62,6 +62,46 @@ test('writes no report where it could not be written, or nothing was shipped, be
   expect(workshop.simulator.requests).toEqual([])
 })
 
+test('a signed report is proven by its key, and by no other key, nor once a byte has changed', async () => {
+  const workshop = await openWorkshopWithApi({ days: 5 })
+  await workshop.execute('run', '--once')
+  const [file, key, other] = ['audit.html', 'key.pem', 'other.pem'].map((name) =>
+    join(workshop.folder, name),
+  ) as [string, string, string]
+  for (const path of [key, other]) {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  }
+  const verify = async (by = key) => {
+    const { code, stdout } = await workshop.execute('audit', 'verify', file, '--key', by)
+    return [code, stdout.replace(file, 'audit.html')]
+  }
+  await workshop.execute('audit', '--report', file, '--sign', key)
+  expect(await verify()).toEqual([0, 'audit.html is as it was when it was signed with this key\n'])
+  const changed = 'audit.html is not proven: it was changed after it was signed, or signed with another key\n'
+  expect(await verify(other)).toEqual([1, changed])
+  const html = readFileSync(file, 'utf8')
+  writeFileSync(file, html.replace('Nothing is missing', 'Nothing was missing'))
+  expect(await verify()).toEqual([1, changed])
+  writeFileSync(file, html.slice(0, html.indexOf('</html>')))
+  expect(await verify()).toEqual([1, 'audit.html is not proven: it has no signature as its last line\n'])
+})
+
+test('refuses a key that cannot sign, and a signature without a report, before it reads anything', async () => {
+  const workshop = await openWorkshopWithApi()
+  const file = join(workshop.folder, 'shieldlog.yaml')
+  const told = async (...args: string[]) => {
+    const { code, stderr } = await workshop.execute('audit', ...args)
+    return [code, stderr.replaceAll(workshop.folder, '').replaceAll(/\s+/g, ' ')]
+  }
+  expect(await told('--sign', file)).toEqual([2, expect.stringContaining('name its file with --report')])
+  const made = expect.stringContaining(
+    '/shieldlog.yaml holds no private key without a passphrase; make one with: openssl',
+  ) as unknown
+  expect(await told('--report', `${file}.html`, '--sign', file)).toEqual([2, made])
+  expect(workshop.simulator.requests).toEqual([])
+})
+
 const same = 'Nothing is missing: what the API lists and the ledger of shieldlog have the same events'
 
 test.each([
@@ -85,7 +125,16 @@ test.each([
   const ledger = { listed: 2, ledger: 2, isEqual: true }
   const stream = { ...of, zone: 101, name: 'shop', ...none, ...lists, ...ledger, ...counts }
   const found = { ...of, zone: { id: 101, name: 'shop', account: 'default' }, stream, ...finding }
-  const about = { api: '', host: 'siem-1', version, beganAt: '', endedAt: '', isDeep: false }
+  const about = {
+    api: '',
+    host: 'siem-1',
+    version,
+    beganAt: '',
+    endedAt: '',
+    isDeep: false,
+    settingsHash: '',
+    state: '',
+  }
   const audit = { days: [today], findings: [found], gaps: [], details: [] }
   expect(reportOf(audit, about)).toMatchObject({ level, headline })
 })

@@ -37,6 +37,19 @@ const unproven = read({
   lastPage: 'incremental',
 })
 
+test('a sink with a pace of its own is polled at that pace, the others at that of all', () => {
+  const paced = { ...policy, everyMsOf: new Map([[stream.sink, 300_000]]) }
+  const began = polled.lastIncremental!.beganAtMs
+  for (const [sink, everyMs] of [
+    [stream.sink, 300_000],
+    ['other', policy.everyMs],
+  ] as const) {
+    const checkpoint = { ...polled, stream: { ...stream, sink }, pollPagesSinceFull: 0 }
+    const due = nextDue({ stream: checkpoint.stream, checkpoint }, began + 1_000, paced)
+    expect(due).toEqual({ kind: 'incremental', atMs: began + everyMs })
+  }
+})
+
 test.each<[string, Checkpoint | undefined, hours: number, kind: string, atMs: number]>([
   ['was never read: at once', undefined, 5, 'full', at(0)],
   [

@@ -40,6 +40,7 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
     }),
     zones: share(1, 1, 2),
     sinks: share(1, 1, 2, 3),
+    objects: fc.boolean(),
     sharesPages: fc.boolean(),
     days: fc.constant(2),
     perDay: fc.integer({ min: 5, max: 120 }),
@@ -57,6 +58,8 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
       stop: share(0, 0, 0.003),
       sinkFailure: share(0, 0, 0.02),
       noRoom: share(0, 0.1, 1),
+      bucket: share(0, 0.05, 0.3),
+      failover: share(0, 0, 0.02),
     }),
     troubles: fc.record({
       count: share(0, 0, 2, 5),

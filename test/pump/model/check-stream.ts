@@ -3,11 +3,13 @@ import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import { identityOf, lineOf, ownLineOf, type Entry } from './entry.ts'
+import { lakeName } from './model-bucket.ts'
 import { filesName, type Run } from './run.ts'
 
 /** What a stream has shipped for good: lines that are committed, and what the destination has or never will take. */
 export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
-  const { stream, committed } = checkpoint
+  const { stream, committed, objects = 0 } = checkpoint
+  if (stream.sink === lakeName) return new Set(run.bucket.linesOf(stream).slice(0, objects).flat())
   if (stream.sink !== filesName) return new Set(run.receiver.received(stream))
   const lines = run.files.committed(stream, committed)
   const unique = new Set(lines)
@@ -15,11 +17,16 @@ export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
   return unique
 }
 
+/** Each event once, whatever happens. */
+export function isExact(sink: string): boolean {
+  return sink === filesName || sink === lakeName
+}
+
 export function missingOf(run: Run, stream: Stream, shipped: ReadonlySet<string>, atMs?: number): Entry[] {
   return run.world
     .visible(stream.zone, stream.day, atMs)
     .filter((entry) => !isShipped(run, stream, entry, { shipped, atMs }))
-    .filter((entry) => stream.sink === filesName || !run.receiver.refusesId(entry.id))
+    .filter((entry) => isExact(stream.sink) || !run.receiver.refusesId(entry.id))
 }
 
 /**
@@ -35,7 +42,7 @@ function isShipped(
   const isSharedShipped = shipped.has(lineOf(identityOf(entry)))
   if (entry.content === undefined) return isSharedShipped
   // The destination refuses by the id that an event is shipped with.
-  if (sink !== filesName || shipped.has(ownLineOf(entry))) return true
+  if (!isExact(sink) || shipped.has(ownLineOf(entry))) return true
   const { order } = world.options
   if (order !== 'oldest-first' && order !== 'newest-first') return isSharedShipped
   const both = world

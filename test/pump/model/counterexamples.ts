@@ -18,6 +18,7 @@ const calmWorld: WorldOptions = {
 const calm = {
   zones: 1,
   sinks: 1,
+  objects: false,
   days: 2,
   oddShare: 0,
   overlapMs: 600_000,
@@ -40,6 +41,8 @@ const noFaults: FaultShares = {
   stop: 0,
   sinkFailure: 0,
   noRoom: 0,
+  bucket: 0,
+  failover: 0,
 }
 
 type Own = Pick<RunOptions, 'seed' | 'perDay' | 'everyMs'> & Partial<RunOptions>

@@ -1,6 +1,9 @@
 import { cancelled, Failure, isFailure } from '../../../src/domain/failure.ts'
 import type { Store } from '../../../src/ports/store.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
+import { lakeName } from './model-bucket.ts'
 import type { Random } from './random.ts'
+import type { StoreKeeper } from './store-keeper.ts'
 
 /** How often each fault strikes, as shares of the points where it can. */
 export interface FaultShares {
@@ -16,6 +19,10 @@ export interface FaultShares {
   readonly sinkFailure: number
   /** A page that would extend a load finds no memory. */
   readonly noRoom: number
+  /** A request to the bucket: unwritten or written, failed or without an answer, or it arrives late. */
+  readonly bucket: number
+  /** The store loses its latest commits while a pump of objects goes on. */
+  readonly failover: number
 }
 
 class Crash extends Error {}
@@ -136,8 +143,11 @@ export class Faults {
   }
 
   /** The store as one process sees it. */
-  store(store: Store, life: Life): Store {
+  store(keeper: StoreKeeper, life: Life): Store {
+    const { store } = keeper
     const { ledger } = store
+    const fails = ({ sink }: Stream) =>
+      sink === lakeName && this.#frozen.length === 0 && this.#random.chance(this.#shares.failover)
     const alive = (): typeof ledger => {
       if (life.isDead()) throw new Crash()
       return ledger
@@ -150,11 +160,15 @@ export class Faults {
           await life.step('before take')
           return alive().take(stream, holder)
         },
-        loadSeen: (...given) => alive().loadSeen(...given),
-        holds: (stream, fence) => alive().holds(stream, fence),
+        loadSeen: async (...given) => {
+          if (fails(given[0])) keeper.setBack()
+          return await alive().loadSeen(...given)
+        },
+        holds: (...args) => alive().holds(...args),
         release: (stream, fence) => alive().release(stream, fence),
         commit: async (commit) => {
           await life.step('before commit')
+          if (fails(commit.next.stream)) keeper.copy()
           if (this.#random.chance(this.#shares.lostCommit)) throw lost()
           const answer = await alive().commit(commit)
           if (this.#random.chance(this.#shares.doubledCommit) && (await alive().commit(commit)) !== answer) {

@@ -5,6 +5,7 @@ import type { LoadBounds } from '../../../src/ports/delivery.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { Faults, type FaultShares } from './faults.ts'
 import { fillWorld } from './fill-world.ts'
+import { lakeName, ModelBucket } from './model-bucket.ts'
 import { ModelFiles } from './model-files.ts'
 import { ModelReceiver } from './model-receiver.ts'
 import { createRandom, type Random } from './random.ts'
@@ -27,6 +28,8 @@ export interface RunOptions {
   readonly zones: number
   /** Of the files alone, or of the files and one or two HTTP sinks. */
   readonly sinks: number
+  /** A sink of numbered objects besides. */
+  readonly objects: boolean
   /** Streams of one zone and day get one answer for the same page. */
   readonly sharesPages: boolean
   readonly days: number
@@ -64,6 +67,7 @@ export interface Run {
   readonly keeper: StoreKeeper
   readonly files: ModelFiles
   readonly receiver: ModelReceiver
+  readonly bucket: ModelBucket
   readonly faults: Faults
   readonly policy: Policy
   readonly zones: readonly Zone[]
@@ -115,6 +119,7 @@ export async function createRun(options: RunOptions): Promise<Run> {
       (id) => id.endsWith('7'),
       options,
     ),
+    bucket: new ModelBucket(time, random),
     faults: new Faults(options.faults, random, options.fleet),
     policy: {
       everyMs: options.everyMs,
@@ -125,7 +130,7 @@ export async function createRun(options: RunOptions): Promise<Run> {
       settleAfterMs: [0.5, 6, 24, 44].map((hours) => hours * 3_600_000),
     },
     zones,
-    sinks: [filesName, ...receiverNames].slice(0, options.sinks),
+    sinks: [...[filesName, ...receiverNames].slice(0, options.sinks), ...(options.objects ? [lakeName] : [])],
     days,
     delays: new Map(),
     shippedBefore: new Map(),

@@ -2,8 +2,8 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { endOf, startOf } from '../../../src/domain/day.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import { missingOf, shippedLines } from './check-stream.ts'
-import { filesName, type Run } from './run.ts'
+import { isExact, missingOf, shippedLines } from './check-stream.ts'
+import type { Run } from './run.ts'
 
 export interface RunResult {
   readonly requests: number
@@ -79,12 +79,12 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
     run.options.clockSteps.length === 0 &&
     run.options.world.skewMs <= 2 * 3_600_000
   if (isQuiet && ended?.as !== 'complete') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
-  if (stream.sink === filesName) judgeExtra(run, stream, shipped)
+  if (isExact(stream.sink)) judgeExtra(run, stream, shipped)
   const isKept = !run.keeper.pruned.has(streamKey(stream))
-  if (stream.sink === filesName && isKept) await judgeLedger(run, stream, shipped)
+  if (isExact(stream.sink) && isKept) await judgeLedger(run, stream, shipped)
 }
 
-/** What the ledger counts is what stands in the files. */
+/** What the ledger counts is what stands in the files or objects. */
 async function judgeLedger(run: Run, stream: Stream, shipped: ReadonlySet<string>): Promise<void> {
   let counted = 0
   for (const { count } of await run.keeper.store.ledger.minutes(stream)) counted += count

@@ -14,6 +14,7 @@ import type { EventLogSource } from '../../../src/shield/event-logs.ts'
 import { withMemory } from '../with-memory.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
+import { lakeName } from './model-bucket.ts'
 import { filesName, receiverNames, type Run } from './run.ts'
 
 /** One process, until it dies, freezes or stops. */
@@ -59,7 +60,7 @@ export function createWorker(run: Run): Worker {
   const deps = {
     source: sharePages(source, { sinks: options.sharesPages ? run.sinks.length : 1, clock }),
     latestPages: new LatestPages(),
-    store: faults.store(store, life),
+    store: faults.store(run.keeper, life),
     clock,
     apiClock,
     telemetry,
@@ -70,6 +71,7 @@ export function createWorker(run: Run): Worker {
   }
   const sinks = new Map<string, AnySink>([
     [filesName, files.sink(filesName, writer, life)],
+    ...(options.objects ? [[lakeName, run.bucket.sink(life)] as const] : []),
     ...receiverNames.map((name) => [name, run.receiver.sink(name, life)] as const),
   ])
   return {

@@ -110,6 +110,8 @@ async function reportView(world: World): Promise<ReportView> {
     version: '1.0.0',
     host: 'siem-1',
     configuration: '/etc/shieldlog/shieldlog.yaml',
+    settingsHash: '0123456789abcdef',
+    state: 'sqlite:./shieldlog.db',
     level: 'bad',
     headline: '2 events missing, 1 event extra, on 1 of 3 days of a zone and sink that were compared.',
     scope: '2026-11-18 to 2026-11-20: 4 zones, 2 sinks; the API lists 502,113 events.',

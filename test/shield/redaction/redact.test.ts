@@ -1,8 +1,10 @@
 import * as fc from 'fast-check'
+import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Json, JsonObject } from '../../../src/domain/text/json.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import {
   maskAddress,
   replaceAddresses,
@@ -239,6 +241,22 @@ describe('addresses', () => {
     expect(shown(received, mask)).not.toMatch(/203\.0\.113\.9|:3::4/)
     expect(eventOf({ RemoteIp: '1.2.3.*' }, mask).client?.address).toBe('1.2.3.*')
     expect(shown('from 1.2.3.4', mask)).toContain('from 1.2.3.*')
+  })
+
+  it('can be hashed with a key, in one spelling, also when they are redacted again', () => {
+    const hash = settings({ addresses: 'hash', addressKey: new Secret('k'.repeat(16)) })
+    const addressOf = (address: string, by = hash) => eventOf({ RemoteIp: address }, by).client?.address
+    const { client } = eventOf(received, hash)
+    const hashed = createHmac('sha256', 'k'.repeat(16)).update('203.0.113.9').digest('hex').slice(0, 16)
+    expect(client).toMatchObject({ address: `h:${hashed}` })
+    expect(client?.ip).toBeUndefined()
+    expect(shown(received, hash)).not.toMatch(/203\.0\.113\.9|:3::4/)
+    expect(addressOf(`h:${hashed}`)).toBe(`h:${hashed}`)
+    expect(addressOf('::ffff:203.0.113.9')).toBe(`h:${hashed}`)
+    expect(addressOf('2001:DB8:0:0::1')).toBe(addressOf('2001:db8::1'))
+    expect(addressOf('203.0.113.*')).toMatch(/^h:[\da-f]{16}$/)
+    const other = settings({ addresses: 'hash', addressKey: new Secret('another key of 16') })
+    expect(addressOf('203.0.113.9', other)).not.toBe(`h:${hashed}`)
   })
 
   it('can be dropped, and are kept by default', () => {

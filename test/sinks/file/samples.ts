@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dayOf, shiftDay, type Day } from '../../../src/domain/day.ts'
-import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import type { CommittedPart, Delivery } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, AnySink, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
@@ -54,6 +54,8 @@ export class StreamLedger {
   readonly stream: Stream
   readonly storeId: string
   readonly committed = new Map<string, CommittedPart>()
+  /** Number of the last object. */
+  objects = 0
   /** What `confirm` answers: is the fence of the last open still the latest? */
   confirm = (): Promise<void> => Promise.resolve()
   /** Copies of lines that a sink was about to cut on a day that can no longer be read. */
@@ -83,8 +85,18 @@ export class StreamLedger {
     for (const committedPart of committed) this.committed.set(committedPart.part, committedPart)
   }
 
+  commitDelivery({ committed, object }: Delivery): void {
+    this.commit(committed)
+    this.objects = object?.number ?? this.objects
+  }
+
   open(sink: AnySink, readable = true): Promise<OpenStream> {
-    if (!('reconcile' in sink)) return sink.open(this.stream, {}, never())
+    const objects = {
+      storeId: this.storeId,
+      last: () => this.objects,
+      confirm: () => this.confirm(),
+    }
+    if (!('reconcile' in sink)) return sink.open(this.stream, { objects }, never())
     return sink.reconcile(this.stream, this.known(readable), never())
   }
 
@@ -92,7 +104,7 @@ export class StreamLedger {
   async ship(sink: AnySink, events: readonly Event[]): Promise<void> {
     const opened = await this.open(sink)
     try {
-      this.commit((await opened.deliver(events, never())).committed)
+      this.commitDelivery(await opened.deliver(events, never()))
     } finally {
       await opened.close()
     }

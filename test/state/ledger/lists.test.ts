@@ -114,7 +114,8 @@ describe('the latest audit of a stream', () => {
     await other.ledger.noteAudit(stream, later)
     // The list was not read again.
     expect((await store.catalogue.checkpoints())[0]).toBe(before[0])
-    expect(await store.ledger.holds(stream, fence)).toBe(true)
+    expect(await store.ledger.holds(stream, fence, 1)).toBe(true)
+    expect(await store.ledger.holds(stream, fence, 0)).toBe(false)
     expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
     expect(await store.ledger.auditOf(stream)).toEqual(later)
   })

@@ -86,7 +86,7 @@ describe('a renamed sink', () => {
     const { store, reopen } = await openStore()
     const fence = await commitOnce(store, stream)
     expect(await (await reopen()).upkeep.renameSink('archive', 'siem')).toBe(1)
-    expect(await store.ledger.holds(stream, fence)).toBe(false)
+    expect(await store.ledger.holds(stream, fence, 1)).toBe(false)
     expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
     const anew = await store.ledger.take(stream, two)
     expect(anew.checkpoint).toBeUndefined()

@@ -217,6 +217,6 @@ describe.skipIf(!redisAvailable())('a server that lost its latest writes', async
     expect(await store.ledger.commit(buildCommit(stream, next.fence, 1))).toBe('done')
     // The numbers of its commits fit again; only the fence tells that it builds on what is no more.
     expect(await store.ledger.commit(buildCommit(stream, lost, 2))).toBe('refused')
-    expect(await store.ledger.holds(stream, lost)).toBe(false)
+    expect(await store.ledger.holds(stream, lost, 2)).toBe(false)
   })
 })

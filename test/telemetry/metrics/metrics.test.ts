@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { measureSpace } from '../../../src/assemble/sink-space.ts'
 import { Failure } from '../../../src/domain/failure.ts'
+import { FileSinkConfig } from '../../../src/sinks/file/config.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Observation } from '../../../src/domain/status/observation.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
@@ -19,6 +21,7 @@ describe('metrics', () => {
       zone_caught_up_timestamp_seconds{zone,sink} zone_newest_event_timestamp_seconds{zone,sink}
       time_to_loss_seconds{zone,sink} gaps{zone,sink} gaps_recorded_total{zone,sink,reason} event_delay_seconds{sink,priority}
       sink_requests_total{sink,outcome} sink_request_duration_seconds{sink} sink_bytes_total{sink}
+      sink_free_bytes{sink} sink_objects_total{sink} sink_objects_adopted_total{sink}
       checkpoint_commit_duration_seconds{} streams{state} queue_jobs{sink,priority,state} clock_skew_seconds{account}
       build_info{version} zone_info{zone,name,account} stream_failures_total{sink,code}`
     const { metrics } = setUpMetrics()
@@ -43,6 +46,26 @@ describe('metrics', () => {
     const names = [...families.keys()].map((name) => name.replace(/_total$/, ''))
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
     if (promtoolAvailable()) await runCommand('promtool', ['check', 'metrics'], { input: text.join('') })
+  })
+
+  it('measures the disk of a file sink at each scrape, and nothing of a path that does not exist', async () => {
+    const { metrics } = setUpMetrics()
+    let path = '/nowhere/at-all'
+    metrics.beforeScrape(() =>
+      measureSpace([FileSinkConfig.parse({ type: 'file', name: 'siem', path })], metrics),
+    )
+    const free = async () =>
+      parseExposition(await metrics.text()).get('shieldlog_sink_free_bytes')?.samples ?? []
+    expect(await free()).toEqual([])
+    const { metrics: later } = setUpMetrics()
+    path = import.meta.dirname
+    later.beforeScrape(() =>
+      measureSpace([FileSinkConfig.parse({ type: 'file', name: 'siem', path })], later),
+    )
+    const families = parseExposition(await later.text())
+    const size = valueOf(families, 'shieldlog_sink_size_bytes', { sink: 'siem' })!
+    expect(size).toBeGreaterThan(0)
+    expect(valueOf(families, 'shieldlog_sink_free_bytes', { sink: 'siem' })).toBeLessThanOrEqual(size)
   })
 
   it('start every counter and histogram of the configuration at 0', async () => {

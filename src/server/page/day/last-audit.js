@@ -36,7 +36,7 @@ function found({ isEqual, listed, ledger, missing, extra, notYetDue, isByCounts 
   const differences = [
     missing > 0 ? `${countText(missing)} missing` : '',
     extra > 0 ? `${countText(extra)} extra` : '',
-    !isEqual && missing + extra === 0 ? 'parts of files differ' : '',
+    !isEqual && missing + extra === 0 ? 'files or objects differ' : '',
   ].filter((text) => text !== '')
   const notes = [
     notYetDue > 0 ? ` ${counted(notYetDue, 'event')} not delivered yet then.` : '',

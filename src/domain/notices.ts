@@ -1,0 +1,89 @@
+import type { StatusProblem } from './status/status.ts'
+
+/** What people are told of: it begins, it lasts (once a day), it is over. Texts are safe to print. */
+export interface Notice {
+  readonly status: 'begins' | 'lasts' | 'over'
+  /** The same for all notices of one problem. */
+  readonly key: string
+  readonly text: string
+  /** What to do; empty where the text says all. */
+  readonly remedy: string
+  readonly sinceMs: number
+}
+
+/** A problem that stands, or that ended a moment ago. All instants are ms since the epoch. */
+export interface Noticed {
+  readonly key: string
+  readonly text: string
+  readonly sinceMs: number
+  /** When it was last a problem. */
+  readonly stoodAtMs: number
+  /** Absent: nobody has been told. */
+  readonly toldAtMs?: number
+}
+
+/** What a place was told. */
+export interface NoticedAt {
+  readonly place: string
+  readonly known: readonly Noticed[]
+}
+
+const minuteMs = 60_000
+/** What passes by itself within this time is not worth a message; nor is the end of what begins again. */
+const settlesMs = 5 * minuteMs
+const reminderMs = 24 * 60 * minuteMs
+const lossIsNearMs = 12 * 60 * minuteMs
+
+/** What may pass by itself; all else is told at once. */
+const passing = new Set<StatusProblem['kind']>(['failing', 'behind', 'stopped'])
+/** What a person did on purpose, or that no event is lost by. */
+const untold = new Set<StatusProblem['kind']>(['unconfigured', 'filtered'])
+
+interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
+  readonly mayPass: boolean
+}
+
+/**
+ * What is to be told now, and what is known after that. A problem is one cause, however many zones have it. One that may
+ * pass by itself is told after five minutes, and its end when it has not come back for five.
+ */
+export function noticesOf(
+  known: readonly Noticed[],
+  problems: readonly StatusProblem[],
+  nowMs: number,
+): { readonly known: Noticed[]; readonly notices: Notice[] } {
+  const before = new Map(known.map((each) => [each.key, each]))
+  const conditions = problems.flatMap((problem) => conditionsOf(problem, nowMs))
+  const notices: Notice[] = []
+  const standing = conditions.map(({ key, text, remedy, mayPass }): Noticed => {
+    const { sinceMs = nowMs, toldAtMs } = before.get(key) ?? {}
+    const noticed = { key, text, sinceMs, stoodAtMs: nowMs, ...(toldAtMs !== undefined && { toldAtMs }) }
+    const isNew = toldAtMs === undefined
+    const isDue = isNew ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= reminderMs
+    if (!isDue) return noticed
+    notices.push({ status: isNew ? 'begins' : 'lasts', key, text, remedy, sinceMs })
+    return { ...noticed, toldAtMs: nowMs }
+  })
+  const stands = new Set(conditions.map(({ key }) => key))
+  const gone = known.filter(({ key }) => !stands.has(key))
+  const isOver = ({ stoodAtMs }: Noticed) => nowMs - stoodAtMs >= settlesMs
+  for (const { key, text, sinceMs } of gone.filter((each) => isOver(each) && each.toldAtMs !== undefined))
+    notices.push({ status: 'over', key, text, remedy: '', sinceMs })
+  return { known: [...standing, ...gone.filter((each) => !isOver(each))], notices }
+}
+
+/** The problem, and that its events may soon be lost. */
+function conditionsOf({ kind, text, remedy, ...about }: StatusProblem, nowMs: number): Condition[] {
+  if (untold.has(kind)) return []
+  const { sink = '', reason, lastError, apiDeadlineAt } = about
+  const own = {
+    key: [kind, sink, lastError?.code ?? reason ?? ''].join('/'),
+    text,
+    remedy,
+    mayPass: passing.has(kind),
+  }
+  const isNear = apiDeadlineAt !== undefined && Date.parse(apiDeadlineAt) - nowMs < lossIsNearMs
+  if (!isNear) return [own]
+  const loss = `Events that are not shipped by ${apiDeadlineAt} are lost. ${text}`
+  return [own, { key: `loss/${sink}`, text: loss, remedy, mayPass: false }]
+}

@@ -1,0 +1,78 @@
+import { Failure } from '../../domain/failure.ts'
+import { headerValueError } from '../../domain/text/http-rules.ts'
+import type { S3SinkConfig } from './config.ts'
+
+/** In plain text: never print them. */
+export interface Credentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string | undefined
+}
+
+/**
+ * The credentials to sign with now, never expired ones. `refused` are those that the service has just refused: the
+ * secrets are read again, or the chain of AWS is asked again. Throws Failure (stop) where there are none.
+ */
+export type CredentialSource = (refused?: Credentials) => Promise<Credentials>
+
+type Settings = Pick<
+  S3SinkConfig,
+  'name' | 'region' | 'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'profile'
+>
+
+export function credentialsOf(settings: Settings): CredentialSource {
+  const { accessKeyId, secretAccessKey, sessionToken } = settings
+  if (accessKeyId === undefined || secretAccessKey === undefined) return chainOf(settings)
+  return (refused) => {
+    if (refused !== undefined) for (const each of [accessKeyId, secretAccessKey, sessionToken]) each?.reread()
+    const current = {
+      accessKeyId: accessKeyId.reveal(),
+      secretAccessKey: secretAccessKey.reveal(),
+      sessionToken: sessionToken?.reveal(),
+    }
+    for (const key of ['accessKeyId', 'sessionToken'] as const) {
+      const error = headerValueError(current[key] ?? '-')
+      if (error !== undefined)
+        throw new Failure('stop', 'sink_refuses', `${key} ${error.problem}: ${error.remedy}`)
+    }
+    return Promise.resolve(current)
+  }
+}
+
+const silent = () => undefined
+/** The chain would warn on stderr of two origins of credentials. */
+const logger = { debug: silent, info: silent, warn: silent, error: silent }
+
+/** Environment, files and profiles, SSO, processes, web identities, containers, instances. */
+function chainOf({ profile, region }: Settings): CredentialSource {
+  type Chain = (options?: { forceRefresh?: boolean }) => Promise<Credentials>
+  let chain: Chain | undefined
+  return async (refused) => {
+    try {
+      if (chain === undefined) {
+        // It takes 15 MB and 100 ms that other configurations need not pay.
+        const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+        chain ??= defaultProvider({
+          logger,
+          // It asks only when credentials are needed anew: then the files may have changed.
+          ignoreCache: true,
+          ...(profile !== null && { profile }),
+          ...(region !== null && { clientConfig: { region } }),
+        })
+      }
+      // It refreshes credentials five minutes before they expire.
+      return await chain(refused === undefined ? {} : { forceRefresh: true })
+    } catch (cause) {
+      const isNone = cause instanceof Error && cause.name === 'CredentialsProviderError'
+      const where = profile === null ? 'The chain of AWS' : `Profile ${profile}`
+      // The text of the error may hold what a process printed.
+      const why = cause instanceof Error ? cause.name : 'error'
+      throw new Failure(
+        isNone ? 'stop' : 'retry',
+        isNone ? 'sink_refuses' : 'network',
+        `${where} gives no credentials (${why}): set accessKeyId and secretAccessKey or profile, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the host or pod a role that may write to the bucket`,
+        { cause },
+      )
+    }
+  }
+}

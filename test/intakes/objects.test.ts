@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { tryBucket } from '../../src/sinks/s3/trial.ts'
+import { endOf, readableDays, zones } from '../e2e/workplace.ts'
+import type { TestProcess } from '../setup/processes.ts'
+import { startRedis } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { idsOf, placeFor } from './place.ts'
+import { bucketClient, bucketSink, eventsIn, objectsIn, type InBucket } from './servers/bucket.ts'
+import { seaweedFs } from './servers/seaweedfs.ts'
+import { versitygw } from './servers/versitygw.ts'
+
+const never = new AbortController().signal
+const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } }
+
+describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
+  let url: string
+  let freshBucket: () => Promise<string>
+
+  beforeAll(async () => {
+    const server = await start()
+    let buckets = 0
+    url = server.url
+    freshBucket = async () => {
+      const name = `bucket-${++buckets}`
+      await server.createBucket(name)
+      return name
+    }
+  })
+
+  test('takes keys of any form, gives objects and metadata back, and lists them', async () => {
+    const { client } = bucketClient(bucketSink(url, await freshBucket()))
+    const keys = ['shield/zone=1/day=2026-11-23/a-000001.ndjson.gz', "shield/zone=1/b +%é(1)!*'~@"]
+    for (const key of keys) {
+      expect(await client.create(key, Buffer.from(key), kind, never)).toBe('created')
+      expect(await client.head(key, never)).toEqual({
+        bytes: Buffer.byteLength(key),
+        metadata: kind.metadata,
+      })
+      expect(String(await client.get(key, never))).toBe(key)
+    }
+    const listed: string[] = []
+    for await (const { key } of client.list('shield/', never)) listed.push(key)
+    expect(listed.toSorted()).toEqual(keys.toSorted())
+    expect(await client.head('shield/none', never)).toBeUndefined()
+    expect(await client.get('shield/none', never)).toBeUndefined()
+  })
+
+  test('passes the trial: of eight at once one creates an object', async () => {
+    const sink = bucketSink(url, await freshBucket())
+    const { client, settings } = bucketClient(sink)
+    for (let round = 0; round < 5; round++)
+      expect(await tryBucket(client, settings, never)).toEqual({
+        found: 'created objects only where the key was free, and one of 8 at once',
+      })
+  })
+
+  test('of eight large objects of one key one is created, whether the others get an answer or not', async () => {
+    const { client } = bucketClient(bucketSink(url, await freshBucket()))
+    const bodies = Array.from({ length: 8 }, (_, index) => Buffer.alloc(5_000_000, index))
+    const made = await Promise.all(bodies.map((body) => client.create('shield/k', body, kind, never)))
+    expect(made.filter((each) => each === 'created')).toHaveLength(1)
+    expect((await client.get('shield/k', never))!.equals(bodies[made.indexOf('created')]!)).toBe(true)
+    for (const body of bodies) expect(await client.create('shield/k', body, kind, never)).toBe('not-created')
+  })
+
+  test.each([
+    [{ secretAccessKey: 'wrong-secret' }, /check secretAccessKey/],
+    [{ accessKeyId: 'wrong-key' }, /check accessKeyId/],
+    [{ bucket: 'no-such-bucket' }, /create the bucket, or check bucket/],
+  ])('says what to do with %j', async (changes, expected) => {
+    const { client } = bucketClient(bucketSink(url, await freshBucket(), changes))
+    await expect(client.create('shield/k', Buffer.from('x'), kind, never)).rejects.toThrow(expected)
+  })
+
+  test('has each event of three days once', async () => {
+    const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.5 })
+    const { client } = bucketClient(sink)
+    const place = await placeFor(sink)
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(0)
+    expectEachOnce(await eventsIn(client), idsOf(place))
+    const audited = await place.ended(['audit', '--deep'])
+    expect(audited.code, audited.stdout + audited.stderr).toBe(0)
+    expect(audited.stdout).toMatch(/files have [\d,]+ lines/)
+    const checked = await place.ended(['check'])
+    expect(checked.code, checked.stdout + checked.stderr).toBe(0)
+  })
+
+  test.each([
+    ['one process', 20, undefined],
+    ['two workers over Redis', 8, startRedis],
+  ])(
+    'has each event once although the shippers were killed again and again: %s',
+    async (_what, kills, redis) => {
+      const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.2, maxBytes: 65_536 })
+      const { client } = bucketClient(sink)
+      const store = await redis?.()
+      const state = store && { state: { redis: { url: store.url, keyPrefix: store.keyPrefix } } }
+      const place = await placeFor(sink, { days: 20 }, { server: { port: 0 }, ...state })
+      const children: TestProcess[] = []
+      const start = () => children[children.push(place.start(['run'])) - 1]!
+      const adopted = () => children.flatMap((child) => child.stderr().match(/"ObjectAdopted"/g) ?? []).length
+      const running = store === undefined ? [] : [start()]
+      // One process is killed until it was between an object and its commit, too: else nothing was tried here. Over
+      // Redis the work of a dead one waits for its lock to expire: there the kills are counted alone.
+      const isTried = () => store !== undefined || adopted() > 0
+      for (let round = 0; round < kills || (!isTried() && round < 5 * kills); round++) {
+        for (const zone of zones) place.simulator.append(zone, readableDays()[2], 20)
+        const before = await objectsIn(client)
+        running.push(start())
+        await waitFor(async () => (await objectsIn(client)) > before + (round % 2), {
+          // Another worker takes the streams of a dead one over within a minute.
+          timeoutMs: 180_000,
+          everyMs: 1,
+          what: () => `an object: ${children.at(-1)!.stderr()}`,
+        })
+        await running.shift()!.kill('SIGKILL')
+      }
+      for (const each of running) await each.kill('SIGKILL')
+      children.push(place.start(['run', '--once']))
+      const { code, stderr } = await endOf(children.at(-1)!)
+      expect(code, stderr).toBe(0)
+      expectEachOnce(await eventsIn(client), idsOf(place))
+      expect(isTried()).toBe(true)
+    },
+    1_800_000,
+  )
+})
+
+function expectEachOnce({ ids }: InBucket, expected: readonly string[]): void {
+  expect(ids.length).toBe(new Set(ids).size)
+  expect(ids.toSorted()).toEqual(expected.toSorted())
+}

@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AwsClient } from 'aws4fetch'
+import { freePort } from '../../setup/free-port.ts'
+import { installedAt, startServer } from '../intake.ts'
+import { bucketKey, type BucketServer } from './bucket.ts'
+
+export const seaweedFs: BucketServer = {
+  name: 'SeaweedFS',
+  async start() {
+    const ports = await Promise.all(Array.from({ length: 7 }, freePort))
+    const aws = new AwsClient({ ...bucketKey, service: 's3', region: 'us-east-1', retries: 0 })
+    const { url } = await startServer(
+      (port, folder) => {
+        const config = join(folder, 's3.json')
+        const { accessKeyId: accessKey, secretAccessKey: secretKey } = bucketKey
+        const actions = ['Admin', 'Read', 'List', 'Tagging', 'Write']
+        const identities = [{ name: 'test', credentials: [{ accessKey, secretKey }], actions }]
+        writeFileSync(config, JSON.stringify({ identities }))
+        mkdirSync(join(folder, 'data'))
+        const own = ['master.port', 'master.port.grpc', 'volume.port', 'volume.port.grpc', 'filer.port']
+        const more = [...own, 'filer.port.grpc', 's3.port.grpc'].map(
+          (flag, index) => `-${flag}=${ports[index]}`,
+        )
+        const off = ['-s3.autoCreateBucket=false', '-s3.port.iceberg=0', '-s3.port.lance=0']
+        const small = ['-volume.max=200', '-master.volumeSizeLimitMB=64', '-master.telemetry=false']
+        const at = [`-dir=${join(folder, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1']
+        const s3 = [
+          '-s3',
+          `-s3.port=${port}`,
+          `-s3.config=${config}`,
+          `-filer.localSocket=${join(folder, 'f.sock')}`,
+        ]
+        const args = [
+          '-logtostderr=true',
+          '-v=0',
+          'server',
+          '-filer',
+          ...at,
+          ...s3,
+          ...more,
+          ...off,
+          ...small,
+        ]
+        return { command: join(installedAt('seaweedfs'), 'weed'), args }
+      },
+      async (address) => (await aws.fetch(address)).ok,
+    )
+    return {
+      url,
+      async createBucket(name) {
+        const { ok, status } = await aws.fetch(`${url}/${name}`, { method: 'PUT' })
+        if (!ok) throw new Error(`SeaweedFS answered ${status}`)
+      },
+    }
+  },
+}

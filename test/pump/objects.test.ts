@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import { replayStream } from '../../src/maintenance/dead-letters.ts'
+import { createObjectSink } from '../../src/sinks/s3/sink.ts'
+import { stream } from '../domain/builders.ts'
+import { contractFormat, idOf } from '../contract/sink.contract.ts'
+import { createMemoryBucket } from '../sinks/s3/memory-bucket.ts'
+import { createStage, eventAt, firstEvents, idsOf, listingOf, redo, zone } from './stage.ts'
+
+const hourMs = 3_600_000
+const unavailable = new Failure('retry', 'store_unavailable', 'no answer')
+
+/** A stage whose pumps ship to objects. `list` sets what the day lists; `refuses` an id that the format cannot write. */
+async function createLake(size = 2, maxBytes = 65_536) {
+  const stage = await createStage()
+  const memory = createMemoryBucket()
+  const script = { refuses: '' }
+  const format = {
+    ...contractFormat,
+    encode: (event: Event) =>
+      contractFormat.encode({ ...event, ...(event.id === script.refuses && { action: 'unmappable' }) }),
+  }
+  const settings = { prefix: '', compress: 'gzip', maxBytes, guarantee: 'exactly-once' } as const
+  const sink = createObjectSink(
+    { name: stream.sink, ...settings },
+    { format, telemetry: { emit: () => undefined } },
+    memory.bucket,
+  )
+  return {
+    ...stage,
+    bucket: memory.bucket,
+    requests: memory.requests,
+    keys: memory.keys,
+    lines: memory.lines,
+    lakeScript: script,
+    sink,
+    list: (count: number) => (stage.script.answer = listingOf(firstEvents(count), size)),
+    async ship() {
+      await stage.clock.advance(hourMs)
+      return await stage.pump({ sink })
+    },
+    /** The next commit is lost, as where the process dies before it. */
+    async shipWithoutCommit() {
+      const { commit } = stage.script
+      stage.script.commit = async (given) => {
+        if (given.next.objects === (await stage.read())?.objects) return await commit(given)
+        throw unavailable
+      }
+      await stage.clock.advance(hourMs)
+      await expect(stage.pump({ sink })).rejects.toBe(unavailable)
+      stage.script.commit = commit
+    },
+    counted: async () =>
+      (await stage.store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0),
+  }
+}
+
+type Lake = Awaited<ReturnType<typeof createLake>>
+
+async function expectOnce(lake: Lake, count: number): Promise<void> {
+  expect(lake.lines().map(idOf).toSorted()).toEqual(idsOf(0, count).toSorted())
+  expect(await lake.counted()).toBe(count)
+  expect((await lake.read())!.counters.delivered).toBe(count)
+  expect((await lake.read())!.objects).toBe(lake.keys().length)
+}
+
+describe('a pump to numbered objects', () => {
+  it('writes an object a load, and none where nothing is new', async () => {
+    const lake = await createLake()
+    lake.list(3)
+    await lake.ship()
+    await lake.ship()
+    expect(lake.requests.filter((each) => each.startsWith('put'))).toHaveLength(2)
+    lake.list(5)
+    await lake.ship()
+    expect(lake.keys().map((key) => key.slice(-17))).toEqual(['-000001.ndjson.gz', '-000002.ndjson.gz'])
+    await expectOnce(lake, 5)
+  })
+
+  it('writes as many objects as a load needs, also for the last page of a scan', async () => {
+    const lake = await createLake(4, 100)
+    lake.list(10)
+    expect(await lake.ship()).toBeUndefined()
+    expect(lake.keys().length).toBeGreaterThan(4)
+    await expectOnce(lake, 10)
+    expect((await lake.read())!.lastFull).toMatchObject({ pages: 3 })
+  })
+
+  it('adopts what an earlier pump wrote and did not commit, and goes on with what that does not hold', async () => {
+    const lake = await createLake()
+    lake.list(3)
+    await lake.shipWithoutCommit()
+    lake.list(7)
+    await lake.ship()
+    await expectOnce(lake, 7)
+    expect((await lake.read())!.lastFull).toMatchObject({ pages: 4 })
+  })
+
+  it('adopts events that its load does not have: a later page that lists them ships them no more', async () => {
+    const lake = await createLake(3)
+    lake.list(6)
+    await lake.shipWithoutCommit()
+    // Now each page is a load, and the first load has two events of the object.
+    const one = createObjectSink(
+      { name: stream.sink, prefix: '', compress: 'gzip', maxBytes: 65_536, guarantee: 'exactly-once' },
+      { format: contractFormat, telemetry: { emit: () => undefined } },
+      lake.bucket,
+    )
+    lake.script.answer = listingOf([...firstEvents(2), eventAt(100), ...firstEvents(6).slice(2)], 3)
+    await lake.clock.advance(hourMs)
+    await lake.pump({ sink: { ...one, load: { pages: 1 } } })
+    expect(lake.lines().map(idOf)).toEqual([...idsOf(0, 6), 'e100'])
+    expect(await lake.counted()).toBe(7)
+  })
+
+  it('adopts one object after another, where the store was begun anew', async () => {
+    const lake = await createLake()
+    for (const count of [2, 4, 6]) {
+      lake.list(count)
+      await lake.ship()
+    }
+    await lake.change((before) => ({
+      ...before,
+      objects: 0,
+      counters: { ...before.counters, delivered: 0 },
+    }))
+    const { fence, checkpoint } = await lake.store.ledger.take(stream, lake.deps.holder)
+    const next = { ...checkpoint!, commit: checkpoint!.commit + 1 }
+    const none = { seen: new Map(), deadLetters: [], gaps: [], unsee: 'all' } as const
+    await lake.store.ledger.commit({ fence, basedOn: checkpoint!.commit, next, ...none })
+    await lake.store.ledger.release(stream, fence)
+    lake.list(7)
+    for (let pump = 0; pump < 3; pump++) await lake.ship()
+    expect(lake.keys()).toHaveLength(4)
+    await expectOnce(lake, 7)
+  })
+
+  it('writes nothing once the store has lost a commit that the pump builds on', async () => {
+    const lake = await createLake()
+    lake.list(2)
+    await lake.ship()
+    lake.list(4)
+    const { holds } = lake.store.ledger
+    const ledger = {
+      ...lake.store.ledger,
+      holds: (...[of, fence, commit]: Parameters<typeof holds>) => holds(of, fence, commit + 1),
+    }
+    await lake.clock.advance(hourMs)
+    const pumped = lake.pump({ sink: lake.sink }, undefined, { store: { ...lake.store, ledger } })
+    await expect(pumped).rejects.toMatchObject({ code: 'fence_lost' })
+    expect(lake.keys()).toHaveLength(1)
+  })
+
+  it('ships at once what an adopted object does not hold, where the rest of the scan cannot be read', async () => {
+    const lake = await createLake(2)
+    lake.list(2)
+    await lake.shipWithoutCommit()
+    lake.script.answer = listingOf(firstEvents(6), 3, ({ cursor }) =>
+      cursor === null ? undefined : new Failure('retry', 'cursor_expired', 'gone'),
+    )
+    await lake.ship().catch(() => undefined)
+    expect(lake.lines().map(idOf)).toEqual(idsOf(0, 3))
+  })
+})
+
+describe('dead letters of a sink of objects', () => {
+  it('that a replay wrote and did not commit are settled by whoever adopts the object', async () => {
+    const lake = await createLake()
+    lake.list(3)
+    lake.lakeScript.refuses = 'e1'
+    await lake.ship()
+    lake.lakeScript.refuses = ''
+    const keys = await lake.store.deadLetters.keys(stream)
+    const replay = () =>
+      replayStream(
+        { stream, zone, sink: lake.sink, keys, redo, done: () => undefined },
+        lake.deps,
+        new AbortController().signal,
+      )
+    const { commit } = lake.script
+    lake.script.commit = async (given) => {
+      if ((given.removedDeadLetters?.length ?? 0) === 0) return await commit(given)
+      throw unavailable
+    }
+    await expect(replay()).rejects.toBe(unavailable)
+    lake.script.commit = commit
+    lake.list(5)
+    await lake.ship()
+    expect(await lake.store.deadLetters.list()).toEqual([])
+    await replay()
+    await expectOnce(lake, 5)
+    expect((await lake.read())!.counters.deadLetters).toBe(0)
+  })
+
+  it('are all replayed, also where the next number is taken', async () => {
+    const lake = await createLake()
+    lake.list(3)
+    lake.lakeScript.refuses = 'e1'
+    await lake.ship()
+    lake.lakeScript.refuses = ''
+    lake.list(5)
+    await lake.shipWithoutCommit()
+    const keys = await lake.store.deadLetters.keys(stream)
+    const pages: number[] = []
+    const done = ({ delivered }: { readonly delivered: number }) => void pages.push(delivered)
+    await replayStream(
+      { stream, zone, sink: lake.sink, keys, redo, done },
+      lake.deps,
+      new AbortController().signal,
+    )
+    expect(pages).toEqual([1])
+    await lake.ship()
+    await expectOnce(lake, 5)
+  })
+})

@@ -1,0 +1,291 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Tls } from '../../../src/config/fields/tls.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
+import { S3Bucket } from '../../../src/sinks/s3/client.ts'
+import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
+import { tryBucket } from '../../../src/sinks/s3/trial.ts'
+import { type Fault, fakeKey, type FakeBucket, startFakeBucket } from '../../setup/fake-bucket.ts'
+import { keepInternalEvents, named } from '../internal-events.ts'
+
+const never = new AbortController().signal
+const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } }
+
+function settingsFor(endpoint: string, changes: Partial<S3SinkConfig> = {}): S3SinkConfig {
+  return {
+    type: 's3',
+    name: 'lake',
+    format: 'native',
+    bucket: 'waf',
+    prefix: 'shield/',
+    region: 'eu-central-1',
+    endpoint,
+    pathStyle: null,
+    accessKeyId: new Secret(fakeKey.accessKeyId),
+    accessKeyIdFile: null,
+    secretAccessKey: new Secret(fakeKey.secretAccessKey),
+    secretAccessKeyFile: null,
+    sessionTokenFile: null,
+    profile: null,
+    compress: 'gzip',
+    everySeconds: 300,
+    maxBytes: 16_777_216,
+    guarantee: 'exactly-once',
+    storageClass: null,
+    sse: null,
+    kmsKeyId: null,
+    timeoutSeconds: 10,
+    tls: new Tls(),
+    ...changes,
+  }
+}
+
+function clientOf(endpoint: string, changes: Partial<S3SinkConfig> = {}) {
+  const { internalEvents, telemetry } = keepInternalEvents()
+  const settings = settingsFor(endpoint, changes)
+  // Without a back-off.
+  const client = new S3Bucket(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
+  onTestFinished(() => client.close())
+  return { client, settings, internalEvents }
+}
+
+async function place(changes: Partial<S3SinkConfig> = {}) {
+  const fake = await startFakeBucket()
+  return { fake, ...clientOf(fake.url, changes) }
+}
+
+async function listed(client: S3Bucket, prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of client.list(prefix, never)) keys.push(key)
+  return keys
+}
+
+/** These faults one after the other, then none. */
+function faults(fake: FakeBucket, ...given: Fault[]): void {
+  fake.fault = () => given.shift()
+}
+
+test('writes, looks at, reads, lists and removes an object, whatever its key', async () => {
+  const { fake, client, internalEvents } = await place()
+  const keys = [
+    "shield/zone=1/a +b%é(1)!*'~@.txt",
+    'shield/zone=1/b',
+    'shield/zone=1/c',
+    'shield/zone=2/&<d>',
+  ]
+  for (const key of keys) expect(await client.create(key, Buffer.from(key), kind, never)).toBe('created')
+  expect([...fake.objects.keys()]).toEqual(keys)
+  expect(fake.objects.get(keys[0]!)).toMatchObject(kind)
+  expect(await client.head(keys[0]!, never)).toEqual({
+    bytes: Buffer.byteLength(keys[0]!),
+    metadata: { digest: 'abc' },
+  })
+  expect(String(await client.get(keys[3]!, never))).toBe(keys[3])
+  const all = await listed(client, 'shield/')
+  expect(all).toEqual(keys.toSorted())
+  await client.remove(keys[1]!, never)
+  expect(await client.head(keys[1]!, never)).toBeUndefined()
+  expect(await client.get(keys[1]!, never)).toBeUndefined()
+  expect(named(internalEvents, 'SinkAnswered').every(({ outcome }) => outcome === 'ok')).toBe(true)
+})
+
+test('creates an object only where its key is free', async () => {
+  const { fake, client } = await place()
+  expect(await client.create('k', Buffer.from('first'), kind, never)).toBe('created')
+  expect(await client.create('k', Buffer.from('second'), kind, never)).toBe('not-created')
+  expect(String(fake.objects.get('k')?.body)).toBe('first')
+})
+
+test.each<[string, Fault]>([
+  ['409', { status: 409, code: 'ConditionalRequestConflict' }],
+  ['a connection that closes before the body is read', 'closed'],
+  ['an answer that is lost', 'lost answer'],
+])('leaves it to the caller to look after %s', async (_what, fault) => {
+  const { fake, client } = await place()
+  faults(fake, fault)
+  expect(await client.create('k', Buffer.alloc(100_000), kind, never)).toBe('not-created')
+  expect((await client.head('k', never)) !== undefined).toBe(fault === 'lost answer')
+})
+
+test('leaves it to the caller to look after an answer that comes too late', async () => {
+  const { fake, client } = await place({ timeoutSeconds: 0.2 })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  faults(fake, promise)
+  expect(await client.create('k', Buffer.from('late'), kind, never)).toBe('not-created')
+  resolve()
+})
+
+test.each([
+  { status: 503, code: 'SlowDown' },
+  { status: 429, code: 'TooManyRequests' },
+  { status: 500, code: 'InternalError' },
+  { status: 400, code: 'BadDigest' },
+])('tries again after $status $code', async (fault) => {
+  const { fake, client } = await place()
+  faults(fake, fault)
+  expect(await client.create('k', Buffer.from('x'), kind, never)).toBe('created')
+  expect(fake.requests).toHaveLength(2)
+  fake.fault = () => fault
+  await expect(client.head('k', never)).rejects.toMatchObject({
+    kind: fault.status === 400 ? 'stop' : 'retry',
+  })
+})
+
+test('waits as long as the service asks for, and no longer in the request', async () => {
+  const { fake, client } = await place()
+  fake.fault = () => ({ status: 503, code: 'SlowDown', headers: { 'retry-after': '60' } })
+  await expect(client.create('k', Buffer.from('x'), kind, never)).rejects.toMatchObject({
+    kind: 'wait',
+    code: 'throttled',
+  })
+  expect(fake.requests).toHaveLength(1)
+})
+
+test.each<[string, Fault, RegExp]>([
+  [
+    'a wrong clock',
+    {
+      status: 403,
+      code: 'RequestTimeTooSkewed',
+      headers: { date: 'Mon, 01 Jan 2001 00:00:00 GMT' },
+    },
+    /clock is .* ahead of the service's; set this host's clock/,
+  ],
+  [
+    'another region, in the answer',
+    { status: 400, code: 'AuthorizationHeaderMalformed', more: '<Region>us-west-2</Region>' },
+    /set region to us-west-2/,
+  ],
+  [
+    'another region, in a header',
+    { status: 301, code: 'PermanentRedirect', headers: { 'x-amz-bucket-region': 'ap-south-1' } },
+    /set region to ap-south-1/,
+  ],
+  ['an expired token', { status: 400, code: 'ExpiredToken' }, /session token has expired: renew it/],
+  ['an unknown key', { status: 403, code: 'InvalidAccessKeyId' }, /check accessKeyId/],
+  ['no bucket', { status: 404, code: 'NoSuchBucket' }, /create the bucket, or check bucket/],
+  ['a missing right', { status: 403, code: 'AccessDenied' }, /s3:PutObject on arn:aws:s3:::waf\/shield\/\*/],
+  [
+    'a key of KMS',
+    { status: 403, code: 'AccessDenied', message: 'not authorized to perform: kms:GenerateDataKey' },
+    /check kmsKeyId, and allow these credentials kms:GenerateDataKey/,
+  ],
+  ['a storage class', { status: 400, code: 'InvalidStorageClass' }, /check storageClass/],
+  ['a page', { status: 405 }, /check the sink/],
+])('says what to do about %s', async (_what, fault, expected) => {
+  const { fake, client } = await place()
+  fake.fault = () => fault
+  const creating = client.create('shield/k', Buffer.from('x'), kind, never)
+  await expect(creating).rejects.toMatchObject({
+    kind: 'stop',
+    code: 'sink_refuses',
+    message: expect.stringMatching(expected),
+  })
+})
+
+test('says of each request which right is missing', async () => {
+  const { fake, client } = await place()
+  fake.fault = () => ({ status: 403, code: 'AccessDenied' })
+  await expect(client.head('k', never)).rejects.toThrow(
+    /allow these credentials s3:GetObject .* and s3:ListBucket on/,
+  )
+  await expect(listed(client, '')).rejects.toThrow(/s3:ListBucket on arn:aws:s3:::waf$/)
+})
+
+test('masks the secrets in what a service says', async () => {
+  const { fake, client } = await place()
+  fake.fault = () => ({ status: 403, code: 'X', message: `no ${fakeKey.secretAccessKey} here` })
+  await expect(client.head('k', never)).rejects.toThrow(/^(?!.*fake\/secret)/)
+  await expect(client.get('k', never)).rejects.toThrow(/no \*\*\* here/)
+})
+
+test('reads a refused key again, and uses the new one', async () => {
+  const fake = await startFakeBucket()
+  let inFile = 'old'
+  const secret = new Secret('old', () => inFile)
+  const { client } = clientOf(fake.url, { secretAccessKey: secret })
+  await expect(client.get('k', never)).rejects.toThrow('check secretAccessKey')
+  inFile = fakeKey.secretAccessKey
+  expect(await client.create('k', Buffer.from('x'), kind, never)).toBe('created')
+})
+
+test('sends a checksum once the bucket has asked for one', async () => {
+  const { fake, client } = await place()
+  fake.needsChecksum = true
+  expect(await client.create('a', Buffer.from('x'), kind, never)).toBe('created')
+  expect(await client.create('b', Buffer.from('y'), kind, never)).toBe('created')
+  expect(fake.requests).toHaveLength(3)
+})
+
+test('sends storage class and encryption', async () => {
+  const { fake, client } = await place({ storageClass: 'STANDARD_IA', sse: 'aws:kms', kmsKeyId: 'alias/waf' })
+  await client.create('k', Buffer.from('x'), kind, never)
+  expect(fake.requests[0]!.headers).toMatchObject({
+    'x-amz-storage-class': 'STANDARD_IA',
+    'x-amz-server-side-encryption': 'aws:kms',
+    'x-amz-server-side-encryption-aws-kms-key-id': 'alias/waf',
+  })
+})
+
+test.each([
+  [{ endpoint: null, bucket: 'waf' }, 's3://waf/shield/'],
+  [{ endpoint: 'https://s3.example:9000/base' }, 'https://s3.example:9000/base/waf/shield/'],
+  [{ endpoint: 'https://s3.example', pathStyle: false }, 'https://waf.s3.example/shield/'],
+])('its address for %j', (changes, address) => {
+  expect(clientOf('', changes).client.address).toBe(address)
+})
+
+test('a bucket that creates objects only where the key is free passes the trial, and nothing is left there', async () => {
+  const { fake, client, settings } = await place()
+  expect(await tryBucket(client, settings, never)).toEqual({
+    found: 'created objects only where the key was free, and one of 8 at once',
+  })
+  expect(fake.objects.size).toBe(0)
+  expect(fake.requests.every(({ key }) => key.startsWith('shield/_shieldlog/try/'))).toBe(true)
+})
+
+test.each([
+  ['ignored', /replaces objects although it is asked to create them only/],
+  ['unsupported', /does not implement conditional writes/],
+  ['raced', /let \d of 8 create one object at the same time/],
+] as const)('a bucket whose conditions are %s is refused, with a remedy', async (conditions, problem) => {
+  const { fake, client, settings } = await place()
+  fake.conditions = conditions
+  // So that all requests look whether the key is free before one has written it.
+  const racing = Promise.withResolvers<void>()
+  let racers = 0
+  fake.fault = ({ method, key }) => {
+    if (conditions !== 'raced' || method !== 'PUT' || !key.includes('-race')) return undefined
+    if (++racers === 8) racing.resolve()
+    return racing.promise
+  }
+  const error = await tryBucket(client, settings, never).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ kind: 'stop', message: expect.stringMatching(problem) })
+  expect(error).toMatchObject({ message: expect.stringContaining('or set guarantee: at-least-once') })
+  expect(fake.objects.size).toBe(0)
+})
+
+test('with at-least-once the trial asks for no condition', async () => {
+  const { fake, client, settings } = await place({ guarantee: 'at-least-once' })
+  fake.conditions = 'unsupported'
+  expect(await tryBucket(client, settings, never)).toMatchObject({
+    found: expect.stringContaining('at-least-once'),
+  })
+})
+
+test('a lost answer does not fail the trial', async () => {
+  const { fake, client, settings } = await place()
+  let puts = 0
+  fake.fault = ({ method }) =>
+    method === 'PUT' && ++puts <= 2 ? (puts === 1 ? 'lost answer' : 'closed') : undefined
+  expect(await tryBucket(client, settings, never)).toMatchObject({
+    found: expect.stringContaining('only where'),
+  })
+})
+
+test('the trial says what it could not remove', async () => {
+  const { fake, client, settings } = await place()
+  fake.fault = ({ method }) => (method === 'DELETE' ? { status: 403, code: 'AccessDenied' } : undefined)
+  const { note } = await tryBucket(client, settings, never)
+  expect(note).toMatch(/stays in the bucket, and is not needed: shield\/_shieldlog\/try\/.*s3:DeleteObject/)
+})

@@ -1,0 +1,61 @@
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import type { TriedBucket } from '../../../src/sinks/s3/sink.ts'
+
+interface Stored {
+  readonly body: Buffer
+  readonly contentType: string
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** A bucket in memory. `before` and `after` a write a test may hold it up, throw, or say that no answer came. */
+export function createMemoryBucket() {
+  const objects = new Map<string, Stored>()
+  const script = {
+    before: async (_key: string): Promise<void> => undefined,
+    /** False: the answer is lost. */
+    after: async (_key: string): Promise<boolean> => true,
+  }
+  const requests: string[] = []
+  const bucket: TriedBucket = {
+    address: 'memory/',
+    async create(key, body, about) {
+      requests.push(`put ${key}`)
+      await script.before(key)
+      const isFree = !objects.has(key)
+      if (isFree) objects.set(key, { body, ...about })
+      return (await script.after(key)) && isFree ? 'created' : 'not-created'
+    },
+    async head(key) {
+      requests.push(`head ${key}`)
+      const found = objects.get(key)
+      return found && { metadata: found.metadata, bytes: found.body.length }
+    },
+    async get(key) {
+      requests.push(`get ${key}`)
+      return objects.get(key)?.body
+    },
+    async *list(prefix) {
+      for (const key of [...objects.keys()].sort())
+        if (key.startsWith(prefix)) yield { key, bytes: objects.get(key)!.body.length }
+    },
+    check: async () => undefined,
+    close: async () => undefined,
+  }
+  /** Of the objects with data, in the order of their keys. */
+  function keys(): string[] {
+    return [...objects.keys()].filter((key) => !key.includes('_shieldlog/')).sort()
+  }
+  return {
+    bucket,
+    objects,
+    script,
+    requests,
+    keys,
+    lines: () => keys().flatMap((key) => linesOf(key, objects.get(key)!.body)),
+  }
+}
+
+function linesOf(key: string, body: Buffer): string[] {
+  const text = key.endsWith('.gz') ? gunzipSync(body) : zstdDecompressSync(body)
+  return text.toString().trimEnd().split('\n')
+}

@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
+import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
+import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
+import { createObjectSink, type ObjectSettings } from '../../../src/sinks/s3/sink.ts'
+import {
+  buildEvent,
+  contractFormat,
+  idOf,
+  never,
+  sinkContract,
+  StreamLedger,
+  streamOf,
+} from '../../contract/sink.contract.ts'
+import { createMemoryBucket } from './memory-bucket.ts'
+
+const basics: ObjectSettings = {
+  name: 'lake',
+  prefix: 'waf/',
+  compress: 'gzip',
+  maxBytes: 65_536,
+  guarantee: 'exactly-once',
+}
+
+function createWorld(settings: Partial<ObjectSettings> = {}) {
+  const memory = createMemoryBucket()
+  const told: string[] = []
+  const telemetry = { emit: ({ name }: { readonly name: string }) => void told.push(name) }
+  const of = (more: Partial<ObjectSettings> = {}) =>
+    createObjectSink(
+      { ...basics, ...settings, ...more },
+      { format: contractFormat, telemetry },
+      memory.bucket,
+    )
+  const sink = of()
+  return { ...memory, told, of, sink, ledger: new StreamLedger(streamOf(sink, 101)) }
+}
+
+sinkContract('s3', { canFail: true, canHang: true }, async (gate) => {
+  const { bucket, sink, script, lines } = createWorld()
+  script.before = () => gate.pass()
+  return {
+    sink,
+    received: async () => lines().map(idOf),
+    async fail() {
+      const create = bucket.create
+      bucket.create = () => Promise.reject(new Failure('retry', 'server_error', 'status 503'))
+      return () => (bucket.create = create)
+    },
+    dispose: async () => undefined,
+  }
+})
+
+function numbered(from: number, to: number): Event[] {
+  return Array.from({ length: to - from }, (_, index) => {
+    const id = `e${from + index}`
+    const timeMs = Date.UTC(2025, 10, 20, 12, from + index)
+    const time = new Date(timeMs).toISOString()
+    return buildEvent(id, { time, timeMs, fingerprint: fingerprintOf({ id, time }) })
+  })
+}
+
+const unanswered = async () => false
+
+describe('an object', () => {
+  it('has a number of at least six digits, a type that says its content, and its name says the compression', async () => {
+    for (const [compress, suffix] of [
+      ['gzip', 'gz'],
+      ['zstd', 'zst'],
+    ] as const) {
+      const { sink, ledger, keys, lines, objects } = createWorld({ compress })
+      await ledger.ship(sink, numbered(0, 2))
+      await ledger.ship(sink, numbered(2, 3))
+      const folder = 'waf/zone=101/day=2025-11-20/store-1'
+      expect(keys()).toEqual([`${folder}-000001.ndjson.${suffix}`, `${folder}-000002.ndjson.${suffix}`])
+      expect(objects.get(keys()[0]!)!.contentType).toBe('application/x-ndjson')
+      expect(lines().map(idOf)).toEqual(['e0', 'e1', 'e2'])
+    }
+  })
+
+  it('holds no more than maxBytes, but at least one event; the rest of a delivery is for the next one', async () => {
+    const { sink, ledger, lines } = createWorld()
+    const big = (id: string, length: number) => buildEvent(id, { log: { text: 'x'.repeat(length) } })
+    const opened = await ledger.open(sink)
+    const some = [big('a', 40_000), big('b', 40_000), big('c', 1)]
+    expect(await opened.deliver(some, never())).toMatchObject({ partial: { taken: [{ id: 'a' }] } })
+    ledger.objects = 1
+    expect(await opened.deliver([big('d', 200_000), ...some.slice(1)], never())).toMatchObject({
+      partial: { taken: [{ id: 'd' }] },
+    })
+    expect(lines().map(idOf)).toEqual(['a', 'd'])
+  })
+
+  it('is not written where every event is refused', async () => {
+    const { sink, ledger, objects } = createWorld()
+    const opened = await ledger.open(sink)
+    const delivery = await opened.deliver([buildEvent('bad', { action: 'unmappable' })], never())
+    expect(delivery).toMatchObject({ refusals: [{ reason: 'unmappable' }], bytes: 0 })
+    expect(delivery.object).toBeUndefined()
+    expect(objects.size).toBe(0)
+  })
+
+  it('is not written once the store has lost the fence or a commit', async () => {
+    const { sink, ledger, keys } = createWorld()
+    ledger.confirm = () => Promise.reject(new Failure('cancelled', 'fence_lost', 'taken over'))
+    await expect(ledger.ship(sink, numbered(0, 1))).rejects.toMatchObject({ code: 'fence_lost' })
+    expect(keys()).toEqual([])
+  })
+})
+
+describe('a number that is taken', () => {
+  it('is this very object where its answer was lost', async () => {
+    const { sink, ledger, script, lines, told } = createWorld()
+    script.after = unanswered
+    const opened = await ledger.open(sink)
+    const delivery = await opened.deliver(numbered(0, 2), never())
+    expect(delivery).toMatchObject({ object: { number: 1 }, refusals: [] })
+    expect(delivery.partial).toBeUndefined()
+    expect(delivery.object!.adopted).toBeUndefined()
+    expect(told).toEqual(['ObjectWritten'])
+    expect(lines()).toHaveLength(2)
+  })
+
+  it('is adopted with what its companion says that it holds, whatever this delivery has', async () => {
+    const { of, ledger, lines, told } = createWorld()
+    await (await ledger.open(of())).deliver(numbered(0, 3), never())
+    const opened = await ledger.open(of({ compress: 'gzip' }))
+    const delivery = await opened.deliver(numbered(2, 5), never())
+    expect(delivery).toMatchObject({ partial: { taken: [] }, refusals: [], object: { number: 1 } })
+    const adopted = [...delivery.object!.adopted!].flatMap(([, bytes]) => unpackFingerprints(bytes))
+    expect(adopted).toEqual(numbered(0, 3).map(({ fingerprint }) => fingerprint))
+    expect([...delivery.object!.adopted!.keys()]).toEqual(
+      numbered(0, 3).map(({ timeMs }) => Math.floor(timeMs! / 60_000)),
+    )
+    expect(told).toEqual(['ObjectWritten', 'ObjectAdopted'])
+    expect(lines()).toHaveLength(3)
+  })
+
+  it('is looked at before the first body of a pump is sent, and after an object that was adopted', async () => {
+    const { sink, ledger, requests } = createWorld()
+    for (const from of [0, 1]) {
+      await (await ledger.open(sink)).deliver(numbered(from, from + 1), never())
+      ledger.objects++
+    }
+    ledger.objects = 0
+    const opened = await ledger.open(sink)
+    for (ledger.objects of [0, 1, 2]) {
+      requests.length = 0
+      await opened.deliver(numbered(5, 6), never())
+      const sent = requests.filter((request) => /put .*ndjson/.test(request))
+      expect(sent).toHaveLength(ledger.objects === 2 ? 1 : 0)
+    }
+  })
+
+  it('is found whatever compression the earlier try had', async () => {
+    const { of, ledger, keys } = createWorld()
+    await (await ledger.open(of({ compress: 'zstd' }))).deliver(numbered(0, 1), never())
+    const opened = await ledger.open(of({ compress: 'gzip' }))
+    expect((await opened.deliver(numbered(0, 2), never())).object!.adopted).toBeDefined()
+    expect(keys()).toHaveLength(1)
+  })
+
+  it('is an error where its object is of another sink, or of nobody', async () => {
+    const { of, ledger, keys, objects } = createWorld()
+    await (await ledger.open(of({ name: 'other' }))).deliver(numbered(0, 1), never())
+    const second = () => ledger.ship(of(), numbered(1, 2))
+    await expect(second()).rejects.toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    await expect(second()).rejects.toThrow('is of sink other: give sink lake another prefix')
+    objects.set(keys()[0]!, { ...objects.get(keys()[0]!)!, metadata: {} })
+    await expect(second()).rejects.toThrow('was not written by shieldlog')
+  })
+
+  it('is an error where the companion of its object is missing or damaged', async () => {
+    const { of, ledger, objects } = createWorld()
+    await (await ledger.open(of())).deliver(numbered(0, 1), never())
+    const companion = [...objects.keys()].find((key) => key.startsWith('waf/_shieldlog/zone=101/'))!
+    const second = () => ledger.ship(of(), numbered(1, 2))
+    objects.set(companion, { ...objects.get(companion)!, body: Buffer.from('not one') })
+    await expect(second()).rejects.toThrow('is damaged')
+    objects.delete(companion)
+    await expect(second()).rejects.toThrow('is missing')
+  })
+})
+
+describe('a request without an answer', () => {
+  it('is sent again where nothing was written, a bounded number of times', async () => {
+    const { bucket, sink, ledger, keys, requests } = createWorld()
+    const create = bucket.create
+    let left = 2
+    bucket.create = (key, ...rest) =>
+      !key.includes('_shieldlog') && left-- > 0 ? Promise.resolve('not-created') : create(key, ...rest)
+    await ledger.ship(sink, numbered(0, 1))
+    expect(keys()).toHaveLength(1)
+    left = Infinity
+    await expect(ledger.ship(sink, numbered(1, 2))).rejects.toMatchObject({ kind: 'retry', code: 'network' })
+    expect(requests.length).toBeLessThan(20)
+  })
+
+  it('may be one for the companion, which is there before its object is sent', async () => {
+    const { sink, ledger, script, requests } = createWorld()
+    script.after = async (key) => !key.includes('_shieldlog')
+    await ledger.ship(sink, numbered(0, 1))
+    expect(requests.slice(2).map((request) => request.replace(/\S*_shieldlog\/\S*/, 'companion'))).toEqual([
+      'put companion',
+      'head companion',
+      'put waf/zone=101/day=2025-11-20/store-1-000001.ndjson.gz',
+    ])
+  })
+})
+
+it('a test event of a person is no data', async () => {
+  const { sink, ledger, objects, keys } = createWorld()
+  const opened = await sink.open(ledger.stream, {}, never())
+  expect(await opened.deliver(numbered(0, 1), never())).toMatchObject({ refusals: [] })
+  expect([...objects.keys()]).toEqual([
+    expect.stringMatching(/^waf\/_shieldlog\/try\/[\da-f]{64}\.ndjson\.gz$/),
+  ])
+  expect(keys()).toEqual([])
+})
+
+it('with at-least-once, gives each object a key that names its content, so that none is overwritten', async () => {
+  const { of, ledger, keys, lines } = createWorld({ guarantee: 'at-least-once' })
+  await (await ledger.open(of())).deliver(numbered(0, 2), never())
+  await (await ledger.open(of())).deliver(numbered(0, 3), never())
+  await (await ledger.open(of())).deliver(numbered(0, 3), never())
+  expect(keys()).toHaveLength(2)
+  expect(new Set(lines().map(idOf)).size).toBe(3)
+})
