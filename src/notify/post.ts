@@ -65,14 +65,19 @@ export class Messenger {
     signal: AbortSignal,
   ): Promise<void> {
     const { method, body, headers, more = '' } = request
-    const { origin, pathname, search } = new URL(url.reveal())
+    const { origin, pathname, search, username, password } = new URL(url.reveal())
+    const login = username + password === '' ? undefined : basicLogin(username, password)
     try {
       const status = await withDeadline(timeoutMs, signal, this.#clock, async (whole) => {
         const answer = await this.#dispatcher.request({
           origin,
           path: pathname.replace(/\/$/, more === '' ? '/' : '') + more + search,
           method,
-          headers: { 'user-agent': `shieldlog/${this.#version}`, ...headers },
+          headers: {
+            'user-agent': `shieldlog/${this.#version}`,
+            ...(login !== undefined && { authorization: login }),
+            ...headers,
+          },
           ...(body !== undefined && { body }),
           signal: whole,
         })
@@ -86,4 +91,12 @@ export class Messenger {
       throw networkFailure(error, what, signal)
     }
   }
+}
+
+/** The parts as a parsed URL has them; unlike decodeURIComponent this takes a lone `%` as it is. */
+function basicLogin(username: string, password: string): string {
+  const [user, word] = [username, password].map((text) =>
+    text.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))),
+  )
+  return `Basic ${Buffer.from(`${user}:${word}`, 'latin1').toString('base64')}`
 }

@@ -53,6 +53,14 @@ test('ntfy gets the text, with a title; the end of an incident resolves it', asy
   expect(over).toMatchObject({ event_action: 'resolve', dedup_key: begun!['dedup_key'] })
 })
 
+test('a user name and password in an address are sent', async () => {
+  const { requests, messenger, url } = await setUp()
+  const whole = new Secret(url.reveal().replace('//', '//ops:a%3Ab@'))
+  await messenger.tell({ name: 'phone', kind: 'ntfy', url: whole }, notice, 'store', signal)
+  const authorization = `Basic ${Buffer.from('ops:a:b').toString('base64')}`
+  expect(requests[0]).toMatchObject({ path: '/hook/token-of-the-place?x=1', headers: { authorization } })
+})
+
 test('the heartbeat is a GET; with reasons it goes to /fail, with the reasons as its body', async () => {
   const { requests, messenger, url } = await setUp()
   await messenger.beat(url, [], signal)
