@@ -135,6 +135,7 @@ type Facts = Readonly<Record<string, unknown>> & {
   readonly sink?: string
   readonly app?: string
   readonly account?: string
+  readonly place?: string
   readonly retryAtMs?: number
 }
 
@@ -165,9 +166,9 @@ function fieldsOf(facts: Facts): Fields {
   return Object.fromEntries(entries)
 }
 
-/** Who has a condition: a stream, or a zone, an application or an account as a whole. */
+/** Who has a condition: a stream, or a zone, an application, an account or a place as a whole. */
 function memberOf(facts: Facts): string | undefined {
-  const { zone, day, sink, app, account } = facts
+  const { zone, day, sink, app, account, place } = facts
   if (zone !== undefined && day !== undefined && sink !== undefined) return streamKey({ zone, day, sink })
-  return zone === undefined ? (app ?? account) : String(zone)
+  return zone === undefined ? (app ?? account ?? place) : String(zone)
 }

@@ -216,3 +216,13 @@ it('a stream has one failure at a time: another reason ends the one before', () 
     ['network', 'ends'],
   ])
 })
+
+it('a message that one place takes does not end the failure of another', () => {
+  const { log, emit } = setUp()
+  const failure = new Failure('retry', 'network', 'notify pager: connection refused')
+  emit({ name: 'NoticeFailed', place: 'pager', failure })
+  emit({ name: 'NoticeSent', place: 'ops' })
+  expect(log.lines()).toMatchObject([{ event: 'NoticeFailed', phase: 'begins' }])
+  emit({ name: 'NoticeSent', place: 'pager' })
+  expect(log.lines()).toMatchObject([{ phase: 'begins' }, { event: 'NoticeFailed', phase: 'ends' }])
+})

@@ -153,7 +153,8 @@ async function dueUntilOf(
   zone: Zone,
 ): Promise<number> {
   const { apiClock, policy, store } = deps
-  const caughtUpAtMs = checkpoint?.caughtUpAtMs ?? startOf(stream.day)
+  // No instant of the day, while no scan is complete: an event may have the first one.
+  const caughtUpAtMs = checkpoint?.caughtUpAtMs ?? startOf(stream.day) - 1
   const state = stateOf(stream.day, checkpoint?.ended, apiClock.now(zone.account), policy)
   if (state === 'open' && checkpoint !== undefined) return caughtUpAtMs
   if (state === 'complete' || state === 'expired' || caughtUpAtMs >= endOf(stream.day)) return Infinity
