@@ -17,7 +17,8 @@ import type { Telemetry } from '../ports/process.ts'
 /**
  * Commits in one step what a load changed, and emits internal events. Where the sink did not settle all events, the
  * scan's cursor stays before the first page that has one to be delivered again; the result is what is left of the pages
- * from there on. `adoption`: the delivery met the object of an earlier try. Throws the failure of a partial delivery once what is certain is committed.
+ * from there on. `adoption`: the delivery met the object of an earlier try. Throws the failure of a
+ * partial delivery once what is certain is committed.
  */
 export async function commitLoad(
   session: Session,

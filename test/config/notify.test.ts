@@ -50,10 +50,12 @@ test.each([
 
 test.each([
   ['{ hosts: [] }', 'sinks[0].where.hosts'],
+  ['{ hosts: ["https://shop.example"] }', 'sinks[0].where.hosts[0]'],
+  ['{ paths: [login, /login, "*.php", "/login?x=1"] }', 'sinks[0].where.paths[0]', 'sinks[0].where.paths[3]'],
   ['{ addresses: [203.0.113.0/33] }', 'sinks[0].where.addresses[0]'],
   ['{ addresses: { not: [shop] } }', 'sinks[0].where.addresses.not[0]'],
   ['{ any: [{ path: [/x] }] }', 'sinks[0].where.any[0].path'],
-])('refuses the filter %s', (where, path) => {
+])('refuses the filter %s', (where, ...paths) => {
   const errors = errorsOf({ yaml: `${basics}sinks: [{ type: stdout, where: ${where} }]\n` })
-  expect(errors.map((error) => error.path)).toEqual([path])
+  expect(errors.map((error) => error.path)).toEqual(paths)
 })

@@ -175,14 +175,25 @@ const address = described(
   { remedy: 'write an address such as 203.0.113.9, or a network such as 203.0.113.0/24 or 2001:db8::/32' },
 )
 
+const host = described(
+  text.refine((value) => !/[/\s]/.test(value), { message: 'is not a host' }),
+  'A host, with * for any text',
+  { remedy: 'write it without scheme and path, such as shop.example or *.example' },
+)
+const requestPath = described(
+  text.refine((value) => /^[/*][^?]*$/.test(value), { message: 'is not a path' }),
+  'A path, with * for any text',
+  { remedy: 'begin it with / or *, and leave out the query, such as /login or *.php' },
+)
+
 const lists = {
   zones: listOrNot(z.union([z.int().min(0), text]), 'Shield zones, by id or name'),
   actions: listOrNot(text, 'Actions such as Blocked, in any case'),
   severities: listOrNot(text, 'Severities such as critical, in any case'),
   rules: listOrNot(z.union([z.int().min(0), text]), 'Ids of rules'),
   countries: listOrNot(text, 'Countries of clients, two letters'),
-  hosts: listOrNot(text, 'Hosts of the requests, in any case; * stands for any text'),
-  paths: listOrNot(text, 'Paths of the requests, without the query; * stands for any text'),
+  hosts: listOrNot(host, 'Hosts of the requests, in any case; * stands for any text'),
+  paths: listOrNot(requestPath, 'Paths of the requests, without the query; * stands for any text'),
   methods: listOrNot(text, 'Methods of the requests, in any case'),
   asns: listOrNot(z.int().min(0).max(4_294_967_295), 'Numbers of autonomous systems of clients'),
   addresses: listOrNot(address, 'Addresses and networks (CIDR) of clients'),

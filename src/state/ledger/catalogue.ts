@@ -147,8 +147,8 @@ function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
 const readAtOnce = 64
 
 /**
- * A tracked collection in memory; what has not changed is the same object as before. `touch` is told of each key that was put or is gone, also by an update that fails
- * afterwards.
+ * A tracked collection in memory; what has not changed is the same object as before. `touch` is told of each key that was
+ * put or is gone, also by an update that fails afterwards.
  */
 export function createMirror<Value extends object>(
   records: Records,
