@@ -26,7 +26,7 @@ interface FetchRequest {
   readonly zones: readonly Zone[]
   readonly day: Day
   /** Which events are printed, and in which form: as a sink gets them. */
-  readonly form: Pick<SinkConfig, 'format' | 'include' | 'where' | 'sample'>
+  readonly form: Pick<SinkConfig, 'format' | 'include' | 'set' | 'where' | 'sample'>
   /** Of all zones together; Infinity for all events. */
   readonly limit: number
 }
@@ -38,8 +38,8 @@ export async function fetchToStdout(
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
   const { config, runtime } = work
-  const { format, include, where, sample } = form
-  const sink = openSink({ type: 'stdout', name: 'stdout', format, include, where, sample }, runtime)
+  const { format, include, set, where, sample } = form
+  const sink = openSink({ type: 'stdout', name: 'stdout', format, include, set, where, sample }, runtime)
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
     const deps = readDepsOf(work)

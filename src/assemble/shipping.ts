@@ -4,7 +4,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { encodeOnce } from '../formats/encode-once.ts'
-import { createFormat } from '../formats/registry.ts'
+import { createFormat, keyOfLines } from '../formats/registry.ts'
 import { whileRequested } from '../maintenance/backfill/while-requested.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import { Planner, type PlanSettings } from '../plan/planner.ts'
@@ -77,9 +77,7 @@ export function createShipping(
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
   const opened = delivers ? config.sinks : []
   const sinks = new Map<string, AnySink>()
-  for (const alike of Map.groupBy(opened, ({ format, include }) =>
-    JSON.stringify([format, include]),
-  ).values()) {
+  for (const alike of Map.groupBy(opened, keyOfLines).values()) {
     const format = encodeOnce(createFormat(alike[0]!), alike.length)
     for (const sink of alike) sinks.set(sink.name, openSink(sink, runtime, format))
   }

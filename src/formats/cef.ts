@@ -38,7 +38,7 @@ function isIdentifiedBy(line: string, { id, time, timeMs }: Event): boolean {
   return read?.id === id.toWellFormed() && read.time === time
 }
 
-function fieldsOf(event: Event, { labels, log, raw }: Parts): Fields {
+function fieldsOf(event: Event, { labels, log, raw, set = {} }: Parts): Fields {
   const { action, client, match, request, response, rule, zone } = event
   const url = partsOf(request?.url)
   const isV6 = client?.ip?.includes(':') === true
@@ -69,6 +69,9 @@ function fieldsOf(event: Event, { labels, log, raw }: Parts): Fields {
     BunnyShieldLabels: labels && jsonLine(labels),
     BunnyShieldLog: log && jsonLine(log),
     BunnyShieldRaw: raw && jsonLine(raw),
+    ...Object.fromEntries(
+      Object.entries(set).map(([name, value]) => [`BunnyShield_${name.replace('.', '_')}`, value]),
+    ),
   }
 }
 

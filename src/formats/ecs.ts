@@ -2,7 +2,7 @@ import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
 import { categoryOf, countryOf, dispositionOf, filled, messageOf, severityOf } from './describe-event.ts'
-import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
+import { type Constants, identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const version = '9.4.0'
 const dataset = 'bunny_shield.event'
@@ -15,7 +15,7 @@ export const createEcsFormat = lineFormat({
   identify,
 })
 
-function encode(event: Event, { labels, log, raw }: Parts): string {
+function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
   const { action, client, match, request, response, rule, severity, zone } = event
   const url = partsOf(request?.url)
@@ -32,6 +32,8 @@ function encode(event: Event, { labels, log, raw }: Parts): string {
     '@timestamp': event.time,
     ecs: { version },
     message: messageOf(event),
+    labels: membersOf(set, (name) => (name.startsWith(stream) ? undefined : name)),
+    data_stream: membersOf(set, (name) => (name.startsWith(stream) ? name.slice(stream.length) : undefined)),
     tags: ['bunny-shield', 'forwarded'],
     event: {
       id: event.id,
@@ -88,6 +90,19 @@ function encode(event: Event, { labels, log, raw }: Parts): string {
       },
     },
   })
+}
+
+const stream = 'data_stream.'
+
+function membersOf(set: Constants, nameOf: (name: string) => string | undefined): Constants | undefined {
+  return filled(
+    Object.fromEntries(
+      Object.entries(set).flatMap(([name, value]) => {
+        const member = nameOf(name)
+        return member === undefined ? [] : [[member, value]]
+      }),
+    ),
+  )
 }
 
 function networkTypeOf(ip: string | undefined): string | undefined {

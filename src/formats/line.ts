@@ -39,10 +39,14 @@ export interface Parts {
   readonly log: JsonObject | undefined
   /** The whole entry as received, redacted. */
   readonly raw: JsonObject | undefined
+  /** The constants of the sink. */
+  readonly set: Constants | undefined
 }
 
+export type Constants = Readonly<Record<string, string>>
+
 /** What a sink is configured to include; the format decides about the others. */
-export type Wanted = { readonly [Part in keyof Parts]?: boolean | undefined }
+export type Wanted = { readonly [Part in 'labels' | 'log' | 'raw']?: boolean | undefined }
 
 interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
   /** Default: lines of JSON. */
@@ -53,8 +57,12 @@ interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
 }
 
 /** A format as a function of what a sink is configured to include. */
-export function lineFormat({ defaults = {}, encode, ...rest }: Lines): (wanted?: Wanted) => Format {
-  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}) => ({
+export function lineFormat({
+  defaults = {},
+  encode,
+  ...rest
+}: Lines): (wanted?: Wanted, set?: Constants) => Format {
+  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}, set) => ({
     mediaType: 'application/x-ndjson',
     ...rest,
     encode: (event) =>
@@ -62,6 +70,7 @@ export function lineFormat({ defaults = {}, encode, ...rest }: Lines): (wanted?:
         labels: labels === true ? event.labels : undefined,
         log: log === true ? event.log : undefined,
         raw: raw === true ? event.raw() : undefined,
+        set,
       }),
   })
 }

@@ -62,5 +62,10 @@ export const nativeSchema = {
       type: 'object',
       description: 'The entry as received, redacted. Only if the sink includes it.',
     },
+    set: {
+      type: 'object',
+      additionalProperties: text,
+      description: 'Constant fields of the sink.',
+    },
   },
 } as const

@@ -17,7 +17,7 @@ export const createNativeFormat = lineFormat({
  * One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. Nested objects have
  * their keys in the order in which the normaliser writes them.
  */
-function encode(event: Event, { labels, log, raw }: Parts): string {
+function encode(event: Event, { labels, log, raw, set }: Parts): string {
   const { zone } = event
   return jsonLine({
     v: 1,
@@ -35,6 +35,7 @@ function encode(event: Event, { labels, log, raw }: Parts): string {
     labels,
     log,
     raw,
+    set,
   })
 }
 

@@ -38,7 +38,7 @@ export const createOcsfFormat = lineFormat({
   identify,
 })
 
-function encode(event: Event, { labels, log, raw }: Parts): string {
+function encode(event: Event, { labels, log, raw, set }: Parts): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
   const { action, client, match, request, response, rule, severity, zone } = event
   const method = request?.method?.toUpperCase()
@@ -117,6 +117,7 @@ function encode(event: Event, { labels, log, raw }: Parts): string {
         : [{ name: 'src_endpoint.ip', type_id: ipObservable, value: client.ip }],
     raw_data: raw && jsonLine(raw),
     unmapped: filled({
+      ...set,
       // The words of the service, whatever the captions make of them.
       action,
       severity,

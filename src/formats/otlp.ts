@@ -39,7 +39,7 @@ function encode(event: Event, parts: Parts): string {
   })
 }
 
-function attributesOf(event: Event, { labels, log, raw }: Parts): Record<string, Json | undefined> {
+function attributesOf(event: Event, { labels, log, raw, set }: Parts): Record<string, Json | undefined> {
   const { action, client, match, request, response, rule, zone } = event
   const url = partsOf(request?.url)
   const method = request?.method
@@ -73,6 +73,7 @@ function attributesOf(event: Event, { labels, log, raw }: Parts): Record<string,
     'bunny.shield.match.value': match?.value,
     'bunny.shield.labels': labels,
     'bunny.shield.log': log,
+    ...set,
     'log.record.original': raw && jsonLine(raw),
   }
 }

@@ -6,7 +6,8 @@ import { identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject 
 /**
  * The entry as received, redacted, plus `shieldZoneId`. If the event's id and time cannot be derived from the entry by
  * the rule below (an entry without id, a timestamp in microseconds …), the line also has `shieldlogId` and
- * `shieldlogTime` (null for an event without a time), because an audit must identify each line.
+ * `shieldlogTime` (null for an event without a time), because an audit must identify each line. The constants of the
+ * sink are in `shieldlogSet`, which is not read back.
  */
 export const createRawFormat = lineFormat({
   name: 'raw',
@@ -16,10 +17,11 @@ export const createRawFormat = lineFormat({
   readBack,
 })
 
-function encode(event: Event, { labels, log }: Parts): string {
+function encode(event: Event, { labels, log, set }: Parts): string {
   const received: Record<string, Json> = { ...event.raw(), shieldZoneId: event.zone.id }
   if (labels === undefined) delete received['labels']
   if (log === undefined) delete received['log']
+  if (set !== undefined) received['shieldlogSet'] = { ...set }
   const known = identityOf(received)
   if (known !== undefined && known.id === event.id && known.time === event.time) return jsonLine(received)
   return jsonLine({ ...received, shieldlogId: event.id, shieldlogTime: event.time ?? null })
@@ -35,7 +37,7 @@ function readBack(line: string): KeptEvent | undefined {
   if (read === undefined || !Number.isSafeInteger(read['shieldZoneId'])) return undefined
   const identity = identityOf(read)
   if (identity === undefined) return undefined
-  const { shieldZoneId, shieldlogId: _id, shieldlogTime: _time, ...raw } = read
+  const { shieldZoneId, shieldlogId: _id, shieldlogTime: _time, shieldlogSet: _set, ...raw } = read
   return { ...identity, zone: Number(shieldZoneId), of: { raw } }
 }
 

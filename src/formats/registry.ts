@@ -1,7 +1,7 @@
 import type { Format } from '../ports/delivery.ts'
 import { createCefFormat } from './cef.ts'
 import { createEcsFormat } from './ecs.ts'
-import type { Wanted } from './line.ts'
+import type { Constants, Wanted } from './line.ts'
 import { createNativeFormat } from './native.ts'
 import { createOcsfFormat } from './ocsf.ts'
 import { createOtlpFormat } from './otlp.ts'
@@ -15,7 +15,7 @@ export const formats = {
   ocsf: createOcsfFormat,
   otlp: createOtlpFormat,
   cef: createCefFormat,
-} satisfies Record<string, (wanted?: Wanted) => Format>
+} satisfies Record<string, (wanted?: Wanted, set?: Constants) => Format>
 
 export type FormatName = keyof typeof formats
 
@@ -23,13 +23,28 @@ export type FormatName = keyof typeof formats
 export interface LineForm {
   readonly format: FormatName
   readonly include?: Wanted | undefined
+  readonly set?: Constants | undefined
+  /** The preset of a sink of type http. */
+  readonly preset?: string | undefined
 }
 
 const names = Object.keys(formats) as readonly FormatName[]
 
 /** Creates the format of a sink. */
-export function createFormat({ format, include }: LineForm): Format {
-  return formats[format](include)
+export function createFormat(form: LineForm): Format {
+  return formats[form.format](form.include, setOfLines(form))
+}
+
+/** Sinks with the same key have the same lines. */
+export function keyOfLines(form: LineForm): string {
+  return JSON.stringify([form.format, form.include, setOfLines(form)])
+}
+
+/** These presets have a place for constants beside the line: labels, tags, attributes of the resource. */
+const besideLines: readonly unknown[] = ['loki', 'datadog', 'otlp']
+
+function setOfLines({ set, preset }: LineForm): Constants | undefined {
+  return besideLines.includes(preset) ? undefined : set
 }
 
 /**

@@ -224,6 +224,37 @@ function part(description: string) {
   return described(z.boolean().optional(), description)
 }
 
+/** Names of fields that a destination or a format has beside the constants. */
+const taken = /^(?:action|severity|pop|asn|country|rule_group|match|labels|log|shield_zone|hour)$/
+const constantName = /^(?:[a-z][a-z0-9_]{0,62}|data_stream\.(?:type|dataset|namespace))$/
+const notAName = {
+  problem: 'is not the name of a constant, or is a field of the events',
+  remedy: 'use lower-case letters, digits and "_", a letter first, and no name of a field such as action',
+}
+
+const constants = described(
+  z
+    .record(
+      z.string(),
+      described(
+        z
+          .string()
+          .regex(/^[^\p{C}\p{Zl}\p{Zp},]{1,200}$/u, { message: 'is empty, too long or not printable' }),
+        'Text',
+        { remedy: 'write text of at most 200 printable characters without a comma' },
+      ),
+    )
+    .superRefine((given, context) => {
+      const names = Object.keys(given)
+      const wrong = names.find((one) => !constantName.test(one) || taken.test(one))
+      if (wrong !== undefined) addIssue(context, notAName, [wrong])
+      const tooMany = { problem: `has ${names.length} constants`, remedy: 'give at most 20' }
+      if (names.length > 20) addIssue(context, tooMany)
+    })
+    .optional(),
+  'Constant fields of every event of this sink, such as { env: prod }; no secrets',
+)
+
 /** Settings of every sink, whatever its type. */
 export const onAnySink = {
   include: described(
@@ -236,6 +267,7 @@ export const onAnySink = {
       .optional(),
     'What a line holds besides its fields; each format has its own defaults',
   ),
+  set: constants,
   where,
   sample,
 }

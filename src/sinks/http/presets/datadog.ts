@@ -29,8 +29,19 @@ export const datadog = definePreset({
     service: z.string().min(1).default('bunny-shield').describe('Service of the logs'),
     tags: z.array(z.string().min(1)).default([]).describe('Tags of the logs, such as env:prod'),
   },
-  create({ site, url, service, tags }) {
-    const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags: tags.join(',') }).slice(1, -1)
+  mistakes: ({ tags, set = {} }) =>
+    Object.keys(set).flatMap((name) => {
+      const at = ['set', name]
+      if (/^(?:host|source|service)$/.test(name))
+        return [
+          { at, problem: 'is a reserved tag of Datadog', remedy: 'use another name; service is a setting' },
+        ]
+      const isTag = tags.some((tag) => tag.startsWith(`${name}:`))
+      return isTag ? [{ at, problem: 'is a tag, too', remedy: 'give it in tags or in set' }] : []
+    }),
+  create({ site, url, service, tags, set = {} }) {
+    const ddtags = [...tags, ...Object.entries(set).map(([name, value]) => `${name}:${value}`)].join(',')
+    const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags }).slice(1, -1)
     return {
       url: url ?? `https://http-intake.logs.${site}/api/v2/logs`,
       piece({ id, time, action, rule, zone }, line) {

@@ -54,7 +54,17 @@ export const loki = definePreset({
         'Adds id, rule and client of the event as structured metadata; Loki before schema v13 has none',
       ),
   },
-  create({ url, labels, hourLabel, structuredMetadata, tenant }) {
+  mistakes: ({ labels, set = {} }) =>
+    Object.keys(set)
+      .filter((name) => Object.hasOwn(labels, labelOf(name)))
+      .map((name) => ({
+        at: ['set', name],
+        problem: 'is a label, too',
+        remedy: 'give it in labels or in set',
+      })),
+  create({ url, labels: given, set = {}, hourLabel, structuredMetadata, tenant }) {
+    const constants = Object.entries(set).map(([name, value]) => [labelOf(name), value] as const)
+    const labels = { ...given, ...Object.fromEntries(constants) }
     const streamOf = ({ zone, action, severity, time }: Event) => {
       const hour = hourLabel && time !== undefined ? time.slice(0, 13) : undefined
       const stream = { ...labels, shield_zone: String(zone.id), action, severity, hour }
@@ -85,6 +95,11 @@ export const loki = definePreset({
     }
   },
 })
+
+/** Labels have no dots. */
+function labelOf(constant: string): string {
+  return constant.replace('.', '_')
+}
 
 function metadataOf({ id, rule, client, pop, request }: Event): string {
   return textsOf({

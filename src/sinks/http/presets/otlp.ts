@@ -33,14 +33,14 @@ export const otlp = definePreset({
     optional: 'orNone',
   },
   settings: { url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken') },
-  create: ({ url, format }) => ({
+  create: ({ url, format, set = {} }) => ({
     url: below(url, '/v1/logs'),
     piece: (event, line) => (format === 'otlp' ? line : recordOf(event, line)),
     layout: {
       before: '{"resourceLogs":[',
       between: ',',
       after: ']}',
-      group: (event) => ({ before: resourceOf(event), after: ']}]}' }),
+      group: (event) => ({ before: resourceOf(event, set), after: ']}]}' }),
     },
     read: readExport,
     check: {
@@ -53,11 +53,12 @@ export const otlp = definePreset({
 })
 
 /** One resource for each shield zone. */
-function resourceOf({ zone }: Event): string {
+function resourceOf({ zone }: Event, set: Readonly<Record<string, string>>): string {
   const attributes = [
     text('service.name', 'bunny-shield'),
     text('bunny.shield.zone.id', String(zone.id)),
     ...(zone.name === '' ? [] : [text('bunny.shield.zone.name', zone.name.toWellFormed())]),
+    ...Object.entries(set).map(([key, value]) => text(key, value)),
   ]
   const scope = JSON.stringify({ name: 'shieldlog' })
   return `{"resource":${JSON.stringify({ attributes })},"scopeLogs":[{"scope":${scope},"logRecords":[`

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { createFormat, type FormatName, keyOfLines } from '../../src/formats/registry.ts'
+import { HttpSinkConfig } from '../../src/sinks/http/config.ts'
+import { createPreset } from '../../src/sinks/http/presets/registry.ts'
+import { buildEvent } from './events.ts'
+
+const event = buildEvent({ raw: { logId: 'x', labels: {}, log: '{}' } })
+const set = { env: 'prod', 'data_stream.namespace': 'edge' }
+
+test.each<[FormatName, string[]]>([
+  ['native', ['"set":{"env":"prod","data_stream.namespace":"edge"}']],
+  ['raw', ['"shieldlogSet":{"env":"prod","data_stream.namespace":"edge"}']],
+  ['ecs', ['"labels":{"env":"prod"}', '"data_stream":{"namespace":"edge"}']],
+  ['ocsf', ['"unmapped":{"env":"prod","data_stream.namespace":"edge",']],
+  ['otlp', ['{"key":"env","value":{"stringValue":"prod"}}']],
+  ['cef', [' BunnyShield_env=prod BunnyShield_data_stream_namespace=edge']],
+])(
+  'constants of a sink have their place in %s, and change neither identity nor what is read back',
+  (format, texts) => {
+    const [plain, constant] = [createFormat({ format }), createFormat({ format, set })]
+    const line = constant.encode(event)
+    for (const text of texts) expect(line).toContain(text)
+    expect(plain.identify(line)).toEqual(plain.identify(plain.encode(event)))
+    expect(plain.identify(line)).toEqual({ id: event.id, time: event.time })
+    expect(plain.readBack?.(line)).toEqual(plain.readBack?.(plain.encode(event)))
+  },
+)
+
+test('sinks with different constants do not share lines, except where these are beside the line', () => {
+  const key = (env: string, preset?: string) => keyOfLines({ format: 'native', set: { env }, preset })
+  expect(key('a')).not.toBe(key('b'))
+  expect(key('a', 'loki')).toBe(key('b', 'loki'))
+})
+
+const url = 'https://siem.example'
+test.each([
+  ['loki', '"env":"prod","data_stream_namespace":"edge"'],
+  ['otlp', '{"key":"env","value":{"stringValue":"prod"}}'],
+])('preset %s has constants beside the line', (preset, text) => {
+  const settings = HttpSinkConfig.parse({ type: 'http', name: 'siem', preset, url, set })
+  const { layout } = createPreset(settings, createFormat(settings))
+  expect(layout.group!(event).before).toContain(text)
+})
+
+test.each([
+  ['loki', { labels: { env: 'x' } }, { env: 'y' }],
+  ['loki', {}, { action: 'y' }],
+  ['datadog', { tags: ['env:x'] }, { env: 'y' }],
+  ['datadog', {}, { service: 'y' }],
+  ['ndjson', {}, { Env: 'y' }],
+  ['ndjson', {}, { env: 'a,b' }],
+  ['ndjson', {}, { env: '' }],
+  ['ndjson', {}, Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, 'y']))],
+])('preset %s with %j refuses the constants %j', (preset, more, constants) => {
+  const parsed = HttpSinkConfig.safeParse({
+    type: 'http',
+    name: 'siem',
+    preset,
+    url,
+    ...more,
+    set: constants,
+  })
+  expect(parsed.error?.issues.map(({ path }) => path[0])).toContain('set')
+})
