@@ -5,7 +5,17 @@ import type { TestProcess } from '../setup/processes.ts'
 import { startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { idsOf, placeFor } from './place.ts'
-import { bucketClient, bucketSink, eventsIn, objectsIn, type InBucket } from './servers/bucket.ts'
+import {
+  bucketClient,
+  bucketSink,
+  createLockedBucket,
+  eventsIn,
+  keysIn,
+  lackingRights,
+  objectsIn,
+  versionsIn,
+  type InBucket,
+} from './servers/bucket.ts'
 import { seaweedFs } from './servers/seaweedfs.ts'
 import { versitygw } from './servers/versitygw.ts'
 
@@ -15,11 +25,13 @@ const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } 
 describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
   let url: string
   let freshBucket: () => Promise<string>
+  let keyWith: Awaited<ReturnType<typeof start>>['keyWith']
 
   beforeAll(async () => {
     const server = await start()
     let buckets = 0
     url = server.url
+    keyWith = (bucket, rights) => server.keyWith(bucket, rights)
     freshBucket = async () => {
       const name = `bucket-${++buckets}`
       await server.createBucket(name)
@@ -38,9 +50,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
       })
       expect(String(await client.get(key, never))).toBe(key)
     }
-    const listed: string[] = []
-    for await (const { key } of client.list('shield/', never)) listed.push(key)
-    expect(listed.toSorted()).toEqual(keys.toSorted())
+    expect((await keysIn(client)).toSorted()).toEqual(keys.toSorted())
     expect(await client.head('shield/none', never)).toBeUndefined()
     expect(await client.get('shield/none', never)).toBeUndefined()
   })
@@ -70,6 +80,64 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
   ])('says what to do with %j', async (changes, expected) => {
     const { client } = bucketClient(bucketSink(url, await freshBucket(), changes))
     await expect(client.create('shield/k', Buffer.from('x'), kind, never)).rejects.toThrow(expected)
+  })
+
+  test.each(lackingRights)('with %s and %s alone names the right that is missing', async (...rights) => {
+    const bucket = await freshBucket()
+    const { client: owner } = bucketClient(bucketSink(url, bucket))
+    await owner.create('shield/there', Buffer.from('x'), kind, never)
+    const { client } = bucketClient(bucketSink(url, bucket, { accessKeyId: await keyWith(bucket, rights) }))
+    const asked = {
+      's3:PutObject': () => client.create('shield/k', Buffer.from('x'), kind, never),
+      's3:GetObject': () => client.get('shield/there', never),
+      's3:ListBucket': () => keysIn(client),
+    }
+    for (const [right, ask] of Object.entries(asked)) {
+      if (rights.some((each) => each === right)) await ask()
+      else await expect(ask()).rejects.toThrow(new RegExp(`allow these credentials ${right} on arn`))
+    }
+  })
+
+  test('repairs an object that is gone, and is a source of backfill and top', async () => {
+    const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.5 })
+    const { client } = bucketClient(sink)
+    const place = await placeFor(sink)
+    await place.once()
+    const first = (await keysIn(client)).find((key) => key.startsWith('shield/zone='))
+    await client.remove(first!, never)
+    const audited = await place.ended(['audit', '--deep'])
+    expect(audited.code, audited.stdout + audited.stderr).toBe(1)
+    const repaired = await place.ended(['audit', '--deep', '--repair'])
+    expect(repaired.code, repaired.stdout + repaired.stderr).toBe(0)
+    expectEachOnce(await eventsIn(client), idsOf(place))
+    const again = await place.ended(['audit', '--deep'])
+    expect(again.code, again.stdout + again.stderr).toBe(0)
+    const counted = await place.ended(['top', '--source', 'siem', '--since', '72h'])
+    expect(counted.code, counted.stdout + counted.stderr).toBe(0)
+    const copy = { name: 'copy', type: 'file', path: place.events }
+    place.configure({ sinks: [{ name: 'siem', ...sink }, copy] })
+    const days = readableDays()
+    const range = ['--from', days[0], '--to', days[2], '--sink', 'copy', '--source', 'siem']
+    const filled = await place.ended(['backfill', ...range])
+    expect(filled.code, filled.stdout + filled.stderr).toBe(0)
+    expect(filled.stdout).toContain(' events shipped, 0 already there, 0 lines unreadable, ')
+  })
+
+  test('ships into a bucket with Object Lock: what check wrote stays there, as versions', async () => {
+    const name = `locked-${Math.random().toString(36).slice(2)}`
+    await createLockedBucket(url, name)
+    const sink = bucketSink(url, name, { everySeconds: 0.5 })
+    const { client } = bucketClient(sink)
+    const place = await placeFor(sink)
+    const checked = await place.ended(['check'])
+    expect(checked.code, checked.stdout + checked.stderr).toBe(0)
+    // Eight at once, one created, and one alone; a removal hides an object.
+    expect(await versionsIn(url, name)).toEqual({ versions: 2, markers: 2 })
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(0)
+    expectEachOnce(await eventsIn(client), idsOf(place))
+    const audited = await place.ended(['audit', '--deep'])
+    expect(audited.code, audited.stdout + audited.stderr).toBe(0)
   })
 
   test('has each event of three days once', async () => {

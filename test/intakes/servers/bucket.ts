@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
+import { AwsClient } from 'aws4fetch'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { S3Bucket } from '../../../src/sinks/s3/client.ts'
@@ -11,7 +13,46 @@ export const bucketKey = { accessKeyId: 'shieldlog-test', secretAccessKey: 'buck
 /** A server of the S3 protocol. */
 export interface BucketServer {
   readonly name: string
-  start(): Promise<{ readonly url: string; createBucket(name: string): Promise<void> }>
+  start(): Promise<{
+    readonly url: string
+    createBucket(name: string): Promise<void>
+    /** The id of an access key that has only these rights in the bucket; its secret is that of `bucketKey`. */
+    keyWith(bucket: string, rights: Rights): Promise<string>
+  }>
+}
+
+/** Each lacks one of the rights that the sink needs. */
+export const lackingRights = [
+  ['s3:GetObject', 's3:ListBucket'],
+  ['s3:PutObject', 's3:ListBucket'],
+  ['s3:PutObject', 's3:GetObject'],
+] as const
+export type Rights = readonly (typeof lackingRights)[number][number][]
+
+/** Makes a bucket in which each object stays for a day, as versions, whoever deletes it. */
+export async function createLockedBucket(url: string, name: string): Promise<void> {
+  const aws = new AwsClient({ ...bucketKey, service: 's3', region: 'us-east-1', retries: 0 })
+  const headers = { 'x-amz-bucket-object-lock-enabled': 'true' }
+  const retention = '<Rule><DefaultRetention><Mode>COMPLIANCE</Mode><Days>1</Days></DefaultRetention></Rule>'
+  const body = `<ObjectLockConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><ObjectLockEnabled>Enabled</ObjectLockEnabled>${retention}</ObjectLockConfiguration>`
+  const digest = createHash('md5').update(body).digest('base64')
+  for (const [path, init] of [
+    [name, { headers }],
+    [`${name}?object-lock`, { body, headers: { 'content-md5': digest } }],
+  ] as const) {
+    const { ok, status } = await aws.fetch(`${url}/${path}`, { method: 'PUT', ...init })
+    if (!ok) throw new Error(`PUT ${path} answered ${status}`)
+  }
+}
+
+/** How many versions of objects, and how many delete markers, a bucket with versions has. */
+export async function versionsIn(
+  url: string,
+  bucket: string,
+): Promise<{ versions: number; markers: number }> {
+  const aws = new AwsClient({ ...bucketKey, service: 's3', region: 'us-east-1', retries: 0 })
+  const text = await (await aws.fetch(`${url}/${bucket}?versions`)).text()
+  return { versions: text.split('<Version>').length - 1, markers: text.split('<DeleteMarker>').length - 1 }
 }
 
 export function bucketSink(url: string, bucket: string, changes: SinkSettings = {}): SinkSettings {
@@ -34,6 +75,12 @@ export interface InBucket {
   readonly objects: number
   /** Of the events in them, each as often as it is there. */
   readonly ids: string[]
+}
+
+export async function keysIn(client: S3Bucket): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of client.list('shield/', never)) keys.push(key)
+  return keys
 }
 
 /** How many objects readers find. */

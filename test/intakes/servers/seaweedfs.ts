@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
 import { freePort } from '../../setup/free-port.ts'
 import { installedAt, startServer } from '../intake.ts'
-import { bucketKey, type BucketServer } from './bucket.ts'
+import { bucketKey, lackingRights, type BucketServer, type Rights } from './bucket.ts'
 
 export const seaweedFs: BucketServer = {
   name: 'SeaweedFS',
@@ -15,7 +15,12 @@ export const seaweedFs: BucketServer = {
         const config = join(folder, 's3.json')
         const { accessKeyId: accessKey, secretAccessKey: secretKey } = bucketKey
         const actions = ['Admin', 'Read', 'List', 'Tagging', 'Write']
-        const identities = [{ name: 'test', credentials: [{ accessKey, secretKey }], actions }]
+        const limited = lackingRights.map((rights) => ({
+          name: idOf(rights),
+          credentials: [{ accessKey: idOf(rights), secretKey }],
+          actions: rights.map((right) => actionOf[right]),
+        }))
+        const identities = [{ name: 'test', credentials: [{ accessKey, secretKey }], actions }, ...limited]
         writeFileSync(config, JSON.stringify({ identities }))
         mkdirSync(join(folder, 'data'))
         const own = ['master.port', 'master.port.grpc', 'volume.port', 'volume.port.grpc', 'filer.port']
@@ -52,6 +57,13 @@ export const seaweedFs: BucketServer = {
         const { ok, status } = await aws.fetch(`${url}/${name}`, { method: 'PUT' })
         if (!ok) throw new Error(`SeaweedFS answered ${status}`)
       },
+      keyWith: (_bucket, rights) => Promise.resolve(idOf(rights)),
     }
   },
+}
+
+const actionOf = { 's3:PutObject': 'Write', 's3:GetObject': 'Read', 's3:ListBucket': 'List' } as const
+
+function idOf(rights: Rights): string {
+  return rights.map((right) => actionOf[right]).join('-')
 }
