@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
-import { logged, type Workplace } from '../e2e/workplace.ts'
+import { logged, zones, type Workplace } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import type { SinkSettings } from './intake.ts'
 import { deadLettersOf, expectShipped, idsOf, placeFor, reconfigure } from './place.ts'
-import { KafkaBroker, password } from './servers/kafka.ts'
+import { KafkaBroker, password, pemFile } from './servers/kafka.ts'
 
 let broker: KafkaBroker
 beforeAll(async () => {
@@ -69,6 +69,13 @@ test.each([
   ['a user who may only read', () => login('reader'), /grant the user WRITE/],
   ['a topic that does not exist', () => ({ topic: 'none' }), /topic does not exist; create it/],
   ['TLS where there is none', () => ({ tls: {} }), /TLS|trusted connection/],
+  ['an authority that is not trusted', () => ({ ...scramOver('scram-sha-512'), tls: {} }), /tls\.caFile/],
+  [
+    'a wrong password of SCRAM',
+    () => ({ ...secured({ mechanism: 'scram-sha-512', username: 'shipper', password: 'another' }) }),
+    /login was refused .*check sasl/,
+  ],
+  ['plain text to a port with TLS', () => ({ brokers: [broker.overTls] }), /tls/],
   ['a mechanism that is not offered', () => scram(), /mechanism .*check sasl.mechanism/],
 ])(
   'with %s: has nothing, nothing becomes a dead letter, and has all events once that is mended',
@@ -125,6 +132,55 @@ test('has all events although the shipper was killed again and again', async () 
   const messages = await broker.messagesIn(topic)
   expect(new Set(messages.map(({ id }) => id)).size).toBe(idsOf(place).length)
   process.stderr.write(`${stored.length - new Set(stored).size} of ${stored.length} messages are repeats\n`)
+})
+
+const secured = (sasl: SinkSettings): SinkSettings => ({
+  brokers: [broker.overTls],
+  tls: { caFile: pemFile('ca.pem') },
+  sasl,
+})
+const scramOver = (mechanism: string) => secured({ mechanism, username: 'shipper', password })
+
+/** Not signed: what the broker of the tests takes. */
+function tokenOf(user: string): string {
+  const now = Math.floor(Date.now() / 1000)
+  const parts = [{ alg: 'none' }, { sub: user, iat: now, exp: now + 3600 }]
+  return `${parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`
+}
+
+test.each([
+  ['SCRAM-SHA-256 over TLS', () => scramOver('scram-sha-256')],
+  ['SCRAM-SHA-512 over TLS', () => scramOver('scram-sha-512')],
+  ['OAUTHBEARER over TLS', () => secured({ mechanism: 'oauthbearer', token: tokenOf('shipper') })],
+  [
+    'a certificate of the client',
+    () => ({
+      brokers: [broker.withCertificate],
+      tls: { caFile: pemFile('ca.pem'), certFile: pemFile('client.pem'), keyFile: pemFile('client.key') },
+    }),
+  ],
+])('logs in with %s, passes check, and has each event once', async (_what, settings) => {
+  const topic = await broker.freshTopic()
+  const place = await placeFor(sinkTo(topic, settings()), { days: 20 })
+  const { code, stdout, stderr } = await place.ended(['check'])
+  expect(code, stdout + stderr).toBe(0)
+  expect(stdout).toContain('connected over TLS, 1 broker')
+  await expectShipped(place)
+  expect((await idsIn(topic)).toSorted()).toEqual(idsOf(place).toSorted())
+})
+
+test('writes the events of each zone to its own topic', async () => {
+  const prefix = await broker.freshTopic()
+  for (const zone of zones) await broker.freshTopic({}, `${prefix}-${zone}`)
+  const place = await placeFor(sinkTo(`${prefix}-{zone}`), { days: 20 })
+  await expectShipped(place)
+  const stored: string[] = []
+  for (const zone of zones) {
+    const messages = await broker.messagesIn(`${prefix}-${zone}`)
+    expect(new Set(messages.map(({ key }) => key))).toEqual(new Set([String(zone)]))
+    stored.push(...messages.map(({ value }) => (JSON.parse(value) as { id: string }).id))
+  }
+  expect(stored.toSorted()).toEqual(idsOf(place).toSorted())
 })
 
 // The last one: the broker that it starts ends with it.

@@ -1,44 +1,68 @@
 import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Admin, Consumer } from '@platformatic/kafka'
 import { freePort } from '../../setup/free-port.ts'
 import { startProcess, type TestProcess } from '../../setup/processes.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { pem } from '../../transport/listening.ts'
 import { installedAt } from '../intake.ts'
 
+/** Of the folder with the certificates of the tests. */
+export const pemFile = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
+const certified = `User:${new X509Certificate(pem('client.pem')).subject.split('\n').toReversed().join(',')}`
 export const password = 'An-intake-password-1'
 
-/** One broker: without login, and with SASL PLAIN for users that need rights. */
+/**
+ * One broker: without login, with SASL PLAIN for users that need rights, and over TLS with every other mechanism or a
+ * certificate of the client.
+ */
 export class KafkaBroker {
   readonly plain: string
   readonly withLogin: string
+  readonly overTls: string
+  readonly withCertificate: string
   readonly #folder: string
   readonly #args: readonly string[]
   #process: TestProcess | undefined
   #topics = 0
 
   private constructor(ports: readonly number[]) {
-    const [plain, login, controller] = ports
+    const [plain, login, controller, secured, certified] = ports
     this.plain = `127.0.0.1:${plain}`
     this.withLogin = `127.0.0.1:${login}`
+    this.overTls = `127.0.0.1:${secured}`
+    this.withCertificate = `127.0.0.1:${certified}`
     this.#folder = join(temporaryFolder(), 'kafka')
     mkdirSync(this.#folder)
     const file = join(this.#folder, 'server.properties')
+    const keystore = join(this.#folder, 'server.pem')
+    writeFileSync(keystore, pem('server.key') + pem('server.pem'))
     const users = ['shipper', 'reader'].map((name) => `user_${name}="${password}"`).join(' ')
     writeFileSync(
       file,
       `process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=127.0.0.1:${controller}
-listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},CONTROLLER://127.0.0.1:${controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},SECURED://127.0.0.1:${secured},CERTIFIED://127.0.0.1:${certified},CONTROLLER://127.0.0.1:${controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},SECURED://127.0.0.1:${secured},CERTIFIED://127.0.0.1:${certified}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SECURED:SASL_SSL,CERTIFIED:SSL,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 sasl.enabled.mechanisms=PLAIN
+listener.name.secured.sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER
+listener.name.secured.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.secured.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.secured.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";
+ssl.keystore.type=PEM
+ssl.keystore.location=${keystore}
+ssl.truststore.type=PEM
+ssl.truststore.location=${pemFile('ca.pem')}
+listener.name.certified.ssl.client.auth=required
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required ${users};
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
@@ -63,13 +87,17 @@ share.coordinator.state.topic.min.isr=1
           '5L6g3nShT-eMCtK--X86sw',
           '-c',
           file,
+          ...['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+            '--add-scram',
+            `${mechanism}=[name=shipper,password=${password}]`,
+          ]),
         ],
         { stdio: 'ignore' },
       )
   }
 
   static async start(): Promise<KafkaBroker> {
-    const broker = new KafkaBroker([await freePort(), await freePort(), await freePort()])
+    const broker = new KafkaBroker(await Promise.all(Array.from({ length: 5 }, freePort)))
     await broker.start()
     return broker
   }
@@ -92,8 +120,10 @@ share.coordinator.state.topic.min.isr=1
   }
 
   /** A topic that no other test has, on which the user shipper has all rights, and reader may read. */
-  async freshTopic(configs: Readonly<Record<string, string>> = {}): Promise<string> {
-    const name = `waf-${++this.#topics}`
+  async freshTopic(
+    configs: Readonly<Record<string, string>> = {},
+    name = `waf-${++this.#topics}`,
+  ): Promise<string> {
     await this.#administer(async (admin) => {
       await admin.createTopics({
         topics: [name],
@@ -111,6 +141,7 @@ share.coordinator.state.topic.min.isr=1
       await admin.createAcls({
         creations: [
           { ...rule, principal: 'User:shipper', operation: 4 },
+          { ...rule, principal: certified, operation: 4 },
           { ...rule, principal: 'User:reader', operation: 3 },
         ],
       })

@@ -21,6 +21,9 @@ test.each([
   [new UserError('Unknown topic waf.'), 'stop', 'sink_refuses', /create it, or check topic/],
   [new NetworkError('x', { cause: new AuthenticationError('no') }), 'stop', 'sink_refuses', /check sasl$/],
   [of('NOT_LEADER_OR_FOLLOWER'), 'retry', 'server_error', /NOT_LEADER_OR_FOLLOWER/],
+  [of('NOT_ENOUGH_REPLICAS'), 'retry', 'server_error', /NOT_ENOUGH_REPLICAS/],
+  [of('OUT_OF_ORDER_SEQUENCE_NUMBER'), 'retry', 'server_error', /OUT_OF_ORDER_SEQUENCE_NUMBER/],
+  [of('INVALID_PRODUCER_EPOCH'), 'retry', 'server_error', /INVALID_PRODUCER_EPOCH/],
   [closed, 'retry', 'network', /connection refused/],
   [untrusted, 'stop', 'tls', /tls.caFile/],
 ])('%s means what a person or the next try can do', (error, kind, code, message) => {
