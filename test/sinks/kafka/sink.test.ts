@@ -41,7 +41,7 @@ function sinkTo(port: number, timeoutSeconds: number) {
     },
     { format: createNativeFormat(), clock: systemClock, random: () => 0 },
   )
-  ends.push(() => sink.close!())
+  ends.push(() => sink.close())
   return sink
 }
 
