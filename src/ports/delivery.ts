@@ -112,6 +112,8 @@ export interface NumberedObjects {
    * right before an object is written: it cannot be taken back.
    */
   confirm(): Promise<void>
+  /** Whether the sink had this name before `state rename-sink`: an object of an earlier try may have it. */
+  wasNamed(name: string): Promise<boolean>
 }
 
 /**

@@ -44,8 +44,16 @@ export async function openSink(
 }
 
 /** Read anew for each delivery: nothing but the store knows the last number. */
-function objectsOf({ checkpoint, confirm, storeId }: Session): NumberedObjects {
-  return { storeId, last: () => checkpoint().objects ?? 0, confirm }
+function objectsOf({ checkpoint, confirm, deps, job, storeId }: Session): NumberedObjects {
+  return {
+    storeId,
+    last: () => checkpoint().objects ?? 0,
+    confirm,
+    async wasNamed(former) {
+      const sinks = await deps.store.catalogue.sinks()
+      return sinks.some(({ name, formerly }) => name === job.stream.sink && formerly.includes(former))
+    },
+  }
 }
 
 /** Whether the store knows of an event that the stream's sink has taken. Checks the stream's own checkpoint first. */

@@ -71,7 +71,7 @@ describe('a pump to numbered objects', () => {
     lake.list(3)
     await lake.ship()
     await lake.ship()
-    expect(lake.requests.filter((each) => each.startsWith('put'))).toHaveLength(2)
+    expect(lake.requests.filter((each) => each.startsWith('put'))).toHaveLength(3)
     lake.list(5)
     await lake.ship()
     expect(lake.keys().map((key) => key.slice(-17))).toEqual(['-000001.ndjson.gz', '-000002.ndjson.gz'])
@@ -134,6 +134,25 @@ describe('a pump to numbered objects', () => {
     for (let pump = 0; pump < 3; pump++) await lake.ship()
     expect(lake.keys()).toHaveLength(4)
     await expectOnce(lake, 7)
+  })
+
+  it('adopts what was written before its sink was renamed, and no object of another sink', async () => {
+    const lake = await createLake()
+    lake.list(3)
+    await lake.shipWithoutCommit()
+    const renamed = { ...stream, sink: 'renamed' }
+    await lake.store.upkeep.renameSink(stream.sink, renamed.sink)
+    const settings = { prefix: '', compress: 'gzip', maxBytes: 65_536, guarantee: 'exactly-once' } as const
+    const deps = { format: contractFormat, telemetry: { emit: () => undefined } }
+    const shipTo = async (of: typeof stream) => {
+      await lake.clock.advance(hourMs)
+      const sink = createObjectSink({ ...settings, name: of.sink }, deps, lake.bucket)
+      return await lake.pump({ sink, stream: of })
+    }
+    lake.list(5)
+    expect(await shipTo(renamed)).toBeUndefined()
+    expect(lake.lines().map(idOf)).toEqual(idsOf(0, 5))
+    expect(await shipTo({ ...stream, sink: 'other' })).toMatchObject({ code: 'sink_refuses' })
   })
 
   it('writes nothing once the store has lost a commit that the pump builds on', async () => {

@@ -73,7 +73,7 @@ const Settings = z.strictObject({
     z.string().min(1).nullable().default(null),
     'Profile in the files of AWS; without it and without a key the usual chain of AWS finds credentials',
   ),
-  compress: choice(['gzip', 'zstd'], 'How objects are compressed'),
+  compress: choice(['gzip', 'zstd'], 'How objects are compressed; a change takes effect with the next day'),
   everySeconds: duration('Time between two polls of a stream of this sink', {
     above: 0,
     max: 86_400,

@@ -30,6 +30,8 @@ const compressions = {
   },
 } as const
 
+type Compression = keyof typeof compressions
+
 /** More than a load has elsewhere: an object should be as large as `maxBytes` allows. */
 const mostEvents = 40_000
 
@@ -89,8 +91,10 @@ class ObjectWriter {
   readonly #bucket: Bucket
   readonly #stream: Stream
   readonly #objects: NumberedObjects | undefined
-  /** An earlier try may have written the next object, with another compression too. Else a conditional write tells. */
+  /** An earlier try may have written the next object. Else a conditional write tells. */
   #looksFirst = true
+  /** Of all objects of the stream, once it is known. */
+  #compression: Compression | undefined
 
   constructor(
     settings: ObjectSettings,
@@ -156,12 +160,14 @@ class ObjectWriter {
     signal: AbortSignal,
   ): Promise<Map<number, Uint8Array> | undefined> {
     const { compress, guarantee, name } = this.#settings
-    const { suffix } = compressions[compress]
-    const body = await this.#bodyOf(lines)
+    const isOnce = guarantee === 'exactly-once'
+    const compression = isOnce ? await this.#compressionOf(objects, signal) : compress
+    const { suffix } = compressions[compression]
+    const body = await bodyOf(lines, compression)
     const companion = packCompanion(events)
     const digest = digestOf(companion, body)
     const about = { contentType, metadata: { [digestName]: digest, [sinkName]: name } }
-    if (guarantee === 'at-least-once') {
+    if (!isOnce) {
       await this.#ensure(
         this.#keyOf(objects, number, `-${digest.slice(0, 16)}.ndjson.${suffix}`),
         body,
@@ -173,12 +179,9 @@ class ObjectWriter {
     const key = this.#keyOf(objects, number, `.ndjson.${suffix}`)
     for (let tried = 0; ; tried++) {
       if (tried > 0 || this.#looksFirst) {
-        for (const { suffix } of Object.values(compressions)) {
-          const key = this.#keyOf(objects, number, `.ndjson.${suffix}`)
-          const found = await this.#bucket.head(key, signal)
-          if (found !== undefined)
-            return await this.#adopt({ key, objects, number, digest }, found.metadata, signal)
-        }
+        const found = await this.#bucket.head(key, signal)
+        if (found !== undefined)
+          return await this.#adopt({ key, objects, number, digest }, found.metadata, signal)
         this.#looksFirst = false
       }
       if (tried === mostTries) throw unanswered(this.#what(key))
@@ -188,6 +191,26 @@ class ObjectWriter {
       await objects.confirm()
       if ((await this.#bucket.create(key, body, about, signal)) === 'created') return undefined
     }
+  }
+
+  /**
+   * That of the stream's first try, whatever `compress` says since. With another one the same number would have another
+   * key, and a late write of an earlier try could fill that one too.
+   */
+  async #compressionOf({ storeId }: NumberedObjects, signal: AbortSignal): Promise<Compression> {
+    const { compress, prefix } = this.#settings
+    const key = `${prefix}${companionFolder}${this.#folder}${storeId}-compress`
+    for (let tried = 0; this.#compression === undefined; tried++) {
+      const text = (await this.#bucket.get(key, signal))?.toString()
+      if (text === 'gzip' || text === 'zstd') this.#compression = text
+      else if (text !== undefined) {
+        const remedy = 'write gzip or zstd into it, as the names of these objects say'
+        throw new Failure('stop', 'sink_refuses', `${this.#what(key)} is damaged: ${remedy}`)
+      } else if (tried === mostTries) throw unanswered(this.#what(key))
+      else if ((await this.#bucket.create(key, Buffer.from(compress), ofTexts, signal)) === 'created')
+        this.#compression = compress
+    }
+    return this.#compression
   }
 
   /** Creates an object whose key names its content, unless it is there. */
@@ -204,15 +227,10 @@ class ObjectWriter {
     throw unanswered(this.#what(key))
   }
 
-  #bodyOf(lines: readonly Text[]): Promise<Buffer> {
-    const text = joinTexts(lines, { before: '', between: '\n', after: '\n' })
-    return compressions[this.#settings.compress].compress(text)
-  }
-
   /** An event that a person sends as a trial is not among the data. */
   async #try({ lines }: Draft, signal: AbortSignal): Promise<void> {
-    const body = await this.#bodyOf(lines)
     const { compress, prefix } = this.#settings
+    const body = await bodyOf(lines, compress)
     const name = `${digestOf(Buffer.alloc(0), body)}.ndjson.${compressions[compress].suffix}`
     await this.#ensure(`${prefix}${companionFolder}try/${name}`, body, { contentType, metadata: {} }, signal)
   }
@@ -224,7 +242,8 @@ class ObjectWriter {
     signal: AbortSignal,
   ): Promise<Map<number, Uint8Array> | undefined> {
     const { name } = this.#settings
-    if (theirs === undefined || !/^[\da-f]{64}$/.test(theirs) || sink !== name) {
+    const isOwn = sink === name || (sink !== undefined && (await objects.wasNamed(sink)))
+    if (theirs === undefined || !/^[\da-f]{64}$/.test(theirs) || !isOwn) {
       const whose = sink === undefined ? 'was not written by shieldlog' : `is of sink ${sink}`
       const remedy = `give sink ${name} another prefix, and keep it for this sink`
       throw new Failure(
@@ -256,8 +275,12 @@ class ObjectWriter {
   }
 
   #nameOf({ storeId }: NumberedObjects, number: number): string {
+    return `${this.#folder}${storeId}-${String(number).padStart(6, '0')}`
+  }
+
+  get #folder(): string {
     const { zone, day } = this.#stream
-    return `zone=${zone}/day=${day}/${storeId}-${String(number).padStart(6, '0')}`
+    return `zone=${zone}/day=${day}/`
   }
 
   #what(key: string): string {
@@ -270,7 +293,12 @@ const companionFolder = '_shieldlog/'
 const digestName = 'shieldlog-digest'
 const sinkName = 'shieldlog-sink'
 const contentType = 'application/x-ndjson'
+const ofTexts = { contentType: 'text/plain', metadata: {} }
 const ofCompanions = { contentType: 'application/octet-stream', metadata: {} }
+
+function bodyOf(lines: readonly Text[], compression: Compression): Promise<Buffer> {
+  return compressions[compression].compress(joinTexts(lines, { before: '', between: '\n', after: '\n' }))
+}
 
 function unanswered(what: string): Failure {
   return new Failure('retry', 'network', `${what} was sent ${mostTries} times and is not there`)

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, Sink } from '../../../src/ports/delivery.ts'
@@ -57,12 +57,13 @@ export class ModelBucket {
   #write(key: string, object: Stored): boolean {
     if (this.#objects.has(key)) return false
     this.#objects.set(key, object)
-    const number = /-(\d{6})\.ndjson\.gz$/.exec(key)?.[1]
+    const number = /-(\d{6})\.ndjson\.(?:gz|zst)$/.exec(key)?.[1]
     if (number === undefined) return true
     const folder = dirname(key)
     const known = this.#lines.get(folder) ?? []
     this.#lines.set(folder, known)
-    known.push(gunzipSync(object.body).toString().trimEnd().split('\n'))
+    const text = key.endsWith('.gz') ? gunzipSync(object.body) : zstdDecompressSync(object.body)
+    known.push(text.toString().trimEnd().split('\n'))
     if (Number(number) !== known.length) throw new Error(`${key}: number ${known.length} is missing`)
     if (new Set(known.flat()).size !== known.flat().length) throw new Error(`${key}: a line stands twice`)
     return true
@@ -72,7 +73,7 @@ export class ModelBucket {
     const settings = {
       name: lakeName,
       prefix: '',
-      compress: 'gzip',
+      compress: this.#random.pick(['gzip', 'zstd'] as const),
       maxBytes: this.#random.pick([60, 600, 60_000]),
       guarantee: 'exactly-once',
     } as const

@@ -95,6 +95,7 @@ export class StreamLedger {
       storeId: this.storeId,
       last: () => this.objects,
       confirm: () => this.confirm(),
+      wasNamed: () => Promise.resolve(false),
     }
     if (!('reconcile' in sink)) return sink.open(this.stream, { objects }, never())
     return sink.reconcile(this.stream, this.known(readable), never())
