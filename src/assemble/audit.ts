@@ -135,6 +135,7 @@ async function noteAudits(findings: readonly Finding[], store: Store, atMs: numb
 function filesOf(parts: Parts, format: FormatName, { id }: Store): SinkFiles {
   const identify = identifyAny(format)
   return {
+    ...(parts.mayRepeat === true && { mayRepeat: true }),
     compareParts: (stream, checkpoint) => parts.compare(stream, id, checkpoint),
     async *readLines(stream, of): AsyncGenerator<PartLines | PartEnd> {
       for await (const piece of parts.committed(stream, id, of)) {

@@ -22,10 +22,12 @@ export function hasParts(sink: SinkConfig): sink is PartsConfig {
 
 /** What a file sink has in its folder, or an s3 sink in its bucket. Only reads. Throws Failure. */
 export interface Parts extends AsyncDisposable {
+  /** The sink may ship an event twice. */
+  readonly mayRepeat?: boolean
   /** All of a zone's day, whoever wrote it. */
   all(place: Place): Pieces
   /** Up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
-  committed(place: Place, storeId: string, of: Pick<Checkpoint, 'committed' | 'objects'>): Pieces
+  committed(place: Place, storeId: string, of: Pick<Checkpoint, 'committed' | 'objectBytes'>): Pieces
   /** What differs from the checkpoint. */
   compare(stream: Stream, storeId: string, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
 }
@@ -42,8 +44,10 @@ export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: Abor
     }
   }
   const bucket = new S3Bucket(sink, { ...runtime, version })
-  const lake = { bucket, prefix: sink.prefix }
+  const mayRepeat = sink.guarantee === 'at-least-once'
+  const lake = { bucket, prefix: sink.prefix, mayRepeat }
   return {
+    mayRepeat,
     all: (place) => readObjects(lake, place, () => true, signal),
     committed(place, storeId, of) {
       const named = new Set(of.committed.map(({ part }) => part))

@@ -104,6 +104,8 @@ export interface ForeignLines {
 export interface FileAudit extends Compared {
   /** Whole lines up to the committed lengths. */
   readonly lines: number
+  /** Lines whose event an earlier one has, of a sink that may ship an event twice: no difference. Absent if none. */
+  readonly repeated?: number
   /** Lines that should not be there, by what is wrong with them. */
   readonly problems: Readonly<Record<LineProblem, number>>
   /** The first of the bad lines, by part and number. */
@@ -143,28 +145,31 @@ export interface AuditRecord extends Pick<
  * - `missing`: a committed length but no file; if this path does not know its writer, it may be on another host.
  * - `short`: committed lines are gone.
  * - `longer`: lines beyond the committed length, which the stream's next pump would cut.
+ * - `changed`: an object has another size than the one that was committed.
  * - `unknown`: a part of this sink without a committed length, or an object beyond the last committed number.
  * - `foreign`: not touched; `why` gives the reason.
  */
 export interface PartReport {
   readonly part: string
-  readonly problem: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
-  /** Committed length; absent where nothing was committed. */
+  readonly problem: 'missing' | 'short' | 'longer' | 'changed' | 'unknown' | 'foreign'
+  /** Committed length, or size of an object; absent where nothing was committed. */
   readonly expectedBytes?: number
-  /** Uncompressed length; absent where there is no file or its length is unknown. */
+  /** Uncompressed length, or size of an object; absent where there is no file or its length is unknown. */
   readonly foundBytes?: number
   readonly why: string
   /** This path does not know its writer: the part may be on the disk of another host. */
   readonly isElsewhere?: boolean
-  /** Number of a missing object. */
+  /** Number of a missing or changed object. */
   readonly object?: number
+  /** A sink that may ship an event twice has left it; its events are shipped in other objects. */
+  readonly isRepeat?: true
   /** A repair has counted what it held as not delivered: it stays missing, and no event lacks for it. */
   readonly isRepaired?: boolean
 }
 
 /** Nothing to repair: no lines are missing for it, and no repair removes it. */
-export function isSettled({ problem, isRepaired }: PartReport): boolean {
-  return problem === 'foreign' || isRepaired === true
+export function isSettled({ problem, isRepaired, isRepeat }: PartReport): boolean {
+  return problem === 'foreign' || isRepaired === true || isRepeat === true
 }
 
 /** Result of reading a part up to its committed length, or to its end. */

@@ -109,8 +109,8 @@ export interface Checkpoint {
   readonly restarts: number
   readonly counters: Counters
   readonly committed: readonly CommittedPart[]
-  /** Number of the stream's last object; absent where its sink writes no numbered objects, or none yet. */
-  readonly objects?: number
+  /** Bytes of each of the stream's objects by number, from 1; 0 where the size is unknown; absent where its sink writes none, or none yet. */
+  readonly objectBytes?: readonly number[]
   /** Numbers of those that the bucket has lost, of which a repair has counted the events as not delivered. */
   readonly repairedObjects?: readonly number[]
   /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */

@@ -85,9 +85,12 @@ export function unseeLost(
         : await new SeenWindow(loadSeen).unseenOf(listedOf(looked.unknown, listing))
       const committed = committedLeft(before, looked)
       const isSame = committed.every((each, index) => each === before.committed[index])
-      const gone = isDropped ? [] : looked.report.parts.flatMap(goneObject)
+      const parts = isDropped ? [] : looked.report.parts
+      const gone = parts.flatMap(goneObject)
+      const isChanged = parts.some(({ problem }) => problem === 'changed')
       if (
         lost.length + found.length + gone.length === 0 &&
+        !isChanged &&
         isSame &&
         committed.length === before.committed.length
       )
@@ -96,7 +99,10 @@ export function unseeLost(
       const delivered = counters.delivered + found.length
       const left = lost.length === 0 ? before : reopened(before)
       const { repairedObjects = [] } = before
-      const objects = gone.length > 0 && { repairedObjects: [...repairedObjects, ...gone] }
+      const objects = {
+        ...(gone.length > 0 && { repairedObjects: [...repairedObjects, ...gone] }),
+        ...(isChanged && { objectBytes: sizesOf(before, parts)! }),
+      }
       await commit(countRepair({ ...left, committed, ...objects, counters: { ...counters, delivered } }), {
         seen: packSightings(found),
         unsee: packSightings(lost),
@@ -140,8 +146,14 @@ function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLo
   })
 }
 
-function goneObject({ object, isRepaired }: PartReport): number[] {
-  return object === undefined || isRepaired === true ? [] : [object]
+function goneObject({ object, problem, isRepaired }: PartReport): number[] {
+  return object === undefined || problem !== 'missing' || isRepaired === true ? [] : [object]
+}
+
+/** With the present sizes of objects that have changed, since what they lack is shipped in other ones. */
+function sizesOf({ objectBytes }: Checkpoint, parts: readonly PartReport[]): readonly number[] | undefined {
+  const found = new Map(parts.map(({ object, foundBytes }) => [object, foundBytes]))
+  return objectBytes?.map((bytes, index) => found.get(index + 1) ?? bytes)
 }
 
 function leftOf(

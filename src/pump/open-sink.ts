@@ -47,7 +47,7 @@ export async function openSink(
 function objectsOf({ checkpoint, confirm, deps, job, storeId }: Session): NumberedObjects {
   return {
     storeId,
-    last: () => checkpoint().objects ?? 0,
+    last: () => checkpoint().objectBytes?.length ?? 0,
     confirm,
     async wasNamed(former) {
       const sinks = await deps.store.catalogue.sinks()

@@ -62,6 +62,7 @@ export function dayView(
     scans: checkpoint === undefined ? [] : scansOf(checkpoint),
     gaps: gaps.filter((gap) => gap.day === day).map(gapStatus),
     parts: checkpoint?.committed ?? [],
+    ...(checkpoint?.objectBytes !== undefined && { objects: objectsOf(checkpoint.objectBytes) }),
     deadLetters,
     ...(audit !== undefined && { audit: auditView(audit) }),
     ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
@@ -73,6 +74,10 @@ export function dayView(
     ...(planned !== undefined && Number.isFinite(planned.dueAtMs) && { nextScanAt: iso(planned.dueAtMs) }),
     apiDeadlineAt: iso(unreadableAt(day, time.policy.readableDays)),
   }
+}
+
+function objectsOf(sizes: readonly number[]): NonNullable<DayView['objects']> {
+  return { count: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) }
 }
 
 function auditView({ atMs, ...found }: AuditRecord): NonNullable<DayView['audit']> {

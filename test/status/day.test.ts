@@ -43,6 +43,10 @@ describe('a day', () => {
       gaps: [{ reason: 'unreadable', acknowledgedAt: undefined }],
     })
     expect((await views.day({ ...asked, sink: 'archive' }))?.parts).toHaveLength(2)
+    expect((await views.day({ ...asked, zone: 102, sink: 'archive' }))?.objects).toEqual({
+      count: 2,
+      bytes: 1_234_567,
+    })
     expect((await views.day({ ...asked, zone: 107, day: '2026-11-17' }))?.deadLetters).toHaveLength(2)
   })
 

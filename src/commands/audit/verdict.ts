@@ -107,11 +107,13 @@ export function summaryOf({ findings, days }: Audit): string {
   const kinds = (of: (finding: Finding) => unknown) => new Set(findings.map(of)).size
   // Lines that the files lack are no missing events: those were delivered, and lost afterwards.
   const [lines, lacking] = [sumOf(files, 'lines'), sumOf(files, 'missing')]
+  const repeated = sumOf(files, 'repeated')
   const unknown = files.reduce((sum, file) => sum + foreignLinesOf(file), 0)
   const facts = [
     `the API lists ${countOf(listedIn(findings), 'event')}`,
     lines + lacking > 0 &&
       `files have ${countOf(lines, 'line')}${lacking === 0 ? '' : ` and lack ${countText(lacking)}`}`,
+    repeated > 0 && `${countText(repeated)} of these lines repeat an event (at-least-once)`,
     unknown > 0 && `${countOf(unknown, 'line')} more that the state does not know`,
     `${countText(sumOf(streams, 'missing'))} missing, ${countText(sumOf(streams, 'extra'))} extra`,
     ...undeliveredTexts(streams),

@@ -61,6 +61,8 @@ export interface Delivery {
 
 export interface DeliveredObject {
   readonly number: number
+  /** As it is in the bucket; 0 where the bucket does not say. */
+  readonly bytes: number
   /**
    * Present where an earlier try has written it: the fingerprints of all its events as they were when they were seen,
    * packed, by minute. `partial.taken` is empty then.

@@ -57,7 +57,9 @@ export function withDelivery(
   { committed, object }: Pick<Delivery, 'committed' | 'object'>,
 ): Checkpoint {
   const parts = mergeCommitted(checkpoint.committed, committed)
-  return { ...checkpoint, committed: parts, ...(object !== undefined && { objects: object.number }) }
+  if (object === undefined) return { ...checkpoint, committed: parts }
+  const before = (checkpoint.objectBytes ?? []).slice(0, object.number - 1)
+  return { ...checkpoint, committed: parts, objectBytes: [...before, object.bytes] }
 }
 
 interface PageRead {

@@ -148,6 +148,8 @@ export interface DayView {
   readonly scans: readonly ScanView[]
   readonly gaps: readonly Omit<GapStatus, 'day'>[]
   readonly parts: readonly CommittedPart[]
+  /** Committed objects of an s3 sink, and their size in the bucket; absent where there are none. */
+  readonly objects?: { readonly count: number; readonly bytes: number }
   readonly deadLetters: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[]
   /** What the latest audit of the day found, at that time. Counts are events. */
   readonly audit?: Omit<AuditRecord, 'atMs'> & { readonly at: string }

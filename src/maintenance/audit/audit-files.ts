@@ -30,10 +30,15 @@ export interface PartLines {
 
 /** The parts of a file sink, or the objects of an s3 sink. */
 export interface SinkFiles {
+  /** The sink may ship an event twice: at least once. */
+  readonly mayRepeat?: boolean
   /** Those that differ from what is committed. */
   compareParts(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
   /** What they hold up to these committed lengths, and up to this number of an object. */
-  readLines(stream: Stream, of: Pick<Checkpoint, 'committed' | 'objects'>): AsyncIterable<PartLines | PartEnd>
+  readLines(
+    stream: Stream,
+    of: Pick<Checkpoint, 'committed' | 'objectBytes'>,
+  ): AsyncIterable<PartLines | PartEnd>
 }
 
 export interface PartsDeps {
@@ -70,7 +75,7 @@ export async function auditFiles(
   const problems = new ProblemTally()
   const found = new FoundEvents()
   const ends = new Map<string, PartEnd>()
-  let lines = 0
+  let [lines, repeated] = [0, 0]
   for await (const piece of read()) {
     const { part } = piece
     if ('identities' in piece) {
@@ -78,7 +83,9 @@ export async function auditFiles(
       for (const [index, identity] of piece.identities.entries()) {
         const line = { part, line: piece.from + index, ...identity }
         if (identity === undefined) problems.add({ ...line, problem: 'unreadable' })
-        else if (!found.add(seenAs(identity))) problems.add({ ...line, problem: 'doubled' })
+        else if (found.add(seenAs(identity))) continue
+        else if (files.mayRepeat === true) repeated++
+        else problems.add({ ...line, problem: 'doubled' })
       }
       continue
     }
@@ -112,6 +119,7 @@ export async function auditFiles(
       name: zone.name,
       isEqual: bad === 0 && parts.every(isSettled),
       lines,
+      ...(repeated > 0 && { repeated }),
       ledger: held,
       deadLetters: deadLetters.length,
       dropped,

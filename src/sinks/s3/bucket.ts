@@ -17,7 +17,7 @@ export interface Bucket {
     about: { readonly contentType: string; readonly metadata: Metadata },
     signal: AbortSignal,
   ): Promise<'created' | 'not-created'>
-  /** Undefined where no object has the key. */
+  /** Undefined where no object has the key; 0 bytes where the service does not say how many. */
   head(
     key: string,
     signal: AbortSignal,

@@ -9,10 +9,12 @@ import type { S3Bucket } from './client.ts'
 export interface Lake {
   readonly bucket: Pick<S3Bucket, 'list' | 'read'>
   readonly prefix: string
+  /** The sink ships at least once. */
+  readonly mayRepeat: boolean
 }
 
 type Place = Pick<Stream, 'zone' | 'day'>
-type Known = Pick<Checkpoint, 'objects' | 'repairedObjects'>
+type Known = Pick<Checkpoint, 'objectBytes' | 'repairedObjects'>
 
 export interface ObjectInBucket {
   /** Without the folders. */
@@ -53,27 +55,51 @@ export async function* readObjects(
 }
 
 /** Whether the checkpoint counts its events as delivered. */
-export function isCommitted({ written }: ObjectInBucket, storeId: string, { objects = 0 }: Known): boolean {
-  return written?.storeId === storeId && written.number >= 1 && written.number <= objects
+export function isCommitted(
+  { written }: ObjectInBucket,
+  storeId: string,
+  { objectBytes = [] }: Known,
+): boolean {
+  return written?.storeId === storeId && written.number >= 1 && written.number <= objectBytes.length
 }
 
-/** How a day in the bucket differs from the numbers that the store has. Changes nothing. Throws Failure. */
+const adoptable = { why: 'no commit has it yet; the next delivery adopts it' }
+const repeat = {
+  why: 'no commit has it; its events are shipped again, in other objects',
+  isRepeat: true,
+} as const
+
+/** How a day in the bucket differs from the numbers and sizes that the store has. Changes nothing. Throws Failure. */
 export async function compareObjects(
   lake: Lake,
   place: Place,
   { storeId, known }: { readonly storeId: string; readonly known: Known },
   signal: AbortSignal,
 ): Promise<PartReport[]> {
-  const { objects: last = 0, repairedObjects = [] } = known
+  const { objectBytes = [], repairedObjects = [] } = known
   const found = new Set<number>()
+  const changed = new Map<number, PartReport>()
   const others: PartReport[] = []
   for await (const object of objectsOf(lake, place, signal)) {
-    const { name: part, written } = object
-    if (isCommitted(object, storeId, known)) found.add(written!.number)
-    else if (written === undefined)
+    const { name: part, written, bytes } = object
+    if (isCommitted(object, storeId, known)) {
+      const { number } = written!
+      const expectedBytes = objectBytes[number - 1]!
+      const why = 'an object of another size has its place'
+      if (expectedBytes === 0 || bytes === expectedBytes) found.add(number)
+      else
+        changed.set(number, {
+          part,
+          problem: 'changed',
+          object: number,
+          expectedBytes,
+          foundBytes: bytes,
+          why,
+        })
+    } else if (written === undefined)
       others.push({ part, problem: 'foreign', why: 'its name is not the name of an object' })
     else if (written.storeId === storeId)
-      others.push({ part, problem: 'unknown', why: 'no commit has it yet; the next delivery adopts it' })
+      others.push({ part, problem: 'unknown', ...(lake.mayRepeat ? repeat : adoptable) })
     else
       others.push({
         part,
@@ -82,8 +108,9 @@ export async function compareObjects(
       })
   }
   const repaired = new Set(repairedObjects)
-  for (let object = 1; object <= last; object++)
-    if (!found.has(object)) {
+  for (let object = 1; object <= objectBytes.length; object++)
+    if (!found.has(object) && changed.has(object)) others.push(changed.get(object)!)
+    else if (!found.has(object)) {
       const isRepaired = repaired.has(object)
       const part = `${storeId}-${String(object).padStart(6, '0')}`
       const why = isRepaired ? 'a repair has shipped its events again' : 'the object is gone'

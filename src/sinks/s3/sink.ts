@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
-import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { DeliveredObject, Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
@@ -121,14 +121,13 @@ class ObjectWriter {
       return { refusals, committed: [], bytes, ...partial }
     }
     const number = this.#objects.last() + 1
-    const adopted = await this.#write(number, draft, this.#objects, signal)
+    const object = await this.#write(number, draft, this.#objects, signal)
     const { name: sink } = this.#settings
-    if (adopted === undefined) {
+    if (object.adopted === undefined) {
       this.#deps.telemetry.emit({ name: 'ObjectWritten', sink })
-      return { refusals, committed: [], bytes, object: { number }, ...partial }
+      return { refusals, committed: [], bytes, object, ...partial }
     }
     this.#deps.telemetry.emit({ name: 'ObjectAdopted', sink, key: this.#keyOf(this.#objects, number, '') })
-    const object = { number, adopted }
     return { refusals: [], committed: [], bytes: 0, object, partial: { taken: [] } }
   }
 
@@ -152,13 +151,13 @@ class ObjectWriter {
     return { events: taken, refusals, isPart: false, lines, bytes }
   }
 
-  /** Undefined when the object is this one; else what another one of that number holds. */
+  /** The object of that number: this one, or that of an earlier try. */
   async #write(
     number: number,
     { events, lines }: Draft,
     objects: NumberedObjects,
     signal: AbortSignal,
-  ): Promise<Map<number, Uint8Array> | undefined> {
+  ): Promise<DeliveredObject> {
     const { compress, guarantee, name } = this.#settings
     const isOnce = guarantee === 'exactly-once'
     const compression = isOnce ? await this.#compressionOf(objects, signal) : compress
@@ -167,6 +166,7 @@ class ObjectWriter {
     const companion = packCompanion(events)
     const digest = digestOf(companion, body)
     const about = { contentType, metadata: { [digestName]: digest, [sinkName]: name } }
+    const written = { number, bytes: body.length }
     if (!isOnce) {
       await this.#ensure(
         this.#keyOf(objects, number, `-${digest.slice(0, 16)}.ndjson.${suffix}`),
@@ -174,14 +174,16 @@ class ObjectWriter {
         about,
         signal,
       )
-      return undefined
+      return written
     }
     const key = this.#keyOf(objects, number, `.ndjson.${suffix}`)
     for (let tried = 0; ; tried++) {
       if (tried > 0 || this.#looksFirst) {
         const found = await this.#bucket.head(key, signal)
-        if (found !== undefined)
-          return await this.#adopt({ key, objects, number, digest }, found.metadata, signal)
+        if (found !== undefined) {
+          const adopted = await this.#adopt({ key, objects, number, digest }, found.metadata, signal)
+          return adopted === undefined ? written : { number, bytes: found.bytes, adopted }
+        }
         this.#looksFirst = false
       }
       if (tried === mostTries) throw unanswered(this.#what(key))
@@ -189,7 +191,7 @@ class ObjectWriter {
         await this.#ensure(this.#companionKey(objects, number, digest), companion, ofCompanions, signal)
       // An object cannot be taken back: a lost fence, or a store that has lost commits, must show before it is written.
       await objects.confirm()
-      if ((await this.#bucket.create(key, body, about, signal)) === 'created') return undefined
+      if ((await this.#bucket.create(key, body, about, signal)) === 'created') return written
     }
   }
 

@@ -10,9 +10,9 @@ const ofDay = ['audit', '--zone', '101', '--day', yesterday]
 const maxBytes = 65_536
 
 /** A zone whose yesterday lies in three objects or more. */
-async function shipped() {
+async function shipped(more: { readonly guarantee?: string } = {}) {
   const fake = await startFakeBucket()
-  const lake = { name: 'lake', type: 's3', bucket: 'waf', endpoint: fake.url, maxBytes, ...fakeKey }
+  const lake = { name: 'lake', type: 's3', bucket: 'waf', endpoint: fake.url, maxBytes, ...fakeKey, ...more }
   const options = { days: 150, pageSize: 10 }
   const shop = await openWorkshopWithApi(options, { zones: [101], sinks: [lake] })
   const run = await shop.execute('run', '--once')
@@ -78,10 +78,51 @@ test('a damaged object, one of another store and one that no commit has are name
   expect(file.missing).toBeGreaterThan(0)
   const why = 'written under another store: the state was lost or replaced'
   expect(file.foreign).toEqual([{ why, parts: 1, lines: 1 }])
-  expect(file.parts).toEqual([
+  const sizes = expect.objectContaining({
+    problem: 'changed',
+    why: 'an object of another size has its place',
+  })
+  expect(file.parts.filter(({ problem }) => problem === 'changed')).toEqual([sizes, sizes])
+  expect(file.parts.filter(({ problem }) => problem !== 'changed')).toEqual([
     { part: beyond.slice(folder.length), problem: 'unknown', why: expect.stringContaining('adopts it') },
     { part: 'other-000001.ndjson.gz', problem: 'foreign', why },
   ])
+})
+
+test('an object of another size is named without --deep; a repair ships what it lacks and takes its size', async () => {
+  const { fake, shop, keys, linesOf, ids, deep, wanted } = await shipped()
+  const [, second] = keys() as [string, string]
+  const object = fake.objects.get(second)!
+  const body = gzipSync(`${linesOf(second).slice(1).join('\n')}\n`)
+  fake.objects.set(second, { ...object, body })
+  const plain = await shop.execute(...ofDay)
+  expect(plain.code).toBe(1)
+  const committed = object.body.length.toLocaleString('en')
+  expect(plain.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    `-000002.ndjson.gz is changed (${committed} bytes committed, ${body.length.toLocaleString('en')} found)`,
+  )
+  const repaired = await deep('--repair')
+  expect(repaired.code, repaired.stderr).toBe(0)
+  expect(repaired.file).toMatchObject({ isEqual: true, restored: 1, lines: 150, parts: [] })
+  expect(ids().toSorted()).toEqual(wanted)
+})
+
+test('with at-least-once, what objects repeat is counted, and is no difference', async () => {
+  const { fake, shop, keys, linesOf, deep } = await shipped({ guarantee: 'at-least-once' })
+  const [first] = keys() as [string]
+  const repeated = linesOf(first).length
+  const object = fake.objects.get(first)!
+  fake.objects.set(first.replace(/-[\da-f]{16}\./, '-0123456789abcdef.'), object)
+  fake.objects.set(first.replace('-000001-', '-000009-'), object)
+  const { code, file } = await deep()
+  expect(code).toBe(0)
+  expect(file).toMatchObject({ isEqual: true, lines: 150 + repeated, ledger: 150, repeated })
+  expect(file.problems).toMatchObject({ doubled: 0, unknown: 0 })
+  expect(file.parts).toMatchObject([{ problem: 'unknown', isRepeat: true }])
+  const { stdout } = await shop.execute(...ofDay, '--deep')
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    `${repeated} of these lines repeat an event (at-least-once)`,
+  )
 })
 
 test('objects serve as a source: backfill ships their events to another sink, top counts them', async () => {

@@ -8,8 +8,8 @@ import { filesName, type Run } from './run.ts'
 
 /** What a stream has shipped for good: lines that are committed, and what the destination has or never will take. */
 export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
-  const { stream, committed, objects = 0 } = checkpoint
-  if (stream.sink === lakeName) return new Set(run.bucket.linesOf(stream).slice(0, objects).flat())
+  const { stream, committed, objectBytes = [] } = checkpoint
+  if (stream.sink === lakeName) return new Set(run.bucket.linesOf(stream).slice(0, objectBytes.length).flat())
   if (stream.sink !== filesName) return new Set(run.receiver.received(stream))
   const lines = run.files.committed(stream, committed)
   const unique = new Set(lines)

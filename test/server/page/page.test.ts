@@ -112,6 +112,8 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await cell(page, { ...shop, day: '2026-11-14' }).click()
     await day.getByText('stopped listing it').waitFor()
     await day.getByText('Not audited yet').waitFor()
+    await cell(page, { zone: 102, sink: 'archive', day: '2026-11-20' }).click()
+    await day.getByText('2 committed, 1,234,567 bytes').waitFor()
     await cell(page, { zone: 107, sink: 'siem', day: '2026-11-17' }).click()
     await day.getByText('shieldlog dead-letters list --sink siem --zone 107 --day 2026-11-17').waitFor()
     await day.getByRole('button', { name: 'Show the events' }).click()

@@ -219,9 +219,12 @@ export function partTable({ parts }) {
  * @param {DayView} view
  * @param {...import('../parts/elements.js').Child} more
  */
-export function evidence({ ledger, apiDeadlineAt, at, version, lastCommitAt, endedAt }, ...more) {
+export function evidence({ ledger, objects, apiDeadlineAt, at, version, lastCommitAt, endedAt }, ...more) {
   const rows = [
     ['ledger', ledgerText(ledger)],
+    ...(objects === undefined
+      ? []
+      : [['objects', `${countText(objects.count)} committed, ${countText(objects.bytes)} bytes`]]),
     ['last commit', lastCommitAt === undefined ? 'none' : secondText(lastCommitAt)],
     ['ended', endedAt === undefined ? 'not yet' : secondText(endedAt)],
     ['API lists the day until', `${secondText(apiDeadlineAt)} (${fromNow(apiDeadlineAt, at)})`],
