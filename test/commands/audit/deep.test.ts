@@ -190,6 +190,19 @@ test.for(cases)(
   },
 )
 
+test('constants of a sink that change ship nothing again, and leave no difference', async () => {
+  const shop = await shipped()
+  shop.configure({
+    sinks: [{ name: 'archive', type: 'file', path: join(shop.folder, 'events'), set: { env: 'x' } }],
+  })
+  shop.simulator.append(101, yesterday, 1)
+  expect((await shop.execute('run', '--once')).code).toBe(0)
+  const { code, report } = await deep(shop)
+  expect([code, report.missing, report.extra]).toEqual([0, 0, 0])
+  expect(linesOf(pathOf(shop)).filter((line) => line.includes('"set":{"env":"x"}'))).toHaveLength(1)
+  await expectWhole(shop)
+})
+
 test('finds no difference in intact files; else names part, line and event, and the command that repairs it', async () => {
   const shop = await shipped()
   const path = pathOf(shop)

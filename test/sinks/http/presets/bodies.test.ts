@@ -6,7 +6,13 @@ import { buildEvent, buildEvents } from '../../../formats/events.ts'
 import { presetWith, rule } from './dialects.ts'
 
 const secret = new Secret('k')
-const datadog = { preset: 'datadog', site: 'datadoghq.eu', apiKey: secret, tags: ['env:prod', 'team:waf'] }
+const datadog = {
+  preset: 'datadog',
+  site: 'datadoghq.eu',
+  apiKey: secret,
+  tags: ['env:prod', 'team:waf'],
+  set: { region: 'eu' },
+}
 const newrelic = { preset: 'newrelic', region: 'eu', licenseKey: secret }
 const betterstack = { preset: 'betterstack', url: 'https://s1.betterstackdata.com', token: secret }
 const axiom = { preset: 'axiom', dataset: 'waf', token: secret }
@@ -46,7 +52,7 @@ test.each<[given: { preset: string }, url: string, line: string, piece: unknown]
     '{"status":"y"}',
     {
       ddsource: 'bunny-shield',
-      ddtags: 'env:prod,team:waf',
+      ddtags: 'env:prod,team:waf,region:eu',
       service: 'bunny-shield',
       hostname: 'shop',
       timestamp: time,
