@@ -4,7 +4,7 @@ import { answerRows, outcomeFor, type Outcome, type PresetName } from './answers
 import { type Dialect, ids, nowMs, type ShipResult, type Script, ship } from './scripted-destination.ts'
 
 /** What every preset owes to the pump, whatever the destination does. */
-export function presetContract(preset: PresetName, dialect: Dialect): void {
+export function presetContract(preset: PresetName, dialect: Dialect, name: string = preset): void {
   const run = (script: Script) => ship(preset, dialect, { script })
 
   /** Delivered and dead letters are what was fetched, and nothing is both. */
@@ -17,7 +17,7 @@ export function presetContract(preset: PresetName, dialect: Dialect): void {
 
   const withoutCopies = ({ stored }: ShipResult) => expect(stored).toHaveLength(new Set(stored).size)
 
-  describe(`preset ${preset}: what it makes of`, () => {
+  describe(`preset ${name}: what it makes of`, () => {
     const rows = answerRows.flatMap((row) => {
       const outcome = outcomeFor(row, preset)
       return outcome === undefined ? [] : [{ ...row, outcome }]
@@ -30,7 +30,7 @@ export function presetContract(preset: PresetName, dialect: Dialect): void {
     })
   })
 
-  describe(`preset ${preset}: delivered and dead letters are what was fetched`, () => {
+  describe(`preset ${name}: delivered and dead letters are what was fetched`, () => {
     test('without failures, in bodies of ten', async () => {
       const outcome = await run(() => undefined)
       expectWhole(outcome)

@@ -16,6 +16,29 @@ export class Settled {
   lost = 0
   /** Bytes of the accepted events. */
   bytes = 0
+  /** Bodies that wait at the destination: their events are accepted once it confirms the receipt. */
+  readonly #waiting: { receipt: number; events: readonly Event[]; bytes: number }[] = []
+
+  take(pieces: readonly Piece[], receipt?: number): void {
+    const events = pieces.map(({ event }) => event)
+    const bytes = pieces.reduce((sum, piece) => sum + piece.bytes, 0)
+    if (receipt === undefined) this.#accept(events, bytes)
+    else this.#waiting.push({ receipt, events, bytes })
+  }
+
+  get receipts(): number[] {
+    return this.#waiting.map(({ receipt }) => receipt)
+  }
+
+  confirm(stored: ReadonlySet<number>): void {
+    for (const { receipt, events, bytes } of this.#waiting)
+      if (stored.has(receipt)) this.#accept(events, bytes)
+  }
+
+  #accept(events: readonly Event[], bytes: number): void {
+    this.taken.push(...events)
+    this.bytes += bytes
+  }
 
   /** An event that is not accepted: a dead letter, or too old to be one. */
   refuse(event: Event, reason: RefusalReason | SkipReason, answer: string): undefined {

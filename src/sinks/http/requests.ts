@@ -11,7 +11,7 @@ import { answerTo } from './answer-to.ts'
 import { excerptOf, headerOf, notBefore, retryAtOf, textOf } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
-import { readPage, readStatus } from './protocol/answers.ts'
+import { noAcknowledgement, readPage, readStatus } from './protocol/answers.ts'
 import type {
   Answer,
   Ask,
@@ -22,6 +22,7 @@ import type {
   Stop,
   Verdict,
 } from './protocol/preset.ts'
+import { Receipts } from './receipts.ts'
 import { SinkSecrets } from './secrets.ts'
 
 export type HttpSinkDeps = Omit<SinkDeps, 'output'>
@@ -90,6 +91,9 @@ export class Requests {
   readonly #slots = createSlots(connections)
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   #restUntilMs = 0
+  readonly #receipts: Receipts
+  /** Whether the destination gives receipts. */
+  #isChecked = false
 
   constructor(settings: HttpSinkConfig, preset: Preset, deps: HttpSinkDeps) {
     this.url = new URL(preset.url)
@@ -98,6 +102,7 @@ export class Requests {
     this.#preset = preset
     this.#deps = deps
     this.#secrets = new SinkSecrets(settings)
+    this.#receipts = new Receipts({ clock: deps.clock, what: this.what })
     this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
   }
 
@@ -113,7 +118,7 @@ export class Requests {
       await this.#rest(signal)
       let failure: Failure
       try {
-        const { answer, verdict } = await this.#attempt(pieces, body, signal)
+        const { answer, verdict } = this.#withReceipt(await this.#attempt(pieces, body, signal))
         if (verdict.kind !== 'retry') return this.#sentOf(verdict, answer)
         failure = this.#failureOf(verdict, answer)
         isUnexplained &&= answer.status === 500 && failure.kind === 'retry'
@@ -137,8 +142,28 @@ export class Requests {
 
   /** Checks the destination with the check of its preset. Throws Failure like a delivery. */
   async check(signal: AbortSignal): Promise<SinkCheck> {
+    const checked = await this.#preset.check(this.#ask(signal))
+    if ('verdict' in checked) throw this.#failureOf(checked.verdict, checked.answer)
+    return checked
+  }
+
+  /** Waits until the destination has confirmed these receipts. */
+  confirm(receipts: readonly number[], signal: AbortSignal): ReturnType<Receipts['confirmed']> {
+    const poll = async (waiting: readonly number[]): Promise<readonly number[]> => {
+      const { generation } = this.#secrets
+      const confirmed = await this.#preset.confirm!(waiting, this.#ask(signal))
+      if ('stored' in confirmed) return confirmed.stored
+      const { verdict, answer } = confirmed
+      if (verdict.kind === 'stop' && verdict.credentials === true) this.#secrets.reread()
+      if (this.#secrets.generation !== generation) return []
+      throw this.#failureOf(verdict, answer)
+    }
+    return this.#receipts.confirmed(receipts, poll, signal)
+  }
+
+  #ask(signal: AbortSignal): Ask {
     const preset = this.#preset
-    const ask: Ask = async ({ method, url = preset.url, body, mediaType = preset.mediaType }) => {
+    return async ({ method, url = preset.url, body, mediaType = preset.mediaType }) => {
       const bytes = Buffer.from(body ?? '')
       const prepared = await this.#prepare(bytes, signal)
       const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
@@ -151,9 +176,6 @@ export class Requests {
       if (page !== undefined) throw this.#failureOf(page, answer)
       return answer
     }
-    const checked = await preset.check(ask)
-    if ('verdict' in checked) throw this.#failureOf(checked.verdict, checked.answer)
-    return checked
   }
 
   async close(): Promise<void> {
@@ -184,8 +206,18 @@ export class Requests {
     return { answer, verdict: outcomes }
   }
 
+  #withReceipt({ answer, verdict }: Answered): Answered {
+    const receipt = verdict.kind === 'delivered' ? verdict.receipt : undefined
+    if (receipt === undefined || this.#receipts.begin(receipt)) return { answer, verdict }
+    return {
+      answer,
+      verdict: noAcknowledgement(`acknowledgement id ${receipt} is that of another body, too`),
+    }
+  }
+
   #sentOf(verdict: Exclude<Verdict, Retry>, answer: Answer): Sent {
     if (verdict.kind === 'delivered') return verdict
+    this.#isChecked &&= verdict.kind !== 'stop'
     if (verdict.kind === 'stop') throw this.#failureOf(verdict, answer)
     const said = textOf(answer) || `status ${answer.status}`
     if (verdict.kind === 'split') return { said, ...verdict }
@@ -224,17 +256,26 @@ export class Requests {
     return this.#exchange({ method: 'POST', url: this.url, headers, body, pieces, read }, signal)
   }
 
-  /** Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again. */
+  /**
+   * Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again.
+   */
   async #prepareFresh(body: Buffer, signal: AbortSignal): Promise<Prepared> {
     const { generation } = this.#secrets
     try {
-      return await this.#prepare(body, signal)
+      return await this.#prepareChecked(body, signal)
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
       this.#secrets.reread()
       if (this.#secrets.generation === generation) throw error
-      return this.#prepare(body, signal)
+      return this.#prepareChecked(body, signal)
     }
+  }
+
+  /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
+  async #prepareChecked(body: Buffer, signal: AbortSignal): Promise<Prepared> {
+    if (this.#preset.confirm !== undefined && !this.#isChecked) await this.check(signal)
+    this.#isChecked = true
+    return this.#prepare(body, signal)
   }
 
   /**

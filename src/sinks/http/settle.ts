@@ -156,7 +156,7 @@ class UnsettledBatch {
   async #apply(part: Part, sent: Sent): Promise<void> {
     const { pieces } = part
     if (sent.kind === 'delivered') {
-      this.#take(pieces)
+      this.#take(pieces, sent.receipt)
       if (sent.lost === undefined) return
       this.#settled.lost += sent.lost.count
       this.#deps.lost(sent.lost.count, this.#deps.requests.mask(sent.lost.answer))
@@ -166,17 +166,14 @@ class UnsettledBatch {
     else this.#halve(part)
   }
 
-  #take(pieces: readonly Piece[]): void {
+  #take(pieces: readonly Piece[], receipt?: number): void {
     if (pieces.length === 0) return
     this.#deps.tally.tookOne(this.#deps.stream)
     this.#hasTaken = true
     this.#decide('events')
     this.#settled.refusals.push(...this.#undecided.splice(0))
     this.#silent = 0
-    for (const { event, bytes } of pieces) {
-      this.#settled.taken.push(event)
-      this.#settled.bytes += bytes
-    }
+    this.#settled.take(pieces, receipt)
   }
 
   #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {

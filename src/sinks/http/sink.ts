@@ -15,8 +15,8 @@ const pauseLimits = { baseMs: 500, maxMs: 4_000 }
 
 /**
  * Posts bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
- * `Idempotency-Key` on every try. A 2xx, interpreted by the preset, is the acknowledgement. Batches of one delivery are
- * sent in sequence, different streams in parallel. Throws Failure (stop) for certificates.
+ * `Idempotency-Key` on every try. A 2xx, interpreted by the preset, is the acknowledgement; where it is only a receipt,
+ * its confirmation is. Batches of one delivery are sent in sequence and confirmed together, different streams in parallel. Throws Failure (stop) for certificates.
  */
 export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Sink {
   const { name, batch } = settings
@@ -52,9 +52,16 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
         bodies++
       }
     } catch (error) {
-      if (!isFailure(error) || taken.length + refusals.length + skipped.length === 0) throw error
+      if (!isFailure(error)) throw error
       failure = error
     }
+    const { receipts } = settled
+    if (receipts.length > 0) {
+      const confirmed = await requests.confirm(receipts, signal)
+      settled.confirm(confirmed.stored)
+      failure ??= confirmed.failure
+    }
+    if (failure !== undefined && taken.length + refusals.length + skipped.length === 0) throw failure
     // Before this sink has accepted any event, a refusal may be an error of the sink. One by size needs no proof.
     const open = evidence.refusalsStand ? [] : refusals.filter(({ reason }) => reason === 'refused')
     if (open.length > 0 && !(await evidence.hasTaken())) throw failure ?? undecided(requests.what, open)

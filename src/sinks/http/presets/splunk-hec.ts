@@ -1,23 +1,36 @@
+import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import {
   answerObject,
+  checkByEmptyBatch,
   eachOf,
   isSuccess,
   noAcknowledgement,
   numberAt,
+  objectAt,
   readStatus,
+  refusalOf,
   textAt,
 } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, lineLayout, type Verdict } from '../protocol/preset.ts'
+import {
+  type Answer,
+  type Ask,
+  below,
+  type Confirmed,
+  lineLayout,
+  type Preset,
+  type Verdict,
+} from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
 
 /**
  * Splunk's HTTP Event Collector. Answers and codes: "Troubleshoot HTTP Event Collector" in Splunk's documentation
- * (Getting Data In). `200` means that Splunk accepted the events; indexer acknowledgement is not used.
+ * (Getting Data In). `200` means that Splunk has queued the events; "About HTTP Event Collector Indexer Acknowledgment"
+ * describes how it says that they are indexed.
  */
 export const splunkHec = definePreset({
   name: 'splunk-hec',
@@ -34,8 +47,12 @@ export const splunkHec = definePreset({
     source: z.string().min(1).default('shieldlog').describe('Source of the events'),
     sourcetype: z.string().min(1).default('bunny:shield').describe('Source type of the events'),
     host: z.string().min(1).optional().describe('Host of the events; default: the shield zone'),
+    acknowledge: z
+      .boolean()
+      .default(false)
+      .describe('Waits until Splunk has indexed the events; the token needs indexer acknowledgement'),
   },
-  create({ url, index, source, sourcetype, host }) {
+  create({ url, index, source, sourcetype, host, acknowledge }) {
     const address = below(url, path)
     const fixed = JSON.stringify({ source, sourcetype, ...(index !== undefined && { index }) }).slice(1, -1)
     const envelope = ({ time, timeMs, zone }: Event) => {
@@ -48,17 +65,59 @@ export const splunkHec = definePreset({
       mediaType: 'application/json',
       piece: (event, line) => `${envelope(event)}${line}}`,
       layout: lineLayout,
-      read: readCollector,
-      check: {
-        body: '',
-        found: 'accepted the token',
-        untested: 'index not tested',
-        // "No data": the token was accepted before.
-        refusesEmpty: (answer) => codeOf(answer) === 5,
-      },
+      ...(acknowledge
+        ? acknowledged(address)
+        : { read: (answer, events) => readCollector(answer, events, false), check: empty }),
     }
   },
 })
+
+const empty = {
+  body: '',
+  found: 'accepted the token',
+  untested: 'index not tested',
+  // "No data": the token was accepted before.
+  refusesEmpty: (answer: Answer) => codeOf(answer) === 5,
+}
+
+/** No body gets it: the check asks for it, and would take the acknowledgement of a body away. */
+const neverGiven = 2_147_483_647
+
+/** Splunk counts the bodies of a channel, and says once of each that it is indexed. */
+function acknowledged(
+  address: string,
+): Pick<Preset, 'headers' | 'read' | 'check'> & Required<Pick<Preset, 'confirm'>> {
+  const channel = randomUUID()
+  const url = new URL(address)
+  url.pathname = url.pathname.replace(/event$/, 'ack')
+  url.searchParams.set('channel', channel)
+  const confirm = async (receipts: readonly number[], ask: Ask): Promise<Confirmed> => {
+    const answer = await ask({ method: 'POST', url: url.href, body: JSON.stringify({ acks: receipts }) })
+    const acks = isSuccess(answer.status) ? objectAt(answerObject(answer), 'acks') : undefined
+    if (acks !== undefined) return { stored: receipts.filter((receipt) => acks[receipt] === true) }
+    // Where the channel is gone, as after a restart, the next body begins it anew.
+    if (codeOf(answer) === 11)
+      return {
+        verdict: { kind: 'retry', code: 'server_error', said: 'code 11: the channel is gone' },
+        answer,
+      }
+    return { verdict: refusalOf(readCollector(answer, [], true)), answer }
+  }
+  const read = (answer: Answer, events: readonly Event[]) => readCollector(answer, events, true)
+  return {
+    headers: { 'x-splunk-request-channel': channel },
+    read,
+    confirm,
+    async check(ask) {
+      const checked = await checkByEmptyBatch(ask, empty, read)
+      if ('verdict' in checked) return checked
+      const confirmed = await confirm([neverGiven], ask)
+      return 'verdict' in confirmed
+        ? confirmed
+        : { ...checked, found: 'accepted the token, with acknowledgement' }
+    },
+  }
+}
 
 /** Epoch seconds as text with all digits of the event time, because a number would lose some. */
 function secondsOf(time: string, timeMs: number): string {
@@ -66,15 +125,16 @@ function secondsOf(time: string, timeMs: number): string {
   return `${Math.floor(timeMs / 1000)}.${fraction}`
 }
 
+const withoutAcknowledgement = 'turn indexer acknowledgement on for this token, or remove acknowledge: true'
 const remedies: Readonly<Record<number, string>> = {
   1: 'enable the token in Splunk',
   2: 'check token',
   3: 'check token',
   4: 'check token',
   7: 'check index: the token may not write there, or it does not exist',
-  10: 'turn indexer acknowledgement off for this token',
-  11: 'turn indexer acknowledgement off for this token',
-  14: 'turn indexer acknowledgement off for this token',
+  10: 'set acknowledge: true, or turn indexer acknowledgement off for this token',
+  11: 'let the header X-Splunk-Request-Channel and the parameter channel through to Splunk',
+  14: withoutAcknowledgement,
   16: 'check token',
   21: 'check token',
   22: 'enable the token in Splunk',
@@ -85,29 +145,38 @@ const again = new Set([8, 9, 18, 19, 20])
 /** Invalid data format, no event, blank event, error in indexed fields. */
 const blamesEvent = new Set([6, 12, 13, 15])
 
-function readCollector(answer: Answer, events: readonly Event[]): Verdict {
+function readCollector(answer: Answer, events: readonly Event[], acknowledge: boolean): Verdict {
   const said = textAt(answerObject(answer), 'text')
   const code = codeOf(answer)
-  if (isSuccess(answer.status))
-    return code === 0
-      ? { kind: 'delivered' }
-      : noAcknowledgement('this is not an answer of Splunk: check url')
+  if (isSuccess(answer.status)) {
+    if (code !== 0) return noAcknowledgement('this is not an answer of Splunk: check url')
+    if (!acknowledge) return { kind: 'delivered' }
+    const receipt = answerObject(answer)?.['ackId']
+    if (typeof receipt === 'number') return { kind: 'delivered', receipt }
+    return { kind: 'stop', remedy: withoutAcknowledgement, said: 'it gives no ackId' }
+  }
   if (code === undefined) return readStatus(answer.status)
-  const remedy = remedies[code]
+  const remedy = remedies[code === 10 && acknowledge ? 11 : code]
   if (remedy !== undefined)
     return { kind: 'stop', remedy, credentials: blamesCredentials.has(code), said: `code ${code}: ${said}` }
   const number = events.findIndex((_, index) => index === answerObject(answer)?.['invalid-event-number'])
   if (number >= 0 && (blamesEvent.has(code) || again.has(code)))
-    return stoppedAt(number, events, blamesEvent.has(code), `code ${code}: ${said}`)
+    return stoppedAt(number, events, blamesEvent.has(code), acknowledge, `code ${code}: ${said}`)
   if (blamesEvent.has(code)) return { kind: 'split', reason: 'refused', said: `code ${code}: ${said}` }
   if (again.has(code)) return { kind: 'retry', code: 'server_error', said: `code ${code}: ${said}` }
   return readStatus(answer.status)
 }
 
-/** Splunk has indexed the events before the named one, and none after it. */
-function stoppedAt(number: number, events: readonly Event[], isRefused: boolean, answer: string): Verdict {
+/** Splunk has queued the events before the named one, and none after it; it gives no `ackId` for them. */
+function stoppedAt(
+  number: number,
+  events: readonly Event[],
+  isRefused: boolean,
+  acknowledge: boolean,
+  answer: string,
+): Verdict {
   return eachOf(events, (_, index) => {
-    if (index < number) return 'delivered'
+    if (index < number && !acknowledge) return 'delivered'
     if (!isRefused) return { retry: answer }
     return index === number ? { refused: 'refused', answer } : 'unsent'
   })

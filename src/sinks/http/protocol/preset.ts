@@ -48,8 +48,15 @@ export interface Retry {
 
 /** What an answer means for the events of its request. */
 export type Verdict =
-  /** All were accepted, except `lost.count` that the destination dropped without saying which. */
-  | { readonly kind: 'delivered'; readonly lost?: { readonly count: number; readonly answer: string } }
+  /**
+   * All were accepted, except `lost.count` that the destination dropped without saying which. With a `receipt` they only
+   * wait there: `Preset.confirm` says when they are stored.
+   */
+  | {
+      readonly kind: 'delivered'
+      readonly lost?: { readonly count: number; readonly answer: string }
+      readonly receipt?: number
+    }
   /** An event without an outcome is sent again later. `stop` holds for the events to be sent again. */
   | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<Event, EventOutcome>; readonly stop?: Stop }
   /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
@@ -95,7 +102,11 @@ export interface AskedElsewhere {
 /** The result of a check: why the sink would accept nothing, or what was found. */
 export type Checked = SinkCheck | { readonly verdict: Stop | Retry; readonly answer: Answer }
 
-/** Sends one request of a check, with the headers and credentials of the sink. */
+/** Which receipts the destination has confirmed, or why it cannot say. */
+export type Confirmed =
+  { readonly stored: readonly number[] } | { readonly verdict: Stop | Retry; readonly answer: Answer }
+
+/** Sends one request of a check or for receipts, with the headers and credentials of the sink. */
 export type Ask = (request: {
   readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
   readonly url?: string
@@ -125,6 +136,11 @@ export interface Preset {
   readonly layout: Layout
   /** Interprets an answer to a request with these events, in their order in the body. Each id occurs once. */
   read(answer: Answer, events: readonly Event[]): Verdict
+  /**
+   * Asks which receipts are confirmed; polled until all are. `check` goes before the first body then, since it finds a
+   * destination that gives no receipts without leaving events there that would have to be sent again. Throws Failure.
+   */
+  confirm?(receipts: readonly number[], ask: Ask): Promise<Confirmed>
   /** Tries the destination without leaving an event there. Throws Failure. */
   check(ask: Ask): Promise<Checked>
 }

@@ -20,6 +20,7 @@ import {
 const secret = new Secret('k')
 const es = { preset: 'elasticsearch', url: 'http://es:9200' }
 const splunk = { preset: 'splunk-hec', url: 'https://splunk:8088', token: secret }
+const acknowledging = { ...splunk, acknowledge: true }
 const loki = { preset: 'loki', url: 'http://loki:3100' }
 const otlp = { preset: 'otlp', url: 'http://collector:4318' }
 const axiom = { preset: 'axiom', dataset: 'waf', token: secret }
@@ -125,6 +126,36 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
     ],
   ],
   [
+    acknowledging,
+    [
+      [
+        'a receipt',
+        { status: 200, body: { text: 'Success', code: 0, ackId: 0 } },
+        { kind: 'delivered', receipt: 0 },
+      ],
+      [
+        'no receipt',
+        ofSplunk(200, 0, 'Success'),
+        { kind: 'stop', remedy: expect.stringContaining('turn indexer acknowledgement on') as unknown },
+      ],
+      [
+        'a channel that a proxy has removed',
+        ofSplunk(400, 10, 'x'),
+        { kind: 'stop', remedy: expect.stringContaining('X-Splunk-Request-Channel') as unknown },
+      ],
+      [
+        'a bad event: no receipt says that those before it are indexed',
+        ofSplunk(400, 12, 'Event field is required', 1),
+        outcomes({ 'e-0': 'unsent', 'e-1': refused('code 12: Event field is required'), 'e-2': 'unsent' }),
+      ],
+      [
+        'a server that gets busy',
+        ofSplunk(503, 9, 'busy', 1),
+        outcomes(Object.fromEntries(['e-0', 'e-1', 'e-2'].map((id) => [id, { retry: 'code 9: busy' }]))),
+      ],
+    ],
+  ],
+  [
     splunk,
     [
       ['a token that is disabled', ofSplunk(403, 1, 'x'), { kind: 'stop', credentials: true }],
@@ -135,7 +166,15 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
         ofSplunk(400, 7, 'Incorrect index', 0),
         { kind: 'stop', credentials: false, said: 'code 7: Incorrect index' },
       ],
-      ['a token with acknowledgement', ofSplunk(400, 10, 'x'), { kind: 'stop', credentials: false }],
+      [
+        'a token with acknowledgement',
+        ofSplunk(400, 10, 'Data channel is missing'),
+        {
+          kind: 'stop',
+          credentials: false,
+          remedy: 'set acknowledge: true, or turn indexer acknowledgement off for this token',
+        },
+      ],
       ['an internal error', ofSplunk(500, 8, 'x'), { kind: 'retry', code: 'server_error' }],
       ['a blank event somewhere', ofSplunk(400, 13, 'x'), { kind: 'split', reason: 'refused' }],
       ['a newer code', ofSplunk(503, 26, 'new'), { kind: 'retry' }],

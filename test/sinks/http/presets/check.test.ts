@@ -16,7 +16,7 @@ const own: Readonly<Partial<Record<PresetName, object>>> = {
 const token: Reply = { status: 200, body: { access_token: 'x'.repeat(20), expires_in: 3600 } }
 
 /** The destination answers by the end of the method and path, and otherwise with 404; tokens are issued unless given. */
-async function sinkWith(preset: PresetName, given: Readonly<Record<string, Reply>>) {
+async function sinkWith(preset: PresetName, given: Readonly<Record<string, Reply>>, more: object = {}) {
   const answers: Record<string, Reply> = { '/oauth2/v2.0/token': token, ...given }
   const got: Got[] = []
   const server = await serve((request, response) => {
@@ -34,6 +34,7 @@ async function sinkWith(preset: PresetName, given: Readonly<Record<string, Reply
     ...(credential && { [credential.field]: new Secret('s3cr3t-token') }),
     ...own[preset],
     ...(preset === 'sentinel' && { loginUrl: server.url }),
+    ...more,
   })
   const { sink } = ship(server.url, { ...settings }, { format: formats[settings.format]() })
   return { sink, got }
@@ -115,6 +116,28 @@ test('a check of Elasticsearch names a right that is missing', async () => {
   const rights = { status: 200, body: { has_all_requested: false } }
   const { sink } = await sinkWith('elasticsearch', { '/waf/_bulk': { status: 400 }, _has_privileges: rights })
   expect((await failureOf(sink.check(never))).message).toMatch(/grant create_doc on waf$/)
+})
+
+test.each<[Reply, string]>([
+  [{ status: 200, body: { acks: { '2147483647': false } } }, 'accepted the token, with acknowledgement'],
+  [
+    { status: 400, body: code(14, 'ACK is disabled') },
+    '400 (code 14: ACK is disabled): turn indexer acknowledgement on for this token, or remove acknowledge: true',
+  ],
+  [{ status: 404 }, 'answered 404: check url'],
+])('a check of Splunk with acknowledge asks for an acknowledgement: %o', async (acks, found) => {
+  const given = { '/event': { status: 400, body: code(5, 'No data') }, '/collector/ack': acks }
+  const { sink, got } = await sinkWith('splunk-hec', given, { acknowledge: true })
+  const checked = await sink.check(never).catch((error: unknown) => ({ found: String(error) }))
+  expect(checked?.found).toContain(found)
+  const [event, ack] = got
+  const channel = event!.headers['x-splunk-request-channel']
+  expect(channel).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/)
+  expect([ack!.path, ack!.headers['x-splunk-request-channel'], ack!.text]).toEqual([
+    `/services/collector/ack?channel=${String(channel)}`,
+    channel,
+    '{"acks":[2147483647]}',
+  ])
 })
 
 const bodies = presets.map(({ name }) => name).filter((name) => !['json', 'ndjson', 'datadog'].includes(name))

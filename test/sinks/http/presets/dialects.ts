@@ -170,6 +170,29 @@ export const dialects: Readonly<Record<PresetName, Dialect>> = {
   }),
 }
 
+/** Splunk with a token that has indexer acknowledgement. */
+export function acknowledgingSplunk(): Dialect {
+  const plain = dialects['splunk-hec']!
+  let receipt = 0
+  return {
+    ...plain,
+    settings: (url, token) => ({ ...plain.settings(url, token), acknowledge: true }),
+    idsOf: (got) => (got.path.includes('/ack') || got.text === '' ? undefined : idsIn(got)),
+    other: ({ text }) =>
+      text === ''
+        ? ofSplunk(400, 5, 'No data')
+        : { status: 200, body: { acks: Object.fromEntries(receiptsIn(text).map((id) => [id, true])) } },
+    taken: () => ({ status: 200, body: { text: 'Success', code: 0, ackId: receipt++ } }),
+    // No receipt says that the events before the bad one are indexed.
+    refused: (ids, bad) => ({ ...plain.refused(ids, bad), stored: [] }),
+    fewer: (ids) => ({ ...plain.fewer!(ids), stored: [] }),
+  }
+}
+
+export function receiptsIn(text: string): readonly number[] {
+  return (JSON.parse(text) as { acks: number[] }).acks
+}
+
 /** A preset with these settings, and the defaults of all others. */
 export function presetWith(given: object): Preset {
   const settings = HttpSinkConfig.parse({ type: 'http', ...given })

@@ -1,0 +1,189 @@
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { takenOf } from '../../../src/domain/event/delivery.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
+import type { Clock } from '../../../src/ports/process.ts'
+import type { Reply } from '../../contract/scripted-destination.ts'
+import { buildEvents } from '../../formats/events.ts'
+import { deliver, failureOf, type Got, never, serve, ship } from './destination-server.ts'
+import { ofSplunk, receiptsIn } from './presets/dialects.ts'
+
+const events = buildEvents(4)
+const acks = (receipts: readonly number[], isIndexed: boolean): Reply => ({
+  status: 200,
+  body: { acks: Object.fromEntries(receipts.map((receipt) => [receipt, isIndexed])) },
+})
+
+interface Splunk {
+  /** `ackId` of a body, by its number; default: its number. */
+  readonly receiptOf?: (index: number) => number
+  /** Default: all are indexed. */
+  readonly onPoll?: (receipts: readonly number[], polls: number, got: Got) => Reply
+  readonly onBody?: (got: Got, index: number) => Reply | undefined
+  readonly token?: Secret
+  readonly isWithout?: true
+}
+
+/** A sink with bodies of two events and a Splunk. Waits between polls are over at once, and count for the clock. */
+async function acknowledging({
+  receiptOf = (index) => index,
+  onPoll,
+  onBody,
+  token,
+  isWithout,
+}: Splunk = {}) {
+  const bodies: Got[] = []
+  const polled: number[][] = []
+  const server = await serve((got, response) => {
+    const isPoll = got.path.startsWith('/services/collector/ack')
+    if (got.text === '') return answer(response, ofSplunk(400, 5, 'No data'))
+    if (isPoll && isWithout === true) return answer(response, ofSplunk(400, 14, 'ACK is disabled'))
+    if (isPoll && got.text.includes('2147483647')) return answer(response, acks([2147483647], false))
+    if (isPoll) {
+      const receipts = receiptsIn(got.text)
+      polled.push([...receipts])
+      return answer(response, onPoll?.(receipts, polled.length, got) ?? acks(receipts, true))
+    }
+    bodies.push(got)
+    const reply = onBody?.(got, bodies.length - 1)
+    const body = { text: 'Success', code: 0, ackId: receiptOf(bodies.length - 1) }
+    return answer(response, reply ?? { status: 200, body })
+  })
+  let passedMs = 0
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + passedMs,
+    async sleep(ms, signal) {
+      // That of a request.
+      if (ms === 20_000) return systemClock.sleep(ms, signal)
+      await systemClock.sleep(1, signal)
+      passedMs += ms
+    },
+  }
+  const options = {
+    preset: 'splunk-hec',
+    acknowledge: true,
+    timeoutSeconds: 20,
+    token: token ?? new Secret('t0ken'),
+    batch: { maxEvents: 2, maxBytes: 1_000_000 },
+    source: 's',
+    sourcetype: 't',
+  }
+  const { sink } = ship(server.url, options, { clock })
+  return { sink, bodies, polled, passedMs: () => passedMs }
+}
+
+function answer(response: ServerResponse, { status, body }: Reply): unknown {
+  return response.writeHead(status).end(JSON.stringify(body))
+}
+
+test('the bodies of a delivery are polled together, until each is indexed', async () => {
+  const { sink, polled } = await acknowledging({
+    onPoll: (receipts, polls) =>
+      polls < 3 ? acks(receipts, false) : acks(polls === 3 ? receipts.slice(1) : receipts, true),
+  })
+  const delivery = await deliver(sink, events)
+  expect(takenOf(events, delivery)).toEqual(events)
+  expect(delivery.partial).toBeUndefined()
+  expect(polled).toEqual([[0, 1], [0, 1], [0, 1], [0]])
+})
+
+test('what is not confirmed in five minutes is sent again, and nothing else', async () => {
+  const { sink, polled, passedMs } = await acknowledging({
+    onPoll: (receipts) =>
+      acks(
+        receipts.filter((one) => one !== 1),
+        true,
+      ),
+  })
+  const { partial, bytes } = await deliver(sink, events)
+  expect(partial?.taken).toEqual(events.slice(0, 2))
+  expect(partial?.failure).toMatchObject({ kind: 'retry', code: 'timeout' })
+  expect(partial?.failure?.message).toMatch(
+    /\) did not confirm within 5 minutes that it has stored the events, so they are sent again; check its indexing/,
+  )
+  expect(passedMs()).toBeGreaterThan(280_000)
+  expect(passedMs()).toBeLessThanOrEqual(300_000)
+  expect(polled.length).toBeLessThan(40)
+  const whole = await deliver(sink, events.slice(0, 2))
+  expect(bytes).toBe(whole.bytes)
+})
+
+test.each<[what: string, Reply]>([
+  ['5xx', { status: 503, body: { text: 'busy', code: 9 } }],
+  ['a channel that is gone', ofSplunk(400, 11, 'Invalid data channel')],
+  ['a page of something else', { status: 200, body: { ok: true } }],
+])('a poll that fails is repeated: %s', async (_what, reply) => {
+  const passing = await acknowledging({
+    onPoll: (receipts, polls) => (polls < 4 ? reply : acks(receipts, true)),
+  })
+  expect((await deliver(passing.sink, events)).partial).toBeUndefined()
+  const lasting = await acknowledging({ onPoll: () => reply })
+  const failure = await failureOf(deliver(lasting.sink, events))
+  expect(failure).toMatchObject({ kind: 'retry', code: 'timeout' })
+  expect(failure.message).toContain(`answered ${reply.status} (`)
+})
+
+test('a token whose file has changed while polls were refused is read again', async () => {
+  const token = new Secret('old', () => 'new')
+  const { sink, bodies } = await acknowledging({
+    token,
+    onPoll: (receipts, _polls, { headers }) =>
+      headers.authorization === 'Splunk new' ? acks(receipts, true) : ofSplunk(403, 4, 'Invalid token'),
+  })
+  expect((await deliver(sink, events)).partial).toBeUndefined()
+  expect(bodies).toHaveLength(2)
+})
+
+test('no event is sent to a token without acknowledgement, at any try', async () => {
+  const { sink, bodies } = await acknowledging({ isWithout: true })
+  for (let tries = 0; tries < 2; tries++)
+    expect(await failureOf(deliver(sink, events))).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+  expect(bodies).toEqual([])
+})
+
+test('a token that loses its acknowledgement gets one body, and none at the next tries', async () => {
+  let lost = false
+  const parts = await acknowledging({
+    onBody: () => (lost ? ofSplunk(200, 0, 'Success') : undefined),
+    onPoll: (receipts) => (lost ? ofSplunk(400, 14, 'ACK is disabled') : acks(receipts, true)),
+  })
+  await deliver(parts.sink, events)
+  lost = true
+  const failure = await failureOf(deliver(parts.sink, events))
+  expect(failure.message).toContain('(it gives no ackId): turn indexer acknowledgement on for this token')
+  expect(parts.bodies).toHaveLength(3)
+})
+
+test('an id that stands for two bodies, as after a restart of Splunk, confirms neither', async () => {
+  const { sink, bodies } = await acknowledging({ receiptOf: (index) => [7, 7, 8][index] ?? index })
+  const { partial } = await deliver(sink, events)
+  // The second body was sent again, and got an id of its own.
+  expect(bodies.map(({ text }) => text)).toEqual([bodies[0]!.text, bodies[1]!.text, bodies[1]!.text])
+  expect(partial?.taken).toEqual(events.slice(2))
+  expect(partial?.failure?.message).toContain('gave one acknowledgement id to two bodies')
+})
+
+test('what was confirmed before the next body failed counts as delivered', async () => {
+  const refusal = ofSplunk(403, 4, 'Invalid token')
+  const { sink } = await acknowledging({ onBody: (_got, index) => (index > 0 ? refusal : undefined) })
+  const { partial } = await deliver(sink, events)
+  expect(partial?.taken).toEqual(events.slice(0, 2))
+  expect(partial?.failure).toMatchObject({ kind: 'stop' })
+})
+
+test('a stop ends the wait at once', async () => {
+  const stop = new AbortController()
+  const { sink } = await acknowledging({
+    onPoll: (receipts, polls) => {
+      if (polls === 2) stop.abort()
+      return acks(receipts, false)
+    },
+  })
+  const startedMs = performance.now()
+  expect(await failureOf(deliver(sink, events, AbortSignal.any([stop.signal, never])))).toMatchObject({
+    kind: 'cancelled',
+  })
+  expect(performance.now() - startedMs).toBeLessThan(15_000)
+})
