@@ -34,10 +34,13 @@ const settlesMs = 5 * minuteMs
 const reminderMs = 24 * 60 * minuteMs
 const lossIsNearMs = 12 * 60 * minuteMs
 
+/** A problem of the status, or a disk of this host that is nearly full: its `sink` is the first that writes there. */
+export type NoticedProblem = Omit<StatusProblem, 'kind'> & { readonly kind: StatusProblem['kind'] | 'disk' }
+
 /** What may pass by itself; all else is told at once. */
-const passing = new Set<StatusProblem['kind']>(['failing', 'behind', 'stopped'])
+const passing = new Set<NoticedProblem['kind']>(['failing', 'behind', 'stopped', 'disk'])
 /** What a person did on purpose, or that no event is lost by. */
-const untold = new Set<StatusProblem['kind']>(['unconfigured', 'filtered'])
+const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'filtered'])
 
 interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly mayPass: boolean
@@ -48,12 +51,13 @@ interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
  * pass by itself is told after five minutes, and its end when it has not come back for five.
  */
 export function noticesOf(
-  known: readonly Noticed[],
-  problems: readonly StatusProblem[],
+  noted: readonly Noticed[],
+  problems: readonly NoticedProblem[],
   nowMs: number,
 ): { readonly known: Noticed[]; readonly notices: Notice[] } {
+  const known = noted.map((each) => notAfter(nowMs, each))
   const before = new Map(known.map((each) => [each.key, each]))
-  const conditions = problems.flatMap((problem) => conditionsOf(problem, nowMs))
+  const conditions = oneOfEachKey(problems.flatMap((problem) => conditionsOf(problem, nowMs)))
   const notices: Notice[] = []
   const standing = conditions.map(({ key, text, remedy, mayPass }): Noticed => {
     const { sinceMs = nowMs, toldAtMs } = before.get(key) ?? {}
@@ -72,8 +76,27 @@ export function noticesOf(
   return { known: [...standing, ...gone.filter((each) => !isOver(each))], notices }
 }
 
+/** Instants that were written while a clock ran ahead would delay what is told by as much. */
+function notAfter(nowMs: number, { sinceMs, stoodAtMs, toldAtMs, ...rest }: Noticed): Noticed {
+  return {
+    ...rest,
+    sinceMs: Math.min(sinceMs, nowMs),
+    stoodAtMs: Math.min(stoodAtMs, nowMs),
+    ...(toldAtMs !== undefined && { toldAtMs: Math.min(toldAtMs, nowMs) }),
+  }
+}
+
+/** Errors of one sink and one code may differ in their words, zone by zone: they are one message. */
+function oneOfEachKey(conditions: readonly Condition[]): Condition[] {
+  return [...Map.groupBy(conditions, ({ key }) => key).values()].map(([first, ...others]) =>
+    others.length === 0
+      ? first!
+      : { ...first!, text: `${first!.text} And ${others.length} more like it: see shieldlog status.` },
+  )
+}
+
 /** The problem, and that its events may soon be lost. */
-function conditionsOf({ kind, text, remedy, ...about }: StatusProblem, nowMs: number): Condition[] {
+function conditionsOf({ kind, text, remedy, ...about }: NoticedProblem, nowMs: number): Condition[] {
   if (untold.has(kind)) return []
   const { sink = '', reason, lastError, apiDeadlineAt } = about
   const own = {
@@ -85,5 +108,6 @@ function conditionsOf({ kind, text, remedy, ...about }: StatusProblem, nowMs: nu
   const isNear = apiDeadlineAt !== undefined && Date.parse(apiDeadlineAt) - nowMs < lossIsNearMs
   if (!isNear) return [own]
   const loss = `Events that are not shipped by ${apiDeadlineAt} are lost. ${text}`
-  return [own, { key: `loss/${sink}`, text: loss, remedy, mayPass: false }]
+  // A day ends within twelve hours for hours of each day: what passes by itself is no news then, either.
+  return [own, { ...own, key: `loss/${sink}`, text: loss }]
 }

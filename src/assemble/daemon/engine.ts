@@ -25,6 +25,7 @@ import { keepFigures, type FiguresDeps } from '../../maintenance/figures/figures
 import { readFigures } from '../../shield/figures.ts'
 import type { Backend } from './backend.ts'
 import { deadLetterReader } from '../dead-letters.ts'
+import { watchDisks } from '../sink-space.ts'
 import { SinkHolds } from '../held-sinks.ts'
 import type { Runtime } from '../runtime.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
@@ -159,12 +160,13 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   let figuresRead: Promise<void> | undefined
   const messenger = new Messenger(clock, version)
   const places = new Map(config.notify.map((place) => [place.name, place]))
+  const fullDisks = watchDisks(config, clock)
   const notices = {
     clock,
     telemetry,
     store,
     mayTell: backend.leads,
-    problems: async () => (await readFleet(observed)).status.problems,
+    problems: async () => [...(await fullDisks()), ...(await readFleet(observed)).status.problems],
     places: [...places.keys()],
     post: (name: string, notice: Notice, signal: AbortSignal) =>
       messenger.tell(places.get(name)!, notice, store.id, signal),

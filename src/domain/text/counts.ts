@@ -35,3 +35,9 @@ export function sumOf<Name extends string>(
 export function zoneText(id: number, name: string): string {
   return name === '' || name === String(id) ? String(id) : `${id} (${printable(name)})`
 }
+
+/** `41 GB`, `512 MB`: rounded down. */
+export function sizeText(bytes: number): string {
+  const gigabytes = bytes / 1e9
+  return gigabytes >= 1 ? `${Math.floor(gigabytes)} GB` : `${Math.floor(bytes / 1e6)} MB`
+}

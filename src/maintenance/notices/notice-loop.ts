@@ -1,6 +1,5 @@
 import { isFailure } from '../../domain/failure.ts'
-import { noticesOf, type Notice, type Noticed } from '../../domain/notices.ts'
-import type { StatusProblem } from '../../domain/status/status.ts'
+import { noticesOf, type Notice, type Noticed, type NoticedProblem } from '../../domain/notices.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 
@@ -10,7 +9,7 @@ export interface NoticeDeps {
   readonly store: Store
   /** Whether this process of several tells. Rejects where that is not known at the moment. */
   readonly mayTell: () => Promise<boolean>
-  readonly problems: () => Promise<readonly StatusProblem[]>
+  readonly problems: () => Promise<readonly NoticedProblem[]>
   /** Names of the places. */
   readonly places: readonly string[]
   /** Throws Failure. */
@@ -28,28 +27,40 @@ const mostAtOnce = 10
  */
 export async function keepNotified(deps: NoticeDeps, signal: AbortSignal): Promise<void> {
   const { clock, telemetry } = deps
+  const unstored = new Map<string, readonly Noticed[]>()
   while (!signal.aborted) {
-    await tell(deps, signal).catch((error: unknown) => {
+    await tell(deps, unstored, signal).catch((error: unknown) => {
       if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error })
     })
     await clock.sleep(everyMs, signal).catch(() => undefined)
   }
 }
 
-async function tell(deps: NoticeDeps, signal: AbortSignal): Promise<void> {
+/** `unstored`: what places were told since the store took nothing any more. With its disk full it can still be read. */
+async function tell(
+  deps: NoticeDeps,
+  unstored: Map<string, readonly Noticed[]>,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock, store, places, mayTell, problems } = deps
-  if (!(await mayTell())) return
+  // Another process may tell meanwhile, and stores it.
+  if (!(await mayTell())) return unstored.clear()
   const standing = await problems()
   const before = await store.catalogue.noticed()
-  for (const place of places) {
-    const known = before.find((each) => each.place === place)?.known ?? []
+  // A place that does not answer does not delay the others.
+  const each = places.map(async (place) => {
+    const known = unstored.get(place) ?? before.find((each) => each.place === place)?.known ?? []
     const next = noticesOf(known, standing, clock.now())
     const untold = await postAll(deps, place, next.notices, signal)
     const kept = next.known.map((each) => (untold.has(each.key) ? withoutTelling(each, known) : each))
     // The end of a problem that could not be told.
     const ended = known.filter(({ key }) => untold.has(key) && !next.known.some((each) => each.key === key))
+    unstored.set(place, [...kept, ...ended])
     await store.catalogue.storeNoticed({ place, known: [...kept, ...ended] })
-  }
+    unstored.delete(place)
+  })
+  const failed = (await Promise.allSettled(each)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
 }
 
 /** Returns the keys of those that could not be told. */

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { loadBytes } from '../../domain/policy.ts'
 import { orAborted } from '../../domain/promises.ts'
+import { sizeText } from '../../domain/text/counts.ts'
 import type { Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import { StreamWriter } from './append.ts'
 import { compareParts, hasDroppedParts } from './compare-parts.ts'
@@ -173,9 +174,4 @@ async function probeSpace(root: string): Promise<SinkCheck> {
     'disk_full',
     `${root} has ${bavail * bsize} bytes left, less than one page needs; free space or raise the quota`,
   )
-}
-
-function sizeText(bytes: number): string {
-  const gigabytes = bytes / 1e9
-  return gigabytes >= 1 ? `${Math.floor(gigabytes)} GB` : `${Math.floor(bytes / 1e6)} MB`
 }

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Notice } from '../../../src/domain/notices.ts'
-import type { StatusProblem } from '../../../src/domain/status/status.ts'
+import type { Notice, NoticedProblem } from '../../../src/domain/notices.ts'
 import { keepNotified } from '../../../src/maintenance/notices/notice-loop.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
@@ -9,14 +8,14 @@ import { keepInternalEvents } from '../../sinks/internal-events.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
-const failing: StatusProblem = {
+const failing: NoticedProblem = {
   kind: 'failing',
   text: '3 zones → siem fail: 503.',
   remedy: 'shieldlog tries again by itself.',
   sink: 'siem',
   lastError: { kind: 'retry', code: 'server_error', message: '503', at: '', since: '', count: 3 } as never,
 }
-const gap: StatusProblem = {
+const gap: NoticedProblem = {
   kind: 'gap',
   text: 'Events were lost.',
   remedy: 'gaps list',
@@ -28,7 +27,12 @@ async function setUp() {
   const clock = createFakeClock()
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000_000 })
   const { telemetry, internalEvents } = keepInternalEvents()
-  const world = { problems: [] as StatusProblem[], refuses: false, leads: true }
+  const world = { problems: [] as NoticedProblem[], refuses: false, leads: true, isFull: false }
+  const { storeNoticed } = store.catalogue
+  store.catalogue.storeNoticed = async (noticed) => {
+    if (world.isFull) throw new Failure('retry', 'disk_full', 'the disk of the state is full')
+    await storeNoticed(noticed)
+  }
   const told: string[] = []
   const start = () => {
     const stopped = new AbortController()
@@ -59,7 +63,7 @@ async function setUp() {
     for (let left = ms; left > 0; left -= minute) await clock.advance(Math.min(minute, left))
     return told.splice(0)
   }
-  return { world, start, after, internalEvents }
+  return { world, start, after, internalEvents, clock, store }
 }
 
 test('a failure that lasts five minutes is told once, then daily, and its end once it stays away', async () => {
@@ -117,4 +121,35 @@ test('of several processes only the one that leads tells', async () => {
   Object.assign(world, { problems: [gap], leads: false })
   start()
   expect(await after(10 * minute)).toEqual([])
+})
+
+test('while the store takes nothing, each problem is still told once', async () => {
+  const { world, start, after } = await setUp()
+  Object.assign(world, { problems: [gap], isFull: true })
+  start()
+  expect(await after(30 * minute)).toEqual(['ops begins: Events were lost.'])
+  Object.assign(world, { problems: [], isFull: false })
+  expect(await after(30 * minute)).toEqual(['ops over: Events were lost.'])
+})
+
+test('errors of one sink and code in other words are one message, however many there are', async () => {
+  const { world, start, after } = await setUp()
+  world.problems = Array.from({ length: 30 }, (_, zone) => ({ ...failing, text: `${zone} → siem fails.` }))
+  start()
+  expect(await after(60 * minute)).toEqual([
+    'ops begins: 0 → siem fails. And 29 more like it: see shieldlog status.',
+  ])
+})
+
+test('what was noted while a clock ran ahead does not delay what is told', async () => {
+  const { world, start, after, clock, store } = await setUp()
+  const aheadMs = clock.now() + 30 * day
+  const known = [
+    { key: 'gap//unreadable', text: 'Old.', sinceMs: aheadMs, stoodAtMs: aheadMs, toldAtMs: aheadMs },
+    { key: 'failing/siem/server_error', text: 'Old.', sinceMs: aheadMs, stoodAtMs: aheadMs },
+  ]
+  await store.catalogue.storeNoticed({ place: 'ops', known })
+  world.problems = [failing]
+  start()
+  expect(await after(10 * minute)).toEqual([`ops begins: ${failing.text}`, 'ops over: Old.'])
 })

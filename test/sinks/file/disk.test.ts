@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { chmod, chown, mkdir, mkdtemp, open, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { smallDisk } from '../../setup/small-disk.ts'
 import { startSinkChild } from './children.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -17,19 +17,6 @@ async function workbench(parent?: string): Promise<Workbench> {
   const bench = await createWorkbench(parent)
   cleanups.push(() => bench.dispose())
   return bench
-}
-
-/** A disk of so many megabytes; undefined where this user may not mount one. */
-async function smallDisk(megabytes: number): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'shieldlog-disk-'))
-  cleanups.push(() => rm(folder, { recursive: true, force: true }))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' })
-  } catch {
-    return undefined
-  }
-  cleanups.push(() => Promise.resolve(void execFileSync('umount', [folder])))
-  return folder
 }
 
 type Fault = 'write' | 'short' | 'datasync' | 'truncate'
@@ -146,7 +133,7 @@ it('says in plain words why a path cannot be used, and what to do', async () => 
 })
 
 it('warns of a disk that is nearly full, and fails on one that is full', async ({ skip }) => {
-  const disk = await smallDisk(20)
+  const disk = smallDisk(20)
   if (disk === undefined) {
     skip('mounting a small tmpfs needs root')
     return
