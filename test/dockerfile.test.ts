@@ -92,7 +92,7 @@ describe('the image, built step by step', () => {
 
   test('contains the bundled program, under the name of its source, and nothing else of the checkout', () => {
     const app = join(built.root, 'app')
-    const own = ['LICENSE', 'dist', 'node_modules', 'package.json', 'src']
+    const own = ['LICENSE', 'dist', 'node_modules', 'package.json', 'sbom.spdx.json', 'src']
     expect(readdirSync(app).toSorted()).toEqual(own)
     expect(readdirSync(join(app, 'src'))).toEqual(['cli.ts'])
     expect(realpathSync(join(app, 'src/cli.ts'))).toBe(realpathSync(join(app, 'dist/cli.js')))
@@ -102,6 +102,28 @@ describe('the image, built step by step', () => {
     const present = (name: string): boolean => existsSync(join(built.root, 'app/node_modules', name))
     expect(Object.keys(manifest.dependencies).filter((name) => !present(name))).toEqual([])
     expect(['node', 'typescript', 'vitest', 'oxlint', '.bin/node'].filter(present)).toEqual([])
+  })
+
+  test('contains a list of its packages (SPDX): itself, all that are installed, and none for development', () => {
+    type Packages = Record<string, { version: string; dev?: true }>
+    const packagesIn = (path: string): Packages =>
+      (JSON.parse(readFileSync(path, 'utf8')) as { packages: Packages }).packages
+    const named = (packages: Packages) =>
+      Object.entries(packages).map(
+        ([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`,
+      )
+    const bill = readFileSync(join(built.root, 'app/sbom.spdx.json'), 'utf8')
+    const listed = (JSON.parse(bill) as { packages: { name: string; versionInfo: string }[] }).packages.map(
+      ({ name, versionInfo }) => `${name}@${versionInfo}`,
+    )
+    expect(listed).toContain(`shieldlog@${manifest.version}`)
+    const installed = named(packagesIn(join(built.root, 'app/node_modules/.package-lock.json')))
+    expect(installed.length).toBeGreaterThan(20)
+    expect(installed.filter((each) => !listed.includes(each))).toEqual([])
+    // Those of other platforms stand in the lock file, too.
+    const locked = Object.entries(packagesIn(join(projectFolder, 'package-lock.json')))
+    const forAll = named(Object.fromEntries(locked.filter(([path, { dev }]) => path !== '' && dev !== true)))
+    expect(listed.filter((each) => !forAll.includes(each))).toEqual([`shieldlog@${manifest.version}`])
   })
 
   test('can be read by its user, who owns the writable folder', () => {

@@ -21,7 +21,10 @@ test.each([
 
 test('a disk that is nearly full is one problem, whatever is written there', async ({ skip }) => {
   const disk = smallDisk(8)
-  if (disk === undefined) return skip('mounting a small tmpfs needs root')
+  if (disk === undefined) {
+    skip('mounting a small tmpfs needs root')
+    return
+  }
   const files = (name: string, path: string) => ({ name, type: 'file', path })
   const draft = JSON.stringify({
     api: { accessKey: 'the-key-of-the-test' },
