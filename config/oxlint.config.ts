@@ -8,7 +8,15 @@ type Pattern = ({ regex: string } | { group: string[] }) & { message: string; al
  */
 const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
-const sinks = ['sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog', 'sinks/s3', 'sinks/kafka']
+const sinks = [
+  'sinks/stdout',
+  'sinks/file',
+  'sinks/http',
+  'sinks/syslog',
+  'sinks/s3',
+  'sinks/kafka',
+  'sinks/aws',
+]
 const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
 const rooms = [
@@ -48,10 +56,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sinks: [...httpAdapter, ...sinks],
   'sinks/stdout': [...adapter, 'sinks', 'config'],
   'sinks/file': [...adapter, 'sinks', 'sqlite', 'config'],
-  'sinks/http': [...httpAdapter, 'sinks', 'config'],
+  'sinks/aws': [...adapter, 'config'],
+  'sinks/http': [...httpAdapter, 'sinks', 'sinks/aws', 'config'],
   'sinks/syslog': [...httpAdapter, 'sinks', 'config'],
   'sinks/kafka': [...httpAdapter, 'sinks', 'config'],
-  'sinks/s3': [...httpAdapter, 'sinks', 'sinks/http', 'config'],
+  'sinks/s3': [...httpAdapter, 'sinks', 'sinks/aws', 'sinks/http', 'config'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],
   'state/sqlite': [...adapter, 'state', 'sqlite'],
@@ -92,11 +101,11 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
     instead: 'request through transport/',
   },
   { name: '@platformatic/kafka', parts: ['sinks/kafka'], instead: 'configure a sink of type kafka' },
-  { name: 'aws4fetch', parts: ['sinks/s3'], instead: 'sign in sinks/s3/' },
+  { name: 'aws4fetch', parts: ['sinks/aws'], instead: 'sign with sinks/aws/signer.ts' },
   {
     name: '@aws-sdk/credential-provider-node',
-    parts: ['sinks/s3'],
-    instead: 'ask sinks/s3/credentials.ts',
+    parts: ['sinks/aws'],
+    instead: 'ask sinks/aws/credentials.ts',
   },
   {
     name: 'zod',
@@ -108,7 +117,7 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
   { name: 'yaml', parts: ['config'], instead: 'read configuration text in config/' },
   { name: 'node:sqlite', parts: ['sqlite', 'state/sqlite', 'sinks/file'], instead: 'take the Store port' },
   { name: 'node:http', parts: ['server', 'simulator'], instead: 'request through transport/' },
-  { name: 'node:https', parts: [], instead: 'request through transport/' },
+  { name: 'node:https', parts: ['sinks/aws'], instead: 'request through transport/' },
   { name: 'node:process', parts: [], instead: 'use the global process' },
 ]
 
@@ -226,6 +235,8 @@ const readersOfEnvironment = [
   '**/src/config/load.ts',
   '**/src/commands/init/draft.ts',
   '**/src/commands/program-name.ts',
+  // The variables of a proxy, for requests that the SDK of AWS makes.
+  '**/src/sinks/aws/credentials.ts',
 ]
 
 export default defineConfig({

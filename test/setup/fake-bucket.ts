@@ -1,5 +1,5 @@
-import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { sentSignature, sha256, signatureOf } from './aws-signature.ts'
 import { serveHttp } from './http-server.ts'
 
 export interface StoredObject {
@@ -92,7 +92,7 @@ export async function startFakeBucket({
     if (typeof fault === 'object' && 'status' in fault) return fail(fault.status, fault.code ?? '', fault)
     if (request.headers['x-amz-content-sha256'] !== sha256(body))
       return fail(400, 'XAmzContentSHA256Mismatch')
-    if (!signatures(request, secret()).includes(request.headers.authorization?.split('Signature=')[1] ?? ''))
+    if (sentSignature(request) !== signatureOf(request, body, secret()))
       return fail(403, 'SignatureDoesNotMatch')
     if (name !== bucket) return fail(404, 'NoSuchBucket')
     if (got.key === '') return end(200, listing(searchParams))
@@ -151,21 +151,4 @@ export async function startFakeBucket({
     return `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${rest.length > 2}</IsTruncated>${more}${contents.join('')}</ListBucketResult>`
   }
   return fake
-}
-
-function sha256(body: string | Buffer, encoding: 'hex' | 'base64' = 'hex'): string {
-  return createHash('sha256').update(body).digest(encoding)
-}
-
-/** The signature that AWS documents for a request, computed from what came over the wire. */
-function signatures({ method, url, headers }: IncomingMessage, secret: string): string[] {
-  const [, scope = '', names = ''] =
-    /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? []
-  const [path = '', query = ''] = url!.split('?')
-  const lines = names.split(';').map((name) => `${name}:${String(headers[name]).trim()}\n`)
-  const canonical = [method, path, query, lines.join(''), names, headers['x-amz-content-sha256']].join('\n')
-  const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256(canonical)].join('\n')
-  const hmac = (key: string | Buffer, part: string) => createHmac('sha256', key).update(part).digest()
-  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`)
-  return [hmac(key, text).toString('hex')]
 }

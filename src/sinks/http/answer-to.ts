@@ -1,10 +1,48 @@
 import type { Dispatcher } from 'undici'
-import { cancelled, isFailure } from '../../domain/failure.ts'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import { readBody } from '../../transport/body.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
+import type { SinkDeps } from '../deps.ts'
+import type { Slots } from '../slots.ts'
 import type { Answer } from './protocol/preset.ts'
+
+interface Counting extends Pick<SinkDeps, 'clock' | 'telemetry'> {
+  readonly sink: string
+  readonly slots: Slots
+}
+
+/** Tells telemetry what became of a request, and how many bytes of events it delivered. */
+type Tell = (outcome: RequestOutcome, bytes?: number) => void
+
+/**
+ * Makes one request in a slot of the sink; one without an answer is told to telemetry here. A connection that cannot be
+ * trusted is an error of the sink (stop).
+ */
+export async function inSlot<T>(
+  { sink, slots, clock, telemetry }: Counting,
+  signal: AbortSignal,
+  request: (tell: Tell) => Promise<T>,
+): Promise<T> {
+  const giveBack = await slots.take(signal)
+  const startedMs = clock.monotonic()
+  const tell: Tell = (outcome, bytes = 0) => {
+    const seconds = (clock.monotonic() - startedMs) / 1000
+    telemetry.emit({ name: 'SinkAnswered', sink, outcome, seconds, bytes })
+  }
+  try {
+    return await request(tell)
+  } catch (error) {
+    if (!isFailure(error) || error.code === 'cancelled') throw error
+    tell(error.code === 'timeout' ? 'timeout' : 'network')
+    if (error.code !== 'tls' && error.kind !== 'stop') throw error
+    throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
+  } finally {
+    giveBack()
+  }
+}
 
 /** Largest answer that is read. */
 const maxAnswerBytes = 4_194_304

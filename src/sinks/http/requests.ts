@@ -1,13 +1,14 @@
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
+import { orAborted } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { createSlots } from '../slots.ts'
-import { answerTo } from './answer-to.ts'
+import { answerTo, inSlot } from './answer-to.ts'
 import { excerptOf, headerOf, notBefore, retryAtOf, textOf } from './answer-texts.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
@@ -16,6 +17,7 @@ import type {
   Answer,
   Ask,
   AskedElsewhere,
+  Authorisation,
   EventOutcome,
   Preset,
   Retry,
@@ -63,6 +65,8 @@ interface Exchange {
   /** Interprets an answer that is not a page of HTML. */
   readonly read: (answer: Answer) => Verdict
 }
+
+type ToSign = Pick<Authorisation, 'method' | 'url' | 'body'>
 
 interface Answered {
   readonly answer: Answer
@@ -165,7 +169,7 @@ export class Requests {
     const preset = this.#preset
     return async ({ method, url = preset.url, body, mediaType = preset.mediaType }) => {
       const bytes = Buffer.from(body ?? '')
-      const prepared = await this.#prepare(bytes, signal)
+      const prepared = await this.#prepare({ method, url: new URL(url), body: bytes }, signal)
       const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
       const content = body === undefined ? {} : { body: { bytes, plainBytes: 0 } }
       const read = ({ status }: Answer) => readStatus(status)
@@ -192,13 +196,14 @@ export class Requests {
 
   /** One try, and a second at once when the refused credentials have changed since they were read. */
   async #attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Answered> {
-    const prepared = await this.#prepareFresh(body.bytes, signal)
+    const post = { method: 'POST', url: this.url, body: body.bytes } as const
+    const prepared = await this.#prepareFresh(post, signal)
     const answered = await this.#post(pieces, body, prepared, signal)
     const { answer, verdict } = answered
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
     if (stop?.kind !== 'stop' || stop.credentials !== true) return answered
     this.#secrets.reread()
-    const changed = await this.#prepare(body.bytes, signal, prepared.credentials)
+    const changed = await this.#prepare(post, signal, prepared.credentials)
     if (JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return answered
     if (verdict.kind !== 'each') return this.#post(pieces, body, changed, signal)
     // Only the events without an outcome are sent again, with the new credentials.
@@ -259,36 +264,37 @@ export class Requests {
   /**
    * Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again.
    */
-  async #prepareFresh(body: Buffer, signal: AbortSignal): Promise<Prepared> {
+  async #prepareFresh(request: ToSign, signal: AbortSignal): Promise<Prepared> {
     const { generation } = this.#secrets
     try {
-      return await this.#prepareChecked(body, signal)
+      return await this.#prepareChecked(request, signal)
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
       this.#secrets.reread()
       if (this.#secrets.generation === generation) throw error
-      return this.#prepareChecked(body, signal)
+      return this.#prepareChecked(request, signal)
     }
   }
 
   /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
-  async #prepareChecked(body: Buffer, signal: AbortSignal): Promise<Prepared> {
+  async #prepareChecked(request: ToSign, signal: AbortSignal): Promise<Prepared> {
     if (this.#preset.confirm !== undefined && !this.#isChecked) await this.check(signal)
     this.#isChecked = true
-    return this.#prepare(body, signal)
+    return this.#prepare(request, signal)
   }
 
   /**
    * Finds headers and credentials for the next try of a body. `refused` are the credentials that the destination has
    * just refused. Throws Failure like a request, since it may request a token.
    */
-  async #prepare(body: Buffer, signal: AbortSignal, refused?: Prepared['credentials']): Promise<Prepared> {
+  async #prepare(request: ToSign, signal: AbortSignal, refused?: Prepared['credentials']): Promise<Prepared> {
     const { clock, version } = this.#deps
     try {
-      const ask = (request: AskedElsewhere) => this.#answerTo(request, signal)
-      const about = { body, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
-      const credentials = (await this.#preset.authorise?.(about)) ?? {}
-      this.#secrets.remember(Object.values(credentials))
+      const ask = (elsewhere: AskedElsewhere) => this.#answerTo(elsewhere, signal)
+      const about = { ...request, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
+      const authorising = this.#preset.authorise?.(about)
+      const credentials = authorising === undefined ? {} : await orAborted(authorising, signal)
+      this.#secrets.remember(credentials)
       const own = { 'user-agent': `shieldlog/${version}`, ...this.#preset.headers }
       const headers = { ...own, ...credentials, ...this.#secrets.headers() }
       assertSendable(headers)
@@ -304,27 +310,14 @@ export class Requests {
    * Sends one request once, interprets the answer and reports it to telemetry. Throws Failure: `network`, `timeout`
    * (retry), `sink_refuses` (stop) where no trusted connection is possible, `cancelled`.
    */
-  async #exchange({ body, pieces, read, ...request }: Exchange, signal: AbortSignal): Promise<Answered> {
-    const { clock, telemetry } = this.#deps
-    const giveBack = await this.#slots.take(signal)
-    const startedMs = clock.monotonic()
-    const tell = (outcome: RequestOutcome, bytes = 0) => {
-      const seconds = (clock.monotonic() - startedMs) / 1000
-      telemetry.emit({ name: 'SinkAnswered', sink: this.#settings.name, outcome, seconds, bytes })
-    }
-    try {
+  #exchange({ body, pieces, read, ...request }: Exchange, signal: AbortSignal): Promise<Answered> {
+    const counting = { ...this.#deps, sink: this.#settings.name, slots: this.#slots }
+    return inSlot(counting, signal, async (tell) => {
       const answer = await this.#answerTo({ ...request, ...(body && { body: body.bytes }) }, signal)
       const verdict = readPage(answer) ?? read(answer)
       tell(outcomeOf(verdict, pieces), bytesTaken(verdict, pieces, body))
       return { answer, verdict }
-    } catch (error) {
-      if (!isFailure(error) || error.code === 'cancelled') throw error
-      tell(error.code === 'timeout' ? 'timeout' : 'network')
-      if (error.code !== 'tls' && error.kind !== 'stop') throw error
-      throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
-    } finally {
-      giveBack()
-    }
+    })
   }
 
   #answerTo(

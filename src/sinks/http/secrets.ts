@@ -37,9 +37,13 @@ export class SinkSecrets {
     for (const secret of this.#secrets) if (secret.reread()) this.generation++
   }
 
-  /** Credentials made of the secrets: the latest are masked, too. */
-  remember(credentials: readonly string[]): void {
-    for (const each of credentials) {
+  /**
+   * Headers with credentials made of the secrets: the latest are masked, too, but a signature of AWS, whose parts are
+   * names such as that of the region.
+   */
+  remember(headers: Readonly<Record<string, string>>): void {
+    for (const [name, each] of Object.entries(headers)) {
+      if (!secretName.test(name) || each.startsWith('AWS4-')) continue
       this.#made.delete(each)
       this.#made.add(each)
       if (this.#made.size > mostMade) this.#made.delete(this.#made.keys().next().value!)

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { UTCDateMini } from '@date-fns/utc/date/mini'
-import { AwsV4Signer } from 'aws4fetch'
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
@@ -9,14 +7,15 @@ import { createDispatcher } from '../../transport/dispatcher.ts'
 import { isUnsent } from '../../transport/network-failure.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
-import { answerTo } from '../http/answer-to.ts'
+import { credentialsOf, type Credentials, type CredentialSource } from '../aws/credentials.ts'
+import { createSigner, type Sign } from '../aws/signer.ts'
+import { answerTo, inSlot } from '../http/answer-to.ts'
 import { excerptOf, headerOf, notBefore, retryAtOf } from '../http/answer-texts.ts'
 import type { Answer } from '../http/protocol/preset.ts'
 import { masking } from '../http/secrets.ts'
 import { createSlots } from '../slots.ts'
 import type { Bucket, Metadata } from './bucket.ts'
 import type { S3SinkConfig } from './config.ts'
-import { credentialsOf, type Credentials, type CredentialSource } from './credentials.ts'
 import { readRefusal, type Refusal, type Right } from './refusals.ts'
 import { elementOf } from './xml.ts'
 
@@ -60,9 +59,8 @@ export class S3Bucket implements Bucket {
   readonly #base: URL
   readonly #dispatcher: Dispatcher
   readonly #credentials: CredentialSource
+  readonly #sign: Sign
   readonly #slots = createSlots(connections)
-  /** Derived keys of signatures, by day. */
-  #cache = new Map<string, ArrayBuffer>()
   /** The latest that requests were signed with. */
   #current: Credentials | undefined
   /** AWS verifies it for all, and buckets with Object Lock ask for it; some other services refuse it. */
@@ -77,6 +75,7 @@ export class S3Bucket implements Bucket {
     this.address = settings.endpoint === null ? `s3://${bucket}/${prefix}` : `${this.#base.href}${prefix}`
     this.#what = `sink ${settings.name} (${this.address})`
     this.#credentials = credentialsOf(settings)
+    this.#sign = createSigner('s3', settings.region ?? 'us-east-1')
     this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
   }
 
@@ -241,14 +240,9 @@ export class S3Bucket implements Bucket {
   }
 
   async #exchange(request: Request, credentials: Credentials, signal: AbortSignal) {
-    const { clock, telemetry, version } = this.#deps
-    const giveBack = await this.#slots.take(signal)
-    const startedMs = clock.monotonic()
-    const tell = (outcome: RequestOutcome, bytes = 0) => {
-      const seconds = (clock.monotonic() - startedMs) / 1000
-      telemetry.emit({ name: 'SinkAnswered', sink: this.#settings.name, outcome, seconds, bytes })
-    }
-    try {
+    const { clock, version } = this.#deps
+    const counting = { ...this.#deps, sink: this.#settings.name, slots: this.#slots }
+    return inSlot(counting, signal, async (tell) => {
       const signed = await this.#signed(request, credentials)
       const over = {
         dispatcher: this.#dispatcher,
@@ -266,14 +260,7 @@ export class S3Bucket implements Bucket {
       const isTaken = request.method === 'PUT' && status < 300
       tell(outcomeOf(refusal), isTaken ? request.body?.length : 0)
       return { answer, refusal }
-    } catch (error) {
-      if (!isFailure(error) || error.code === 'cancelled') throw error
-      tell(error.code === 'timeout' ? 'timeout' : 'network')
-      if (error.code !== 'tls' && error.kind !== 'stop') throw error
-      throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
-    } finally {
-      giveBack()
-    }
+    })
   }
 
   async #signed({ method, key, query = '', headers = {}, body }: Request, credentials: Credentials) {
@@ -282,34 +269,21 @@ export class S3Bucket implements Bucket {
       .digest()
     const path =
       key === '' ? this.#base.pathname : this.#base.pathname + key.split('/').map(encoded).join('/')
-    // One entry a day: the keys of former days are not needed any more.
-    if (this.#cache.size > 8) this.#cache = new Map()
-    const { accessKeyId, secretAccessKey, sessionToken } = credentials
-    const signer = new AwsV4Signer({
-      method,
-      url: `${this.#base.origin}${path}${query === '' ? '' : `?${query}`}`,
-      headers: {
-        ...headers,
-        'x-amz-content-sha256': digest.toString('hex'),
-        ...(body !== undefined &&
-          this.#sendsChecksum && { 'x-amz-checksum-sha256': digest.toString('base64') }),
+    const signed = await this.#sign(
+      {
+        method,
+        url: `${this.#base.origin}${path}${query === '' ? '' : `?${query}`}`,
+        headers: {
+          ...headers,
+          ...(body !== undefined &&
+            this.#sendsChecksum && { 'x-amz-checksum-sha256': digest.toString('base64') }),
+        },
+        digest,
+        nowMs: this.#deps.clock.now(),
       },
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken !== undefined && { sessionToken }),
-      service: 's3',
-      region: this.#settings.region ?? 'us-east-1',
-      cache: this.#cache,
-      datetime: new UTCDateMini(this.#deps.clock.now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
-    })
-    const signed = await signer.sign()
-    const search = signer.encodedSearch === '' ? '' : `?${signer.encodedSearch}`
-    // As it was signed: a service may compare the text.
-    return {
-      origin: this.#base.origin,
-      path: signer.encodedPath + search,
-      headers: Object.fromEntries(signed.headers),
-    }
+      credentials,
+    )
+    return { ...signed, origin: this.#base.origin }
   }
 
   #refusalOf({ right }: Request, answer: Answer): Refusal {

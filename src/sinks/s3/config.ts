@@ -5,39 +5,28 @@ import {
   choice,
   described,
   duration,
-  headerSecret,
   httpUrl,
   jsonFormatNames,
-  marks,
   name,
   onAnySink,
-  secret,
-  secretFile,
 } from '../../config/fields/fields.ts'
 import { TlsConfig } from '../../config/fields/tls.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
+import { awsKeyFields, awsKeyMistakes, awsRegion, patternText } from '../aws/settings.ts'
 
-function text(pattern: RegExp, problem: string, remedy: string, description: string) {
-  const schema = z.string().regex(pattern, { message: problem, abort: true }).describe(description)
-  marks.add(schema, { remedy })
-  return schema
-}
-
-const Bucket = text(
+const Bucket = patternText(
   /^(?!\d+(?:\.\d+){3}$|xn--|.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
   'is not the name of a bucket',
   'write the name alone, 3 to 63 lower-case letters, digits, "-" and "."; folders belong into prefix, the server into endpoint',
   'Bucket that the objects go to; it must exist',
 )
 
-const Prefix = text(
+const Prefix = patternText(
   /^(?:(?!\.{1,2}\/)[\w.=-][\w.=@+!~ -]*\/)*$/,
   'is not a prefix',
   'end it with "/" and begin without one, such as waf/ or logs/shield/; letters, digits and _ . - = @ + ! ~ are allowed',
   'Put before the key of each object, such as waf/',
 )
-
-const region = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 const Settings = z.strictObject({
   type: described(z.literal('s3'), 'Kind of sink'),
@@ -46,12 +35,7 @@ const Settings = z.strictObject({
   ...onAnySink,
   bucket: Bucket,
   prefix: Prefix.max(512).default(''),
-  region: text(
-    region,
-    'is not a region',
-    'write it as in eu-central-1; R2 takes auto',
-    'Region of the bucket',
-  )
+  region: awsRegion('Region of the bucket', 'write it as in eu-central-1; R2 takes auto')
     .nullable()
     .default(null),
   endpoint: described(
@@ -63,16 +47,7 @@ const Settings = z.strictObject({
     z.boolean().nullable().default(null),
     'Whether the bucket is in the path, not in the host name; default: true where endpoint is set',
   ),
-  accessKeyId: headerSecret('Id of the access key').optional(),
-  accessKeyIdFile: secretFile('the id of the access key'),
-  secretAccessKey: secret('Secret of the access key').optional(),
-  secretAccessKeyFile: secretFile('the secret of the access key'),
-  sessionToken: headerSecret('Session token of temporary credentials').optional(),
-  sessionTokenFile: secretFile('the session token'),
-  profile: described(
-    z.string().min(1).nullable().default(null),
-    'Profile in the files of AWS; without it and without a key the usual chain of AWS finds credentials',
-  ),
+  ...awsKeyFields,
   compress: choice(['gzip', 'zstd'], 'How objects are compressed; a change takes effect with the next day'),
   everySeconds: duration('Time between two polls of a stream of this sink', {
     above: 0,
@@ -85,7 +60,7 @@ const Settings = z.strictObject({
     ['exactly-once', 'at-least-once'],
     'at-least-once also takes services without conditional writes, and may ship events twice',
   ),
-  storageClass: text(
+  storageClass: patternText(
     /^[A-Z0-9_]{1,64}$/,
     'is not a storage class',
     'write it as in STANDARD_IA',
@@ -94,7 +69,7 @@ const Settings = z.strictObject({
     .nullable()
     .default(null),
   sse: described(z.enum(['AES256', 'aws:kms']).nullable().default(null), 'Encryption by the service'),
-  kmsKeyId: text(
+  kmsKeyId: patternText(
     /^[\w:/-]{1,2048}$/,
     'is not the id of a key',
     'write the id, the ARN or the alias of the key',
@@ -114,7 +89,7 @@ export const S3SinkConfig = Settings.describe(
 export type S3SinkConfig = Readonly<z.output<typeof Settings>>
 
 function* mistakesOf(settings: S3SinkConfig): Generator<readonly [keyof S3SinkConfig, SettingError]> {
-  const { endpoint, accessKeyId, secretAccessKey } = settings
+  const { endpoint } = settings
   if (endpoint === null && settings.region === null)
     yield [
       'region',
@@ -125,16 +100,7 @@ function* mistakesOf(settings: S3SinkConfig): Generator<readonly [keyof S3SinkCo
     ]
   if (endpoint !== null && new URL(endpoint).search !== '')
     yield ['endpoint', { problem: 'has a query', remedy: 'remove "?" and everything after it' }]
-  const pair = { problem: 'is missing', remedy: 'set accessKeyId and secretAccessKey, or neither' }
-  if (accessKeyId !== undefined && secretAccessKey === undefined) yield ['secretAccessKey', pair]
-  if (accessKeyId === undefined && secretAccessKey !== undefined) yield ['accessKeyId', pair]
-  if (accessKeyId === undefined && settings.sessionToken !== undefined)
-    yield [
-      'sessionToken',
-      { problem: 'is set without accessKeyId', remedy: 'set the key that it belongs to' },
-    ]
-  if (accessKeyId !== undefined && settings.profile !== null)
-    yield ['profile', { problem: 'cannot be used with accessKeyId', remedy: 'set one of them' }]
+  yield* awsKeyMistakes(settings)
   if (settings.kmsKeyId !== null && settings.sse !== 'aws:kms')
     yield ['kmsKeyId', { problem: 'is set without encryption by it', remedy: 'set sse to aws:kms' }]
 }

@@ -1,6 +1,7 @@
 import type { FailureKind, FailureCode } from '../../domain/failure.ts'
 import { durationText } from '../../domain/text/time.ts'
 import { httpDateOf } from '../../transport/retry.ts'
+import { keyRemedyOf } from '../aws/refusals.ts'
 import { headerOf } from '../http/answer-texts.ts'
 import type { Answer } from '../http/protocol/preset.ts'
 import { elementOf } from './xml.ts'
@@ -27,18 +28,6 @@ export interface Asked {
   readonly nowMs: number
 }
 
-const staleCredentials = new Set([
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'TokenRefreshRequired',
-  'InvalidToken',
-])
-const unknownKey = new Set([
-  'InvalidAccessKeyId',
-  'XAdminUserNotFound',
-  'InvalidClientTokenId',
-  'InvalidSecurity',
-])
 const otherRegion = new Set([
   'AuthorizationHeaderMalformed',
   'PermanentRedirect',
@@ -91,19 +80,8 @@ export function readRefusal(answer: Answer, asked: Asked): Refusal {
     return stop(regionText(region, elementOf(text, 'Endpoint')))
   if (slowDown.has(key) || status === 429) return retry('throttled')
   if (broken.has(key) || status === 408) return retry(key === 'RequestTimeout' ? 'timeout' : 'server_error')
-  if (staleCredentials.has(key))
-    return stop('the session token has expired: renew it, or use a role or profile that renews itself', {
-      credentials: true,
-    })
-  if (unknownKey.has(key))
-    return stop(
-      'the service does not know this access key: check accessKeyId, and that endpoint is its service',
-      {
-        credentials: true,
-      },
-    )
-  if (key === 'SignatureDoesNotMatch')
-    return stop('check secretAccessKey; it does not belong to accessKeyId', { credentials: true })
+  const keyRemedy = keyRemedyOf(said)
+  if (keyRemedy !== undefined) return stop(keyRemedy, { credentials: true })
   if (/^KMS\b|\bkms\b/i.test(said) && status < 500)
     return stop('check kmsKeyId, and allow these credentials kms:GenerateDataKey and kms:Decrypt on that key')
   if (status === 501 || key === 'NotImplemented')

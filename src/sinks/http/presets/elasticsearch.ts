@@ -14,6 +14,7 @@ import {
   readStatus,
   textAt,
 } from '../protocol/answers.ts'
+import { Aws, awsMistakes, createAwsSignature, readAws } from '../protocol/aws-signature.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import {
   type Answer,
@@ -22,6 +23,7 @@ import {
   type Checked,
   type EventOutcome,
   lineLayout,
+  type Preset,
   type Stop,
   type Verdict,
   withTime,
@@ -45,16 +47,25 @@ export const elasticsearch = definePreset({
     optional: 'orBasic',
   },
   settings: {
-    url: httpUrl('Address of the cluster', 'give username and password, or apiKey'),
+    url: httpUrl('Address of the cluster', 'give username and password, apiKey or aws'),
     index: z
       .string()
       .regex(/^[^A-Z\\/*?"<>| ,#:_+-][^A-Z\\/*?"<>| ,#:]{0,254}$/, { message: 'is not the name of an index' })
       .default('logs-bunny_shield.event-default')
       .describe('Data stream, index or alias'),
     pipeline: z.string().min(1).optional().describe('Ingest pipeline; default: the pipeline of the index'),
+    aws: Aws,
+  },
+  mistakes(settings) {
+    const { aws, url } = settings
+    if (aws === undefined) return []
+    const other = ['apiKey', 'username'].find((field) => field in settings)
+    const both = { problem: 'cannot be used with aws', remedy: 'a request has one of them: remove the other' }
+    return [...awsMistakes(aws, url), ...(other === undefined ? [] : [{ at: other, ...both }])]
   },
   create(settings) {
-    const { index, pipeline, format } = settings
+    const { index, pipeline, format, aws } = settings
+    const read: Preset['read'] = (answer, events) => (aws && readAws(answer, aws)) ?? readBulk(answer, events)
     const url = new URL(below(settings.url, `/${encodeURIComponent(index)}/_bulk`))
     // `errors` keeps the answer from being empty.
     url.searchParams.set(
@@ -67,17 +78,18 @@ export const elasticsearch = definePreset({
       piece: (event, line) =>
         `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${format === 'ecs' ? line : timestamped(event, line)}`,
       layout: lineLayout,
-      read: readBulk,
-      check: (ask) => checkIndex(ask, settings.url, index),
+      read,
+      ...(aws !== undefined && { authorise: createAwsSignature(aws) }),
+      check: (ask) => checkIndex(ask, settings.url, index, read),
     }
   },
 })
 
 /** A bulk request without documents is refused after the credentials were accepted. Not every server tells the rights. */
-async function checkIndex(ask: Ask, base: string, index: string): Promise<Checked> {
+async function checkIndex(ask: Ask, base: string, index: string, read: Preset['read']): Promise<Checked> {
   const found = 'accepted the credentials'
   const empty = { body: '\n', found, refusesEmpty: ({ status }: Answer) => status === 400 }
-  const checked = await checkByEmptyBatch(ask, empty, readBulk)
+  const checked = await checkByEmptyBatch(ask, empty, read)
   if ('verdict' in checked) return checked
   const answer = await ask({
     method: 'POST',
@@ -148,6 +160,15 @@ const stops: Readonly<Record<string, string>> = {
   invalid_index_name_exception: 'check index',
 }
 
+const reasonStops: readonly (readonly [RegExp, string])[] = [
+  [/^pipeline with id .* does not exist$/, 'check pipeline'],
+  // A collection of time series: its own ids would make two documents of an event that arrives twice.
+  [
+    /^Document ID is not supported/,
+    'create a collection of the type search: one of time series takes no ids',
+  ],
+]
+
 function readItem(item: JsonObject): EventOutcome | Stop {
   const status = numberAt(item, 'status')
   // It is not in the data stream: a person has to fix its mapping or pipeline, and to replay it.
@@ -161,9 +182,7 @@ function readItem(item: JsonObject): EventOutcome | Stop {
   const error = objectAt(item, 'error')
   const type = textAt(error, 'type')
   const answer = `${type}: ${textAt(error, 'reason')}`
-  const remedy = /^pipeline with id .* does not exist$/.test(textAt(error, 'reason'))
-    ? 'check pipeline'
-    : stops[type]
+  const remedy = reasonStops.find(([reason]) => reason.test(textAt(error, 'reason')))?.[1] ?? stops[type]
   if (remedy !== undefined && status < 429)
     return { kind: 'stop', remedy, credentials: type === 'security_exception', said: answer }
   // A pipeline that fails on a document always fails on it.

@@ -83,6 +83,8 @@ export const arrayLayout: Layout = { before: '[', between: ',', after: ']' }
 
 /** A request that is about to be sent, for the credentials in it. */
 export interface Authorisation {
+  readonly method: string
+  readonly url: URL
   /** As sent: after compression. */
   readonly body: Buffer
   /** Headers that were just refused: a cached token in them must not be used again. */
@@ -127,8 +129,8 @@ export interface Preset {
   /** Headers of every request, lower case, without secrets; configured headers override them. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Headers with credentials, lower case, created for each try. Throws Failure: a token that is refused is an error of
-   * the sink (stop).
+   * Headers with credentials, lower case, created for each try; the refused ones where there are no others. Throws
+   * Failure: a token that is refused is an error of the sink (stop).
    */
   authorise?(request: Authorisation): Promise<Readonly<Record<string, string>>>
   /** One event in a body; may add what the destination requires around the line (an action, an envelope). */

@@ -6,6 +6,8 @@ import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { failureOf } from '../destination-server.ts'
 
+const empty = { method: 'POST', url: new URL('https://siem.example'), body: Buffer.alloc(0) }
+
 describe('an access token', () => {
   const client = {
     tokenUrl: new URL('https://login.example/t-1/oauth2/v2.0/token'),
@@ -18,7 +20,7 @@ describe('an access token', () => {
     const authorise = createClientCredentials({ ...client, clientSecret })
     const at = (nowMs: number, refused?: Record<string, string>) =>
       authorise({
-        body: Buffer.alloc(0),
+        ...empty,
         nowMs,
         ...(refused && { refused }),
         ask: async (request) => {
@@ -48,8 +50,7 @@ describe('an access token', () => {
     const authorise = createClientCredentials(client)
     const stop = Promise.withResolvers<never>()
     const body = Buffer.from('{"access_token":"t1"}')
-    const from = (ask: Parameters<typeof authorise>[0]['ask']) =>
-      authorise({ body: Buffer.alloc(0), nowMs: 0, ask })
+    const from = (ask: Parameters<typeof authorise>[0]['ask']) => authorise({ ...empty, nowMs: 0, ask })
     const stopped = failureOf(from(() => stop.promise))
     const others = [1, 2].map(() => from(async () => ({ status: 200, headers: {}, body, whole: true })))
     stop.reject(cancelled())

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import { credentialsOf } from '../../../src/sinks/s3/credentials.ts'
+import { credentialsOf } from '../../../src/sinks/aws/credentials.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
+import { listenProxy } from '../../transport/listening.ts'
 
 const none = {
-  name: 'lake',
   region: 'eu-central-1',
   accessKeyId: undefined,
   secretAccessKey: undefined,
@@ -90,4 +90,18 @@ test('without any credentials the error says where to put them', async () => {
   await expect(credentialsOf({ ...none, profile: 'nobody' })()).rejects.toThrow(
     /^Profile nobody gives no credentials/,
   )
+})
+
+test('STS and SSO are asked through the proxy', async () => {
+  const proxy = await listenProxy(502)
+  onTestFinished(() => proxy.close())
+  writeFileSync(join(folder, 'web-identity'), 'token')
+  vi.stubEnv('https_proxy', proxy.url)
+  vi.stubEnv('no_proxy', undefined)
+  vi.stubEnv('NO_PROXY', undefined)
+  vi.stubEnv('AWS_MAX_ATTEMPTS', '1')
+  vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/shieldlog')
+  vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', join(folder, 'web-identity'))
+  await expect(credentialsOf(none)()).rejects.toThrow(/gives no credentials/)
+  expect(proxy.tunnels).toContain('sts.eu-central-1.amazonaws.com:443')
 })

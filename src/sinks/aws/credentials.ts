@@ -1,6 +1,7 @@
+import { Agent } from 'node:https'
 import { Failure } from '../../domain/failure.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
-import type { S3SinkConfig } from './config.ts'
+import type { AwsKeys } from './settings.ts'
 
 /** In plain text: never print them. */
 export interface Credentials {
@@ -15,10 +16,9 @@ export interface Credentials {
  */
 export type CredentialSource = (refused?: Credentials) => Promise<Credentials>
 
-type Settings = Pick<
-  S3SinkConfig,
-  'name' | 'region' | 'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'profile'
->
+interface Settings extends AwsKeys {
+  readonly region: string | null
+}
 
 export function credentialsOf(settings: Settings): CredentialSource {
   const { accessKeyId, secretAccessKey, sessionToken } = settings
@@ -52,12 +52,14 @@ function chainOf({ profile, region }: Settings): CredentialSource {
       if (chain === undefined) {
         // It takes 15 MB and 100 ms that other configurations need not pay.
         const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+        // Of STS and SSO, which are on the internet; requests for metadata of the host or pod have agents of their own.
+        const httpsAgent = new Agent({ keepAlive: true, proxyEnv: process.env })
         chain ??= defaultProvider({
           logger,
           // It asks only when credentials are needed anew: then the files may have changed.
           ignoreCache: true,
           ...(profile !== null && { profile }),
-          ...(region !== null && { clientConfig: { region } }),
+          clientConfig: { requestHandler: { httpsAgent }, ...(region !== null && { region }) },
         })
       }
       // It refreshes credentials five minutes before they expire.
@@ -70,7 +72,7 @@ function chainOf({ profile, region }: Settings): CredentialSource {
       throw new Failure(
         isNone ? 'stop' : 'retry',
         isNone ? 'sink_refuses' : 'network',
-        `${where} gives no credentials (${why}): set accessKeyId and secretAccessKey or profile, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the host or pod a role that may write to the bucket`,
+        `${where} gives no credentials (${why}): set accessKeyId and secretAccessKey or profile, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the host or pod a role that may write there`,
         { cause },
       )
     }

@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { described, headerSecret, marks, secret, secretFile } from '../../config/fields/fields.ts'
+import type { SettingError } from '../../domain/text/http-rules.ts'
+
+/** Text of one form; `remedy` says which. */
+export function patternText(pattern: RegExp, problem: string, remedy: string, description: string) {
+  const schema = z.string().regex(pattern, { message: problem, abort: true }).describe(description)
+  marks.add(schema, { remedy })
+  return schema
+}
+
+export function awsRegion(description: string, remedy = 'write it as in eu-central-1') {
+  return patternText(/^[a-z0-9][a-z0-9-]{0,62}$/, 'is not a region', remedy, description)
+}
+
+/** A key or a profile; without both the chain of AWS finds credentials. */
+export const awsKeyFields = {
+  accessKeyId: headerSecret('Id of the access key').optional(),
+  accessKeyIdFile: secretFile('the id of the access key'),
+  secretAccessKey: secret('Secret of the access key').optional(),
+  secretAccessKeyFile: secretFile('the secret of the access key'),
+  sessionToken: headerSecret('Session token of temporary credentials').optional(),
+  sessionTokenFile: secretFile('the session token'),
+  profile: described(
+    z.string().min(1).nullable().default(null),
+    'Profile in the files of AWS; without it and without a key the usual chain of AWS finds credentials',
+  ),
+}
+
+const Keys = z.object(awsKeyFields)
+export type AwsKeys = Readonly<
+  Pick<z.output<typeof Keys>, 'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'profile'>
+>
+
+/** Errors between settings that are valid one by one. */
+export function* awsKeyMistakes(keys: AwsKeys): Generator<readonly [keyof AwsKeys, SettingError]> {
+  const { accessKeyId, secretAccessKey, sessionToken, profile } = keys
+  const pair = { problem: 'is missing', remedy: 'set accessKeyId and secretAccessKey, or neither' }
+  if (accessKeyId !== undefined && secretAccessKey === undefined) yield ['secretAccessKey', pair]
+  if (accessKeyId === undefined && secretAccessKey !== undefined) yield ['accessKeyId', pair]
+  if (accessKeyId === undefined && sessionToken !== undefined)
+    yield [
+      'sessionToken',
+      { problem: 'is set without accessKeyId', remedy: 'set the key that it belongs to' },
+    ]
+  if (accessKeyId !== undefined && profile !== null)
+    yield ['profile', { problem: 'cannot be used with accessKeyId', remedy: 'set one of them' }]
+}

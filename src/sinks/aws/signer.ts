@@ -1,0 +1,47 @@
+import { UTCDateMini } from '@date-fns/utc/date/mini'
+import { AwsV4Signer } from 'aws4fetch'
+import type { Credentials } from './credentials.ts'
+
+interface Unsigned {
+  readonly method: string
+  readonly url: string
+  /** All of them are signed. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** SHA-256 of the body as sent. */
+  readonly digest: Buffer
+  readonly nowMs: number
+}
+
+interface Signed {
+  /** As it was signed, for services that compare the text; only `s3` takes it so. */
+  readonly path: string
+  /** Those that were given and those of the signature. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Sign = (request: Unsigned, credentials: Credentials) => Promise<Signed>
+
+/** Signature Version 4 of AWS in the header of a request. */
+export function createSigner(service: string, region: string): Sign {
+  /** Derived keys, by day. */
+  let cache = new Map<string, ArrayBuffer>()
+  return async ({ method, url, headers, digest, nowMs }, { accessKeyId, secretAccessKey, sessionToken }) => {
+    // One entry a day: the keys of former days are not needed any more.
+    if (cache.size > 8) cache = new Map()
+    const signer = new AwsV4Signer({
+      method,
+      url,
+      headers: { ...headers, 'x-amz-content-sha256': digest.toString('hex') },
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+      service,
+      region,
+      cache,
+      datetime: new UTCDateMini(nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+    })
+    const signed = await signer.sign()
+    const search = signer.encodedSearch === '' ? '' : `?${signer.encodedSearch}`
+    return { path: signer.encodedPath + search, headers: Object.fromEntries(signed.headers) }
+  }
+}
