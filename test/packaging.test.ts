@@ -105,16 +105,18 @@ describe('the published package', () => {
     expect(packed.filter((path) => /access-key|siem-token/.test(path))).toEqual([])
   })
 
+  test('contains every folder of config/, which its pages name', () => {
+    const folders = readdirSync(join(projectFolder, 'config'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `config/${name}/`)
+    expect(folders.filter((folder) => !packed.some((path) => path.startsWith(folder)))).toEqual([])
+  })
+
   test('contains the compiled program and none of the sources and tests', () => {
     expect(packed).toEqual(
       expect.arrayContaining(['package.json', 'LICENSE', 'README.md', 'docs/README.md', 'dist/cli.js']),
     )
-    const foreign = packed.filter(
-      (path) =>
-        !/^(?:dist|docs|config\/(?:elasticsearch|examples|grafana|kubernetes|prometheus|sigma|splunk|systemd))\/|^[^/]+$/.test(
-          path,
-        ),
-    )
+    const foreign = packed.filter((path) => !/^(?:dist|docs|config\/[^/]+)\/|^[^/]+$/.test(path))
     expect(foreign).toEqual([])
     expect(packed.filter((path) => /(?<!\.d)\.ts$|\.test\.|^dist\/test\//.test(path))).toEqual([])
   })
@@ -144,6 +146,12 @@ describe('the published package', () => {
     const started = (...args: string[]) => runCommand(command, args, { cwd: temporaryFolder(), env })
     expect((await started('--version')).stdout.trim()).toBe(manifest.version)
     expect((await started('help', 'status')).stdout).toContain('Usage: shieldlog status')
+    const example = join(installed, 'config/examples/file.yaml')
+    const checked = await runCommand(command, ['check', '--offline', '-c', example], {
+      cwd: temporaryFolder(),
+      env: { ...env, SHIELDLOG_API_ACCESS_KEY: 'the-key-of-the-test' },
+    })
+    expect(checked.stdout).toMatch(/^configuration +ok/)
     expect((await started('demo', '--seconds', '5')).stderr).toMatch(/shipped [1-9]\d* events/)
     // As an older Node does, which reads the compiled file.
     const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`

@@ -8,9 +8,10 @@ import { literal } from '../config/templates.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { dayOf, daysFrom, firstReadable } from '../domain/day.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { scenarios } from '../simulator/faults.ts'
+import { date, scenarios, type Fault } from '../simulator/faults.ts'
 import type { Settings } from '../simulator/options.ts'
 import { startSimulator } from '../simulator/simulator.ts'
+import * as worlds from '../simulator/worlds.ts'
 import { atLeastOne, idList, nameList, wholeNumber } from './options.ts'
 import { UsageError, type Io, type Registration } from './command.ts'
 import { commandLine, example } from './program-name.ts'
@@ -39,6 +40,14 @@ interface SimulateOptions extends Pick<Settings, Passed> {
   readonly startedAt?: number
   /** Names of scenarios. */
   readonly faults: readonly string[]
+  readonly leastPageSize?: number
+  readonly lateSeconds: number
+  readonly tokenSeconds?: number
+  readonly requestsPerMinute?: number
+  readonly clockOffsetSeconds?: number
+  readonly oldDays: (typeof worlds.oldDayAnswers)[number]
+  readonly compress?: boolean
+  readonly changeEntries: readonly worlds.EntryChange[]
   /** Where to write a configuration for it. */
   readonly writeConfig?: string
 }
@@ -52,6 +61,7 @@ export function register({ command, io }: Registration): void {
     .option('--entries <number>', 'number of entries of each zone and day', wholeNumber, 1000)
     .option('--rate <number>', 'new entries per second and zone', Number, 1)
     .option('--page-size <number>', 'number of entries of a page', wholeNumber, 1000)
+    .option('--least-page-size <number>', 'pages have between this and --page-size entries', atLeastOne)
     .addOption(
       new Option('--order <order>', 'order of entries in a listing')
         .choices(['oldest-first', 'newest-first', 'unordered'])
@@ -68,6 +78,26 @@ export function register({ command, io }: Registration): void {
         .choices(['empty', 'null', 'repeated', 'real'])
         .default('empty'),
     )
+    .option(
+      '--late-seconds <number>',
+      'every tenth new entry turns up so long after its time',
+      wholeNumber,
+      0,
+    )
+    .option('--token-seconds <number>', 'a token expires so long after it was issued', atLeastOne)
+    .option('--requests-per-minute <number>', 'more requests for event logs are answered 429', atLeastOne)
+    .option(
+      '--clock-offset-seconds <number>',
+      'the Date of every answer is so much ahead; -60: behind',
+      seconds,
+    )
+    .addOption(
+      new Option('--old-days <answer>', 'answer for a day that can no longer be read')
+        .choices(worlds.oldDayAnswers)
+        .default('refused'),
+    )
+    .option('--compress', 'compress answers with gzip')
+    .option('--change-entries <names>', `of ${Object.keys(worlds.entryChanges).join(', ')}`, entryChanges, [])
     .option('--access-key <key>', 'key that requests must carry', 'simulator')
     .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
     .option(
@@ -93,6 +123,9 @@ async function simulate(options: SimulateOptions, { stdout, signal }: Io): Promi
     readableDays: Math.max(usualReadableDays, days),
     days: Object.fromEntries(filled),
     live: { ratePerSecond: rate },
+    leastPageSize: options.leastPageSize ?? null,
+    lateMs: options.lateSeconds * 1000,
+    tokenLifeMs: options.tokenSeconds === undefined ? null : options.tokenSeconds * 1000,
   }).catch((error: unknown) => {
     if (error instanceof RangeError) throw new UsageError(messageOf(error))
     throw new Failure('stop', 'network', messageOf(error))
@@ -100,6 +133,8 @@ async function simulate(options: SimulateOptions, { stdout, signal }: Io): Promi
   try {
     if (writeConfig !== undefined) writeConfigOf(writeConfig, simulator.url, options)
     for (const rule of faults.flatMap((name) => scenarios[name] ?? [])) simulator.fail(rule)
+    for (const fault of worldOf(options))
+      simulator.fail({ match: { operation: 'eventLogs' }, times: Number.POSITIVE_INFINITY, fault })
     for (const line of greeting(simulator.url, options)) stdout.write(`${line}\n`)
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
@@ -119,10 +154,34 @@ function instant(text: string): number {
   throw new InvalidArgumentError('it takes a past time in UTC such as 2026-11-20T08:00:00Z.')
 }
 
+function seconds(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && Math.abs(value) <= 1e9) return value
+  throw new InvalidArgumentError('use a number of seconds, such as 3600 or -60.')
+}
+
 function faultNames(text: string): string[] {
   const names = nameList(text)
   if (names.every((name) => Object.hasOwn(scenarios, name))) return names
   throw new InvalidArgumentError(`use ${Object.keys(scenarios).join(', ')}.`)
+}
+
+function entryChanges(text: string): worlds.EntryChange[] {
+  const names = nameList(text)
+  if (names.every((name) => Object.hasOwn(worlds.entryChanges, name))) return names as worlds.EntryChange[]
+  throw new InvalidArgumentError(`use ${Object.keys(worlds.entryChanges).join(', ')}.`)
+}
+
+/** In their order: what compresses comes before what reads a page. */
+function worldOf(options: SimulateOptions): Fault[] {
+  const { requestsPerMinute, clockOffsetSeconds, changeEntries: names } = options
+  return [
+    ...(requestsPerMinute === undefined ? [] : [worlds.limited(requestsPerMinute)]),
+    ...(clockOffsetSeconds === undefined ? [] : [date({ offsetMs: clockOffsetSeconds * 1000 })]),
+    ...(options.compress === true ? [worlds.compressed()] : []),
+    ...(options.oldDays === 'refused' ? [] : [worlds.oldDays(options.oldDays)]),
+    ...(names.length === 0 ? [] : [worlds.changedEntries(names)]),
+  ]
 }
 
 function greeting(url: string, options: SimulateOptions): readonly string[] {

@@ -43,12 +43,21 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
-/** Fault rules in the order they were added: the first one that applies to a request answers it. */
+interface Pending {
+  readonly rule: FaultRule
+  left: number
+  met: number
+}
+
+/**
+ * Fault rules in the order they were added: the first one that applies to a request answers it. For one that changes the
+ * regular answer, that is the answer of the rules after it.
+ */
 export class FaultRules {
-  #rules: { readonly rule: FaultRule; left: number; met: number }[] = []
+  #rules: readonly Pending[] = []
 
   add(rule: FaultRule): void {
-    this.#rules.push({ rule, left: rule.times ?? 1, met: 0 })
+    this.#rules = [...this.#rules, { rule, left: rule.times ?? 1, met: 0 }]
   }
 
   clear(): void {
@@ -57,12 +66,17 @@ export class FaultRules {
 
   /** Undefined where no rule applies. */
   answer(context: FaultContext): { readonly kind: string; readonly answer: Answer } | undefined {
-    for (const pending of this.#rules) {
+    return this.#answer(this.#rules, context)
+  }
+
+  #answer(rules: readonly Pending[], context: FaultContext): ReturnType<FaultRules['answer']> {
+    for (const [index, pending] of rules.entries()) {
       const { match = {}, every = 1, fault } = pending.rule
       const asked = { ...context.route, firstPage: (context.route.token ?? '') === '' }
       if (Object.entries(match).some(([name, value]) => asked[name as keyof typeof match] !== value)) continue
       if (++pending.met % every !== 0) continue
-      const answer = fault.answer(context)
+      const regular = () => this.#answer(rules.slice(index + 1), context)?.answer ?? context.regular()
+      const answer = fault.answer({ ...context, regular })
       if (answer === undefined) continue
       if (--pending.left <= 0) this.#rules = this.#rules.filter((other) => other !== pending)
       return { kind: fault.kind, answer }

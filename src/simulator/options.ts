@@ -14,6 +14,8 @@ export interface Settings {
   readonly zones: readonly number[]
   /** Entries, or volume templates, on a page. */
   readonly pageSize: number
+  /** Null: every page but the last is full. Else each answer has a number of entries between this and `pageSize`. */
+  readonly leastPageSize: number | null
   /** `unordered` is a fixed shuffle: new entries appear anywhere. */
   readonly order: 'oldest-first' | 'newest-first' | 'unordered'
   /**
@@ -21,6 +23,8 @@ export interface Settings {
    * which the page begins; `snapshot` a position in the listing at the time of the first page.
    */
   readonly tokens: 'position' | 'snapshot' | 'anchor'
+  /** How long a token is accepted after it was issued. Null: always, and a place always has the same token. */
+  readonly tokenLifeMs: number | null
   /** The only accepted form of the first page: `omit`, `empty`, a literal, or `any` of the first two. */
   readonly firstPage: string
   readonly lastToken: 'empty' | 'null' | 'repeated' | 'real'
@@ -32,6 +36,8 @@ export interface Settings {
   readonly seed: number
   /** Steady traffic into every zone, from now on. */
   readonly live: { readonly ratePerSecond: number }
+  /** Every tenth entry of the steady traffic turns up so long after its time. */
+  readonly lateMs: number
   /** Entries that each zone holds from the start: by day, or for every readable day. */
   readonly days: { readonly [day: string]: number } | number
   /**
@@ -50,8 +56,10 @@ const defaults: Settings = {
   accessKey: null,
   zones: [101, 102],
   pageSize: 1000,
+  leastPageSize: null,
   order: 'oldest-first',
   tokens: 'position',
+  tokenLifeMs: null,
   firstPage: 'omit',
   lastToken: 'empty',
   readableDays: 3,
@@ -59,6 +67,7 @@ const defaults: Settings = {
   entryBytes: 525,
   seed: 1,
   live: { ratePerSecond: 0 },
+  lateMs: 0,
   days: 0,
   startedAtMs: null,
 }
@@ -66,8 +75,10 @@ const defaults: Settings = {
 /** Applies the defaults. Throws a RangeError that names the option, its value and what is allowed. */
 export function settingsOf(options: SimulatorOptions): Settings {
   const settings = { ...defaults, ...options }
-  const { pageSize, live } = settings
+  const { pageSize, leastPageSize, live } = settings
   if (!(pageSize >= 1)) throw outOfRange('pageSize', pageSize, 'a whole number of at least 1')
+  if (leastPageSize !== null && !(leastPageSize >= 1 && leastPageSize <= pageSize))
+    throw outOfRange('leastPageSize', leastPageSize, 'a whole number from 1 to pageSize')
   if (!(live.ratePerSecond >= 0))
     throw outOfRange('live.ratePerSecond', live.ratePerSecond, 'a number of at least 0')
   return settings

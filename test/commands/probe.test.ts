@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { errorKey, throttle, type FaultRule } from '../../src/simulator/faults.ts'
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { openWorkshopWithApi } from './workshop.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { executeWith, openWorkshopWithApi } from './workshop.ts'
 
 interface Probed {
   readonly isWhole: boolean
@@ -23,12 +26,12 @@ async function probe(
   const args = ['probe', '--zone', '101', '--requests-per-second', '500', '--minutes', '0.005', '--json']
   const { code, stdout, stderr } = await execute(...args)
   expect([code, stderr]).toEqual([0, ''])
-  const { findings, ...rest } = JSON.parse(stdout) as Probed
-  return {
-    ...rest,
-    text: stdout,
-    found: Object.fromEntries(findings.map(({ point, found }) => [point, found])),
-  }
+  return { ...probedIn(stdout), text: stdout }
+}
+
+function probedIn(text: string) {
+  const { findings, ...rest } = JSON.parse(text) as Probed
+  return { ...rest, found: Object.fromEntries(findings.map(({ point, found }) => [point, found])) }
 }
 
 const late = Number.POSITIVE_INFINITY
@@ -105,4 +108,115 @@ test('ends at the first 429, with what it has found by then, and without content
   const { isWhole, found, text } = await probe({}, { fault })
   expect([isWhole, found['requests']]).toEqual([false, '429 at request 7, at 500 a second; Retry-After: 30'])
   expect(text).not.toMatch(/example\.(?:com|org|net)|198\.1[89]\./)
+})
+
+/** Options of `simulate`, what `probe` then finds, and the settings that follow. */
+test.each<[string, string, Record<string, RegExp>, object?]>([
+  [
+    'events that turn up late',
+    '--rate 100 --late-seconds 1',
+    { 'new events turn up': /\d+ between others/, 'late events': /^the latest was not listed [\d.]+ min/ },
+  ],
+  [
+    'new events at the end',
+    '--rate 100',
+    { 'new events turn up': /^\d+ at the end$/, order: /^oldest first$/ },
+  ],
+  [
+    'new events at the beginning, which shift all pages',
+    '--rate 100 --order newest-first',
+    { 'new events turn up': /^\d+ at the beginning$/, 'first page, read again': /other events/ },
+  ],
+  ['no order', '--order unordered', { order: /^none$/ }],
+  [
+    'pages of many sizes',
+    '--least-page-size 20',
+    { 'page size': /^(?!100)\d+ to \d+ events/, 'later page, read again': /more events|other events/ },
+  ],
+  [
+    'how long a token lives',
+    '--token-seconds 1',
+    { 'later page, read again': /^after \d+ s the same events in other bytes, .*after \d+ s refused$/ },
+  ],
+  ['a compressed answer', '--compress', { headers: /content-encoding: gzip/ }],
+  [
+    'a clock that is ahead',
+    '--clock-offset-seconds 300',
+    { clock: /^(?:300\.\d|299\.\d) s from this host$/ },
+  ],
+  [
+    'a clock that is behind',
+    '--clock-offset-seconds -300',
+    { clock: /^-(?:300|301|299)\.\d s from this host$/ },
+  ],
+  [
+    'a limit of requests',
+    '--requests-per-minute 9',
+    { requests: /^429 at request 10, .*; Retry-After: \d+$/ },
+  ],
+  ['old days that are not found', '--old-days not-found', { 'readable days': /^3; .* is answered 404$/ }],
+  [
+    'old days that are a bad request',
+    '--old-days bad-request',
+    { 'readable days': /^3; .* is answered 400$/ },
+  ],
+  [
+    'old days without events',
+    '--old-days empty',
+    { 'readable days': /^at least 3; from \d{4}-\d\d-\d\d on back answered without events$/ },
+  ],
+  [
+    'more days',
+    '--days 5',
+    { 'readable days': /^5; .* is answered 401 invalid_datetime_window/ },
+    { poll: { readableDays: 5 } },
+  ],
+  [
+    'names that no format knows',
+    '--change-entries new-names',
+    { 'unknown names': /^member newMember \d+, label newLabel \d+, field of log NewField \d+$/ },
+  ],
+  [
+    'several kinds of log',
+    '--change-entries mixed-logs',
+    { log: /^(?=.*object \d)(?=.*plain text \d)(?=.*null \d)(?=.*text of JSON \d)/ },
+  ],
+  [
+    'several units of time',
+    '--change-entries mixed-times',
+    { timestamps: /^(?=.*seconds \d)(?=.*ms \d)(?=.*µs \d)(?=.*text \d)(?=.*none \d)/ },
+  ],
+  ['poor ids', '--change-entries poor-ids', { ids: /^missing in [1-9]\d* of .*, repeated in [1-9]\d* of / }],
+  ['masked addresses', '--change-entries masked-addresses', { addresses: /^masked in (\d+) of \1$/ }],
+  [
+    'several of these together',
+    '--compress --old-days empty --change-entries new-names,masked-addresses',
+    {
+      headers: /gzip/,
+      'readable days': /without events/,
+      addresses: /^masked in (\d+) of \1$/,
+      'unknown names': /New/,
+    },
+  ],
+])('names %s, which simulate plays', async (_, options, expected, settings = {}) => {
+  const file = join(temporaryFolder(), 'sim.yaml')
+  const stop = new AbortController()
+  let said = ''
+  const args = ['simulate', '--entries', '250', '--rate', '0', '--page-size', '100', '--write-config', file]
+  const ended = executeWith('', [...args, ...options.split(' ')], {
+    stdout: { write: (part) => (said += part) },
+    signal: stop.signal,
+  })
+  onTestFinished(async () => {
+    stop.abort()
+    await ended
+  })
+  await waitFor(() => said.includes('Ctrl-C stops it'), { what: 'the simulator' })
+  const minutes = options.startsWith('--token') ? '0.02' : '0.005'
+  const probed = ['probe', '--zone', '101', '--requests-per-second', '500', '--minutes', minutes, '--json']
+  const { stdout, stderr } = await executeWith(file, probed)
+  expect(stderr).toBe('')
+  const { found, settings: following } = probedIn(stdout)
+  for (const [point, pattern] of Object.entries(expected)) expect(found[point]).toMatch(pattern)
+  expect(following).toEqual(settings)
 })

@@ -182,6 +182,7 @@ function rereads({ rereads }: Observations): Finding[] {
 
 const answers = {
   same: 'the same',
+  rewritten: 'the same events in other bytes',
   longer: 'the same with more events',
   other: 'other events',
   refused: 'refused',
@@ -215,16 +216,20 @@ function alphabetOf(walks: readonly Walk[]): string {
 
 function readableDays({ days }: Observations): Finding {
   const refused = days.find(({ isAnswered }) => !isAnswered)
-  const readable = days.filter(({ isAnswered }) => isAnswered).length + 1
+  // A service that answers any day may have no events of old ones any more.
+  const last = refused === undefined ? days.findLastIndex(({ events }) => events > 0) : days.length - 2
+  const readable = last + 2
+  const empty = refused === undefined ? days[last + 1] : undefined
   const answer =
     refused &&
     `; ${refused.day} is answered ${refused.status}${refused.errorKey === undefined ? '' : ` ${refused.errorKey}`}`
   return {
     point: 'readable days',
     assumed: '3, today included',
-    found: `${refused ? '' : 'at least '}${readable}${answer ?? ''}`,
+    found: `${refused ? '' : 'at least '}${readable}${answer ?? ''}${empty ? `; from ${empty.day} on back answered without events` : ''}`,
     setting: 'poll.readableDays',
-    ...(days.length > 0 && readable !== 3 && { value: readable }),
+    // Days without events may as well be days on which nothing happened.
+    ...(days.length > 0 && readable !== 3 && (refused !== undefined || readable > 3) && { value: readable }),
   }
 }
 

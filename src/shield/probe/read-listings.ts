@@ -44,7 +44,7 @@ export interface Walk {
 export interface Reread {
   readonly page: 'first' | 'later'
   readonly afterSeconds: number
-  readonly answer: 'same' | 'longer' | 'other' | 'refused'
+  readonly answer: 'same' | 'rewritten' | 'longer' | 'other' | 'refused'
 }
 
 interface Tried {
@@ -57,7 +57,7 @@ interface Tried {
 export interface Observations {
   readonly today: Day
   readonly firstPages: ({ readonly form: string } & Tried)[]
-  readonly days: ({ readonly day: Day } & Tried)[]
+  readonly days: ({ readonly day: Day; readonly events: number } & Tried)[]
   /** Of today, from time to time; `yesterday` once. */
   readonly walks: Walk[]
   yesterday?: Walk
@@ -78,6 +78,8 @@ const mostPages = 40
 const mostDaysBack = 6
 const mostWalks = 60
 const watchEveryMs = 20_000
+/** Then after twice the time, and so on: how long a token lives is known within a factor of two. */
+const rereadFirstMs = 30_000
 
 /**
  * Reads the listings of a zone: the forms of the first page, today and yesterday, pages once more, older days, then
@@ -192,9 +194,11 @@ export async function readListings(
         ? 'refused'
         : now.hash === before.hash
           ? 'same'
-          : isLonger
-            ? 'longer'
-            : 'other'
+          : !isLonger
+            ? 'other'
+            : now.keys.length > before.keys.length
+              ? 'longer'
+              : 'rewritten'
       seen.rereads.push({ page, afterSeconds: (now.atMs - before.atMs) / 1000, answer })
     }
   }
@@ -210,14 +214,19 @@ export async function readListings(
     for (let back = 1; back <= mostDaysBack && seen.days.at(-1)?.isAnswered !== false; back++) {
       const day = shiftDay(seen.today, -back)
       const look = await ask(day, form, true)
-      seen.days.push({ day, ...triedOf(look) })
+      seen.days.push({ day, events: pageOf(look, false).keys.length, ...triedOf(look) })
       if (back === 1 && look.failure === undefined) seen.yesterday = await walk(day, form, true)
     }
-    const endMs = clock.monotonic() + minutes * 60_000
+    const beganMs = clock.monotonic()
+    const endMs = beganMs + minutes * 60_000
+    let rereadAfterMs = rereadFirstMs
     while (clock.monotonic() < endMs && seen.walks.length < mostWalks) {
       tell(`today again, ${Math.ceil((endMs - clock.monotonic()) / 1000)} s left`)
       await clock.sleep(Math.min(watchEveryMs, endMs - clock.monotonic()), signal)
       seen.walks.push(await walk(seen.today, form, false))
+      if (clock.monotonic() - beganMs < rereadAfterMs) continue
+      await reread(form, first)
+      rereadAfterMs *= 2
     }
     await reread(form, first)
   } catch (error) {

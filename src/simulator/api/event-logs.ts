@@ -13,6 +13,8 @@ interface Place {
   readonly at: number
   /** With `snapshot`, how many entries it holds. */
   readonly held?: number
+  /** Where tokens expire. */
+  readonly issuedAtMs?: number
 }
 
 export class EventLogs {
@@ -20,6 +22,7 @@ export class EventLogs {
   readonly #traffic: Traffic
   /** Signs tokens, so that those of another simulator are not accepted, nor those that have expired. */
   #seal: number
+  #pages = 0
 
   constructor(settings: () => Settings, traffic: Traffic) {
     this.#settings = settings
@@ -47,7 +50,7 @@ export class EventLogs {
   }
 
   #placeOf(route: Route, zone: number, day: Day): Place | undefined {
-    const { firstPage, tokens } = this.#settings()
+    const { firstPage, tokens, tokenLifeMs, clock } = this.#settings()
     const form = formOf(route, firstPage)
     if (form === 'wrong') return undefined
     const { count } = this.#traffic.listing(zone, day)
@@ -55,8 +58,16 @@ export class EventLogs {
       return { zone, day, at: tokens === 'anchor' ? -1 : 0, ...(tokens === 'snapshot' && { held: count }) }
     const place = this.#placeIn(route.token ?? '')
     if (place?.zone !== zone || place.day !== day) return undefined
+    if (tokenLifeMs !== null && clock.now() - (place.issuedAtMs ?? 0) > tokenLifeMs) return undefined
     // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
     return tokens === 'anchor' && place.at >= count ? undefined : place
+  }
+
+  #issue(place: Place): string {
+    const { tokenLifeMs, clock } = this.#settings()
+    return this.#tokenFor(
+      JSON.stringify({ ...place, ...(tokenLifeMs !== null && { issuedAtMs: clock.now() }) }),
+    )
   }
 
   #tokenFor(text: string): string {
@@ -71,21 +82,21 @@ export class EventLogs {
   }
 
   #page(route: Route, place: Place): Answer {
-    const { pageSize, order, lastToken, tokens } = this.#settings()
+    const { pageSize, leastPageSize, order, lastToken, tokens } = this.#settings()
+    const least = leastPageSize ?? pageSize
+    const length = least + (hashOf(String(++this.#pages)) % (pageSize - least + 1))
     const listing = this.#traffic.listing(place.zone, place.day)
     const seqs = listing.inOrder(order, place.held)
     const begin = tokens === 'anchor' ? seqs.indexOf(place.at) + 1 : Math.min(place.at, seqs.length)
-    const shown = seqs.slice(begin, begin + pageSize)
+    const shown = seqs.slice(begin, begin + length)
     const end = begin + shown.length
-    const next = this.#tokenFor(
-      JSON.stringify({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end }),
-    )
+    const next = this.#issue({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end })
     const more = end < seqs.length
     const lastTokens = { empty: '', null: null, repeated: route.token ?? '', real: next }
     const tail = {
       hasMoreData: more,
       continuationToken: more ? next : lastTokens[lastToken],
-      startToken: this.#tokenFor(JSON.stringify(place)),
+      startToken: this.#issue(place),
       errorResponse: null,
     }
     const texts = shown.flatMap((seq, index) => [index === 0 ? '' : ',', listing.json(seq)])

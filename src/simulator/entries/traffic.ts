@@ -15,10 +15,11 @@ export class Traffic {
   readonly #filled: Readonly<Record<string, number>>
   readonly #listings = new Map<string, Listing>()
   readonly #ratePerSecond: number
+  readonly #lateMs: number
   #quietFromMs = Number.POSITIVE_INFINITY
 
   constructor(settings: () => Settings) {
-    const { clock, startedAtMs, days, readableDays, live } = settings()
+    const { clock, startedAtMs, days, readableDays, live, lateMs } = settings()
     this.#settings = settings
     this.#startedAtMs = startedAtMs ?? clock.now()
     const today = dayOf(this.#startedAtMs)
@@ -26,6 +27,7 @@ export class Traffic {
     this.#filled =
       typeof days === 'object' ? days : Object.fromEntries(readable.map((day) => [day, days] as const))
     this.#ratePerSecond = live.ratePerSecond
+    this.#lateMs = lateMs
   }
 
   listing(zone: number, day: Day): Listing {
@@ -37,7 +39,7 @@ export class Traffic {
       this.#listings.set(key, listing)
     }
     const untilMs = Math.min(this.#quietFromMs, this.#settings().clock.now())
-    listing.settle(this.#ratePerSecond, this.#startedAtMs, untilMs)
+    listing.settle(this.#ratePerSecond, this.#startedAtMs, untilMs, this.#lateMs)
     return listing
   }
 
@@ -131,8 +133,8 @@ export class Listing {
     this.add(count, (index) => startMs + (index * (endMs - startMs)) / count)
   }
 
-  /** Adds the steady traffic of a time. */
-  settle(ratePerSecond: number, fromMs: number, toMs: number): void {
+  /** Adds the steady traffic of a time; the time of every tenth entry is earlier by `lateMs`. */
+  settle(ratePerSecond: number, fromMs: number, toMs: number, lateMs: number): void {
     if (ratePerSecond === 0) return
     const stepMs = 1000 / ratePerSecond
     const shiftMs = (hashOf(String(this.#zone)) / 2 ** 32) * stepMs
@@ -140,7 +142,11 @@ export class Listing {
     const untilMs = Math.min(toMs, endOf(this.#day) - 1)
     const had = this.#arrived
     this.#arrived = Math.max(had, Math.floor((untilMs - startMs) / stepMs) + 1)
-    this.add(this.#arrived - had, (index) => startMs + (had + index) * stepMs)
+    const isLate = (index: number) => (had + index) % 10 === 9
+    this.add(this.#arrived - had, (index) => {
+      const arrivesMs = startMs + (had + index) * stepMs
+      return isLate(index) ? Math.max(arrivesMs - lateMs, startOf(this.#day)) : arrivesMs
+    })
   }
 
   #placeOf(seq: number) {
