@@ -111,20 +111,27 @@ export function endTraffic({ place }: Fleet): void {
   place.simulator.calm()
 }
 
-/** Waits for what the fleet brings about, for as long as it makes progress or says that it will. */
-export async function untilFleet<T>(fleet: Fleet, what: () => string, condition: () => T | Promise<T>) {
-  return await waitFor(condition, {
+/** Each look reads the whole store, or all files. */
+const everyMs = 1_000
+
+/** Waits for what the fleet brings about, also while traffic goes on: such a wait has no progress to go by. */
+export async function untilFleet<T>(fleet: Fleet, what: string, condition: () => T | Promise<T>) {
+  return await waitFor(condition, { what: () => `${what}${said(fleet)}`, everyMs })
+}
+
+/** Waits for what steady work reaches, for as long as the fleet makes progress or says that it will. */
+async function untilDone(fleet: Fleet, what: () => string, condition: () => boolean | Promise<boolean>) {
+  await waitFor(condition, {
     what: () => `${what()}${said(fleet)}`,
     pace: async (sinceMs) => paceOf(fleet.place, await fleet.checkpoints(), sinceMs),
-    // Each look reads the whole store, or all files.
-    everyMs: 1_000,
+    everyMs,
   })
 }
 
 /** Waits until the store knows of every event that it was delivered. */
 export async function untilCommitted(fleet: Fleet): Promise<void> {
   let delivered = 0
-  await untilFleet(
+  await untilDone(
     fleet,
     () => `all events, with ${delivered} of ${fleet.whole()} delivered`,
     async () => {
@@ -139,7 +146,7 @@ export async function untilCommitted(fleet: Fleet): Promise<void> {
 export async function untilWhole(fleet: Fleet): Promise<void> {
   await untilCommitted(fleet)
   let found: Comparison | undefined
-  await untilFleet(
+  await untilDone(
     fleet,
     () => `each event once: ${JSON.stringify(found)}`,
     () => {
