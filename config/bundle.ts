@@ -43,9 +43,10 @@ export interface Bundle {
 
 /**
  * Bundles programs with all packages that they use into a few files, `NAME.js` among them: a start takes half the CPU
- * time of one from modules, most of which is spent on finding and compiling a thousand files.
+ * time of one from modules, most of which is spent on finding and compiling a thousand files. Returns the folders of
+ * these packages.
  */
-export async function bundle({ input, folder, addressOf, banner = () => '' }: Bundle): Promise<void> {
+export async function bundle({ input, folder, addressOf, banner = () => '' }: Bundle): Promise<string[]> {
   const bundled = await rolldown({
     input: { ...input },
     platform: 'node',
@@ -84,7 +85,7 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
       },
     ],
   })
-  await bundled.write({
+  const { output } = await bundled.write({
     dir: folder,
     format: 'esm',
     // Pure comments of packages are a tenth of the code that a start reads.
@@ -92,6 +93,9 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
     banner: ({ isEntry, name }) => (isEntry ? banner(name) : ''),
   })
   await bundled.close()
+  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+  const packages = modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? [])
+  return [...new Set(packages)].toSorted()
 }
 
 /** Of one UTF-16 unit: valid in strings, templates, expressions and names, and with the same meaning. */

@@ -84,16 +84,17 @@ describe('the published package', () => {
   let packed: string[] = []
   let prefix = ''
   let installed = ''
+  let archive = ''
+  const checkout = copyOfCheckout()
 
   beforeAll(async () => {
-    const checkout = copyOfCheckout()
     const folder = temporaryFolder()
     // What the pages tell people to create there.
     for (const secret of ['access-key', 'siem-token'])
       writeFileSync(join(checkout, 'config/kubernetes', secret), 'a secret\n')
     await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: checkout, env })
     prefix = temporaryFolder()
-    const archive = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+    archive = join(folder, `${manifest.name}-${manifest.version}.tgz`)
     const options = ['--prefer-offline', '--no-audit', '--no-fund', '--no-update-notifier']
     await runCommand('npm', ['install', '--global', '--prefix', prefix, ...options, archive], { env })
     installed = join(prefix, 'lib/node_modules', manifest.name)
@@ -128,12 +129,30 @@ describe('the published package', () => {
     expect(wanted.filter((path) => !packed.includes(path))).toEqual([])
   })
 
+  test('is accepted by npm for publication', async () => {
+    const { stdout } = await runCommand('npm', ['publish', '--dry-run', '--offline', archive], { env })
+    expect(stdout.trim()).toBe(`+ ${manifest.name}@${manifest.version}`)
+  })
+
+  test('needs no other package, and has the licences of those in its bundle', () => {
+    const { dependencies, ...rest } = manifest
+    expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))).toEqual(rest)
+    expect(readFileSync(join(checkout, 'package.json'), 'utf8')).toBe(
+      readFileSync(join(projectFolder, 'package.json'), 'utf8'),
+    )
+    const licences = readFileSync(join(installed, 'dist/licences.txt'), 'utf8')
+    const named = Object.entries(dependencies).map((each) => each.join(' '))
+    expect(named.filter((name) => !licences.includes(`${name}\n`))).toEqual([])
+  })
+
   test('is bundled: its modules import each other and what Node brings', () => {
     const modules = packed.filter((path) => /^dist\/[^/]+\.js$/.test(path))
     const specifiers = modules.flatMap((path) =>
-      [...readFileSync(join(installed, path), 'utf8').matchAll(/^import (?:.* from )?"([^"]+)";$/gm)].map(
-        ([, specifier = '']) => specifier,
-      ),
+      [
+        ...readFileSync(join(installed, path), 'utf8').matchAll(
+          /^import (?:.* from )?"([^"]+)";$|\bimport\("([^"]+)"\)/gm,
+        ),
+      ].map(([, whole, late = '']) => whole ?? late),
     )
     const isThere = (specifier: string) =>
       isBuiltin(specifier) || packed.includes(`dist/${specifier.replace('./', '')}`)
@@ -165,10 +184,10 @@ describe('the published package', () => {
 function copyOfCheckout(): string {
   const folder = join(temporaryFolder(), 'checkout')
   mkdirSync(folder)
-  for (const path of 'package-lock.json tsconfig.json README.md LICENSE src config docs'.split(' '))
+  for (const path of 'package.json package-lock.json tsconfig.json README.md LICENSE src config docs'.split(
+    ' ',
+  ))
     cpSync(join(projectFolder, path), join(folder, path), { recursive: true })
-  // Its modules import none of them (see above), and to install them takes longer than all else here.
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies: {} }))
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
   return folder
 }

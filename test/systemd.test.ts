@@ -6,6 +6,7 @@ import { loadConfig } from '../src/config/load.ts'
 import { fileShape } from '../src/config/file-shape.ts'
 import { settingsOf } from '../src/config/shape.ts'
 import { projectFolder } from './setup/project-folder.ts'
+import { systemdAvailable } from './setup/available.ts'
 import { startCli, startProcess } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
 import { temporaryFolder } from './setup/temp.ts'
@@ -92,10 +93,8 @@ describe('the process that it starts', () => {
   })
 })
 
-/** Fails where systemd reports an error in a unit, if it is installed. Older ones do not know every directive. */
+/** Fails where systemd reports an error in a unit. */
 async function verify(unit: string, content: string): Promise<void> {
-  const version = await runCommand('systemd-analyze', ['--version']).catch(() => ({ stdout: '' }))
-  if (Number(/^systemd (\d+)/.exec(version.stdout)?.[1] ?? 0) < 250) return
   const file = join(temporaryFolder(), unit)
   // Only a program that is there is taken.
   writeFileSync(file, content.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
@@ -106,7 +105,7 @@ async function verify(unit: string, content: string): Promise<void> {
   await runCommand('systemd-analyze', ['security', '--offline=true', '--threshold=20', '--no-pager', file])
 }
 
-test('systemd reports no error in it, if it is installed', () => verify('shieldlog.service', text))
+test.skipIf(!systemdAvailable())('systemd reports no error in it', () => verify('shieldlog.service', text))
 
 describe('a command beside the service', () => {
   const words = ['backfill', '--from', 'yesterday', '--to', 'yes terday', '$HOME %d']
@@ -151,7 +150,7 @@ describe('a command beside the service', () => {
     expect(valuesOf('ExecStart')[0]).toContain(` ${config}`)
   })
 
-  test('is a unit in which systemd reports no error, if it is installed', async () => {
+  test.skipIf(!systemdAvailable())('is a unit in which systemd reports no error', async () => {
     const asked = await askedFor('yes')
     const environment = optionsOf(asked, 'setenv').map((each) => `Environment=${each}`)
     const lines = ['[Service]', 'ExecStart=/program', ...optionsOf(asked, 'property'), ...environment]

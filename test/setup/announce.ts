@@ -5,6 +5,8 @@ import {
   redisAvailable,
   redisRemedy,
   redisServerAvailable,
+  systemdAvailable,
+  systemdRemedy,
 } from './available.ts'
 import { terminalAvailable, terminalRemedy } from './terminal.ts'
 
@@ -25,5 +27,8 @@ export function setup(): void {
   }
   if (!browserAvailable()) {
     process.stdout.write(`skipped here: tests of the status page in a browser; ${browserRemedy}\n`)
+  }
+  if (!systemdAvailable()) {
+    process.stdout.write(`skipped here: checks of units by systemd; ${systemdRemedy}\n`)
   }
 }

@@ -26,6 +26,13 @@ export function browserAvailable(): boolean {
   return isOnPath('chromium')
 }
 
+/** What to do where the checks of units by systemd are skipped. */
+export const systemdRemedy = 'install systemd 250 or later (apt-get install systemd)'
+
+export function systemdAvailable(): boolean {
+  return isOnPath('systemd-analyze')
+}
+
 /** What to do where the Redis suites are skipped. */
 export const redisRemedy =
   'install redis-server (apt-get install redis-server, brew install redis) or set SHIELDLOG_TEST_REDIS_URL'
