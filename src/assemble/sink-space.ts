@@ -2,10 +2,9 @@ import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { NoticedProblem } from '../domain/notices.ts'
-import { within } from '../domain/promises.ts'
+import { within, type Waits } from '../domain/promises.ts'
 import { sizeText } from '../domain/text/counts.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import type { Clock } from '../ports/process.ts'
 import type { Counting } from '../telemetry/metrics/metrics.ts'
 
 interface Space {
@@ -14,12 +13,27 @@ interface Space {
   readonly sizeBytes: number
 }
 
-/** Undefined for a path that does not exist yet, or whose file system names no size. */
-async function spaceAt(path: string): Promise<Space | undefined> {
-  const [place, disk] = await Promise.all([stat(path), statfs(path)]).catch(() => [])
-  if (place === undefined || disk === undefined || disk.blocks === 0) return undefined
-  const { bavail, blocks, bsize } = disk
-  return { device: place.dev, freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
+/** A disk that does not answer must not delay what else is measured and told. */
+const patienceMs = 2_000
+/** By path. One that hangs keeps a thread of Node, which has few: another one would be begun every time. */
+const underWay = new Map<string, Promise<Space | undefined>>()
+
+/** Undefined for a path that does not exist yet, whose file system names no size, or whose disk does not answer. */
+async function spaceAt(path: string, clock: Waits): Promise<Space | undefined> {
+  const reading = underWay.get(path) ?? readSpace(path).finally(() => underWay.delete(path))
+  underWay.set(path, reading)
+  const found = await within(patienceMs, reading, clock)
+  return found === 'late' ? undefined : found.value
+}
+
+async function readSpace(path: string): Promise<Space | undefined> {
+  try {
+    const { dev } = await stat(path)
+    const { bavail, blocks, bsize } = await statfs(path)
+    return blocks === 0 ? undefined : { device: dev, freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
+  } catch {
+    return undefined
+  }
 }
 
 const fileSinks = (sinks: readonly SinkConfig[]) =>
@@ -29,9 +43,10 @@ const fileSinks = (sinks: readonly SinkConfig[]) =>
 export async function measureSpace(
   sinks: readonly SinkConfig[],
   metrics: Pick<Counting, 'measure'>,
+  clock: Waits,
 ): Promise<void> {
   const each = fileSinks(sinks).map(async ({ name, path }) => {
-    const space = await spaceAt(path)
+    const space = await spaceAt(path, clock)
     const rows = (value?: number) => (value === undefined ? [] : [{ labels: { sink: name }, value }])
     metrics.measure('sink_free_bytes', { sink: name }, rows(space?.freeBytes))
     metrics.measure('sink_size_bytes', { sink: name }, rows(space?.sizeBytes))
@@ -39,19 +54,14 @@ export async function measureSpace(
   await Promise.all(each)
 }
 
-/** A disk that does not answer must not delay what else is told. */
-const patienceMs = 2_000
-
 /** Finds the disks of this host that are nearly full, of file sinks and of the state: one problem a disk. */
-export function watchDisks({ sinks, state }: Config, clock: Clock): () => Promise<NoticedProblem[]> {
+export function watchDisks({ sinks, state }: Config, clock: Waits): () => Promise<NoticedProblem[]> {
   const places = [
     ...fileSinks(sinks).map(({ name, path }) => ({ name, what: `file sink ${printable(name)}`, path })),
     ...(state.kind === 'sqlite' ? [{ name: '', what: 'the state', path: dirname(state.path) }] : []),
   ]
-  let reading: Promise<NoticedProblem[]> | undefined
-
-  async function read(): Promise<NoticedProblem[]> {
-    const each = places.map(async (place) => ({ ...place, space: await spaceAt(place.path) }))
+  return async () => {
+    const each = places.map(async (place) => ({ ...place, space: await spaceAt(place.path, clock) }))
     const full = (await Promise.all(each)).flatMap(({ space, ...place }) =>
       space !== undefined && isNearlyFull(space) ? [{ ...place, space }] : [],
     )
@@ -67,13 +77,6 @@ export function watchDisks({ sinks, state }: Config, clock: Clock): () => Promis
           'What cannot be written waits, until the API no longer lists it. Free space, or enlarge the disk.',
       }
     })
-  }
-
-  return async () => {
-    // One that hangs keeps a thread of Node: another one would be begun every time.
-    reading ??= read().finally(() => (reading = undefined))
-    const found = await within(patienceMs, reading, clock)
-    return found === 'late' ? [] : found.value
   }
 }
 

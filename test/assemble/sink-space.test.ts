@@ -1,11 +1,23 @@
 import { rmSync, writeFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { isNearlyFull, watchDisks } from '../../src/assemble/sink-space.ts'
+import { expect, test, vi } from 'vitest'
+import { isNearlyFull, measureSpace, watchDisks } from '../../src/assemble/sink-space.ts'
 import { systemClock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { FileSinkConfig } from '../../src/sinks/file/config.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 import { smallDisk } from '../setup/small-disk.ts'
 import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+
+const hung = '/the/hung/disk'
+// No disk can be made to hang on every machine.
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original<{ readonly stat: (path: string) => Promise<unknown> }>()
+  const stat = vi.fn((path: string) => (path === hung ? new Promise(() => {}) : real.stat(path)))
+  return { ...real, stat }
+})
 
 const gib = 2 ** 30
 
@@ -17,6 +29,29 @@ test.each([
   ['a fifth of a disk below 1 GiB', 0.1 * gib, 0.5 * gib, true],
 ])('%s is free: nearly full or not', (_, freeBytes, sizeBytes, expected) => {
   expect(isNearlyFull({ freeBytes, sizeBytes })).toBe(expected)
+})
+
+test('a disk that does not answer is asked once, and delays no other', async () => {
+  const clock = createFakeClock()
+  const sinks = Object.entries({ siem: hung, archive: temporaryFolder() }).map(([name, path]) =>
+    FileSinkConfig.parse({ type: 'file', name, path }),
+  )
+  for (let time = 0; time < 2; time++) {
+    const measured: string[] = []
+    const measure = (name: string, { sink }: Readonly<Record<string, unknown>>, rows: readonly unknown[]) =>
+      void measured.push(`${String(sink)} ${name} ${rows.length}`)
+    const done = measureSpace(sinks, { measure }, clock)
+    await waitFor(() => measured.length === 2, { what: 'the disk that answers' })
+    await clock.advance(2_000)
+    await done
+    expect(measured.toSorted()).toEqual([
+      'archive sink_free_bytes 1',
+      'archive sink_size_bytes 1',
+      'siem sink_free_bytes 0',
+      'siem sink_size_bytes 0',
+    ])
+  }
+  expect(vi.mocked(stat).mock.calls.filter(([path]) => path === hung)).toHaveLength(1)
 })
 
 test('a disk that is nearly full is one problem, whatever is written there', async ({ skip }) => {

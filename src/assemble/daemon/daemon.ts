@@ -94,7 +94,7 @@ export class Daemon {
     }
     this.#engine = this.#makeEngine(this.#config)
     if (this.#backend.schedules) metrics.readState(() => this.engine().observe())
-    metrics.beforeScrape(() => measureSpace(this.#config.sinks, metrics))
+    metrics.beforeScrape(() => measureSpace(this.#config.sinks, metrics, this.#runtime.clock))
     if (serve) await this.#listen()
     this.#warnOf(this.#warnings)
     const known = knownOf(zones.fill(this.#config))

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { measureSpace } from '../../../src/assemble/sink-space.ts'
 import { Failure } from '../../../src/domain/failure.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { FileSinkConfig } from '../../../src/sinks/file/config.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Observation } from '../../../src/domain/status/observation.ts'
@@ -52,7 +53,7 @@ describe('metrics', () => {
     const { metrics } = setUpMetrics()
     let path = '/nowhere/at-all'
     metrics.beforeScrape(() =>
-      measureSpace([FileSinkConfig.parse({ type: 'file', name: 'siem', path })], metrics),
+      measureSpace([FileSinkConfig.parse({ type: 'file', name: 'siem', path })], metrics, systemClock),
     )
     const free = async () =>
       parseExposition(await metrics.text()).get('shieldlog_sink_free_bytes')?.samples ?? []
@@ -60,7 +61,7 @@ describe('metrics', () => {
     const { metrics: later } = setUpMetrics()
     path = import.meta.dirname
     later.beforeScrape(() =>
-      measureSpace([FileSinkConfig.parse({ type: 'file', name: 'siem', path })], later),
+      measureSpace([FileSinkConfig.parse({ type: 'file', name: 'siem', path })], later, systemClock),
     )
     const families = parseExposition(await later.text())
     const size = valueOf(families, 'shieldlog_sink_size_bytes', { sink: 'siem' })!
