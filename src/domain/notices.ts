@@ -14,6 +14,7 @@ export interface Notice {
 /** A problem that stands, or that ended a moment ago. All instants are ms since the epoch. */
 export interface Noticed {
   readonly key: string
+  /** As it was last told. */
   readonly text: string
   readonly sinceMs: number
   /** When it was last a problem. */
@@ -32,6 +33,8 @@ const minuteMs = 60_000
 /** What passes by itself within this time is not worth a message; nor is the end of what begins again. */
 const settlesMs = 5 * minuteMs
 const reminderMs = 24 * 60 * minuteMs
+/** More events are lost: that is news, but not for each zone of a fleet. */
+const growsMs = 60 * minuteMs
 const lossIsNearMs = 12 * 60 * minuteMs
 
 /** A problem of the status, or a disk of this host that is nearly full: its `sink` is the first that writes there. */
@@ -44,6 +47,8 @@ const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'filtered'])
 
 interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly mayPass: boolean
+  /** Another text is told before the daily reminder. */
+  readonly grows: boolean
 }
 
 /**
@@ -59,14 +64,15 @@ export function noticesOf(
   const before = new Map(known.map((each) => [each.key, each]))
   const conditions = oneOfEachKey(problems.flatMap((problem) => conditionsOf(problem, nowMs)))
   const notices: Notice[] = []
-  const standing = conditions.map(({ key, text, remedy, mayPass }): Noticed => {
-    const { sinceMs = nowMs, toldAtMs } = before.get(key) ?? {}
-    const noticed = { key, text, sinceMs, stoodAtMs: nowMs, ...(toldAtMs !== undefined && { toldAtMs }) }
+  const standing = conditions.map(({ key, text, remedy, mayPass, grows }): Noticed => {
+    const { sinceMs = nowMs, toldAtMs, text: known } = before.get(key) ?? {}
+    const noticed = { key, sinceMs, stoodAtMs: nowMs }
     const isNew = toldAtMs === undefined
-    const isDue = isNew ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= reminderMs
-    if (!isDue) return noticed
+    const againMs = grows && text !== known ? growsMs : reminderMs
+    const isDue = isNew ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= againMs
+    if (!isDue) return isNew ? { ...noticed, text } : { ...noticed, text: known!, toldAtMs }
     notices.push({ status: isNew ? 'begins' : 'lasts', key, text, remedy, sinceMs })
-    return { ...noticed, toldAtMs: nowMs }
+    return { ...noticed, text, toldAtMs: nowMs }
   })
   const stands = new Set(conditions.map(({ key }) => key))
   const gone = known.filter(({ key }) => !stands.has(key))
@@ -99,11 +105,14 @@ function oneOfEachKey(conditions: readonly Condition[]): Condition[] {
 function conditionsOf({ kind, text, remedy, ...about }: NoticedProblem, nowMs: number): Condition[] {
   if (untold.has(kind)) return []
   const { sink = '', reason, lastError, apiDeadlineAt } = about
+  const isGap = kind === 'gap'
   const own = {
-    key: [kind, sink, lastError?.code ?? reason ?? ''].join('/'),
+    // One of a further sink is no other gap.
+    key: [kind, isGap ? '' : sink, lastError?.code ?? reason ?? ''].join('/'),
     text,
     remedy,
     mayPass: passing.has(kind),
+    grows: isGap,
   }
   const isNear = apiDeadlineAt !== undefined && Date.parse(apiDeadlineAt) - nowMs < lossIsNearMs
   if (!isNear) return [own]

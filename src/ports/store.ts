@@ -146,8 +146,8 @@ export interface Catalogue {
   storeZoneList(list: ZoneList): Promise<void>
   /** What each place of `notify` was told. */
   noticed(): Promise<NoticedAt[]>
-  /** Replaces what is known of its place. */
-  storeNoticed(noticed: NoticedAt): Promise<void>
+  /** Replaces what is known of its place; false if that is not `before` any more. */
+  storeNoticed(noticed: NoticedAt, before: NoticedAt): Promise<boolean>
 }
 
 /** Events that a sink will never accept. A commit adds and removes those of its own stream. */

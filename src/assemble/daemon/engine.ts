@@ -232,8 +232,9 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     },
     async beat(reasons, signal) {
       const { heartbeat } = config
-      if (heartbeat !== undefined && (await backend.leads()))
-        await messenger.beat(heartbeat.url, reasons, signal)
+      // Where the state does not answer, that is what several processes may say.
+      const mayBeat = await backend.leads().catch(() => reasons.length > 0)
+      if (heartbeat !== undefined && mayBeat) await messenger.beat(heartbeat.url, reasons, signal)
     },
     async drain(readRequestId, signal) {
       const readRequest = { id: readRequestId }

@@ -1,5 +1,11 @@
 import { isFailure } from '../../domain/failure.ts'
-import { noticesOf, type Notice, type Noticed, type NoticedProblem } from '../../domain/notices.ts'
+import {
+  noticesOf,
+  type Notice,
+  type Noticed,
+  type NoticedAt,
+  type NoticedProblem,
+} from '../../domain/notices.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 
@@ -42,50 +48,81 @@ async function tell(
   unstored: Map<string, readonly Noticed[]>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, store, places, mayTell, problems } = deps
+  const { store, places, mayTell, problems } = deps
   // Another process may tell meanwhile, and stores it.
   if (!(await mayTell())) return unstored.clear()
   const standing = await problems()
-  const before = await store.catalogue.noticed()
+  const stored = await store.catalogue.noticed()
   // A place that does not answer does not delay the others.
-  const each = places.map(async (place) => {
-    const known = unstored.get(place) ?? before.find((each) => each.place === place)?.known ?? []
-    const next = noticesOf(known, standing, clock.now())
-    const untold = await postAll(deps, place, next.notices, signal)
-    const kept = next.known.map((each) => (untold.has(each.key) ? withoutTelling(each, known) : each))
-    // The end of a problem that could not be told.
-    const ended = known.filter(({ key }) => untold.has(key) && !next.known.some((each) => each.key === key))
-    unstored.set(place, [...kept, ...ended])
-    await store.catalogue.storeNoticed({ place, known: [...kept, ...ended] })
-    unstored.delete(place)
+  const each = places.map((place) => {
+    const before = stored.find((each) => each.place === place) ?? { place, known: [] }
+    return tellPlace(deps, { before, standing, unstored }, signal)
   })
   const failed = (await Promise.allSettled(each)).find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-/** Returns the keys of those that could not be told. */
-async function postAll(
-  { telemetry, post }: NoticeDeps,
-  place: string,
-  notices: readonly Notice[],
-  signal: AbortSignal,
-): Promise<Set<string>> {
-  const untold = new Set(notices.slice(mostAtOnce).map(({ key }) => key))
-  for (const notice of notices.slice(0, mostAtOnce)) {
-    try {
-      await post(place, notice, signal)
-      telemetry.emit({ name: 'NoticeSent', place })
-    } catch (failure) {
-      if (!isFailure(failure)) throw failure
-      untold.add(notice.key)
-      if (!signal.aborted) telemetry.emit({ name: 'NoticeFailed', place, failure })
-    }
-  }
-  return untold
+interface Telling {
+  /** As the store has it. */
+  readonly before: NoticedAt
+  readonly standing: readonly NoticedProblem[]
+  readonly unstored: Map<string, readonly Noticed[]>
 }
 
-function withoutTelling(noticed: Noticed, known: readonly Noticed[]): Noticed {
-  const { toldAtMs: _, ...rest } = noticed
-  const toldAtMs = known.find(({ key }) => key === noticed.key)?.toldAtMs
-  return toldAtMs === undefined ? rest : { ...rest, toldAtMs }
+/** Stores after each message, so that a process that is killed repeats one message at most. */
+async function tellPlace(
+  { clock, telemetry, store, mayTell, post }: NoticeDeps,
+  { before, standing, unstored }: Telling,
+  signal: AbortSignal,
+): Promise<void> {
+  const { place } = before
+  const known = unstored.get(place) ?? before.known
+  const next = noticesOf(known, standing, clock.now())
+  const untold = new Set(next.notices.map(({ key }) => key))
+  let stored = before
+
+  /** False where another process has stored something else meanwhile: it tells. */
+  async function save(): Promise<boolean> {
+    const now = { place, known: knownAfter(known, next.known, untold) }
+    if (now.known.length + stored.known.length === 0) return true
+    unstored.set(place, now.known)
+    const isStored = await store.catalogue.storeNoticed(now, stored)
+    unstored.delete(place)
+    stored = now
+    return isStored
+  }
+
+  for (const notice of next.notices.slice(0, mostAtOnce)) {
+    // Places that do not answer take long.
+    if (!(await mayTell())) return
+    try {
+      await post(place, notice, signal)
+    } catch (failure) {
+      if (!isFailure(failure)) throw failure
+      if (signal.aborted) break
+      telemetry.emit({ name: 'NoticeFailed', place, failure })
+      continue
+    }
+    telemetry.emit({ name: 'NoticeSent', place })
+    untold.delete(notice.key)
+    if (!(await save())) return
+  }
+  await save()
+}
+
+/** What a place knows while it has not been told of some keys. */
+function knownAfter(
+  before: readonly Noticed[],
+  after: readonly Noticed[],
+  untold: ReadonlySet<string>,
+): Noticed[] {
+  const kept = after.map((each) => {
+    if (!untold.has(each.key)) return each
+    const { toldAtMs: _, ...rest } = each
+    const { text = each.text, toldAtMs } = before.find(({ key }) => key === each.key) ?? {}
+    return toldAtMs === undefined ? rest : { ...rest, text, toldAtMs }
+  })
+  // The end of a problem that could not be told.
+  const ended = before.filter(({ key }) => untold.has(key) && !after.some((each) => each.key === key))
+  return [...kept, ...ended]
 }

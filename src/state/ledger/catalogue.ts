@@ -118,8 +118,12 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
       const all = await readAll(records, 'noticed', (_, value) => jsonOf<NoticedAt>(value))
       return [...all.values()]
     },
-    async storeNoticed(noticed) {
-      await records.write({ when: [], put: [['noticed', noticed.place, JSON.stringify(noticed)]] })
+    storeNoticed(noticed, before) {
+      const key = noticed.place
+      const is = before.known.length === 0 ? undefined : JSON.stringify(before)
+      const when = [{ collection: 'noticed', key, is }]
+      if (noticed.known.length === 0) return records.write({ when, remove: [['noticed', key]] })
+      return records.write({ when, put: [['noticed', key, JSON.stringify(noticed)]] })
     },
   }
 }

@@ -29,9 +29,9 @@ async function setUp() {
   const { telemetry, internalEvents } = keepInternalEvents()
   const world = { problems: [] as NoticedProblem[], refuses: false, leads: true, isFull: false }
   const { storeNoticed } = store.catalogue
-  store.catalogue.storeNoticed = async (noticed) => {
+  store.catalogue.storeNoticed = async (...noticed) => {
     if (world.isFull) throw new Failure('retry', 'disk_full', 'the disk of the state is full')
-    await storeNoticed(noticed)
+    return storeNoticed(...noticed)
   }
   const told: string[] = []
   const start = () => {
@@ -91,6 +91,17 @@ test('what passes by itself within five minutes is not told; what is lost is tol
   expect(await after(20 * minute)).toEqual([])
 })
 
+test('more events that are lost are told within an hour, of whatever sink: it is the same problem', async () => {
+  const { world, start, after } = await setUp()
+  world.problems = [{ ...gap, sink: 'siem' }]
+  start()
+  expect(await after(minute)).toEqual(['ops begins: Events were lost.'])
+  world.problems = [{ ...gap, text: 'Events of 2 sinks were lost.' }]
+  expect(await after(50 * minute)).toEqual([])
+  expect(await after(20 * minute)).toEqual(['ops lasts: Events of 2 sinks were lost.'])
+  expect(await after(12 * 60 * minute)).toEqual([])
+})
+
 test('events that may be lost within twelve hours are told, whatever is told of their failure', async () => {
   const { world, start, after } = await setUp()
   world.problems = [{ ...failing, apiDeadlineAt: '2026-11-21T00:30:00.000Z' }]
@@ -123,6 +134,24 @@ test('of several processes only the one that leads tells', async () => {
   expect(await after(10 * minute)).toEqual([])
 })
 
+test('of two processes that both believe that they lead, one message is repeated at most', async () => {
+  const { world, start, after, store } = await setUp()
+  const { noticed } = store.catalogue
+  const asBefore = await noticed()
+  world.problems = [gap]
+  start()
+  expect(await after(minute)).toHaveLength(1)
+  // The second one has read what was stored before that.
+  let isFirst = true
+  store.catalogue.noticed = async () => (isFirst ? ((isFirst = false), asBefore) : noticed())
+  world.problems = [gap, { ...gap, reason: 'zone_gone', text: 'A zone is gone.' }]
+  start()
+  expect((await after(10 * minute)).toSorted()).toEqual([
+    'ops begins: A zone is gone.',
+    'ops begins: Events were lost.',
+  ])
+})
+
 test('while the store takes nothing, each problem is still told once', async () => {
   const { world, start, after } = await setUp()
   Object.assign(world, { problems: [gap], isFull: true })
@@ -148,7 +177,7 @@ test('what was noted while a clock ran ahead does not delay what is told', async
     { key: 'gap//unreadable', text: 'Old.', sinceMs: aheadMs, stoodAtMs: aheadMs, toldAtMs: aheadMs },
     { key: 'failing/siem/server_error', text: 'Old.', sinceMs: aheadMs, stoodAtMs: aheadMs },
   ]
-  await store.catalogue.storeNoticed({ place: 'ops', known })
+  await store.catalogue.storeNoticed({ place: 'ops', known }, { place: 'ops', known: [] })
   world.problems = [failing]
   start()
   expect(await after(10 * minute)).toEqual([`ops begins: ${failing.text}`, 'ops over: Old.'])
