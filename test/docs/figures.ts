@@ -7,6 +7,7 @@ import { markdownTable } from './tables.ts'
 const ofOneProcess: readonly (readonly [name: string, words: string])[] = [
   ['file: events a second', 'Events a second into files'],
   ['http: events a second', 'Events a second to an HTTP destination'],
+  ['s3: events a second', 'Events a second into a bucket'],
   ['RSS of an idle run, one zone', 'Memory of a process with one zone and no new events'],
   ['peak RSS, 100,000 events of a stream', 'Most memory while 100,000 events of one day are shipped'],
   ['peak RSS, 1,000,000 events of a stream', 'Most memory while 1,000,000 events of one day are shipped'],

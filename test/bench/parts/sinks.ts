@@ -1,7 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formats } from '../../../src/formats/registry.ts'
+import { fakeKey } from '../../setup/fake-bucket.ts'
 import { ofRounds, type Figure } from '../figures/figure.ts'
+import type { ReceiverTask } from '../processes/receiver-process.ts'
 import { withReceiver, type Run } from '../processes/runs.ts'
 import { costsOf, race, ratesOf, toFiles, type Way, type WaysOptions } from './ways.ts'
 
@@ -11,40 +13,47 @@ export async function measureSlowSyncs(options: WaysOptions): Promise<Figure[]> 
   return ratesOf(way, await race([way], options)).filter(({ name }) => name.endsWith('by time'))
 }
 
-/** Every kind of sink, a second reading, and what the state takes. */
+/** The kinds of sink, a second reading, and what the state takes. */
 export function measureSinks(options: WaysOptions): Promise<Figure[]> {
   return withReceiver('http', (http) =>
-    withReceiver('tcp', async (tcp) => {
-      const { hostname: host, port } = new URL(tcp)
-      const toSyslog = { name: 'siem', type: 'syslog', host, port: Number(port), protocol: 'tcp' }
-      const toHttp = { name: 'siem', type: 'http', url: http, compression: 'gzip' }
-      const ways: Way[] = [
-        { name: 'file', sinks: [toFiles], atLeast: 0.8 },
-        { name: 'http', sinks: [toHttp], atLeast: 0.6 },
-        { name: 'stdout', sinks: [{ name: 'stdout', type: 'stdout' }] },
-        { name: 'syslog', sinks: [toSyslog] },
-        { name: 'read again, all seen', sinks: [toFiles], again: true, atLeast: 2 },
-      ]
-      const storeBytes: number[] = []
-      const raced = await race(ways, {
-        ...options,
-        look(way, folder) {
-          if (way.name === 'file') storeBytes.push(statSync(join(folder, 'shieldlog.db')).size)
-        },
-      })
-      return [
-        ...ways.flatMap((way) => ratesOf(way, raced)),
-        ...costsOf('bare', raced.bare),
-        ...ways.flatMap(({ name }) => costsOf(name, raced.runs.get(name)!)),
-        {
-          name: 'SQLite after the day was shipped',
-          ...ofRounds(storeBytes.map((bytes) => bytes / options.events)),
-          unit: 'bytes an event',
-          limit: { atMost: 12 },
-        },
-      ]
-    }),
+    withReceiver('tcp', (tcp) => withReceiver('s3', (s3) => measureSinksAt({ http, tcp, s3 }, options))),
   )
+}
+
+async function measureSinksAt(
+  { http, tcp, s3 }: Readonly<Record<ReceiverTask['protocol'], string>>,
+  options: WaysOptions,
+): Promise<Figure[]> {
+  const { hostname: host, port } = new URL(tcp)
+  const toSyslog = { name: 'siem', type: 'syslog', host, port: Number(port), protocol: 'tcp' }
+  const toHttp = { name: 'siem', type: 'http', url: http, compression: 'gzip' }
+  const toBucket = { name: 'lake', type: 's3', bucket: 'waf', endpoint: s3, ...fakeKey }
+  const ways: Way[] = [
+    { name: 'file', sinks: [toFiles], atLeast: 0.8 },
+    { name: 'http', sinks: [toHttp], atLeast: 0.6 },
+    { name: 's3', sinks: [toBucket], atLeast: 0.5 },
+    { name: 'stdout', sinks: [{ name: 'stdout', type: 'stdout' }] },
+    { name: 'syslog', sinks: [toSyslog] },
+    { name: 'read again, all seen', sinks: [toFiles], again: true, atLeast: 2 },
+  ]
+  const storeBytes: number[] = []
+  const raced = await race(ways, {
+    ...options,
+    look(way, folder) {
+      if (way.name === 'file') storeBytes.push(statSync(join(folder, 'shieldlog.db')).size)
+    },
+  })
+  return [
+    ...ways.flatMap((way) => ratesOf(way, raced)),
+    ...costsOf('bare', raced.bare),
+    ...ways.flatMap(({ name }) => costsOf(name, raced.runs.get(name)!)),
+    {
+      name: 'SQLite after the day was shipped',
+      ...ofRounds(storeBytes.map((bytes) => bytes / options.events)),
+      unit: 'bytes an event',
+      limit: { atMost: 12 },
+    },
+  ]
 }
 
 /** Into files, in each format. */
