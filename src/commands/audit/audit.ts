@@ -67,11 +67,13 @@ export function register({ command: audit, io, exit, load }: Registration): void
   audit
     .command('verify')
     .description('say whether a report is as it was when it was signed')
-    .argument('<file>', 'the report')
+    .argument('<file>', 'the report; - reads standard input')
     .requiredOption('--key <pem>', 'public or private key of the signer')
     .addHelpText('after', example('audit verify audit.html --key audit-key.pem'))
-    .action((file: string, { key }: { readonly key: string }) => {
-      const problem = signatureProblem(readReportFile(file), readKey(key, 'public'))
+    .action(async (file: string, { key }: { readonly key: string }) => {
+      const isInput = file === '-' && io.readInput !== undefined
+      const report = isInput ? Buffer.from(await io.readInput()) : readReportFile(file)
+      const problem = signatureProblem(report, readKey(key, 'public'))
       io.stdout.write(
         problem === undefined
           ? `${printable(file)} is as it was when it was signed with this key\n`

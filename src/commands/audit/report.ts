@@ -66,6 +66,7 @@ function headlineOf(rows: readonly ReportRow[], hasFailed: boolean): Pick<Report
 /** Throws UsageError where a report could not be written: an audit may take long before it is. */
 export function checkReportFile(path: string): void {
   const named = `--report ${printable(path)}`
+  if (path === '-') throw new UsageError(`${named}: name a file; standard output has the result`)
   if (existsSync(path)) throw new UsageError(`${named}: the file exists; remove it, or name another file`)
   try {
     accessSync(dirname(path), constants.W_OK)
@@ -77,9 +78,9 @@ export function checkReportFile(path: string): void {
 }
 
 /** Throws UsageError for a file that cannot be read. */
-export function readReportFile(path: string): string {
+export function readReportFile(path: string): Buffer {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(path)
   } catch (error) {
     throw new UsageError(
       `${printable(path)} cannot be read: ${systemErrorText(error)}; name a report of audit --report`,

@@ -10,13 +10,16 @@ const after = ' -->\n'
 /** Reads an Ed25519 key from a PEM file. Throws UsageError that names the file and what to do. */
 export function readKey(path: string, kind: 'private' | 'public'): KeyObject {
   const refuse = (why: string, remedy: string) => new UsageError(`${printable(path)} ${why}; ${remedy}`)
+  const make =
+    kind === 'private'
+      ? 'make one with: openssl genpkey -algorithm ed25519 -out audit-key.pem'
+      : 'name the public key of the signer, made with: openssl pkey -in audit-key.pem -pubout'
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
     throw refuse(`cannot be read: ${systemErrorText(error)}`, 'name the PEM file of the key')
   }
-  const make = 'make one with: openssl genpkey -algorithm ed25519 -out audit-key.pem'
   let key: KeyObject
   try {
     // The public key can be had of a private one.
@@ -34,11 +37,12 @@ export function signed(report: string, key: KeyObject): string {
 }
 
 /** Why a report is not one that this key has signed; undefined where it is. */
-export function signatureProblem(report: string, key: KeyObject): string | undefined {
+export function signatureProblem(report: Buffer, key: KeyObject): string | undefined {
   const at = report.lastIndexOf(before)
-  if (at < 0 || !report.endsWith(after)) return 'it has no signature as its last line'
-  const signature = Buffer.from(report.slice(at + before.length, -after.length), 'base64')
-  return verify(null, Buffer.from(report.slice(0, at)), key, signature)
+  // Of the line that is not signed nothing may differ: a browser would show what follows a comment.
+  const [, signature] = /^([a-z\d+/]{86}==) -->\n$/i.exec(report.toString('latin1', at + before.length)) ?? []
+  if (at < 0 || signature === undefined) return 'it has no signature as its last line'
+  return verify(null, report.subarray(0, at), key, Buffer.from(signature, 'base64'))
     ? undefined
     : 'it was changed after it was signed, or signed with another key'
 }

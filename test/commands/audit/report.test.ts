@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { version } from '../../../src/assemble/version.ts'
 import { reportOf } from '../../../src/commands/audit/report.ts'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { startCli } from '../../setup/processes.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const today = dayOf(Date.now())
@@ -83,8 +84,17 @@ test('a signed report is proven by its key, and by no other key, nor once a byte
   const html = readFileSync(file, 'utf8')
   writeFileSync(file, html.replace('Nothing is missing', 'Nothing was missing'))
   expect(await verify()).toEqual([1, changed])
-  writeFileSync(file, html.slice(0, html.indexOf('</html>')))
-  expect(await verify()).toEqual([1, 'audit.html is not proven: it has no signature as its last line\n'])
+  // What follows the signature would be shown; it is not signed.
+  for (const other of [
+    html.slice(0, html.indexOf('</html>')),
+    html.replace(/ -->\n$/, ' --><h1>All is well</h1><!-- -->\n'),
+  ]) {
+    writeFileSync(file, other)
+    expect(await verify()).toEqual([1, 'audit.html is not proven: it has no signature as its last line\n'])
+  }
+  const piped = startCli(['audit', 'verify', '-', '--key', key], { input: html })
+  expect(await piped.exited, piped.stderr()).toEqual({ code: 0, signal: null })
+  expect(await workshop.execute('audit', '--report', '-')).toMatchObject({ code: 2 })
 })
 
 test('refuses a key that cannot sign, and a signature without a report, before it reads anything', async () => {
