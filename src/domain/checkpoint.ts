@@ -2,6 +2,7 @@ import { dayMs } from './day.ts'
 import type { CommittedPart } from './event/delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './scan/page.ts'
+import type { Removed } from './retention.ts'
 import type { Stream } from './stream.ts'
 import type { Scan, ScanKind, ScanRecord } from './scan/scan.ts'
 import type { Ordering } from './scan/ordering.ts'
@@ -115,6 +116,8 @@ export interface Checkpoint {
   readonly repairedObjects?: readonly number[]
   /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */
   readonly repairs?: number
+  /** The sink's retention has removed the files of the day; committed lengths are those of later ones. */
+  readonly removed?: Removed
   /**
    * Scans of an archive (`backfill --source`) by id of the read request. They change no ordering, lag or state of the
    * live stream. While there is one, housekeeping keeps the stream's fingerprints. A request never continues another
@@ -154,11 +157,12 @@ export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering)
 /**
  * What the store knows of a stream's parts. Of one that has ended, parts that were opened before `knownSinceMs` and have
  * no committed length are of a checkpoint that was dropped (`state.keepDays`). That is one day before the checkpoint,
- * since the names of parts have the times of a host's clock.
+ * since the names of parts have the times of a host's clock. Or they are of a removal that was interrupted.
  */
 export function committedLengths(storeId: string, checkpoint: Checkpoint | undefined) {
-  const { ended, createdAtMs = 0, committed = [] } = checkpoint ?? {}
-  return { storeId, committed, ...(ended !== undefined && { knownSinceMs: createdAtMs - dayMs }) }
+  const { ended, createdAtMs = 0, committed = [], removed } = checkpoint ?? {}
+  const knownSinceMs = removed?.atMs ?? createdAtMs - dayMs
+  return { storeId, committed, ...(ended !== undefined && { knownSinceMs }) }
 }
 
 /** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */

@@ -3,6 +3,7 @@ import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
 import type { Figure, FiguresOf } from './figures.ts'
 import type { Gap } from './gap.ts'
+import type { ReachedLimit } from './retention.ts'
 import type { Guard, ScanKind } from './scan/scan.ts'
 import type { Priority, Stream } from './stream.ts'
 import type { FoundZone } from './zone-list.ts'
@@ -24,7 +25,8 @@ export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volum
 export type Operation = (typeof operations)[number]
 
 /** Periodic work outside the schedule. */
-export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures' | 'discovery' | 'notices'
+export type UpkeepTask =
+  'heartbeat' | 'housekeeping' | 'reconciliation' | 'retention' | 'figures' | 'discovery' | 'notices'
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =
@@ -86,6 +88,9 @@ export type InternalEvent =
   | { name: 'PartCompressed'; sink: string; part: string; bytes: number; compressedBytes: number }
   | { name: 'CompressionFailed'; sink: string; part?: string; error: unknown }
   | { name: 'PartsOfAnotherStore'; sink: string; why: string }
+  | { name: 'DayRemoved'; stream: Stream; limit: ReachedLimit; bytes: number }
+  /** The sink's days that may be removed are removed, and the others take more than `maxBytes`. */
+  | { name: 'RetentionExceeded'; sink: string; excessBytes: number }
   | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
   | { name: 'TickFailed'; error: unknown }
   | { name: 'PumpFailed'; stream: Stream; error: unknown }

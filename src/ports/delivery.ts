@@ -3,6 +3,7 @@ import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { Priority, Zone, Stream } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
+import type { RetentionLimits, StoredDay } from '../domain/retention.ts'
 
 /**
  * Reads one page of a zone's day, already normalised and redacted.
@@ -130,6 +131,30 @@ export interface TransactionalSink extends Omit<Sink, 'open'> {
   hasUncommitted(stream: Stream, known: CommittedLengths): Promise<boolean>
   /** Whether it holds parts of which the store has dropped the committed lengths. Changes nothing. */
   hasDropped(stream: Stream, known: CommittedLengths): Promise<boolean>
+  /** Absent where days are kept for ever. */
+  readonly retention?: Retention
+}
+
+/** Whose parts: of a store, and of its sink by this name and the former ones. */
+export interface PartsOwner {
+  readonly store: string
+  readonly names: readonly string[]
+}
+
+/** Lets a sink's old days be removed. Parts of other owners are neither told nor touched. Throws Failure. */
+export interface Retention {
+  readonly limits: RetentionLimits
+  stored(own: PartsOwner, signal: AbortSignal): Promise<StoredDay[]>
+  /**
+   * Removes a zone's day; the caller holds its stream. Awaits `mark` before the first part goes, and does not call it
+   * where there is none. What a call has left, the next one removes. Returns the bytes removed.
+   */
+  remove(
+    place: Pick<Stream, 'zone' | 'day'>,
+    own: PartsOwner,
+    mark: () => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<number>
 }
 
 export type AnySink = Sink | TransactionalSink

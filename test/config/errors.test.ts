@@ -11,6 +11,22 @@ const bad: readonly [yaml: string, path: string, told: string][] = [
   ['zoness: [1]', 'zoness', 'is not a setting; did you mean zones?'],
   ['qqqqqqqq: 1', 'qqqqqqqq', 'is not a setting; allowed here: api, zones'],
   [`sinks: [${file}, rotate: { maxByte: 1 } }]`, 'sinks[0].rotate.maxByte', 'did you mean maxBytes?'],
+  [
+    `sinks: [${file}, retention: { days: 0 } }]`,
+    'sinks[0].retention.days',
+    'is too small; write a whole number from 1',
+  ],
+  [
+    `sinks: [${file}, retention: { maxBytes: 1.5 } }]`,
+    'sinks[0].retention.maxBytes',
+    'whole number of at least 1',
+  ],
+  [`sinks: [${file}, retention: 30 }]`, 'sinks[0].retention', 'is a number; write { days, maxBytes }'],
+  [
+    `sinks: [${http}, retention: { days: 30 } }]`,
+    'sinks[0].retention',
+    'is not a setting; allowed here: type',
+  ],
   ['poll: 5', 'poll', 'is a number; write { everySeconds'],
   ['poll: { everySeconds: 0 }', 'poll.everySeconds', 'is too small; write a number above 0'],
   ['poll: { everySeconds: .nan }', 'poll.everySeconds', 'is not a finite number; write a number above 0'],

@@ -11,6 +11,8 @@ const steps = [
   'transaction',
   'compression',
   'replacement',
+  'mark',
+  'removal',
   'backfill',
 ] as const
 type Step = (typeof steps)[number]

@@ -51,14 +51,15 @@ export function wrapStore(store: Store, pass: Passing): void {
   const commit = store.ledger.commit.bind(store.ledger)
   store.ledger.commit = async (given) => {
     const { sink } = given.next.stream
-    pass('before', 'commit', sink)
+    const step = given.next.removed === undefined ? 'commit' : 'mark'
+    pass('before', step, sink)
     const answer = commit(given)
     answer.catch(() => undefined)
     // It is on its way to a store that is another process; what lies in the same process has it by now.
     await turn()
-    pass('amid', 'commit', sink)
+    pass('amid', step, sink)
     const committed = await answer
-    pass('after', 'commit', sink)
+    pass('after', step, sink)
     return committed
   }
   const add = store.backfills.add.bind(store.backfills)
@@ -175,7 +176,10 @@ function wrapReplacement(pass: Passing): void {
   }
   const unlink = fs.unlink.bind(fs)
   fs.unlink = async (path) => {
+    const isPart = !replaced.has(String(path)) && partNumber(path) !== undefined
+    if (isPart) pass('before', 'removal')
     await unlink(path)
+    if (isPart) pass('after', 'removal')
     if (replaced.delete(String(path))) pass('after', 'compression')
   }
 }

@@ -9,6 +9,7 @@ import type { Observation, ObservedRoute } from '../../domain/status/observation
 import type { StatusViews } from '../../domain/status/status-views.ts'
 import type { Schedule } from '../../ports/process.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
+import { createDayRemoval } from '../../maintenance/housekeeping/remove-days.ts'
 import { observe, StreamTally } from '../../status/observe.ts'
 import { planOne } from '../../plan/plan-one.ts'
 import { readFleet, statusOf, type StatusInSteps } from '../../status/status.ts'
@@ -83,6 +84,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const { planner, settings } = shipping
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
+  const { deps, sinks } = shipping
+  const removeDays = createDayRemoval({ ...deps, settings, sinks })
   const active = new StreamTally()
 
   async function pump(planned: PlannedStream, signal: AbortSignal) {
@@ -116,7 +119,11 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       return planOne({ store, apiClock, settings }, stream, priority)
     },
     housekeep: keepHouse,
-    reconcile: shipping.reconciler.turn,
+    // By the processes that reach the files.
+    async reconcile(signal) {
+      await shipping.reconciler.turn(signal)
+      await removeDays(signal)
+    },
     reconnected: shipping.reconciler.allAgain,
   })
   const observed = {
@@ -260,9 +267,9 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       // A store that only cron feeds is pruned here or never. What was read is committed: a failure waits for the next
       // run.
       if (!signal.aborted)
-        await keepHouse(signal).catch((error: unknown) =>
-          telemetry.emit({ name: 'UpkeepFailed', task: 'housekeeping', error }),
-        )
+        await keepHouse(signal)
+          .then(() => removeDays(signal))
+          .catch((error: unknown) => telemetry.emit({ name: 'UpkeepFailed', task: 'housekeeping', error }))
       return [...givenUp, ...(await heldStreams())]
     },
     observe: () => observe(observed),

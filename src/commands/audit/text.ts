@@ -7,10 +7,11 @@ import {
 } from '../../domain/audit-report.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
+import { removedText } from '../../domain/retention.ts'
 import type { DayText } from '../../domain/status/status-views.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
-import { secondText } from '../../domain/text/time.ts'
+import { iso, secondText } from '../../domain/text/time.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { commandLine } from '../program-name.ts'
 import { table, tableWidth, type Column } from '../terminal/table.ts'
@@ -110,7 +111,7 @@ function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Pain
 
 /** What there is to say of one zone, day and sink: of the comparison with the API, of its files, and of a gap. */
 function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, paint: Paint): string[][] {
-  const { stream, file, failure, gap } = found
+  const { stream, file, failure, gap, removed } = found
   const subject = `${day}, zone ${zoneLabel({ zone: zone.id, name: zone.name })} → ${printable(sink)}`
   const command = again(zone.id, day, sink)
   const isGone = failure?.code === 'window_closed' || (stream === undefined && file !== undefined)
@@ -129,6 +130,10 @@ function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, p
     const isRepaired = isRepairable(file) && file.restored === undefined
     const text = fileText(file, stream)
     paragraphs.push(paragraph(text, isRepaired && `To repair: ${command} --deep --repair`))
+  }
+  if (removed !== undefined) {
+    const text = `its files were ${removedText(removed)}, at ${secondText(iso(removed.atMs))}.`
+    paragraphs.push(paragraph({ text, details: [] }))
   }
   if (gap !== undefined && isGone) paragraphs.push(paragraph({ text: gapText(gap), details: [] }))
   return paragraphs

@@ -1,7 +1,9 @@
 import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf, isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
+import { removedText } from '../../domain/retention.ts'
 import type { ReportResult } from '../../domain/status/status-views.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
+import { iso } from '../../domain/text/time.ts'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { exitCodes } from '../command.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
@@ -25,11 +27,13 @@ export function undeliveredTexts(audits: readonly Undelivered[]): string[] {
 /** The result of a zone, day and sink in a few words; undefined: there was nothing to compare. */
 export function verdictOf(finding: Finding | undefined): ReportResult {
   if (finding === undefined) return { text: 'skipped', tone: 'dim' }
-  const { failure, stream, file, gap } = finding
+  const { failure, stream, file, gap, removed } = finding
   if (failure !== undefined && failure.code !== 'window_closed')
     return { text: 'could not look', tone: 'bad' }
   if (gap !== undefined && stream === undefined && (failure !== undefined || file?.isEqual === true))
     return { text: 'gap', tone: 'bad' }
+  if (removed !== undefined && stream === undefined && file?.isEqual !== false)
+    return { text: 'removed', tone: 'dim' }
   if (failure !== undefined) return { text: 'not readable', tone: 'warn' }
   if (stream === undefined && file === undefined) return { text: 'not compared', tone: 'warn' }
   return comparedVerdict(stream, file)
@@ -141,6 +145,9 @@ export function auditJson({ days, findings, blind }: Audit, isEqual: boolean): s
   const unrepaired = findings.flatMap(({ zone, day, sink, unrepaired: why }) =>
     why === undefined ? [] : [{ zone: zone.id, day, sink, why }],
   )
+  const removed = findings.flatMap(({ zone, day, sink, removed: mark }) =>
+    mark === undefined ? [] : [{ zone: zone.id, day, sink, at: iso(mark.atMs), why: removedText(mark) }],
+  )
   return jsonResult({
     days,
     isEqual,
@@ -151,6 +158,7 @@ export function auditJson({ days, findings, blind }: Audit, isEqual: boolean): s
     ...(files.length > 0 && { files }),
     notCompared,
     ...(unrepaired.length > 0 && { unrepaired }),
+    ...(removed.length > 0 && { removed }),
     ...(blind !== undefined && { why: blind }),
   })
 }

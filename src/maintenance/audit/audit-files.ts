@@ -109,8 +109,10 @@ export async function auditFiles(
   let [absent, extra, held] = [0, 0, 0]
   for (const each of differences) [absent, extra] = [absent + each.lacking, extra + each.unknown]
   for (const { count } of ledger) held += count
-  // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones.
-  const missing = Math.max(0, absent - dropped - filtered - elsewhere)
+  // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones; which
+  // ones were in parts that the sink's retention removed, it does not know at all.
+  const removed = checkpoint.removed === undefined ? 0 : Infinity
+  const missing = Math.max(0, absent - dropped - filtered - elsewhere - removed)
   const bad = missing + extra + problems.total + foreignLinesOf({ foreign })
   return {
     checkpoint,

@@ -7,6 +7,7 @@ import type { FoundEvents } from '../read/found-events.ts'
 import { unseeLost } from '../unsee.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
+import type { Removed } from '../../domain/retention.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Store } from '../../ports/store.ts'
@@ -58,6 +59,8 @@ export interface Finding {
   /** Why its repair failed. */
   readonly unrepaired?: string
   readonly gap?: Gap
+  /** The sink's retention has removed the files of the day. */
+  readonly removed?: Removed
 }
 
 export interface AuditChoice {
@@ -108,13 +111,14 @@ export async function auditDays(
     work,
     (target, failure) => void settle(target, eachOf(target, { failure })),
   )
-  const findings = targets
-    .flatMap((target) => found.get(target) ?? eachOf(target, {}))
-    .map((finding) => {
-      const { zone, day, sink } = finding
-      const gap = gaps.find((each) => each.zone === zone.id && each.day === day && each.sink === sink)
-      return gap === undefined ? finding : { ...finding, gap }
-    })
+  const findings: Finding[] = []
+  for (const finding of targets.flatMap((target) => found.get(target) ?? eachOf(target, {}))) {
+    const { zone, day, sink } = finding
+    const gap = gaps.find((each) => each.zone === zone.id && each.day === day && each.sink === sink)
+    const stream = { zone: zone.id, day, sink }
+    const removed = deps.files.has(sink) ? (await deps.store.ledger.read(stream))?.removed : undefined
+    findings.push({ ...finding, ...(gap && { gap }), ...(removed && { removed }) })
+  }
   return { findings, gaps }
 }
 

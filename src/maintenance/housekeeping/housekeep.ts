@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { dayMs, dayOf, firstReadable, unreadableAt } from '../../domain/day.ts'
+import { dayMs, dayOf, firstReadable, unreadableAt, type Day } from '../../domain/day.ts'
 import { requestsOf } from '../../domain/plan/backfill.ts'
 import type { Policy } from '../../domain/policy.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
@@ -30,26 +30,17 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   /** Dropping fingerprints writes even where none are left; ended streams are kept for weeks, so do it once. */
   const withoutIndex = new Set<string>()
 
-  /** The earliest time of all accounts; undefined until that of all is sure. */
-  function earliestNow(): number | undefined {
-    const accounts = [...new Set(settings().zones.map(({ account }) => account))]
-    const times = accounts.map((account) => apiClock.sureNow(account) ?? NaN)
-    const earliestMs = Math.min(...times)
-    return Number.isFinite(earliestMs) ? earliestMs : undefined
-  }
-
   /** The streams that nothing will read any more. */
   async function overOf(checkpoints: readonly Checkpoint[]): Promise<Checkpoint[]> {
     // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
     const requests = requestsOf(await store.backfills.list())
-    const { zones, policy } = settings()
-    const times = new Map(zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
-    const earliestMs = earliestNow()
-    return checkpoints.filter((checkpoint) => {
-      const { stream } = checkpoint
-      // A zone that left the configuration has no time of its own.
-      const nowMs = times.has(stream.zone) ? times.get(stream.zone) : earliestMs
-      return nowMs !== undefined && !requests.awaits(stream) && isOver(checkpoint, nowMs, policy)
+    const { policy } = settings()
+    const nowOf = sureTimes(apiClock, settings())
+    return checkpoints.filter(({ stream, archives }) => {
+      const nowMs = nowOf(stream.zone)
+      // What is half read from files needs its fingerprints.
+      if (nowMs === undefined || archives !== undefined || requests.awaits(stream)) return false
+      return isOver(stream.day, nowMs, policy)
     })
   }
 
@@ -84,8 +75,8 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   function endedBefore(over: readonly Checkpoint[], beforeMs: number): Stream[] {
     const { zones, sinks, policy, held } = settings()
     const ids = new Set(zones.map(({ id }) => id))
-    const endOf = ({ stream, ended }: Checkpoint) => {
-      if (ended !== undefined) return ended.atMs
+    const endOf = ({ stream, ended, removed }: Checkpoint) => {
+      if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0)
       const isPlanned = ids.has(stream.zone) && sinks.includes(stream.sink)
       return isPlanned ? Infinity : unreadableAt(stream.day, policy.readableDays)
     }
@@ -97,7 +88,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   return async (signal) => {
     const over = await overOf(await store.catalogue.checkpoints())
     await dropIndexes(over, signal)
-    const nowMs = earliestNow()
+    const nowMs = earliestNow(apiClock, settings())
     if (nowMs === undefined || !(await isCompared(nowMs))) return false
     if (signal.aborted) return true
     const beforeMs = nowMs - keepDays * dayMs
@@ -109,15 +100,27 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   }
 }
 
+type ZonesOf = Pick<PlanSettings, 'zones'>
+type SureClock = Pick<ApiClock, 'sureNow'>
+
+/** The earliest time of all accounts; undefined until that of all is sure. */
+function earliestNow(apiClock: SureClock, { zones }: ZonesOf): number | undefined {
+  const accounts = [...new Set(zones.map(({ account }) => account))]
+  const earliestMs = Math.min(...accounts.map((account) => apiClock.sureNow(account) ?? NaN))
+  return Number.isFinite(earliestMs) ? earliestMs : undefined
+}
+
+/** The time of each zone's account, undefined until it is sure. A zone that left the configuration has the earliest. */
+export function sureTimes(apiClock: SureClock, settings: ZonesOf): (zone: number) => number | undefined {
+  const times = new Map(settings.zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
+  const earliestMs = earliestNow(apiClock, settings)
+  return (zone) => (times.has(zone) ? times.get(zone) : earliestMs)
+}
+
 /**
- * Whether what a stream has delivered is no longer needed: the API has not listed its day for a day at least, since a
- * clock that is a little behind may still request the day, and no archive is half read into it. A backfill that waits for
- * it is the other reason to keep it.
+ * Whether the API has not listed a day for a day at least: a clock that is a little behind may still request a day that
+ * became unreadable later.
  */
-function isOver(
-  { stream, archives }: Checkpoint,
-  nowMs: number,
-  policy: Pick<Policy, 'readableDays'>,
-): boolean {
-  return archives === undefined && !isReadable(stream.day, nowMs - dayMs, policy)
+export function isOver(day: Day, nowMs: number, policy: Pick<Policy, 'readableDays'>): boolean {
+  return !isReadable(day, nowMs - dayMs, policy)
 }

@@ -34,7 +34,7 @@ export interface SinkReconciler {
 const allEveryMs = 600_000
 
 /** True for a failure of one stream of a sink, which does not concern the store or other streams. */
-function isOfSink(error: unknown): error is Failure {
+export function isOfSink(error: unknown): error is Failure {
   return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
 }
 

@@ -1,5 +1,16 @@
 import * as z from 'zod'
-import { bytes, duration, format, mode, name, onAnySink, path } from '../../config/fields/fields.ts'
+import {
+  bytes,
+  count,
+  described,
+  duration,
+  format,
+  mode,
+  name,
+  onAnySink,
+  path,
+  section,
+} from '../../config/fields/fields.ts'
 
 const Rotation = z
   .strictObject({
@@ -12,6 +23,17 @@ const Rotation = z
   .prefault({})
   .describe('When a part is closed')
 
+const Retention = section('When days are removed: whole days, the oldest first', {
+  days: described(
+    count('Days after the end of a day', { max: 36_500 }).nullable().default(null),
+    'Days that a day is kept after its end; null for ever',
+  ),
+  maxBytes: described(
+    bytes('Size').nullable().default(null),
+    'Size of all files together above which the oldest days are removed, in bytes; null for no limit',
+  ),
+})
+
 export const FileSinkConfig = z
   .strictObject({
     type: z.literal('file').describe('Kind of sink'),
@@ -22,6 +44,7 @@ export const FileSinkConfig = z
     mode: mode('Permissions of new files', 0o600).prefault('0600'),
     dirMode: mode('Permissions of new folders', 0o700).prefault('0700'),
     rotate: Rotation,
+    retention: Retention,
     compress: z.enum(['none', 'gzip', 'zstd']).default('none').describe('How closed parts are compressed'),
   })
   .describe('Files, with each event exactly once')
@@ -31,4 +54,5 @@ export type FileSinkConfig = Readonly<z.output<typeof FileSinkConfig>>
 export type FileSinkSettings = Pick<
   FileSinkConfig,
   'name' | 'path' | 'mode' | 'dirMode' | 'rotate' | 'compress'
->
+> &
+  Partial<Pick<FileSinkConfig, 'retention'>>

@@ -8,6 +8,7 @@ import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
 import { fileFailure, findFolder, hasCode, ownFolder } from './files.ts'
 import { parsePartName } from './parts.ts'
+import type { PartsOwner } from '../../ports/delivery.ts'
 
 /** The store and sink that a writer's parts belong to. */
 export interface Owner {
@@ -76,10 +77,7 @@ export function ownerOf(folder: string, id: string): Owner | undefined {
  * A sink of the same store that has written parts below a path, other than one of these names; undefined where there is
  * none. Throws Failure.
  */
-export async function otherSinkOn(
-  path: string,
-  own: { readonly store: string; readonly names: readonly string[] },
-): Promise<string | undefined> {
+export async function otherSinkOn(path: string, own: PartsOwner): Promise<string | undefined> {
   try {
     const folder = await findFolder(path, ownFolder)
     const others = new Map<string, string>()
@@ -104,7 +102,8 @@ async function* filesOfZones(path: string): AsyncGenerator<string> {
     for (const day of await foldersIn(zone, 'day=')) yield* await readdir(day)
 }
 
-async function foldersIn(path: string, prefix: string): Promise<string[]> {
+/** The folders whose names begin so, without links. */
+export async function foldersIn(path: string, prefix: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true })
   return entries
     .filter((entry) => entry.isDirectory() && entry.name.startsWith(prefix))

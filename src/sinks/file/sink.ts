@@ -6,13 +6,14 @@ import { cancelled, Failure } from '../../domain/failure.ts'
 import { loadBytes } from '../../domain/policy.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { sizeText } from '../../domain/text/counts.ts'
-import type { Reconciliation, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
+import type { Reconciliation, Retention, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import { StreamWriter } from './append.ts'
 import { compareParts, hasDroppedParts } from './compare-parts.ts'
 import type { FileSinkSettings } from './config.ts'
 import { copyTo, fileFailure, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
 import { reconcile } from './reconcile.ts'
+import { removeDay, storedDays } from './stored-days.ts'
 import { createWriter, type FileSinkDeps, type Writer } from './writer.ts'
 
 /** Time after an abort for a delivery to undo its write, and for the sink to close. Together well under 5 s. */
@@ -79,9 +80,21 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     writers.clear()
   }
 
+  const { days, maxBytes } = settings.retention ?? { days: null, maxBytes: null }
+  const retention: Retention = {
+    limits: { days, maxBytes },
+    stored: (own, signal) => withGrace(storedDays(path, own, maxBytes !== null), signal),
+    remove(place, own, mark, signal) {
+      // No part is compressed meanwhile.
+      const removed = mutex.run(placeOf(place), () => removeDay(path, place, own, mark))
+      return withGrace(removed, signal)
+    },
+  }
+
   return {
     name,
     address: resolve(path),
+    ...((days !== null || maxBytes !== null) && { retention }),
     // A part is closed between two deliveries only: a small one holds no large load.
     load: { bytes: Math.min(loadBytes, settings.rotate.maxBytes) },
     async reconcile(stream, known, signal) {

@@ -101,7 +101,7 @@ export const processInternalEvents = {
   UpkeepFailed: {
     level: 'error',
     meaning:
-      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics, discovery of zones) failed. It is tried again. A line with a stack is a bug: please report it.',
+      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, removal of old days, figures for metrics, discovery of zones) failed. It is tried again. A line with a stack is a bug: please report it.',
     text: ({ task, error }) => `${task} failed: ${messageOf(error)}`,
     condition: { by: ['task', 'code'] },
   },

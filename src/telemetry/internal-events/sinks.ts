@@ -1,5 +1,6 @@
 import { messageOf } from '../../domain/failure.ts'
-import { counted } from '../../domain/text/counts.ts'
+import { removedText } from '../../domain/retention.ts'
+import { counted, countOf } from '../../domain/text/counts.ts'
 import type { SomeDefinitions } from './definition.ts'
 
 const condition = { by: ['sink'] }
@@ -92,5 +93,23 @@ export const sinkInternalEvents = {
       'The folder contains parts that another store or sink wrote: the store was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
     text: ({ why }) => `leaves parts in its folder alone that it did not write: ${why}`,
     condition,
+  },
+  DayRemoved: {
+    level: 'info',
+    meaning:
+      'The `retention` of a file sink removed the files of a zone and day. The ledger keeps a mark of it, so that an audit does not call them missing.',
+    counts: { sink_removals_total: 1 },
+    text: ({ stream: { day }, limit, bytes }) =>
+      `${day} was ${removedText(limit)}: ${countOf(bytes, 'byte')}`,
+    fields: ({ stream, bytes }) => ({ ...stream, bytes }),
+    condition: { by: ['sink', 'day'] },
+  },
+  RetentionExceeded: {
+    level: 'warn',
+    meaning:
+      'A file sink has more than `retention.maxBytes`, and its other days must stay: they have not ended, can still be read, or a backfill needs them. Raise the limit, or give the sink fewer events. Logged once while it lasts.',
+    text: ({ excessBytes }) =>
+      `${countOf(excessBytes, 'byte')} more than retention.maxBytes: the days that are left can still be read, so they stay`,
+    condition: { ...condition, lastsMs: 2 * 86_400_000 },
   },
 } satisfies SomeDefinitions

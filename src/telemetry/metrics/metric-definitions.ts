@@ -108,6 +108,7 @@ export const countedMetrics = {
     'Time until the sink answered a request or finished a write.',
     requestBuckets,
   ],
+  sink_removals_total: [sink, 'Days of zones whose files `retention` of a file sink removed.'],
   sink_bytes_total: [sink, 'Bytes that the sink accepted.'],
   checkpoint_commit_duration_seconds: [{}, 'Time that the store needed for a commit.', commitBuckets],
   scans_guarded_total: [{ guard: guards }, 'Scans that shieldlog stopped because the listing did not end.'],

@@ -320,6 +320,28 @@ test('a minute that the ledger has lost is restored from the lines of the files,
   await expectWhole(shop)
 })
 
+test('a day that retention has removed is told as such, is no difference, and is not shipped again', async () => {
+  const shop = await shipped()
+  const atMs = Date.parse('2026-11-24T10:00:00Z')
+  editCheckpoints(databaseOf(shop), (body, key) =>
+    key.includes(yesterday) ? { ...body, committed: [], removed: { days: 30, atMs } } : body,
+  )
+  rmSync(folderOf(shop), { recursive: true })
+  shop.simulator.set({ readableDays: 1 })
+  const removed = [{ ...ofYesterday, at: '2026-11-24T10:00:00.000Z', why: 'removed after 30 days' }]
+  for (const more of [[], ['--repair']]) {
+    const { code, report, file, stderr } = await deep(shop, ...more)
+    expect([code, report.isEqual], stderr).toEqual([0, true])
+    expect(report).toMatchObject({ removed })
+    expect(file).toMatchObject({ isEqual: true, ledger: events, lines: 0, missing: 0, parts: [] })
+  }
+  for (const command of [ofDay, ofDay.slice(0, -1)]) {
+    const { stdout } = await shop.execute(...command)
+    expect(stdout).toMatch(/^101 {2}removed$/m)
+    expect(stdout).toContain('its files were removed after 30 days, at 2026-11-24T10:00:00Z.')
+  }
+})
+
 test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {
   const shop = await shipped()
   await inStore({ database: databaseOf(shop) }, ({ upkeep }) => upkeep.dropIndex(ofYesterday))
