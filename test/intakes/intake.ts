@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
+import { findIntake } from '../setup/available.ts'
 import { freePort } from '../setup/free-port.ts'
 import { startProcess, type TestProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -32,15 +32,10 @@ export interface IntakeServer {
   start(): Promise<() => Promise<Intake>>
 }
 
-const installed =
-  process.env['SHIELDLOG_INTAKES'] ??
-  join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'shieldlog-intakes')
-
 /** The folder that the server's install script made. Throws where it was not run. */
 export function installedAt(name: string): string {
-  const folder = join(installed, name)
-  if (!existsSync(join(folder, 'installed')))
-    throw new Error(`${name} is not installed: bash test/intakes/install.sh ${name}`)
+  const folder = findIntake(name)
+  if (folder === undefined) throw new Error(`${name} is not installed: bash test/intakes/install.sh ${name}`)
   return folder
 }
 

