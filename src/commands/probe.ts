@@ -42,7 +42,7 @@ export function register({ command, io, load }: Registration): void {
       if (io.stderr.isTTY === true) io.stderr.write('\r\x1b[K')
       const findings = findingsOf(seen, request)
       const settings = treeOf(settingsOf(findings))
-      const isWhole = seen.throttledAfter === undefined && !io.signal.aborted
+      const isWhole = seen.endedBy === undefined
       if (json) {
         io.stdout.write(jsonResult({ isWhole, requests: seen.requests, findings, settings }))
         return
@@ -66,7 +66,11 @@ function findingLines(findings: readonly Finding[], paint: Paint): string[] {
     ['point', ({ point }) => point],
     ['assumed', ({ assumed }) => assumed, { least: 10, spare: 1 }],
     ['found', ({ found }) => printable(found, 500), { least: 30 }],
-    ['setting', ({ setting = '', value }) => (value === undefined ? '' : setting), { spare: 2 }],
+    [
+      'setting',
+      ({ setting = '', value }) => (value === undefined ? setting : `${setting}: ${value}`),
+      { spare: 2 },
+    ],
   ]
   return table(findings, columns, paint)
 }

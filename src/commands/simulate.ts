@@ -27,6 +27,7 @@ type Passed =
   | 'lastToken'
   | 'seed'
   | 'latencyMs'
+  | 'entryBytes'
 
 interface SimulateOptions extends Pick<Settings, Passed> {
   readonly accessKey: string
@@ -47,6 +48,7 @@ interface SimulateOptions extends Pick<Settings, Passed> {
   readonly clockOffsetSeconds?: number
   readonly oldDays: (typeof worlds.oldDayAnswers)[number]
   readonly compress?: boolean
+  readonly headers: Readonly<Record<string, string>>
   readonly changeEntries: readonly worlds.EntryChange[]
   /** Where to write a configuration for it. */
   readonly writeConfig?: string
@@ -97,6 +99,8 @@ export function register({ command, io }: Registration): void {
         .default('refused'),
     )
     .option('--compress', 'compress answers with gzip')
+    .option('--headers <list>', 'further headers of answers: NAME=VALUE, as a comma list', headerList, {})
+    .option('--entry-bytes <number>', 'mean size of an entry', atLeastOne, 525)
     .option('--change-entries <names>', `of ${Object.keys(worlds.entryChanges).join(', ')}`, entryChanges, [])
     .option('--access-key <key>', 'key that requests must carry', 'simulator')
     .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
@@ -160,6 +164,13 @@ function seconds(text: string): number {
   throw new InvalidArgumentError('use a number of seconds, such as 3600 or -60.')
 }
 
+function headerList(text: string): Record<string, string> {
+  const pairs = text.split(',').map((each) => /^\s*([\w-]+)=([ -~]*)$/.exec(each))
+  if (pairs.every((pair) => pair !== null))
+    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name.toLowerCase(), value.trim()]))
+  throw new InvalidArgumentError('use a list such as cache-control=no-store,ratelimit-remaining=99.')
+}
+
 function faultNames(text: string): string[] {
   const names = nameList(text)
   if (names.every((name) => Object.hasOwn(scenarios, name))) return names
@@ -180,6 +191,7 @@ function worldOf(options: SimulateOptions): Fault[] {
     ...(clockOffsetSeconds === undefined ? [] : [date({ offsetMs: clockOffsetSeconds * 1000 })]),
     ...(options.compress === true ? [worlds.compressed()] : []),
     ...(options.oldDays === 'refused' ? [] : [worlds.oldDays(options.oldDays)]),
+    ...(Object.keys(options.headers).length === 0 ? [] : [worlds.headed(options.headers)]),
     ...(names.length === 0 ? [] : [worlds.changedEntries(names)]),
   ]
 }

@@ -56,6 +56,17 @@ export function compressed(): Fault {
   }
 }
 
+/** With further headers, as those that tell of limits and caches. */
+export function headed(more: Readonly<Record<string, string>>): Fault {
+  return {
+    kind: 'headed',
+    answer({ regular }) {
+      const answer = regular()
+      return { ...answer, headers: { ...answer.headers, ...more } }
+    },
+  }
+}
+
 interface Entry {
   logId: string
   timestamp: unknown
@@ -81,7 +92,8 @@ export const entryChanges = {
     return { ...entry, log: kinds[dice % kinds.length] as unknown }
   },
   'mixed-times': ({ timestamp: ms, ...entry }, dice) => {
-    const times = [Number(ms) / 1000, ms, Number(ms) * 1000, new Date(Number(ms)).toISOString(), null]
+    const numbers = [1e-3, 1, 1e3, 1e6].map((unit) => Number(ms) * unit)
+    const times = [...numbers, new Date(Number(ms)).toISOString(), null]
     return { ...entry, timestamp: times[dice % times.length] }
   },
   'poor-ids': (entry, dice) => ({ ...entry, logId: ['', 'the-same', entry.logId][dice % 3]! }),

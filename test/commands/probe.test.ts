@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { errorKey, throttle, type FaultRule } from '../../src/simulator/faults.ts'
+import { errorKey, reset, throttle, type FaultRule } from '../../src/simulator/faults.ts'
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -34,6 +34,8 @@ function probedIn(text: string) {
   return { ...rest, found: Object.fromEntries(findings.map(({ point, found }) => [point, found])) }
 }
 
+/** Hosts and addresses of the simulator's entries. */
+const content = /example\.(?:com|org|net)|198\.1[89]\.|198\.51|secret/
 const late = Number.POSITIVE_INFINITY
 
 test.each<[string, SimulatorOptions, object, object]>([
@@ -107,7 +109,18 @@ test('ends at the first 429, with what it has found by then, and without content
   const fault = { match: { operation: 'eventLogs' }, every: 7, fault: throttle({ retryAfter: 30 }) } as const
   const { isWhole, found, text } = await probe({}, { fault })
   expect([isWhole, found['requests']]).toEqual([false, '429 at request 7, at 500 a second; Retry-After: 30'])
-  expect(text).not.toMatch(/example\.(?:com|org|net)|198\.1[89]\./)
+  expect(text).not.toMatch(content)
+})
+
+test('keeps what it has found when a request gets no answer', async () => {
+  const { found, isWhole } = await probe(
+    {},
+    { fault: { match: { operation: 'eventLogs' }, every: 12, fault: reset() } },
+  )
+  expect([isWhole, found['requests']]).toEqual([
+    false,
+    '11 at 500 a second were answered: 9 × 200, 2 × 400; then ended by network',
+  ])
 })
 
 /** Options of `simulate`, what `probe` then finds, and the settings that follow. */
@@ -136,7 +149,44 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
   [
     'how long a token lives',
     '--token-seconds 1',
-    { 'later page, read again': /^after \d+ s the same events in other bytes, .*after \d+ s refused$/ },
+    {
+      'later page, read again': /^after \d+ s the same events in other bytes, .*after \d+ s refused$/,
+      'life of tokens': /^more than 0 s, and less than [12] s$/,
+    },
+  ],
+  [
+    'a snapshot, which does not grow',
+    '--rate 100 --tokens snapshot',
+    { 'later page, read again': /^after \d+ s the same/ },
+  ],
+  [
+    'a first page that is empty',
+    '--first-page empty',
+    { 'first page': /^empty works, omit is refused/ },
+    { api: { firstPage: 'empty' } },
+  ],
+  [
+    'last pages with the token of before',
+    '--last-token repeated',
+    { 'token of the last page': /^repeated$/ },
+  ],
+  ['last pages with a token', '--last-token real', { 'token of the last page': /^one of its own$/ }],
+  [
+    'last pages with null',
+    '--last-token null',
+    { 'token of the last page': /^null$/, tokens: /^\d+ to \d+ characters: letters, digits, signs \(.*%/ },
+  ],
+  [
+    'headers of limits and caches',
+    '--headers ratelimit-remaining=99,cache-control=no-store,x-own=secret',
+    { headers: /^ratelimit-remaining: 99; cache-control: no-store; x-own(?:;|$)/ },
+  ],
+  ['large entries', '--entry-bytes 3000', { entries: /, (?:2[5-9]|3[0-5])\d\d bytes each/ }],
+  ['slow answers', '--latency-ms 60', { latency: /^median (?:[6-9]\d|\d{3,}) ms/ }],
+  [
+    'days of several pages',
+    '--days 3',
+    { 'events of today': /^250 events on 3 pages$/, 'zones of this size': /\d+ before that/ },
   ],
   ['a compressed answer', '--compress', { headers: /content-encoding: gzip/ }],
   [
@@ -153,6 +203,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
     'a limit of requests',
     '--requests-per-minute 9',
     { requests: /^429 at request 10, .*; Retry-After: \d+$/ },
+    { api: { maxRequestsPerSecond: expect.any(Number) as unknown } },
   ],
   ['old days that are not found', '--old-days not-found', { 'readable days': /^3; .* is answered 404$/ }],
   [
@@ -184,7 +235,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
   [
     'several units of time',
     '--change-entries mixed-times',
-    { timestamps: /^(?=.*seconds \d)(?=.*ms \d)(?=.*µs \d)(?=.*text \d)(?=.*none \d)/ },
+    { timestamps: /^(?=.*seconds \d)(?=.*ms \d)(?=.*µs \d)(?=.*ns \d)(?=.*text \d)(?=.*none \d)/ },
   ],
   ['poor ids', '--change-entries poor-ids', { ids: /^missing in [1-9]\d* of .*, repeated in [1-9]\d* of / }],
   ['masked addresses', '--change-entries masked-addresses', { addresses: /^masked in (\d+) of \1$/ }],
@@ -217,6 +268,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
   const { stdout, stderr } = await executeWith(file, probed)
   expect(stderr).toBe('')
   const { found, settings: following } = probedIn(stdout)
+  expect(stdout).not.toMatch(content)
   for (const [point, pattern] of Object.entries(expected)) expect(found[point]).toMatch(pattern)
   expect(following).toEqual(settings)
 })

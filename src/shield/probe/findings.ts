@@ -32,16 +32,12 @@ export function findingsOf(seen: Observations, { requestsPerSecond }: ProbeReque
     ...rereads(seen),
     { point: 'token of the last page', assumed: 'any, or none', found: lastTokenOf(all) },
     { point: 'tokens', assumed: 'any text', found: alphabetOf(all) },
+    { point: 'life of tokens', assumed: 'any; a token may expire', found: lifeOf(seen) },
     readableDays(seen),
-    {
-      point: 'requests',
-      assumed: 'a limit that answers 429',
-      found: limitOf(seen, requestsPerSecond),
-      setting: 'api.maxRequestsPerSecond',
-    },
+    limit(seen, requestsPerSecond),
     { point: 'headers', assumed: 'Date; Retry-After with 429', found: headersOf(seen) },
     { point: 'clock', assumed: 'within 30 s of this host', found: clockOf(seen) },
-    { point: 'latency', assumed: 'below 30 s', found: latencyOf(seen), setting: 'api.requestTimeoutSeconds' },
+    latency(seen),
     ...entries(seen),
     { point: 'zones of this size', assumed: '', found: zonesOf(first, seen, requestsPerSecond) },
   ]
@@ -214,6 +210,16 @@ function alphabetOf(walks: readonly Walk[]): string {
   return `${least === most ? most : `${least} to ${most}`} characters: ${held.join(', ')}${signs && ` (${signs})`}`
 }
 
+/** As pages that were read again show it. */
+function lifeOf({ rereads }: Observations): string {
+  const later = rereads.filter(({ page }) => page === 'later')
+  const ages = (isRefused: boolean) =>
+    later.flatMap(({ afterSeconds, answer }) => ((answer === 'refused') === isRefused ? [afterSeconds] : []))
+  const [accepted, refused] = [Math.max(0, ...ages(false)), Math.min(...ages(true))]
+  if (later.length === 0) return 'a day has one page'
+  return `more than ${Math.floor(accepted)} s${refused < Infinity ? `, and less than ${Math.ceil(refused)} s` : ''}`
+}
+
 function readableDays({ days }: Observations): Finding {
   const refused = days.find(({ isAnswered }) => !isAnswered)
   // A service that answers any day may have no events of old ones any more.
@@ -233,18 +239,37 @@ function readableDays({ days }: Observations): Finding {
   }
 }
 
-function limitOf({ requests, throttledAfter, retryAfter }: Observations, perSecond: number): string {
-  if (throttledAfter === undefined) return `${requests} at ${perSecond} a second were answered`
-  return `429 at request ${throttledAfter}, at ${perSecond} a second; Retry-After: ${retryAfter}`
+function limit(seen: Observations, perSecond: number): Finding {
+  const { requests, statuses, lastedMs, throttledAfter, retryAfter, endedBy } = seen
+  const answers = [...statuses].map(([status, some]) => `${some} × ${status}`).join(', ')
+  const ended = endedBy === undefined ? '' : `; then ended by ${endedBy}`
+  const finding = {
+    point: 'requests',
+    assumed: 'a limit that answers 429',
+    found: `${requests} at ${perSecond} a second were answered: ${answers}${ended}`,
+    setting: 'api.maxRequestsPerSecond',
+  }
+  if (throttledAfter === undefined) return finding
+  const found = `429 at request ${throttledAfter}, at ${perSecond} a second; Retry-After: ${retryAfter}`
+  // So many in the time that passes until the next one is allowed.
+  const allowed = ((throttledAfter - 1) * 1000) / (lastedMs + Number(retryAfter) * 1000)
+  const value = Math.floor(allowed * 100) / 100
+  return { ...finding, found, ...(value > 0 && { value }) }
 }
 
+const plainHeaders = new Set([
+  'date',
+  'content-type',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+])
+
 function headersOf({ headers }: Observations): string {
-  const told = [...headers].filter(
-    ([name, value]) => value !== undefined && name !== 'date' && name !== 'content-type',
-  )
-  return (
-    told.map(([name, value]) => `${name}: ${value}`).join('; ') || 'none of limits, caches or compression'
-  )
+  const told = [...headers].filter(([name]) => !plainHeaders.has(name))
+  const texts = told.map(([name, value]) => (value === undefined ? name : `${name}: ${value}`))
+  return texts.join('; ') || 'none of limits, caches or compression'
 }
 
 function clockOf({ offsetsMs }: Observations): string {
@@ -253,11 +278,17 @@ function clockOf({ offsetsMs }: Observations): string {
   return worst === 0 ? 'the same' : `${(worst / 1000).toFixed(1)} s from this host`
 }
 
-function latencyOf({ latenciesMs }: Observations): string {
+function latency({ latenciesMs }: Observations): Finding {
   const sorted = latenciesMs.toSorted((one, other) => one - other)
   const at = (share: number) =>
     Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!)
-  return `median ${at(0.5)} ms, 95 % ${at(0.95)} ms, longest ${at(1)} ms`
+  return {
+    point: 'latency',
+    assumed: 'below 30 s',
+    found: `median ${at(0.5)} ms, 95 % ${at(0.95)} ms, longest ${at(1)} ms`,
+    setting: 'api.requestTimeoutSeconds',
+    ...(at(1) > 10_000 && { value: Math.ceil((at(1) * 3) / 1000) }),
+  }
 }
 
 function entries({ entries: tally }: Observations): Finding[] {

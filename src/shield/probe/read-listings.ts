@@ -68,9 +68,15 @@ export interface Observations {
   readonly offsetsMs: number[]
   readonly entries: EntryTally
   requests: number
+  /** Answers by status. */
+  readonly statuses: Map<number, number>
+  /** The requests took so long until now. */
+  lastedMs: number
   /** After so many requests, the API answered 429; the probe ended there. */
   throttledAfter?: number
   retryAfter?: string
+  /** The code of the failure that ended it early. */
+  endedBy?: string
 }
 
 /** A day of more pages is not read to its end. */
@@ -83,8 +89,8 @@ const rereadFirstMs = 30_000
 
 /**
  * Reads the listings of a zone: the forms of the first page, today and yesterday, pages once more, older days, then
- * today again and again for the minutes. Ends early, with what it has seen by then, at a 429 and at a stop. Throws
- * Failure where no form of the first page is answered.
+ * today again and again for the minutes. Ends early, with what it has seen by then, at a 429, a stop, and a request
+ * without an answer. Throws Failure where no form of the first page is answered.
  */
 export async function readListings(
   request: ProbeRequest,
@@ -106,8 +112,12 @@ export async function readListings(
     offsetsMs: [],
     entries: new EntryTally(),
     requests: 0,
+    statuses: new Map(),
+    lastedMs: 0,
   }
   let nextAt = 0
+  let isRereadLast = false
+  const startedMs = clock.monotonic()
   const { zone, minutes, requestsPerSecond } = request
 
   async function ask(day: Day, token: string, isFirst: boolean): Promise<Look> {
@@ -119,6 +129,8 @@ export async function readListings(
       signal,
     )
     seen.requests++
+    seen.lastedMs = clock.monotonic() - startedMs
+    seen.statuses.set(look.status, (seen.statuses.get(look.status) ?? 0) + 1)
     seen.latenciesMs.push(look.tookMs)
     if (look.clockOffsetMs !== undefined) seen.offsetsMs.push(look.clockOffsetMs)
     for (const [name, value] of Object.entries(look.headers))
@@ -224,14 +236,15 @@ export async function readListings(
       tell(`today again, ${Math.ceil((endMs - clock.monotonic()) / 1000)} s left`)
       await clock.sleep(Math.min(watchEveryMs, endMs - clock.monotonic()), signal)
       seen.walks.push(await walk(seen.today, form, false))
-      if (clock.monotonic() - beganMs < rereadAfterMs) continue
+      isRereadLast = clock.monotonic() - beganMs >= rereadAfterMs
+      if (!isRereadLast) continue
       await reread(form, first)
       rereadAfterMs *= 2
     }
-    await reread(form, first)
+    if (!isRereadLast) await reread(form, first)
   } catch (error) {
-    const endsEarly = isFailure(error) && (error.code === 'throttled' || error.kind === 'cancelled')
-    if (!endsEarly || seen.walks.length === 0) throw error
+    if (!isFailure(error) || seen.walks.length === 0) throw error
+    seen.endedBy = error.code
   }
   return seen
 }
