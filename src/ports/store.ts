@@ -128,7 +128,13 @@ export interface Catalogue {
    * is not read again.
    */
   checkpoints(): Promise<Checkpoint[]>
+  /** The first day of a route lies after all of its days that were pruned. */
   routes(): Promise<Route[]>
+  /**
+   * Whether this day, or a later one, was pruned of the stream's route: if it has no checkpoint, its events may have been
+   * shipped, and reading it again would ship them again.
+   */
+  isPruned(stream: Stream): Promise<boolean>
   /** Stores routes as planned. Of two first days of a route the earlier is kept; the instant is replaced. */
   rememberRoutes(routes: readonly Route[]): Promise<void>
   gaps(): Promise<Gap[]>

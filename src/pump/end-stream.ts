@@ -65,3 +65,11 @@ export async function refuseScan({ job, checkpoint, commit }: Session): Promise<
   // `run --once` requests all planned days, and this one was read to its end: not a failure.
   return priority === 'live' ? undefined : failure
 }
+
+/**
+ * Whether the day was shipped, as far as anybody knows, and its checkpoint pruned. A clock that is days behind counts it
+ * as readable: the sink would cut its lines, or get its events again.
+ */
+export async function wasPruned({ job, deps, checkpoint }: Session): Promise<boolean> {
+  return checkpoint().commit === 0 && (await deps.store.catalogue.isPruned(job.stream))
+}

@@ -1,6 +1,6 @@
-import type { Failure } from '../domain/failure.ts'
+import { Failure } from '../domain/failure.ts'
 import type { AnySink } from '../ports/delivery.ts'
-import { endAsExpired, endsUnasked, refuseScan } from './end-stream.ts'
+import { endAsExpired, endsUnasked, refuseScan, shippedUnknown, wasPruned } from './end-stream.ts'
 import { openSink } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
 import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from './session.ts'
@@ -17,6 +17,9 @@ import { canBeWrittenDown, writeFailure } from './write-failure.ts'
 export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<Failure | undefined> {
   return deps.tracer.span('pump', spanFacts(job), async (note) => {
     await using session = await takeStream(job, deps)
+    // A backfill asks for this very day.
+    if (job.priority === 'live' && (await wasPruned(session)))
+      throw new Failure('refuse', 'index_dropped', shippedUnknown)
     const failure = await shipStream(session, job.sink, signal)
     if (failure !== undefined) note({ outcome: failure.code })
     return failure

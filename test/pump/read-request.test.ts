@@ -49,6 +49,22 @@ test('a poll of such a day backs off, also if its stream has not ended', async (
   expect(stage.ids()).toEqual([])
 })
 
+test('no poll opens a day that was shipped and pruned; a backfill does', async () => {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  await stage.store.catalogue.rememberRoutes([{ ...stream, firstDay: stream.day, plannedAtMs: 1 }])
+  await stage.pump()
+  await stage.complete()
+  await stage.store.upkeep.prune([stream], { uncommittedBefore: stream.day, gapsBefore: 0 })
+  stage.log.length = 0
+  for (const readRequest of [undefined, { id: 'once' }])
+    await expect(stage.pump(readRequest && { readRequest })).rejects.toMatchObject({ code: 'index_dropped' })
+  expect(stage.log).toEqual([])
+  expect(await stage.read()).toBeUndefined()
+  await stage.pump(request)
+  expect(stage.steps('deliver')).toHaveLength(2)
+})
+
 test.each<[code: string, answer: PageAnswer | Failure]>([
   ['unauthorised', new Failure('stop', 'unauthorised', 'the API refuses the access key')],
   ['scan_guarded', { events: [], more: true }],

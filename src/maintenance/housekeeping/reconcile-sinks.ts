@@ -4,6 +4,7 @@ import { isFailure, type Failure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
+import { wasPruned } from '../../pump/end-stream.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { shortJob } from '../hold-stream.ts'
 import { takeStream, type PumpDeps } from '../../pump/session.ts'
@@ -137,6 +138,7 @@ async function reconcileOne(
   if (isPumped()) return false
   try {
     await using session = await takeStream(shortJob({ stream, zone }), deps)
+    if (await wasPruned(session)) return true
     const target = await openSink(session, sink, signal)
     await target[Symbol.asyncDispose]()
     return true

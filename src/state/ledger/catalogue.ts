@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { shiftDay, type Day } from '../../domain/day.ts'
 import { isOpenGap, type Gap } from '../../domain/gap.ts'
 import type { KnownSink } from '../../domain/known-sink.ts'
 import { createInTurn } from '../../domain/promises.ts'
@@ -8,12 +9,15 @@ import type { NoticedAt } from '../../domain/notices.ts'
 import type { Catalogue } from '../../ports/store.ts'
 import type { Records, Changes, TrackedCollection } from '../../ports/records.ts'
 import { storedIn, type Names, streamOf } from './root.ts'
-import { byText, changed, inParts, jsonOf, keysAtOnce, readAll, readMany } from './values.ts'
+import { byText, changed, inParts, jsonOf, keysAtOnce, readAll, readMany, readOne } from './values.ts'
 import { checkpointOf, type LedgerDeps } from './streams.ts'
 
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>
-type RouteRecord = Omit<Route, 'sink'>
+export interface RouteRecord extends Omit<Route, 'sink'> {
+  /** The newest day of which a checkpoint was pruned. */
+  readonly prunedTo?: Day
+}
 export type SinkRecord = Omit<KnownSink, 'name'>
 
 const noMark: readonly string[] = Object.freeze([])
@@ -81,14 +85,23 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
           before === undefined || !isOpenGap(before) ? undefined : { ...before, acknowledgedAt: atMs },
         )
       }),
-    routes: () => list<RouteRecord, Route>('routes', (record, sink) => ({ ...record, sink })),
+    routes: () =>
+      list<RouteRecord, Route>('routes', ({ prunedTo, ...record }, sink) => {
+        const isPruned = prunedTo !== undefined && prunedTo >= record.firstDay
+        return { ...record, ...(isPruned && { firstDay: shiftDay(prunedTo, 1) }), sink }
+      }),
+    isPruned: (stream) =>
+      root.under(stream, async (key) => {
+        const route = await readOne(records, 'routes', `${stream.zone}/${storedIn(key)}`)
+        return route !== undefined && stream.day <= (jsonOf<RouteRecord>(route).prunedTo ?? '')
+      }),
     async rememberRoutes(routes) {
       await write(routes, (some, names) => {
         const keys = some.map(({ zone, sink }) => `${zone}/${names.storedOf(sink)}`)
         return changed<RouteRecord>(records, 'routes', keys, (before, index) => {
           const { zone, firstDay, plannedAtMs } = some[index]!
           const isKnownEarlier = before !== undefined && before.firstDay < firstDay
-          return { zone, firstDay: isKnownEarlier ? before.firstDay : firstDay, plannedAtMs }
+          return { ...before, zone, firstDay: isKnownEarlier ? before.firstDay : firstDay, plannedAtMs }
         })
       })
     },

@@ -1,8 +1,9 @@
+import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
 import type { Processes, Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
-import type { GapRecord, SinkRecord } from './catalogue.ts'
+import type { GapRecord, RouteRecord, SinkRecord } from './catalogue.ts'
 import { lives, whenHead, type Head, type LedgerDeps, held } from './streams.ts'
 import {
   storedIn,
@@ -22,6 +23,7 @@ import {
   textOf,
   type Part,
   again,
+  changed,
   readAll,
   readOne,
   untilDecided,
@@ -47,6 +49,8 @@ export function createPrune({
       const { store, whenStore } = root
       const when = [whenStore]
       const dropped: string[] = []
+      /** The newest committed day by route. */
+      const newest = new Map<string, Day>()
       let floor = store?.floor ?? 0
       const values = await readMany(records, 'heads', keys)
       for (const [index, key] of keys.entries()) {
@@ -57,15 +61,25 @@ export function createPrune({
         dropped.push(key)
         when.push(whenHead(key, head), ...conditions)
         floor = Math.max(floor, head.fence)
+        const [zone, day = '', stored] = key.split('/')
+        const route = `${zone}/${stored}`
+        if (head.commit > 0 && day > (newest.get(route) ?? '')) newest.set(route, day as Day)
       }
       if (dropped.length === 0 || store === undefined) return { result: undefined }
+      const days = [...newest.values()]
+      const marks = await changed<RouteRecord>(records, 'routes', [...newest.keys()], (before, index) => {
+        const prunedTo = days[index]!
+        return before === undefined || prunedTo <= (before.prunedTo ?? '')
+          ? undefined
+          : { ...before, prunedTo }
+      })
       const write: Part = {
-        when,
+        when: [...when, ...marks.when],
         drop: dropped.map(seenOf),
         remove: dropped.flatMap((key) =>
           ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
         ),
-        put: [['store', 'store', JSON.stringify({ ...store, floor })]],
+        put: [['store', 'store', JSON.stringify({ ...store, floor })], ...marks.put],
       }
       return { result: undefined, write }
     })

@@ -14,7 +14,7 @@ import { createSinkReconciler } from '../../../src/maintenance/housekeeping/reco
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
 import { readParts } from '../../sinks/file/samples.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
-import { commitOnce } from '../../contract/checkpoint-store/builders.ts'
+import { commitOnce, nothingOld } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
@@ -111,6 +111,15 @@ it.each([
   // The last scan of a complete day has shipped all that the API lists.
   expect(await store.catalogue.gaps()).toEqual([])
   expect((await store.ledger.read(stream))?.commit).toBe(1)
+})
+
+it('no line is cut of a day that was pruned', async () => {
+  const { store, stream, shipAndDie, reconciler, ids } = await setUp(today)
+  await shipAndDie(true)
+  await store.catalogue.rememberRoutes([{ ...stream, firstDay: today, plannedAtMs: 1 }])
+  await store.upkeep.prune([stream], nothingOld)
+  await reconciler.turn(never)
+  expect(await ids()).toEqual(['kept', 'left behind'])
 })
 
 describe('lines that a killed process leaves behind after the first turn', () => {

@@ -55,6 +55,8 @@ function isShipped(
 export async function checkStream(run: Run, stream: Stream, fullBefore: number | undefined): Promise<void> {
   const checkpoint = await run.keeper.store.ledger.read(stream)
   if (checkpoint === undefined) return
+  if (run.keeper.pruned.has(streamKey(stream)))
+    throw new Error(`${streamKey(stream)}: pumped anew after it was pruned`)
   const shipped = shippedLines(run, checkpoint)
   noteDelays(run, stream, shipped)
   noteReadRequest(run, checkpoint)

@@ -208,6 +208,12 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     { cursors: 'offset', skewMs: 104_000_000 },
     {},
   ],
+  [
+    'a process that began with a clock days behind polled a day again that was complete and pruned',
+    { seed: 23, perDay: 20, everyMs: 1_800_000, keepDays: 0.01 },
+    { cursors: 'offset', pageSize: 20, dates: 'wrong in a row' },
+    { crash: 0.04 },
+  ],
 ]
 
 export const counterexamples = broken.map(([why, own, world, faults]) => {

@@ -8,6 +8,7 @@ import {
   buildStream,
   commitOnce,
   complete,
+  dayAt,
   nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
@@ -38,6 +39,32 @@ describe('pruning', () => {
     await clock.advance(20_000)
     await store.upkeep.prune(all, nothingOld)
     expect(await zonesOf(store)).toEqual([])
+  })
+
+  it('leaves the newest day by route, which no process plans again, whatever days one that knew less plans', async () => {
+    const { store, reopen } = await openStore()
+    const [before, after, siem] = [
+      buildStream({ day: dayAt('2026-11-19') }),
+      buildStream({ day: dayAt('2026-11-21') }),
+      buildStream({ sink: 'siem' }),
+    ]
+    const routes = [planned('archive'), planned('siem')]
+    await store.catalogue.rememberRoutes(routes)
+    for (const each of [before, stream]) await commitOnce(store, each, { with: complete })
+    // Taken, and never committed.
+    const { fence } = await store.ledger.take(siem, one)
+    await store.ledger.release(siem, fence)
+    await store.upkeep.prune([stream, siem], nothingOld)
+    await store.upkeep.prune([before], nothingOld)
+    const again = await reopen()
+    await again.catalogue.rememberRoutes(routes)
+    const firstDays = (await again.catalogue.routes()).map(({ sink, firstDay }) => [sink, firstDay] as const)
+    expect(Object.fromEntries(firstDays)).toEqual({ archive: after.day, siem: stream.day })
+    const isPruned = [before, stream, after, siem].map((each) => again.catalogue.isPruned(each))
+    expect(await Promise.all(isPruned)).toEqual([true, true, false, false])
+    await again.upkeep.renameSink('archive', 'lake')
+    expect(await again.catalogue.isPruned({ ...stream, sink: 'lake' })).toBe(true)
+    expect(await again.catalogue.isPruned(stream)).toBe(false)
   })
 
   it('deletes gaps that were recorded before the limit, and keeps dead letters and routes', async () => {
