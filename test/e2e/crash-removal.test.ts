@@ -4,6 +4,7 @@ import type { Removed } from '../../src/domain/retention.ts'
 import { shiftDay, type Day } from '../../src/domain/day.ts'
 import { inStore, told } from '../commands/backfilling.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
+import { waitFor } from '../setup/wait-for.ts'
 import { simulated, readableDays, workplace, accessKey } from './workplace.ts'
 
 const zone = 101
@@ -57,10 +58,10 @@ test('killed within the removal of days: none is missing, none goes without a ma
     expect(await child.exited, child.stderr()).toEqual({ code: null, signal: 'SIGKILL' })
     await expectTold(moment)
   }
-  const last = place.entry(['--once'])
-  expect(await last.exited, last.stderr()).toEqual({ code: 0, signal: null })
+  const last = place.entry([])
+  await waitFor(() => days.flatMap(files).length === 0, { what: () => `no old parts: ${last.stderr()}` })
+  expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
   await expectTold('the end')
-  expect(days.flatMap(files)).toEqual([])
   expect([...(await marks()).values()].every((mark) => mark !== undefined)).toBe(true)
   expect(last.stderr()).not.toMatch(/FileShort|FileCut|FileReplaced|UpkeepFailed/)
 })

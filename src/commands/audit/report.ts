@@ -8,9 +8,10 @@ import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
+import type { Finding } from '../../maintenance/audit/audit.ts'
 import { UsageError } from '../command.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { fileText, streamText } from './text.ts'
+import { fileText, removalText, streamText } from './text.ts'
 import { failureLines, summaryOf, verdictOf } from './verdict.ts'
 
 type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>
@@ -19,10 +20,11 @@ type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'row
 export function reportOf(audit: Audit, about: About): ReportView {
   const { days, findings, details } = audit
   const failures = failureLines(audit)
-  const rows = findings.map((finding): ReportRow => {
+  const rowOf = (finding: Finding): ReportRow => {
     const { zone, day, sink, stream, file } = finding
     return { zone: zone.id, name: zone.name, sink, day, result: verdictOf(finding), stream, file }
-  })
+  }
+  const rows = findings.map(rowOf)
   return {
     ...about,
     ...headlineOf(rows, failures.length > 0),
@@ -31,10 +33,16 @@ export function reportOf(audit: Audit, about: About): ReportView {
     rows,
     days: details.map((detail) => {
       const { zone, sink, day } = detail.view
-      const row = rows.find((each) => each.zone === zone && each.sink === sink && each.day === day)!
-      const { stream, file } = row
-      const texts = [stream && streamText(stream), file && fileText(file, stream)]
-      return { ...row, ...detail, texts: texts.filter((text) => text !== undefined) }
+      const finding = findings.find(
+        (each) => each.zone.id === zone && each.sink === sink && each.day === day,
+      )!
+      const { stream, file, removed } = finding
+      const told = [
+        stream && streamText(stream),
+        file && fileText(file, stream),
+        removed && removalText(removed),
+      ]
+      return { ...rowOf(finding), ...detail, texts: told.filter((text) => text !== undefined) }
     }),
   }
 }

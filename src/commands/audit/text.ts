@@ -7,7 +7,7 @@ import {
 } from '../../domain/audit-report.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
-import { removedText } from '../../domain/retention.ts'
+import { removedText, type Removed } from '../../domain/retention.ts'
 import type { DayText } from '../../domain/status/status-views.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
@@ -131,10 +131,7 @@ function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, p
     const text = fileText(file, stream)
     paragraphs.push(paragraph(text, isRepaired && `To repair: ${command} --deep --repair`))
   }
-  if (removed !== undefined) {
-    const text = `its files were ${removedText(removed)}, at ${secondText(iso(removed.atMs))}.`
-    paragraphs.push(paragraph({ text, details: [] }))
-  }
+  if (removed !== undefined) paragraphs.push(paragraph(removalText(removed)))
   if (gap !== undefined && isGone) paragraphs.push(paragraph({ text: gapText(gap), details: [] }))
   return paragraphs
 }
@@ -142,6 +139,12 @@ function paragraphsOf({ zone, day, sink, ...found }: Finding, { again }: Told, p
 function gapText({ from, to, reason }: Gap): string {
   const [begin, end] = [from, to].map((ms) => secondText(new Date(ms).toISOString()))
   return `a gap from ${begin} to ${end} (${reason}); the API no longer lists the day.`
+}
+
+/** That retention removed the files of a day, for the terminal and for a report. */
+export function removalText(removed: Removed): DayText {
+  const text = `its files were ${removedText(removed)}, at ${secondText(iso(removed.atMs))}.`
+  return { text, details: [] }
 }
 
 /** So many minutes and ids a sentence names, and so many lines and parts stand below it. */

@@ -33,7 +33,7 @@ export function verdictOf(finding: Finding | undefined): ReportResult {
   if (gap !== undefined && stream === undefined && (failure !== undefined || file?.isEqual === true))
     return { text: 'gap', tone: 'bad' }
   if (removed !== undefined && stream === undefined && file?.isEqual !== false)
-    return { text: 'removed', tone: 'dim' }
+    return { text: 'removed', tone: file === undefined ? 'warn' : 'dim' }
   if (failure !== undefined) return { text: 'not readable', tone: 'warn' }
   if (stream === undefined && file === undefined) return { text: 'not compared', tone: 'warn' }
   return comparedVerdict(stream, file)

@@ -335,11 +335,13 @@ test('a day that retention has removed is told as such, is no difference, and is
     expect(report).toMatchObject({ removed })
     expect(file).toMatchObject({ isEqual: true, ledger: events, lines: 0, missing: 0, parts: [] })
   }
-  for (const command of [ofDay, ofDay.slice(0, -1)]) {
+  const html = join(shop.folder, 'audit.html')
+  for (const command of [[...ofDay, '--report', html], ofDay.slice(0, -1)]) {
     const { stdout } = await shop.execute(...command)
     expect(stdout).toMatch(/^101 {2}removed$/m)
     expect(stdout).toContain('its files were removed after 30 days, at 2026-11-24T10:00:00Z.')
   }
+  expect(readFileSync(html, 'utf8')).toContain('its files were removed after 30 days')
 })
 
 test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {

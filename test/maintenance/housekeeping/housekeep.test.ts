@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { shiftDay } from '../../../src/domain/day.ts'
+import { dayMs, shiftDay } from '../../../src/domain/day.ts'
 import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
@@ -47,7 +47,11 @@ async function createHouse(
     async add(
       daysAgo: number,
       isEnded = true,
-      { zone = 1, sink = 'archive', ...more }: Pick<Checkpoint, 'archives'> & Partial<Stream> = {},
+      {
+        zone = 1,
+        sink = 'archive',
+        ...more
+      }: Pick<Checkpoint, 'archives' | 'removed'> & Partial<Stream> = {},
     ) {
       const stream = { zone, day: shiftDay(today, -daysAgo), sink }
       const ended = { as: 'complete', atMs: at(2) - daysAgo * 24 * hourMs } as const
@@ -93,11 +97,13 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    what: 'what ended less than keepDays ago, and what has not ended',
+    what: 'what ended less than keepDays ago, or whose files were removed since, and what has not ended',
     rows: [
       [13, true, 'counts'],
       [40, false, 'seen'],
       [15, true, 'gone'],
+      [31, true, 'counts', { removed: { days: 20, atMs: at(2) - 10 * dayMs } }],
+      [30, true, 'gone', { removed: { days: 10, atMs: at(2) - 20 * dayMs } }],
     ],
   },
   {
