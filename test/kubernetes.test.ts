@@ -50,7 +50,13 @@ test('the kustomizations name every manifest; nothing of the operator is applied
   expect(files.toSorted()).toEqual([...own, ...others, ...settings].toSorted())
 })
 
-const alerts = parse(readFileSync(join(projectFolder, 'config/prometheus/alerts.yml'), 'utf8')) as object
+const alertsText = readFileSync(join(projectFolder, 'config/prometheus/alerts.yml'), 'utf8')
+const alerts = parse(alertsText) as object
+test('the chart has the alerts, as a file of its own', () => {
+  const own = join(projectFolder, 'config/helm/shieldlog/alerts.yml')
+  expect(readFileSync(own, 'utf8'), 'copy config/prometheus/alerts.yml there').toBe(alertsText)
+})
+
 const http = (path: string) => ({ httpGet: { path, port: 'http' } })
 const volumes = [
   { name: 'settings', configMap: { name } },

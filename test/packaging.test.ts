@@ -106,11 +106,13 @@ describe('the published package', () => {
     expect(packed.filter((path) => /access-key|siem-token/.test(path))).toEqual([])
   })
 
-  test('contains every folder of config/, which its pages name', () => {
-    const folders = readdirSync(join(projectFolder, 'config'), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `config/${name}/`)
-    expect(folders.filter((folder) => !packed.some((path) => path.startsWith(folder)))).toEqual([])
+  test('contains every file of the folders of config/, which its pages name; npm leaves links out', () => {
+    const files = readdirSync(join(projectFolder, 'config'), { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name).slice(projectFolder.length))
+      .filter((path) => /^config\/.*\//.test(path) && !/access-key|siem-token/.test(path))
+    expect(files.length).toBeGreaterThan(40)
+    expect(files.filter((path) => !packed.includes(path))).toEqual([])
   })
 
   test('contains the compiled program and none of the sources and tests', () => {
