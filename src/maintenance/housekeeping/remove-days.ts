@@ -21,6 +21,8 @@ interface KeptSink {
   readonly own: PartsOwner
 }
 
+type Attempt = (work: () => Promise<void>) => Promise<void>
+
 /** A pass looks at every folder of a day. */
 const everyMs = 3_600_000
 
@@ -69,13 +71,13 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     })
   }
 
-  async function removeOf(kept: KeptSink, signal: AbortSignal): Promise<void> {
+  async function removeOf(kept: KeptSink, attempt: Attempt, signal: AbortSignal): Promise<void> {
     const { sink, retention, own } = kept
     const stored = await judge(await retention.stored(own, signal), sink)
     const { chosen, excessBytes } = daysToRemove(stored, retention.limits)
     for (const { stored: each, limit } of chosen) {
       if (signal.aborted) return
-      await removeOne(onlyStream(each), limit, kept, deps, signal)
+      await attempt(() => removeOne(onlyStream(each), limit, kept, deps, signal))
     }
     if (excessBytes > 0) telemetry.emit({ name: 'RetentionExceeded', sink, excessBytes })
   }
@@ -85,13 +87,16 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     // Without a time that is sure nothing may be removed: the next call tries again.
     if (settings().zones.every(({ account }) => apiClock.sureNow(account) === undefined)) return
     let first: Failure | undefined
-    for (const kept of await keptSinks())
+    // A day that cannot be removed is in the way of no other.
+    const attempt: Attempt = async (work) => {
       try {
-        await removeOf(kept, signal)
+        await work()
       } catch (error) {
         if (signal.aborted || !isOfSink(error)) throw error
         first ??= error
       }
+    }
+    for (const kept of await keptSinks()) await attempt(() => removeOf(kept, attempt, signal))
     dueAtMs = clock.monotonic() + everyMs
     if (first !== undefined) telemetry.emit({ name: 'UpkeepFailed', task: 'retention', error: first })
   }

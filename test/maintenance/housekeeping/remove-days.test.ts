@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { dayMs, shiftDay } from '../../../src/domain/day.ts'
+import { Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { createDayRemoval } from '../../../src/maintenance/housekeeping/remove-days.ts'
@@ -145,6 +146,24 @@ test('finishes what was interrupted after the mark, and marks a day again that h
   expect(await world.store.ledger.read(interrupted)).toMatchObject({ commit: 1, removed })
   const mark = { days: 20, atMs: world.clock.now() }
   expect(await world.store.ledger.read(refilled)).toMatchObject({ removed: mark, committed: [] })
+})
+
+test('a day that cannot be removed is told, and is in the way of no other', async () => {
+  const world = await setUp({ days: 20, maxBytes: null })
+  const streams = [await world.add(31, { ended }), await world.add(30, { ended })]
+  const { retention } = world.sink
+  const { remove } = retention!
+  const failure = new Failure('stop', 'unwritable', 'cannot write: run chown')
+  Object.assign(retention!, {
+    remove: (...args: Parameters<typeof remove>) =>
+      args[0].day === streams[0]!.day ? Promise.reject(failure) : remove(...args),
+  })
+  await world.remove(never)
+  expect(streams.map(world.has)).toEqual([true, false])
+  expect(world.told).toMatchObject([
+    { name: 'DayRemoved' },
+    { name: 'UpkeepFailed', task: 'retention', error: failure },
+  ])
 })
 
 test('leaves a day to the next hour that another process holds', async () => {
