@@ -5,10 +5,10 @@ import {
 import { StatefulSet } from 'kubernetes-models/apps/v1'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { ConfigMap, Secret, Service } from 'kubernetes-models/v1'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config/load.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { runCommand } from '../setup/run-command.ts'
@@ -22,6 +22,7 @@ const models = { StatefulSet, Service, ConfigMap, Secret, NetworkPolicy, Service
 interface Manifest {
   readonly kind: keyof typeof models
   readonly data?: Readonly<Record<string, string>>
+  readonly spec?: object
 }
 
 async function rendered(...set: string[]): Promise<Manifest[]> {
@@ -42,6 +43,8 @@ test('the schemas of Kubernetes accept everything that the chart renders, and it
   const manifests = await rendered(...all, '--set-file', `secrets.access-key=${key}`)
   for (const manifest of manifests) new models[manifest.kind](manifest as never).validate()
   expect(manifests.map(({ kind }) => kind).toSorted()).toEqual(Object.keys(models).toSorted())
+  const rule = manifests.find(({ kind }) => kind === 'PrometheusRule')
+  expect(rule!.spec).toEqual(parse(readFileSync(join(projectFolder, 'config/prometheus/alerts.yml'), 'utf8')))
   const settings = manifests.find(({ kind }) => kind === 'ConfigMap')!.data!['shieldlog.yaml']!
   const file = join(cwd, 'shieldlog.yaml')
   writeFileSync(file, settings.replaceAll('/run/secrets/shieldlog', cwd))
@@ -49,9 +52,10 @@ test('the schemas of Kubernetes accept everything that the chart renders, and it
   expect([config.accounts[0]!.zones.map(({ id }) => id), warnings]).toEqual([[101, 102], []])
 })
 
-test('a Secret of its own replaces the one of the chart; without a key the chart is refused', async () => {
+test('a Secret of its own replaces the one of the chart; without a key, and with a number as one, the chart is refused', async () => {
   const manifests = await rendered('--set', 'existingSecret=waf-keys,networkPolicy.enabled=false')
   expect(manifests.map(({ kind }) => kind).toSorted()).toEqual(['ConfigMap', 'Service', 'StatefulSet'])
   expect(JSON.stringify(manifests)).toContain('"secretName":"waf-keys"')
   await expect(rendered()).rejects.toThrow('Give the access key')
+  await expect(rendered('--set', 'secrets.access-key=123')).rejects.toThrow('--set-string')
 })
