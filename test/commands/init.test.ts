@@ -226,6 +226,15 @@ test('shows destinations side by side, so that the zones above them stay in sigh
   expect(menu.filter((line) => line.length > 80)).toEqual([])
 })
 
+test('asks where a bucket is, and again while neither endpoint nor region says so', async () => {
+  const { init, loaded } = await newcomer()
+  const asked = ['lake', 'waf', '', '', 'eu-central-1']
+  const io = { ask: async () => asked.shift() ?? 'n', askHidden: async () => '' }
+  const { code, stderr } = await init('--zones 101 --destination s3', [], io)
+  expect([code, stderr.match(/region is missing; .* endpoint/g)]).toMatchObject([0, { length: 1 }])
+  expect(loaded().config.sinks).toMatchObject([{ name: 'lake', bucket: 'waf', region: 'eu-central-1' }])
+})
+
 test('every kind of sink and every preset is a destination', () => {
   const types = Object.keys(sinks).filter((type) => type !== 'http')
   const known = destinations().map(({ name }) => name)

@@ -163,9 +163,10 @@ export function loadDraft(
     const told = error.errors
       .map(({ path, ...rest }) => ({ ...rest, path: path.replace(/^sinks\[0\]\./, '') }))
       .filter(({ path }) => only === undefined || only.some((key) => isWithin(path, key)))
-      .map(({ path, value, problem, remedy }) =>
-        printable(`${path}${value === undefined ? '' : ` ${value}`} ${problem}; ${remedy}`),
-      )
+      .map(({ path, value, problem, remedy }) => {
+        const how = only === undefined && problem === 'is missing' ? ` (--set ${path}=…)` : ''
+        return printable(`${path}${value === undefined ? '' : ` ${value}`} ${problem}; ${remedy}${how}`)
+      })
     if (told.length > 0) throw new UsageError(told.join('\n'))
     return undefined
   }

@@ -334,8 +334,8 @@ async function chooseSink(
   for (const { path, ...question } of questionsFor(destination, sink, file)) {
     const before = sink
     const accept = (text: string) => {
-      if (text === '') return before
-      const next = set(before, { path, text, isHidden: question.isHidden })
+      if (text === '' && !asks) return before
+      const next = text === '' ? before : set(before, { path, text, isHidden: question.isHidden })
       loadDraft(complete(next), cwd, { only: path.slice(0, 1) })
       return next
     }
@@ -347,7 +347,7 @@ async function chooseSink(
 
 type Question = Omit<Step<Draft>, 'accept'> & { readonly path: readonly string[] }
 
-/** What is asked of a sink: its name, what it requires, its secrets, and for a plain receiver its credentials. */
+/** What is asked of a sink: its name, what it requires, its place, its secrets, and for a plain receiver its credentials. */
 function questionsFor({ name, form }: Destination, given: Draft, file: string): Question[] {
   const { required = [], properties = {} } = form
   const names: Readonly<Record<string, string>> = { file: 'archive', stdout: 'stdout' }
@@ -356,17 +356,22 @@ function questionsFor({ name, form }: Destination, given: Draft, file: string): 
     name: names[name] ?? 'siem',
     path: literal(resolve(dirname(file), 'var/events')),
   }
+  // Without either of them nothing works, though each may be left out.
+  const places: Readonly<Record<string, readonly string[]>> = { s3: ['endpoint', 'region'] }
   const secrets = Object.keys(properties).filter(
     (key) => scalarForm(properties[key]!)?.['x-marks']?.kind === 'secret',
   )
   const isOpen = (key: string) => ![key, `${key}File`].some((each) => each in given)
   const needed = ['name', ...required].filter((key) => key !== 'type' && key !== 'preset')
-  const questions = [...new Set([...needed, ...secrets])].filter(isOpen).map((key): Question => {
+  const asked = [...needed, ...(places[name] ?? []), ...secrets]
+  const questions = [...new Set(asked)].filter(isOpen).map((key): Question => {
     const isHidden = secrets.includes(key)
     const usual = usuals[key] ?? (needed.includes(key) ? undefined : '')
-    const what = key === 'name' ? 'Name of the sink, which must stay the same' : properties[key]?.description
-    const shown = usual === undefined ? '' : ` [${usual}]`
-    const hint = isHidden ? ` (hidden${usual === '' ? '; empty for none' : ''})` : shown
+    const form = properties[key]
+    const about = form && (form.description ?? scalarForm(form)?.description)
+    const what = key === 'name' ? 'Name of the sink, which must stay the same' : about
+    const notes = [...(isHidden ? ['hidden'] : []), ...(usual === '' ? ['empty for none'] : [])].join('; ')
+    const hint = notes === '' ? (usual === undefined ? '' : ` [${usual}]`) : ` (${notes})`
     return { path: [key], question: `${[key, what ?? []].flat().join(': ')}${hint}: `, isHidden, usual }
   })
   if (!('headers' in properties) || !isOpen('headers') || secrets.length > 0) return questions

@@ -61,6 +61,8 @@ interface Over {
   readonly timeoutSeconds: number
   /** Names sink and destination in failures, without secrets. */
   readonly what: string
+  /** Named in failures of the network, where `what` does not name the host. */
+  readonly origin?: string
   readonly maxBytes?: number
 }
 
@@ -71,7 +73,7 @@ interface Over {
  */
 export async function answerTo(
   request: Request,
-  { dispatcher, clock, timeoutSeconds, what, maxBytes = maxAnswerBytes }: Over,
+  { dispatcher, clock, timeoutSeconds, what, origin, maxBytes = maxAnswerBytes }: Over,
   signal: AbortSignal,
 ): Promise<Answer> {
   if (signal.aborted) throw cancelled(signal.reason)
@@ -87,7 +89,7 @@ export async function answerTo(
       const read = await readAnswer(answer, maxBytes, limited)
       return { status: answer.statusCode, headers: answer.headers, ...read }
     } catch (error) {
-      throw networkFailure(error, what, limited)
+      throw networkFailure(error, what, limited, origin)
     }
   })
 }

@@ -225,8 +225,22 @@ export class S3Bucket implements Bucket {
         const renewed = await this.#credentialsFor(signal, used)
         if (JSON.stringify(renewed) !== JSON.stringify(used)) continue
       }
-      throw this.#refused(request, answer)
+      throw this.#refused(request, await this.#withText(request, answer, refusal, used, signal))
     }
+  }
+
+  /** The answer to a HEAD has no body, which would say why it was refused: that to a GET of the same key has one. */
+  async #withText(
+    request: Request,
+    answer: Answer,
+    refusal: Refusal,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    if (request.method !== 'HEAD' || refusal.kind !== 'stop') return answer
+    const get = { ...request, method: 'GET', headers: { range: 'bytes=0-0' } } as const
+    const asked = await this.#exchange(get, credentials, signal)
+    return asked.refusal === undefined ? answer : asked.answer
   }
 
   async #credentialsFor(signal: AbortSignal, refused?: Credentials): Promise<Credentials> {
@@ -249,6 +263,8 @@ export class S3Bucket implements Bucket {
         clock,
         timeoutSeconds: this.#settings.timeoutSeconds,
         what: this.#what,
+        // The address of a bucket of AWS does not name its host.
+        ...(this.#settings.endpoint === null && { origin: this.#base.origin }),
         ...(request.maxBytes !== undefined && { maxBytes: request.maxBytes }),
       }
       const headers = { ...signed.headers, 'user-agent': `shieldlog/${version}` }

@@ -126,9 +126,7 @@ test.each([
   expect(await client.create('k', Buffer.from('x'), kind, never)).toBe('created')
   expect(fake.requests).toHaveLength(2)
   fake.fault = () => fault
-  await expect(client.head('k', never)).rejects.toMatchObject({
-    kind: fault.status === 400 ? 'stop' : 'retry',
-  })
+  await expect(client.head('k', never)).rejects.toMatchObject({ kind: 'retry' })
 })
 
 test('waits as long as the service asks for, and no longer in the request', async () => {
@@ -190,6 +188,11 @@ test('says of each request which right is missing', async () => {
     /allow these credentials s3:GetObject .* and s3:ListBucket on/,
   )
   await expect(listed(client, '')).rejects.toThrow(/s3:ListBucket on arn:aws:s3:::waf$/)
+})
+
+test('says why a HEAD was refused, although its answer has no body', async () => {
+  const { client } = await place({ secretAccessKey: new Secret('wrong') })
+  await expect(client.head('k', never)).rejects.toThrow('check secretAccessKey')
 })
 
 test('masks the secrets in what a service says', async () => {
