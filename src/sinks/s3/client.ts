@@ -127,10 +127,7 @@ export class S3Bucket implements Bucket {
     const maxBytes = maxObjectBytes
     const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
     const answer = await this.#request(request, signal)
-    if (answer.status === 404) {
-      if (elementOf(answer.body.toString(), 'Code') === 'NoSuchBucket') throw this.#refused(request, answer)
-      return undefined
-    }
+    if (answer.status === 404) return undefined
     if (answer.whole) return answer.body
     throw this.#failed('retry', 'bad_body', answer, '', `object ${key} cannot be read, or is too large`)
   }
@@ -271,7 +268,9 @@ export class S3Bucket implements Bucket {
       const sent = { ...signed, headers, method: request.method, body: request.body }
       const answer = await answerTo(sent, over, signal)
       const { status } = answer
-      const isExpected = (status >= 200 && status < 300) || request.expects?.includes(status) === true
+      const isExpected =
+        (status >= 200 && status < 300) ||
+        (request.expects?.includes(status) === true && !isWithoutBucket(answer))
       const refusal = isExpected ? undefined : this.#refusalOf(request, answer)
       const isTaken = request.method === 'PUT' && status < 300
       tell(outcomeOf(refusal), isTaken ? request.body?.length : 0)
@@ -325,6 +324,10 @@ export class S3Bucket implements Bucket {
       return notBefore(retryAtOf(answer, this.#deps.clock.now()), code, text)
     return new Failure(kind, code, `${text}: ${remedy}`)
   }
+}
+
+function isWithoutBucket({ status, body }: Answer): boolean {
+  return status === 404 && elementOf(body.toString(), 'Code') === 'NoSuchBucket'
 }
 
 function outcomeOf(refusal: Refusal | undefined): RequestOutcome {
