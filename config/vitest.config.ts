@@ -7,8 +7,8 @@ import { SlowestFirst } from '../test/setup/slowest-first.ts'
 import { patienceMs } from '../test/setup/wait-for.ts'
 import { rareDates } from './rare-dates.ts'
 
-/** Suites that need much memory. */
-const apart = ['test/server/page/*.test.ts']
+/** Suites that need much memory, or that replace a module, which other suites may have loaded before. */
+const apart = ['test/server/page/*.test.ts', 'test/assemble/sink-space.test.ts']
 
 /** Suites without child processes or global changes: they need no bundled programs. */
 const together = [
