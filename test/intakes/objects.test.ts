@@ -25,12 +25,14 @@ const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } 
 describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
   let url: string
   let freshBucket: () => Promise<string>
+  let process: TestProcess
   let keyWith: Awaited<ReturnType<typeof start>>['keyWith']
 
   beforeAll(async () => {
     const server = await start()
     let buckets = 0
     url = server.url
+    process = server.process
     keyWith = (bucket, rights) => server.keyWith(bucket, rights)
     freshBucket = async () => {
       const name = `bucket-${++buckets}`
@@ -193,4 +195,48 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     },
     1_800_000,
   )
+
+  test('has each event once although workers over Redis and the server froze, one after the other', async () => {
+    const sink = bucketSink(url, await freshBucket(), {
+      everySeconds: 0.2,
+      timeoutSeconds: 2,
+      maxBytes: 65_536,
+    })
+    const { client } = bucketClient(sink)
+    const { url: redis, keyPrefix } = await startRedis()
+    const state = { redis: { url: redis, keyPrefix } }
+    const place = await placeFor(sink, { days: 20 }, { server: { port: 0 }, state })
+    const workers = [place.start(['run']), place.start(['run'])]
+    const said = () => workers.map((worker) => worker.stderr()).join('')
+    const untilMore = async (objects: number) =>
+      await waitFor(async () => (await objectsIn(client)) > objects, {
+        // Another worker takes the streams of a frozen one over within a minute.
+        timeoutMs: 180_000,
+        everyMs: 1,
+        what: () => `an object: ${said()}`,
+      })
+    for (const frozen of workers) {
+      for (const zone of zones) place.simulator.append(zone, readableDays()[2], 200)
+      await untilMore(await objectsIn(client))
+      await frozen.kill('SIGSTOP')
+      // Whichever it was that had the stream: the other one gets to all of it.
+      await waitFor(async () => new Set((await eventsIn(client)).ids).size === idsOf(place).length, {
+        timeoutMs: 180_000,
+        everyMs: 500,
+        what: () => `all events: ${said()}`,
+      })
+      await frozen.kill('SIGCONT')
+    }
+    const timeouts = () => said().split('"code":"timeout"').length
+    for (const zone of zones) place.simulator.append(zone, readableDays()[2], 200)
+    const before = timeouts()
+    await untilMore(await objectsIn(client))
+    await process.kill('SIGSTOP')
+    await waitFor(() => timeouts() > before, { what: () => `a request that times out: ${said()}` })
+    await process.kill('SIGCONT')
+    for (const worker of workers) expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(0)
+    expectEachOnce(await eventsIn(client), idsOf(place))
+  }, 1_800_000)
 })

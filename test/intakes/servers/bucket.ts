@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { S3Bucket } from '../../../src/sinks/s3/client.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
 import { load } from '../../config/loading.ts'
+import type { TestProcess } from '../../setup/processes.ts'
 import type { SinkSettings } from '../intake.ts'
 
 export const bucketKey = { accessKeyId: 'shieldlog-test', secretAccessKey: 'bucket-secret' }
@@ -15,6 +16,7 @@ export interface BucketServer {
   readonly name: string
   start(): Promise<{
     readonly url: string
+    readonly process: TestProcess
     createBucket(name: string): Promise<void>
     /** The id of an access key that has only these rights in the bucket; its secret is that of `bucketKey`. */
     keyWith(bucket: string, rights: Rights): Promise<string>

@@ -10,7 +10,7 @@ export const seaweedFs: BucketServer = {
   async start() {
     const ports = await Promise.all(Array.from({ length: 7 }, freePort))
     const aws = new AwsClient({ ...bucketKey, service: 's3', region: 'us-east-1', retries: 0 })
-    const { url } = await startServer(
+    const { url, process } = await startServer(
       (port, folder) => {
         const config = join(folder, 's3.json')
         const { accessKeyId: accessKey, secretAccessKey: secretKey } = bucketKey
@@ -53,6 +53,7 @@ export const seaweedFs: BucketServer = {
     )
     return {
       url,
+      process,
       async createBucket(name) {
         const { ok, status } = await aws.fetch(`${url}/${name}`, { method: 'PUT' })
         if (!ok) throw new Error(`SeaweedFS answered ${status}`)

@@ -11,7 +11,7 @@ export const versitygw: BucketServer = {
   name: 'versitygw',
   async start() {
     const command = join(installedAt('versitygw'), 'versitygw')
-    const { url, folder } = await startServer(
+    const { url, folder, process } = await startServer(
       (port, home) => {
         const [root, metadata] = [join(home, 'root'), join(home, 'metadata')]
         mkdirSync(root)
@@ -41,6 +41,7 @@ export const versitygw: BucketServer = {
     )
     return {
       url,
+      process,
       createBucket(name) {
         mkdirSync(join(folder, 'root', name))
         return Promise.resolve()
