@@ -6,12 +6,20 @@ import { identityOf, lineOf, ownLineOf, type Entry } from './entry.ts'
 import { lakeName } from './model-bucket.ts'
 import { filesName, type Run } from './run.ts'
 
-/** What a stream has shipped for good: lines that are committed, and what the destination has or never will take. */
-export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
+/**
+ * What a stream has shipped for good: lines that are committed, dead letters of what has no line, and what the
+ * destination has or never will take.
+ */
+export async function shippedLines(run: Run, checkpoint: Checkpoint): Promise<Set<string>> {
   const { stream, committed, objectBytes = [] } = checkpoint
-  if (stream.sink === lakeName) return new Set(run.bucket.linesOf(stream).slice(0, objectBytes.length).flat())
-  if (stream.sink !== filesName) return new Set(run.receiver.received(stream))
-  const lines = run.files.committed(stream, committed)
+  if (!isExact(stream.sink)) return new Set(run.receiver.received(stream))
+  const lines =
+    stream.sink === filesName
+      ? run.files.committed(stream, committed)
+      : [
+          ...run.bucket.linesOf(stream).slice(0, objectBytes.length).flat(),
+          ...(await run.keeper.store.deadLetters.keys(stream)).map(lineOf),
+        ]
   const unique = new Set(lines)
   if (unique.size !== lines.length) throw new Error(`${streamKey(stream)}: a line stands twice`)
   return unique
@@ -57,7 +65,7 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
   if (checkpoint === undefined) return
   if (run.keeper.pruned.has(streamKey(stream)))
     throw new Error(`${streamKey(stream)}: pumped anew after it was pruned`)
-  const shipped = shippedLines(run, checkpoint)
+  const shipped = await shippedLines(run, checkpoint)
   noteDelays(run, stream, shipped)
   noteReadRequest(run, checkpoint)
   const full = checkpoint.lastFull

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { Failure } from '../../../src/domain/failure.ts'
+import type { Identity } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, Sink } from '../../../src/ports/delivery.ts'
 import { createObjectSink, type TriedBucket } from '../../../src/sinks/s3/sink.ts'
@@ -27,11 +28,19 @@ interface Late {
   readonly write: () => unknown
 }
 
+/** Cannot write some events, which become dead letters: whatever id they have, and whichever object they come before. */
 const format: Format = {
   name: 'model',
   mediaType: 'text/plain',
-  encode: lineOf,
+  encode: (event) => {
+    if (isUnwritable(event)) throw new Error('no such line')
+    return lineOf(event)
+  },
   identify: () => undefined,
+}
+
+export function isUnwritable({ time }: Identity): boolean {
+  return time?.endsWith('7Z') === true
 }
 
 /** A model of a bucket: writes an object only where its key is free; answers get lost, and requests come late. */

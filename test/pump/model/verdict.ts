@@ -3,6 +3,7 @@ import { endOf, startOf } from '../../../src/domain/day.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import { isExact, missingOf, shippedLines } from './check-stream.ts'
+import { isUnwritable, lakeName } from './model-bucket.ts'
 import type { Run } from './run.ts'
 
 export interface RunResult {
@@ -35,7 +36,7 @@ export async function verdict(run: Run): Promise<RunResult> {
       }
     }
   }
-  if (run.sinks.length > 1) await judgeDeadLetters(run)
+  await judgeDeadLetters(run)
   return {
     requests: run.world.requests,
     events: run.delays.size,
@@ -60,7 +61,7 @@ function judgeUnread(stream: Stream, gaps: readonly Gap[]): void {
 async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Promise<void> {
   const { stream, ended, lastFull } = checkpoint
   const name = streamKey(stream)
-  const shipped = shippedLines(run, checkpoint)
+  const shipped = await shippedLines(run, checkpoint)
   const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
   const { dates } = run.options.world
   if (ended === undefined && dates !== 'none') throw new Error(`${name}: never ended`)
@@ -84,7 +85,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
   if (isExact(stream.sink) && isKept) await judgeLedger(run, stream, shipped)
 }
 
-/** What the ledger counts is what stands in the files or objects. */
+/** What the ledger counts is what stands in the files or objects, and the dead letters. */
 async function judgeLedger(run: Run, stream: Stream, shipped: ReadonlySet<string>): Promise<void> {
   let counted = 0
   for (const { count } of await run.keeper.store.ledger.minutes(stream)) counted += count
@@ -102,10 +103,11 @@ function judgeExtra(run: Run, stream: Stream, shipped: ReadonlySet<string>): voi
     throw new Error(`${streamKey(stream)}: ${shipped.size} lines for ${all.length} events`)
 }
 
-/** Each event that the destination never takes is a dead letter once it was read, and no other is. */
+/** Nothing is a dead letter but what the destination never takes. */
 async function judgeDeadLetters(run: Run): Promise<void> {
   for (const deadLetter of await run.keeper.store.deadLetters.list()) {
-    if (!run.receiver.refusesId(deadLetter.id))
-      throw new Error(`${deadLetter.id} is a dead letter for nothing`)
+    const { id, sink } = deadLetter
+    if (sink === lakeName ? !isUnwritable(deadLetter) : !run.receiver.refusesId(id))
+      throw new Error(`${id} is a dead letter for nothing`)
   }
 }
