@@ -12,7 +12,7 @@ export interface Way {
   /** Measures a second reading, of which every event was seen. */
   readonly again?: boolean
   /** The rate that is asked for, as a share of that of the bare loop. */
-  readonly atLeast?: number
+  readonly atLeast?: { readonly byCpu?: number; readonly byTime?: number }
 }
 
 export interface WaysOptions {
@@ -94,19 +94,19 @@ export function ratesOf({ name, atLeast }: Way, { bare, runs }: Raced): Figure[]
   const own = runs.get(name)!
   const share = (of: (run: Run, bare: Run) => number) =>
     ofRounds(own.map((run, round) => of(run, bare[round]!)))
-  const limit = atLeast === undefined ? {} : { limit: { atLeast } }
+  const limit = (least?: number) => (least === undefined ? {} : { limit: { atLeast: least } })
   return [
     {
       name: `${name}: of the bare loop, by CPU`,
       ...share(shareOf),
       unit: '',
-      ...limit,
+      ...limit(atLeast?.byCpu),
     },
     {
       name: `${name}: of the bare loop, by time`,
       ...share((run, beside) => beside.seconds / run.seconds),
       unit: '',
-      ...limit,
+      ...limit(atLeast?.byTime),
     },
     {
       name: `${name}: events per CPU second`,

@@ -77,6 +77,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
     run.troubles.count === 0 &&
     dates === 'right' &&
     run.options.setBackShare === 0 &&
+    run.options.faults.failover === 0 &&
     run.options.clockSteps.length === 0 &&
     run.options.world.skewMs <= 2 * 3_600_000
   if (isQuiet && ended?.as !== 'complete') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
