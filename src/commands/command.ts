@@ -21,13 +21,11 @@ export interface Io {
   readonly isOutputGone?: () => boolean
   /** The whole of standard input. */
   readonly readInput?: () => Promise<string>
-  /** Asks the user and resolves to the answer. Absent without a terminal. */
-  readonly ask?: (question: string) => Promise<string>
-  /** The same for a secret, which is not shown while it is typed. */
-  readonly askHidden?: (question: string) => Promise<string>
+  /** Absent without a terminal. A secret is not shown while it is typed. */
+  readonly ask?: (question: string, isSecret?: boolean) => Promise<string>
   /** Ends the process at once, even when something hangs. */
   exit(code: number): never
-  /** Calls back at each SIGHUP. Returns a function that ends this. */
+  /** Returns a function that ends this. */
   onHangup(callback: () => void): () => void
 }
 
@@ -50,10 +48,9 @@ export function resultOutput(io: Io, sinks: readonly { readonly type: string }[]
 /** Wrong usage that the parser itself cannot detect. */
 export class UsageError extends Error {}
 
-/** What the file of a command needs to register the command. */
 export interface Registration {
   readonly program: Command
-  /** The command, with its name and description. */
+  /** With its name and description. */
   readonly command: Command
   readonly io: Io
   /** Sets the exit code; the default is 0. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
+import { zonesOf } from '../config/planned.ts'
 import type { Config } from '../config/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/gap.ts'
 import { zoneLabel } from '../domain/status/problems.ts'
@@ -8,7 +9,7 @@ import { iso } from '../domain/text/time.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
 import { exitCodes, type Io, type Registration } from './command.ts'
-import { commandLine, example, programName, quoted } from './program-name.ts'
+import { commandLine, example, quoted } from './program-name.ts'
 import { countOf, firstOf } from '../domain/text/counts.ts'
 import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 import { isConfirmed } from './terminal/ask.ts'
@@ -18,6 +19,12 @@ interface Options extends StoredChoice {
   readonly json?: boolean
   readonly yes?: boolean
 }
+
+const help = `
+Asks for confirmation; without a terminal, --yes is required. An acknowledged gap stays in the list, in
+audit and on the status page. It no longer makes status exit with 1, and no longer counts in the metric
+shieldlog_gaps, which ends the alert.
+`
 
 /** There are no gaps where there is no store, and none is made. */
 const needs = { store: 'existing', zones: 'stored' } as const
@@ -37,7 +44,7 @@ export function register({ command: gaps, io, exit, load }: Registration): void 
   withChoice(gaps.command('acknowledge'))
     .description('end the alarm about lost days that a person knows of')
     .option('--yes', 'do not ask')
-    .addHelpText('after', acknowledgeHelp())
+    .addHelpText('after', `${help}${example('gaps acknowledge --zone shop --day 2026-11-20')}`)
     .action(async (options: Options, command: Command) => {
       await using work = await openWork(load(command, 'state').config, needs, io.signal)
       exit(await acknowledge(work, options, io))
@@ -52,21 +59,15 @@ function withChoice(command: Command): Command {
     .option('--json', 'as JSON')
 }
 
-function acknowledgeHelp(): string {
-  return `
-Asks for confirmation; without a terminal, --yes is required. An acknowledged gap stays in the list, in
-audit and on the status page. It no longer makes status exit with 1, and no longer counts in the metric
-shieldlog_gaps, which ends the alert.
-
-Example:
-  ${programName()} gaps acknowledge --zone shop --day 2026-11-20
-`
-}
+const mostNamed = 5
 
 async function acknowledge({ config, store }: Work, options: Options, io: Io): Promise<number> {
   const { catalogue } = store
   const chosen = storedChoice(config, await catalogue.gaps(), options).filter(isOpenGap)
-  if (chosen.length > 0 && !(await isAgreed(chosen, options, io))) {
+  const names = chosen.map(({ zone, sink, day }) => `${zone} → ${sink} ${day}`)
+  const would = `acknowledge ${countOf(chosen.length, 'gap')} (${firstOf(names, mostNamed)})`
+  const question = `${would}? They no longer raise an alarm.`
+  if (chosen.length > 0 && !(await isConfirmed({ would, question }, options, io))) {
     io.stderr.write('nothing was acknowledged\n')
     return exitCodes.failed
   }
@@ -75,14 +76,6 @@ async function acknowledge({ config, store }: Work, options: Options, io: Io): P
   const text = chosen.length === 0 ? 'no gaps to acknowledge' : `acknowledged ${countOf(acknowledged, 'gap')}`
   io.stdout.write(options.json === true ? jsonResult({ acknowledged }) : `${text}\n`)
   return exitCodes.done
-}
-
-const mostNamed = 5
-
-function isAgreed(gaps: readonly Gap[], options: Options, io: Io): Promise<boolean> {
-  const names = gaps.map(({ zone, sink, day }) => `${zone} → ${sink} ${day}`)
-  const would = `acknowledge ${countOf(gaps.length, 'gap')} (${firstOf(names, mostNamed)})`
-  return isConfirmed({ would, question: `${would}? They no longer raise an alarm.` }, options, io)
 }
 
 function gapsJson(gaps: readonly Gap[], config: Config): string {
@@ -147,8 +140,8 @@ function timeOn(day: string, atMs: number): string {
   return text.slice(0, 10) === day ? text.slice(11, 16) : '24:00'
 }
 
-function namesOf({ accounts }: Config): (zone: number) => string {
-  const names = new Map(accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
+function namesOf(config: Config): (zone: number) => string {
+  const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
   return (zone) => names.get(zone) ?? ''
 }
 

@@ -4,6 +4,7 @@ import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommanderError } from 'commander'
 import type { flushSpans as flush } from '../telemetry/tracing.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigErrors } from '../config/errors.ts'
@@ -58,12 +59,11 @@ function watchOutput(): { isGone(): boolean; lost(signal: AbortSignal): Promise<
       // The last write may still fail.
       const written = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
       await Promise.race([written, stopped(signal)])
-      return first === undefined || Reflect.get(first, 'code') === 'EPIPE' ? undefined : first
+      return first === undefined || systemCode(first) === 'EPIPE' ? undefined : first
     },
   }
 }
 
-/** Resolves shortly after a stop was requested. */
 async function stopped(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
   await systemClock.sleep(readAfterStopMs, new AbortController().signal)
@@ -122,8 +122,7 @@ function processIo({ exit, hasHungUp }: Start): Io {
     readInput: () => text(addAbortSignal(signal, process.stdin)),
     ...(process.stdin.isTTY &&
       process.stderr.isTTY && {
-        ask: (question: string) => ask(question, signal),
-        askHidden: (question: string) => ask(question, signal, true),
+        ask: (question: string, isSecret?: boolean) => ask(question, signal, isSecret),
       }),
     exit,
     onHangup(callback) {

@@ -31,11 +31,8 @@ export function programName({
 /** Whether `shieldlog` in one of the folders is a link to the script. */
 function isOnPath(script: string, path: string): boolean {
   const target = realPathOf(script)
-  return path
-    .split(delimiter)
-    .some(
-      (folder) => folder !== '' && target !== undefined && realPathOf(join(folder, 'shieldlog')) === target,
-    )
+  const isLink = (folder: string) => folder !== '' && realPathOf(join(folder, 'shieldlog')) === target
+  return target !== undefined && path.split(delimiter).some(isLink)
 }
 
 function realPathOf(path: string): string | undefined {

@@ -7,6 +7,7 @@ import { yamlText } from '../config/print.ts'
 import { literal } from '../config/templates.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { dayOf, daysFrom, firstReadable } from '../domain/day.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { date, scenarios, type Fault } from '../simulator/faults.ts'
 import type { Settings } from '../simulator/options.ts'
@@ -16,20 +17,10 @@ import { atLeastOne, idList, nameList, wholeNumber } from './options.ts'
 import { UsageError, type Io, type Registration } from './command.ts'
 import { commandLine, example } from './program-name.ts'
 
-type Passed =
-  | 'host'
-  | 'port'
-  | 'zones'
-  | 'pageSize'
-  | 'order'
-  | 'tokens'
-  | 'firstPage'
-  | 'lastToken'
-  | 'seed'
-  | 'latencyMs'
-  | 'entryBytes'
+type Other =
+  'clock' | 'days' | 'lateMs' | 'leastPageSize' | 'live' | 'readableDays' | 'startedAtMs' | 'tokenLifeMs'
 
-interface SimulateOptions extends Pick<Settings, Passed> {
+interface SimulateOptions extends Omit<Settings, Other> {
   readonly accessKey: string
   /** How many days hold entries, today included. */
   readonly days: number
@@ -101,7 +92,12 @@ export function register({ command, io }: Registration): void {
     .option('--compress', 'compress answers with gzip')
     .option('--headers <list>', 'further headers of answers: NAME=VALUE, as a comma list', headerList, {})
     .option('--entry-bytes <number>', 'mean size of an entry', atLeastOne, 525)
-    .option('--change-entries <names>', `of ${Object.keys(worlds.entryChanges).join(', ')}`, entryChanges, [])
+    .option(
+      '--change-entries <names>',
+      `of ${Object.keys(worlds.entryChanges).join(', ')}`,
+      namesIn(worlds.entryChanges),
+      [],
+    )
     .option('--access-key <key>', 'key that requests must carry', 'simulator')
     .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
     .option(
@@ -110,7 +106,12 @@ export function register({ command, io }: Registration): void {
       instant,
     )
     .option('--latency-ms <number>', 'delay of each answer', wholeNumber, 0)
-    .option('--faults <names>', 'faults, as a comma list; an unknown name prints the list', faultNames, [])
+    .option(
+      '--faults <names>',
+      'faults, as a comma list; an unknown name prints the list',
+      namesIn(scenarios),
+      [],
+    )
     .option('--write-config <file>', 'write a configuration for it; does not overwrite a file')
     .addHelpText('after', example('simulate --port 8090 --zones 101 --order newest-first'))
     .action((options: SimulateOptions) => simulate(options, io))
@@ -171,16 +172,12 @@ function headerList(text: string): Record<string, string> {
   throw new InvalidArgumentError('use a list such as cache-control=no-store,ratelimit-remaining=99.')
 }
 
-function faultNames(text: string): string[] {
-  const names = nameList(text)
-  if (names.every((name) => Object.hasOwn(scenarios, name))) return names
-  throw new InvalidArgumentError(`use ${Object.keys(scenarios).join(', ')}.`)
-}
-
-function entryChanges(text: string): worlds.EntryChange[] {
-  const names = nameList(text)
-  if (names.every((name) => Object.hasOwn(worlds.entryChanges, name))) return names as worlds.EntryChange[]
-  throw new InvalidArgumentError(`use ${Object.keys(worlds.entryChanges).join(', ')}.`)
+function namesIn(known: object): (text: string) => string[] {
+  return (text) => {
+    const names = nameList(text)
+    if (names.every((name) => Object.hasOwn(known, name))) return names
+    throw new InvalidArgumentError(`use ${Object.keys(known).join(', ')}.`)
+  }
 }
 
 /** In their order: what compresses comes before what reads a page. */
@@ -220,11 +217,8 @@ const comment = `# For a simulator that "shieldlog simulate" serves. Its next st
  * Writes a configuration for a running simulator, readable by its owner alone. State and events stand beside the file,
  * in a folder of its name. Throws Failure.
  */
-function writeConfigOf(
-  file: string,
-  url: string,
-  { accessKey, zones, firstPage, days }: SimulateOptions,
-): void {
+function writeConfigOf(file: string, url: string, options: SimulateOptions): void {
+  const { accessKey, zones, firstPage, days } = options
   const folder = join(dirname(resolve(file)), `${basename(file, extname(file))}-data`)
   const settings = {
     // The simulator answers the default form of the first page, too.
@@ -241,10 +235,10 @@ function writeConfigOf(
   try {
     writeFileSync(file, `${comment}${yamlText(settings)}`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-    const why = exists
-      ? 'exists already. Remove it, or use another file with --write-config.'
-      : `cannot be written: ${messageOf(error)}`
+    const why =
+      systemCode(error) === 'EEXIST'
+        ? 'exists already. Remove it, or use another file with --write-config.'
+        : `cannot be written: ${messageOf(error)}`
     throw new Failure('stop', 'rejected', `${printable(file, 1000)} ${why}`)
   }
 }

@@ -5,13 +5,11 @@ import { messageOf } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { atLeastOne, collectNames, chooseZones } from './options.ts'
 import { sourceOf } from './backfill/archive.ts'
-import { exitCodes } from './command.ts'
-import type { Registration } from './command.ts'
+import { exitCodes, type Registration } from './command.ts'
 import { commandLine, example } from './program-name.ts'
 import { durationText } from '../domain/text/time.ts'
-import { counted, countText } from '../domain/text/counts.ts'
-import { wrapped, paintFor } from './terminal/text.ts'
-import type { Paint } from './terminal/text.ts'
+import { counted, countOf } from '../domain/text/counts.ts'
+import { paintFor, wrapped, type Paint } from './terminal/text.ts'
 import { countedBy, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
 import { bars, table } from './terminal/table.ts'
 
@@ -61,8 +59,7 @@ export function register({ command, io, exit, load }: Registration): void {
 }
 
 function summaryOf({ events }: Top, sinceMs: number, zones: number, by: CountedBy): string {
-  const total = `${countText(events)} event${events === 1 ? '' : 's'}`
-  const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${total}.`
+  const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${countOf(events, 'event')}.`
   if (by !== 'address' || events === 0) return what
   return `${what}\nTo limit addresses with a rate limit rule: ${commandLine('rate-limit update ID --file rule.json')}`
 }

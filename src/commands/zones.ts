@@ -1,14 +1,12 @@
 import type { Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
-import { listZones } from '../discovery/list-zones.ts'
+import { listZones, type AccountZones } from '../discovery/list-zones.ts'
 import type { Config } from '../config/schema.ts'
 import { messageOf } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { exitCodes } from './command.ts'
-import type { Registration } from './command.ts'
+import { exitCodes, type Registration } from './command.ts'
 import { example } from './program-name.ts'
 import { jsonResult, paintFor } from './terminal/text.ts'
-import type { AccountZones } from '../discovery/list-zones.ts'
 import { table, type Column } from './terminal/table.ts'
 
 export function register({ command, io, exit, load }: Registration): void {

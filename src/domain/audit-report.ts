@@ -1,13 +1,14 @@
-import type { Day } from './day.ts'
 import type { Identity } from './event/event.ts'
 import { untimedMinute } from './event/seen.ts'
+import type { Stream } from './stream.ts'
+import { sumOf } from './text/counts.ts'
 
 /** Start of a minute of event time, ISO 8601; null for events without a time. */
 export function minuteText(minute: number): string | null {
   return minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
 }
 
-/** A minute in which both sides differ. Counts are events. */
+/** A minute in which both sides differ. */
 export interface MinuteReport {
   readonly minute: string | null
   readonly ledger: number
@@ -23,13 +24,9 @@ export interface ListedMinute extends MinuteReport {
 }
 
 /** What a comparison of a zone, day and sink with its ledger tells, of the API and of files. Counts are events. */
-interface Compared {
-  readonly zone: number
+interface Compared extends Stream {
   readonly name: string
-  readonly day: Day
-  readonly sink: string
   readonly isEqual: boolean
-  /** In the ledger. */
   readonly ledger: number
   /** Of the ledger's events, those that the sink refused and that wait in the store. */
   readonly deadLetters: number
@@ -40,7 +37,6 @@ interface Compared {
   readonly missing: number
   /** The fingerprints were dropped, so that only counts and hashes were compared. */
   readonly isByCounts: boolean
-  /** Minutes that differ. */
   readonly minutes: readonly MinuteReport[]
   /** All parts that differ. Foreign ones, of which no lines are missing, make only the files differ. */
   readonly parts: readonly PartReport[]
@@ -50,7 +46,6 @@ interface Compared {
 
 /** How the ledger compares with what the API lists; `missing` is listed by the API, not in the ledger, and due. */
 export interface StreamAudit extends Compared {
-  /** Events that the API lists. */
   readonly listed: number
   /** In the ledger, and not listed by the API. */
   readonly extra: number
@@ -67,7 +62,6 @@ export interface StreamAudit extends Compared {
   readonly skipped: number
   /** The first of the missing events, as far as their ids are known. */
   readonly missingEvents: readonly Identity[]
-  /** What a repair shipped. */
   readonly repaired?: number
 }
 
@@ -108,7 +102,7 @@ export interface FileAudit extends Compared {
   readonly repeated?: number
   /** Lines that should not be there, by what is wrong with them. */
   readonly problems: Readonly<Record<LineProblem, number>>
-  /** The first of the bad lines, by part and number. */
+  /** The first of them, by part and number. */
   readonly badLines: readonly LineReport[]
   /** What else is in the folder, by the reason why it is not the sink's. */
   readonly foreign: readonly ForeignLines[]
@@ -119,7 +113,7 @@ export interface FileAudit extends Compared {
 
 /** Lines that readers of the folder find, and that are not the sink's. */
 export function foreignLinesOf({ foreign }: Pick<FileAudit, 'foreign'>): number {
-  return foreign.reduce((sum, { lines }) => sum + lines, 0)
+  return sumOf(foreign, 'lines')
 }
 
 /** Whether a repair has something to do: it never removes foreign parts. */
@@ -134,9 +128,8 @@ export interface AuditRecord extends Pick<
   StreamAudit,
   'isEqual' | 'listed' | 'ledger' | 'missing' | 'extra' | 'notYetDue' | 'isByCounts'
 > {
-  /** ms since the epoch. */
   readonly atMs: number
-  /** Version of the program that compared. */
+  /** Of the program that compared. */
   readonly version: string
 }
 

@@ -21,9 +21,8 @@ export interface Trouble {
   readonly kind: FailureKind
   readonly code: FailureCode
   readonly message: string
-  /** Failures in a row. */
+  /** Failures in a row; `sinceMs` is the time of the first, `atMs` that of the latest. */
   readonly count: number
-  /** Time of the first failure in a row; `atMs` is that of the latest. */
   readonly sinceMs: number
   readonly atMs: number
   readonly retryAtMs: number
@@ -37,11 +36,11 @@ export interface RequestAnswer {
   readonly outcome: 'done' | 'left_out'
   /** Unseen events that its scan found. */
   readonly found?: number
-  /** Why the day was left out. */
+  /** Why it was left out. */
   readonly reason?: string
 }
 
-/** How a stream ended: `complete` when its last scan is done, `expired` when its day could no longer be read. */
+/** `complete`: its last scan is done; `expired`: its day could no longer be read. */
 export interface Ended {
   readonly as: 'complete' | 'expired'
   readonly atMs: number
@@ -65,7 +64,7 @@ export interface Counters {
   readonly skipped?: number | undefined
 }
 
-/** The sums. A counter that few streams have stays absent while it is 0, so that their checkpoints stay small. */
+/** A counter that few streams have stays absent while it is 0, so that their checkpoints stay small. */
 export function counted(counters: Counters, more: Partial<Counters>): Counters {
   const sums: { -readonly [Name in keyof Counters]: Counters[Name] } = { ...counters }
   for (const name of Object.keys(more) as (keyof Counters)[]) {
@@ -134,7 +133,6 @@ export interface Checkpoint {
   readonly lastCommitAtMs: number
 }
 
-/** The checkpoint of a stream that was never pumped. */
 export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering): Checkpoint {
   return {
     stream,

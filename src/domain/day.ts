@@ -27,19 +27,19 @@ function kept<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): 
   return made
 }
 
-/** Reads exactly `YYYY-MM-DD`; undefined for anything else, impossible dates such as 2026-02-30 included. */
+/** Reads exactly `YYYY-MM-DD`; undefined for impossible dates such as 2026-02-30, too. */
 export function parseDay(text: string): Day | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
   const atMs = Date.parse(`${text}T00:00:00Z`)
   return !Number.isNaN(atMs) && dayOf(atMs) === text ? (text as Day) : undefined
 }
 
-/** First instant of the day, ms since the epoch. */
+/** ms since the epoch. */
 export function startOf(day: Day): number {
   return kept(startsByDay, day, () => Date.parse(`${day}T00:00:00.000Z`))
 }
 
-/** First instant after the day, ms since the epoch. */
+/** The first instant after the day. */
 export function endOf(day: Day): number {
   return startOf(day) + dayMs
 }
@@ -65,7 +65,6 @@ export function firstReadable(today: Day, readableDays: number): Day {
   return shiftDay(today, 1 - readableDays)
 }
 
-/** The instant at which a day becomes unreadable, ms since the epoch. */
 export function unreadableAt(day: Day, readableDays: number): number {
   return startOf(day) + readableDays * dayMs
 }

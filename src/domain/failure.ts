@@ -95,12 +95,11 @@ export function noRoom(): Failure {
   return new Failure('cancelled', 'no_room', 'no memory for a further page')
 }
 
-/** True for a Failure with that code, or with any code when none is given. */
-export function isFailure(error: unknown, code?: FailureCode): error is Failure {
-  return error instanceof Failure && (code === undefined || error.code === code)
+/** True for a Failure with one of these codes, or with any code when none is given. */
+export function isFailure(error: unknown, ...codes: readonly FailureCode[]): error is Failure {
+  return error instanceof Failure && (codes.length === 0 || codes.includes(error.code))
 }
 
-/** One readable line for any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

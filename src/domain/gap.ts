@@ -1,4 +1,4 @@
-import type { Day } from './day.ts'
+import type { Stream } from './stream.ts'
 
 export const gapReasons = ['unreadable', 'not_running', 'not_configured', 'too_large', 'zone_gone'] as const
 export type GapReason = (typeof gapReasons)[number]
@@ -13,10 +13,7 @@ export const gapReasonTexts: Readonly<Record<GapReason, string>> = {
 }
 
 /** Events of a zone and sink that can no longer be read. `from` and `to` are instants in ms since the epoch. */
-export interface Gap {
-  readonly zone: number
-  readonly sink: string
-  readonly day: Day
+export interface Gap extends Stream {
   readonly from: number
   readonly to: number
   readonly reason: GapReason
@@ -27,7 +24,6 @@ export interface Gap {
   readonly acknowledgedAt?: number
 }
 
-/** A gap that nobody has acknowledged yet. */
 export function isOpenGap({ acknowledgedAt }: { readonly acknowledgedAt?: unknown }): boolean {
   return acknowledgedAt === undefined
 }

@@ -1,7 +1,6 @@
 /** What a store keeps of a sink, also after it left the configuration. */
 export interface KnownSink {
   readonly name: string
-  /** Kind of sink. */
   readonly type: string
   /** Where it ships to, without secrets: equal for two sinks with the same destination. Empty if unknown. */
   readonly place: string

@@ -3,7 +3,7 @@ import type { StatusProblem } from './status/status.ts'
 /** What people are told of: it begins, it lasts (once a day), it is over. Texts are safe to print. */
 export interface Notice {
   readonly status: 'begins' | 'lasts' | 'over'
-  /** The same for all notices of one problem. */
+  /** Of the problem. */
   readonly key: string
   readonly text: string
   /** What to do; empty where the text says all. */
@@ -23,7 +23,6 @@ export interface Noticed {
   readonly toldAtMs?: number
 }
 
-/** What a place was told. */
 export interface NoticedAt {
   readonly place: string
   readonly known: readonly Noticed[]

@@ -13,7 +13,6 @@ export interface Policy {
   readonly settleAfterMs: readonly number[]
 }
 
-/** The time between two polls of a stream. */
 export function paceOf({ everyMs, everyMsOf }: Policy, { sink }: Pick<Stream, 'sink'>): number {
   return everyMsOf?.get(sink) ?? everyMs
 }

@@ -1,6 +1,5 @@
 import { cancelled } from './failure.ts'
 
-/** What waiting needs of the Clock. */
 export interface Waits {
   /** Rejects as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
@@ -79,12 +78,10 @@ export async function withDeadline<T>(
   }
 }
 
-/** Starts work when all work before it has settled. */
-type InTurn = <T>(work: () => Promise<T>) => Promise<T>
-
-export function createInTurn(): InTurn {
+/** The result starts work when all work before it has settled. */
+export function createInTurn() {
   let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
+  return <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work)
     last = next.catch(() => undefined)
     return next

@@ -1,5 +1,6 @@
-import { dayMs, endOf, type Day } from './day.ts'
-import { countText } from './text/counts.ts'
+import { dayMs, endOf } from './day.ts'
+import type { Stream } from './stream.ts'
+import { countText, sumOf } from './text/counts.ts'
 
 /** How long a sink keeps days; null: no limit. */
 export interface RetentionLimits {
@@ -10,9 +11,7 @@ export interface RetentionLimits {
 }
 
 /** A zone's day in the folder of a sink. */
-export interface StoredDay {
-  readonly zone: number
-  readonly day: Day
+export interface StoredDay extends Pick<Stream, 'zone' | 'day'> {
   /** 0 where sizes do not matter. */
   readonly bytes: number
 }
@@ -43,7 +42,7 @@ export function daysToRemove<Stored extends Candidate>(
   readonly excessBytes: number
 } {
   const oldest = stored.toSorted((a, b) => (a.day === b.day ? a.zone - b.zone : a.day < b.day ? -1 : 1))
-  let excessBytes = stored.reduce((sum, { bytes }) => sum + bytes, 0) - (maxBytes ?? Infinity)
+  let excessBytes = sumOf(stored, 'bytes') - (maxBytes ?? Infinity)
   function limitOf({ day, nowMs, begun }: Stored): ReachedLimit | undefined {
     if (nowMs === undefined) return undefined
     if (begun !== undefined) return begun

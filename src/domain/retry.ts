@@ -97,8 +97,7 @@ export async function retryWhileHeld<Result>(
     try {
       return await work()
     } catch (error) {
-      const isHeld = codes.some((code) => isFailure(error, code))
-      if (!isHeld || clock.monotonic() >= untilMs) throw error
+      if (!isFailure(error, ...codes) || clock.monotonic() >= untilMs) throw error
       await clock.sleep(everyMs, signal)
     }
   }

@@ -1,19 +1,14 @@
-import type { Day } from './day.ts'
 import type { FailureCode } from './failure.ts'
-import type { Priority } from './stream.ts'
+import type { Priority, Stream } from './stream.ts'
 
 /** A step of the work that a trace shows. */
 export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
 
 /** All that a span may hold. Spans go to another party: no cursor, event id, path or client address. */
-export interface SpanFacts {
-  readonly zone?: number
-  readonly day?: Day
-  readonly sink?: string
+export interface SpanFacts extends Partial<Stream> {
   readonly priority?: Priority
   /** URL that the step requests or delivers to; the span holds its host and port, never its path. */
   readonly server?: string
-  /** How many events the step handled. */
   readonly events?: number
   /** How long a page that was fetched ahead waited until the pump took it, ms. */
   readonly unwantedMs?: number

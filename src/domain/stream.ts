@@ -29,9 +29,7 @@ export function onlyStream({ zone, day, sink }: Stream): Stream {
 export type Priority = 'live' | 'backfill'
 
 /** A zone and sink that the store knows, with the first day that is planned for it; kept for good. */
-export interface Route {
-  readonly zone: number
-  readonly sink: string
+export interface Route extends Pick<Stream, 'zone' | 'sink'> {
   readonly firstDay: Day
   /** Last instant at which the route was part of a running configuration. */
   readonly plannedAtMs: number

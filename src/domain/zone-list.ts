@@ -52,15 +52,13 @@ export function relist(
   const shown = listed.map(({ id, name }) => ({ id, name }))
   const kept = absent.filter((zone) => !isRetired(zone))
   return {
-    zones: [...shown, ...kept.map((zone) => ({ leftAtMs: now.nowMs, ...zone }))].toSorted(byId),
+    zones: [...shown, ...kept.map((zone) => ({ leftAtMs: now.nowMs, ...zone }))].toSorted(
+      (one, other) => one.id - other.id,
+    ),
     added: shown.filter(({ id }) => !known.has(id)),
     left: kept.filter(({ leftAtMs }) => leftAtMs === undefined),
     retired: absent.filter(isRetired),
   }
-}
-
-function byId(one: FoundZone, other: FoundZone): number {
-  return one.id - other.id
 }
 
 /** Whether the API's latest word on a zone, by the checkpoints of its streams, is that it does not know it. */

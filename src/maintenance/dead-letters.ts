@@ -1,10 +1,9 @@
 import { counted, settleDeadLetters } from '../domain/checkpoint.ts'
-import type { Day } from '../domain/day.ts'
 import type { DeadLetter, Refusal, RefusalReason, Skip } from '../domain/event/delivery.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { cancelled, isFailure, messageOf, type Failure } from '../domain/failure.ts'
 import { withDelivery } from '../domain/scan/progress.ts'
-import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
+import { onlyStream, streamKey, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../pump/commit-delivery.ts'
 import { packSightings } from '../pump/seen-window.ts'
@@ -12,7 +11,6 @@ import { openSink, type SinkTarget } from '../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../pump/session.ts'
 import { beginAnew, holdStream, type HeldStream } from './hold-stream.ts'
 
-/** What a change of dead letters works with. */
 export interface DeadLetterWork {
   readonly deps: PumpDeps
   readonly sinks: ReadonlyMap<string, AnySink>
@@ -23,7 +21,6 @@ export interface DeadLetterWork {
   readonly redo: (deadLetter: DeadLetter) => Event
 }
 
-/** Result of a replay for one sink. */
 export interface SinkReplay {
   readonly sink: string
   readonly delivered: number
@@ -95,15 +92,11 @@ export async function dropDeadLetters(
 }
 
 function byStream(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
-  return [...Map.groupBy(deadLetters, (each) => streamKey(streamOf(each))).values()]
-}
-
-function streamOf({ zone, day, sink }: DeadLetter): Stream {
-  return { zone, day: day as Day, sink }
+  return [...Map.groupBy(deadLetters, streamKey).values()]
 }
 
 function heldBy([first]: readonly DeadLetter[], zoneOf: DeadLetterWork['zoneOf']): HeldStream {
-  return { stream: streamOf(first!), zone: zoneOf(first!.zone) }
+  return { stream: onlyStream(first!), zone: zoneOf(first!.zone) }
 }
 
 interface Settling extends HeldStream {
@@ -166,15 +159,12 @@ async function loadDeadLetters(
   return { deadLetters, tried }
 }
 
-interface ReplayJob extends Settling {
+interface ReplayJob extends Settling, Pick<DeadLetterWork, 'redo'> {
   readonly sink: AnySink
-  /** The event of a dead letter, mapped by the present configuration. */
-  readonly redo: (deadLetter: DeadLetter) => Event
   /** Called after each page. */
   readonly done: (page: ReplayedPage) => void
 }
 
-/** The result for one page of dead letters. */
 export interface ReplayedPage {
   /** How many of the keys were tried, from the first on. */
   readonly tried: number

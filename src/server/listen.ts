@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { Failure, messageOf } from '../domain/failure.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 
 /** Binds the port and gives it back. Throws Failure `network` (stop) with the reason and the remedy. */
 export async function probePort(host: string, port: number): Promise<void> {
@@ -11,13 +12,10 @@ export async function probePort(host: string, port: number): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()))
 }
 
-/** Why nothing can listen there, with the remedy. */
 export function listenFailure(host: string, port: number, error: Error): Failure {
-  const code = 'code' in error ? String(error.code) : ''
-  const remedy = remedies[code] ?? `${messageOf(error)}; check server.host and server.port`
-  return new Failure('stop', 'network', `cannot listen on ${authority(host, port)}: ${remedy}`, {
-    cause: error,
-  })
+  const remedy = remedies[systemCode(error) ?? ''] ?? `${messageOf(error)}; check server.host and server.port`
+  const why = `cannot listen on ${authority(host, port)}: ${remedy}`
+  return new Failure('stop', 'network', why, { cause: error })
 }
 
 const remedies: Readonly<Record<string, string>> = {

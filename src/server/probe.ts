@@ -1,6 +1,7 @@
 import { Failure, messageOf } from '../domain/failure.ts'
 import { authority } from './listen.ts'
 import { withDeadline, type Waits } from '../domain/promises.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 
 /** Not by `import`, which would load Node's own undici too: the probe of a container runs every few seconds. */
 const { Agent, get } = process.getBuiltinModule('node:http')
@@ -27,13 +28,9 @@ function statusOf(url: string, signal: AbortSignal): Promise<number> {
       resolve(response.statusCode ?? 0)
     })
     request.on('error', (error) => {
-      reject(
-        new Failure('retry', 'network', `${url}: ${signal.aborted ? 'no answer in time' : whyOf(error)}`),
-      )
+      const told = systemCode(error) === 'ECONNREFUSED' ? 'connection refused' : messageOf(error)
+      const why = signal.aborted ? 'no answer in time' : told
+      reject(new Failure('retry', 'network', `${url}: ${why}`))
     })
   })
-}
-
-function whyOf(error: Error): string {
-  return 'code' in error && error.code === 'ECONNREFUSED' ? 'connection refused' : messageOf(error)
 }

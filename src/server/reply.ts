@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { isObject } from '../domain/text/json.ts'
 import { inertJson } from '../domain/text/json-text.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 
 export interface Reply {
   readonly status: number
@@ -14,9 +14,8 @@ export interface Reply {
 const jsonType = 'application/json; charset=utf-8'
 
 export function jsonReply(status: number, value: unknown, headers?: Reply['headers']): Reply {
-  const type = jsonType
   const body = `${inertJson(JSON.stringify(value ?? null))}\n`
-  return headers === undefined ? { status, type, body } : { status, type, body, headers }
+  return { status, type: jsonType, body, ...(headers && { headers }) }
 }
 
 /** How many values of a list are written before the event loop may turn. */
@@ -33,14 +32,11 @@ async function* jsonParts(value: object, letTurn: () => Promise<void>): AsyncGen
     if (member === undefined) continue
     yield `${before}${inertJson(JSON.stringify(name))}:`
     before = ','
-    if (isList(member)) yield* listParts(member, letTurn)
+    if (typeof member === 'object' && member !== null && Symbol.iterator in member)
+      yield* listParts(member as Iterable<unknown>, letTurn)
     else yield inertJson(JSON.stringify(member))
   }
   yield before === '{' ? '{}\n' : '}\n'
-}
-
-function isList(member: unknown): member is Iterable<unknown> {
-  return typeof member === 'object' && member !== null && Symbol.iterator in member
 }
 
 async function* listParts(values: Iterable<unknown>, letTurn: () => Promise<void>): AsyncGenerator<string> {
@@ -74,17 +70,9 @@ export async function send(response: ServerResponse, { status, type, body, heade
   })
   if (typeof body === 'string') response.end(body)
   else if (response.req.method === 'HEAD') response.end()
-  else await sendParts(response, body)
-}
-
-async function sendParts(
-  response: ServerResponse,
-  parts: Iterable<string> | AsyncIterable<string>,
-): Promise<void> {
-  try {
-    await pipeline(parts, response)
-  } catch (error) {
-    // The client has left.
-    if (!isObject(error) || error['code'] !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
-  }
+  else
+    await pipeline(body, response).catch((error: unknown) => {
+      // The client has left.
+      if (systemCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+    })
 }

@@ -145,20 +145,13 @@ function pageFiles(): ReadonlyMap<string, Route> {
 }
 
 /** The last turn of a loop that must keep running (tick, worker), in ms of the monotonic clock. */
-export interface LoopTurn {
+interface LoopTurn {
   readonly loop: string
   /** The start of the loop counts as a turn. */
   readonly turnedAtMs: number
 }
 
-export interface HealthState {
-  readonly healthy: boolean
-  readonly loops: readonly {
-    readonly loop: string
-    readonly secondsSinceTurn: number
-    readonly healthy: boolean
-  }[]
-}
+export type HealthState = ReturnType<typeof healthOf>
 
 const leastPatienceMs = 60_000
 const patienceTurns = 3
@@ -167,7 +160,7 @@ const patienceTurns = 3
  * Healthy while every loop has turned recently. The state of the API, the sinks and the store does not count: a restart
  * would not fix them. The answer itself shows that the event loop runs.
  */
-export function healthOf(turns: readonly LoopTurn[], everySeconds: number, nowMs: number): HealthState {
+export function healthOf(turns: readonly LoopTurn[], everySeconds: number, nowMs: number) {
   const patienceMs = Math.max(leastPatienceMs, patienceTurns * everySeconds * 1000)
   const loops = turns.map(({ loop, turnedAtMs }) => {
     const sinceMs = Math.max(0, nowMs - turnedAtMs)

@@ -3,8 +3,7 @@ import type { Json } from '../domain/text/json.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
-import type { ShieldClient } from './client/client.ts'
-import { pathSegment } from './client/client.ts'
+import { pathSegment, type ShieldClient } from './client/client.ts'
 import type { Reservation } from './client/page-budget.ts'
 import { eventsOf } from './entries/entry-event.ts'
 import { identitiesOf, type OwnIds } from './entries/identities.ts'
@@ -20,10 +19,7 @@ export interface EventLogSource extends Source {
   fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservation): Promise<Page>
 }
 
-/**
- * The event logs of all accounts. `clientOf` returns the client of an account by name; `redactorOf` the current
- * redactor, which may change while the process runs.
- */
+/** The event logs of all accounts. The redactor may change while the process runs. */
 export function createEventLogSource(
   clientOf: (account: string) => ShieldClient,
   redactorOf: () => Redactor,
@@ -43,7 +39,7 @@ export function createEventLogSource(
           operation: 'event_logs',
           method: 'GET',
           path: pagePath(zone.id, day, cursor ?? client.firstPage, cursor === null),
-          ...(cursor === null ? {} : { token: cursor }),
+          ...(cursor !== null && { token: cursor }),
           read: readPage,
           sink,
           ifRoom,
@@ -78,7 +74,7 @@ export function createEventLogSource(
         ...(hash !== undefined && { hash }),
         bytes,
         requestedAt,
-        ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+        ...(clockOffsetMs !== undefined && { clockOffsetMs }),
         connection,
         release: reservation.release,
       }

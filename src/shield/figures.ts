@@ -1,9 +1,8 @@
 import type { Figure, FiguresOf } from '../domain/figures.ts'
 import { Failure } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import type { ShieldClient } from './client/client.ts'
 import * as z from 'zod'
-import { pathSegment } from './client/client.ts'
+import { pathSegment, type ShieldClient } from './client/client.ts'
 
 const bytesOfGigabyte = 1e9
 /** Labels hold names from the wire: their length and number are bounded. */
@@ -40,26 +39,22 @@ function figure(
 
 /** By volume and region, since a metric may not have the ids of instances as labels. */
 export function volumeFigures(templates: readonly VolumeTemplate[]): Figure[] {
-  const groups = new Map<
-    string,
-    { labels: { volume: string; region: string }; instances: VolumeInstance[] }
-  >()
-  for (const { name, id, volumeInstances } of templates)
-    for (const instance of volumeInstances ?? []) {
+  const labelled = templates.flatMap(({ name, id, volumeInstances }) =>
+    (volumeInstances ?? []).map((instance) => {
       const volume = printable(name ?? id ?? '', longestLabel)
-      const region = printable(instance.region ?? '', longestLabel)
-      const key = JSON.stringify([volume, region])
-      const group = groups.get(key) ?? { labels: { volume, region }, instances: [] }
-      group.instances.push(instance)
-      groups.set(key, group)
-    }
-  return [...groups.values()]
-    .slice(0, mostSeries)
-    .flatMap(({ labels, instances }) => [
+      return { labels: { volume, region: printable(instance.region ?? '', longestLabel) }, instance }
+    }),
+  )
+  const groups = Map.groupBy(labelled, ({ labels }) => JSON.stringify(labels))
+  return [...groups.values()].slice(0, mostSeries).flatMap((own) => {
+    const { labels } = own[0]!
+    const instances = own.map(({ instance }) => instance)
+    return [
       ...figure('volume_size_bytes', labels, totalBytes(instances.map(({ size }) => size))),
       ...figure('volume_usage_bytes', labels, totalBytes(instances.map(({ usage }) => usage))),
       ...figure('volume_fullest_ratio', labels, fullestOf(instances)),
-    ])
+    ]
+  })
 }
 
 /** Of sizes in GB; undefined where one of them has no value: the sum would be too small. */
@@ -154,21 +149,19 @@ export async function listVolumes(
   return { items: [...items.values()], summary, isWhole: items.size >= expected }
 }
 
-const count = z.number().nullish()
-
 /** Figures of the past 28 days, each field as received; the map has one entry a day. */
 const UploadScanningMetrics = z.looseObject({
   overviewPastTwentyEightDays: z.record(z.string(), z.unknown()).nullish(),
-  totalLoggedRequests: count,
-  totalBlockedRequests: count,
-  totalFilesScanned: count,
+  totalLoggedRequests: number,
+  totalBlockedRequests: number,
+  totalFilesScanned: number,
 })
 export type UploadScanningMetrics = z.output<typeof UploadScanningMetrics>
 
 /** `error` is an envelope that the client has looked at: one with a message or a key is a failure. */
 const Answer = z.looseObject({ data: UploadScanningMetrics.nullish(), error: z.unknown().optional() })
 
-/** Reads the upload scanning figures of a zone. Throws Failure. */
+/** Throws Failure. */
 export async function readUploadScanning(
   client: ShieldClient,
   zone: number,

@@ -146,13 +146,11 @@ export function fieldsAt(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(path.length === 0 ? RateLimitUpdate.shape : configuration)
 }
 
-/** JSON Schema of the body as a person writes it. */
 export function rateLimitUpdateJsonSchema(): Record<string, unknown> {
   const { $schema, ...schema } = z.toJSONSchema(RateLimitUpdate, { io: 'input' })
   return { $schema, title: 'Rate limit rule', ...schema }
 }
 
-/** One thing that is wrong with a body. */
 export interface UpdateError {
   /** The place in the body, for example `ruleConfiguration.chainedRuleConditions[0].value`; empty for the body itself. */
   readonly field: string
@@ -160,7 +158,6 @@ export interface UpdateError {
   readonly problem: string
 }
 
-/** Reads the body of an update: what is sent, with every enumeration as its number, or what is wrong with it. */
 export function readUpdate(
   update: unknown,
 ): { readonly body: RateLimitUpdate } | { readonly errors: readonly UpdateError[] } {

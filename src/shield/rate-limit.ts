@@ -92,13 +92,10 @@ export interface NotShown {
 export function notShown(asked: unknown, answered: unknown, field = ''): NotShown[] {
   if (isObject(asked) && Object.keys(asked).length > 0 && (isObject(answered) || field === '')) {
     const held = isObject(answered) ? answered : {}
-    return Object.entries(asked).flatMap(([key, value]) =>
-      notShown(
-        value,
-        Object.hasOwn(held, key) ? held[key] : undefined,
-        field === '' ? key : `${field}.${key}`,
-      ),
-    )
+    return Object.entries(asked).flatMap(([key, value]) => {
+      const own = Object.hasOwn(held, key) ? held[key] : undefined
+      return notShown(value, own, field === '' ? key : `${field}.${key}`)
+    })
   }
   if (Array.isArray(asked) && Array.isArray(answered) && asked.length === answered.length)
     return asked.flatMap((item: unknown, index) => notShown(item, answered[index], `${field}[${index}]`))

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { Failure } from '../domain/failure.ts'
 import type { ShieldClient } from './client/client.ts'
 
-/** A shield zone of an account, as the API lists it. */
 export interface ListedZone {
   readonly id: number
   /** Empty if the listing has no names; whether it ever has is not known. */
@@ -31,7 +30,8 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
     for (const zone of data ?? []) zones.set(zone.shieldZoneId, zone)
     // The page before named this one: without it the list is a part.
     if (page > 1 && (data ?? []).length === 0) throw broken(`page ${page} is empty`)
-    if (isLast(data ?? [], place, page)) return [...zones.values()].flatMap(zoneOf).toSorted(byId)
+    if (isLast(data ?? [], place, page))
+      return [...zones.values()].flatMap(zoneOf).toSorted((one, other) => one.id - other.id)
     if (zones.size === known) throw broken(`page ${page} repeats zones of an earlier page`)
   }
   throw broken(`it has more than ${mostPages} pages`)
@@ -61,10 +61,6 @@ function zoneOf(zone: WireZone): ListedZone[] {
       isWafEnabled: wafEnabled ?? undefined,
     },
   ]
-}
-
-function byId(left: ListedZone, right: ListedZone): number {
-  return left.id - right.id
 }
 
 const longestName = 253

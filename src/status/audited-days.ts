@@ -1,5 +1,5 @@
 import { isFailure, messageOf } from '../domain/failure.ts'
-import type { DayView } from '../domain/status/status-views.ts'
+import type { DayView, ReportDay } from '../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
@@ -7,11 +7,7 @@ import { routeDay, dayView, ledgerView } from './day.ts'
 import { observe, type ObserveDeps } from './observe.ts'
 
 /** One day of a route for a report, with the figures that the audit compared. */
-export interface AuditedDay {
-  readonly view: DayView
-  /** Absent where the API could not be read. */
-  readonly listed?: DayView['ledger'] & { readonly at: string }
-}
+type AuditedDay = Pick<ReportDay, 'view' | 'listed'>
 
 /** What a report shows in detail. A day takes about 24 KB of memory and 40 KB of the report. */
 const mostDays = 100

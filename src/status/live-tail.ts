@@ -2,6 +2,7 @@ import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Event } from '../domain/event/event.ts'
 import type { TailEvent, TailView } from '../domain/status/status-views.ts'
 import type { Zone } from '../domain/stream.ts'
+import type { Found } from '../maintenance/read/follow.ts'
 import type { Clock } from '../ports/process.ts'
 
 export interface LiveTailDeps {
@@ -9,12 +10,6 @@ export interface LiveTailDeps {
   readonly zones: () => readonly Zone[]
   /** Reads what is new in a zone at each call, redacted as for sinks, behind live polls of its account. */
   readonly follow: (zone: Zone) => { poll(signal: AbortSignal, most: number): Promise<Found> }
-}
-
-/** The newest events, and how many older ones were found besides. */
-interface Found {
-  readonly events: readonly Event[]
-  readonly leftOut: number
 }
 
 interface Tail {

@@ -48,7 +48,7 @@ export async function observe(deps: ObserveDeps): Promise<Observation> {
     const { zone, sink, streams } = route
     const time = { nowMs: apiClock.now(zone.account), policy: settings.policy }
     for (const each of streams) counts.add(each, time.nowMs)
-    const own = gapsOf.get(routeKey(zone.id, sink)) ?? noGaps
+    const own = gapsOf.get(routeKey(zone.id, sink)) ?? []
     routes.push(observeRoute(route, { time, gaps: own, heldBecause: settings.held?.get(sink) }))
     await letTurn()
   }
@@ -76,8 +76,6 @@ export async function observe(deps: ObserveDeps): Promise<Observation> {
     queues: queued === undefined ? queues : [...queued, ...queues.filter(({ state }) => state === 'delayed')],
   }
 }
-
-const noGaps: readonly Gap[] = []
 
 interface RouteFacts extends Pick<ObservedRoute, 'time' | 'gaps'> {
   readonly heldBecause?: string | undefined

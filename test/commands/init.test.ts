@@ -199,10 +199,14 @@ test('escapes a folder whose name looks like a template', async () => {
   expect(sinks).toMatchObject([{ path: join(odd, 'var/events') }])
 })
 
+/** Says nothing where a secret is asked for. */
+const answering = (answers: string[]) => async (_: string, isSecret?: boolean) =>
+  isSecret === true ? '' : (answers.shift() ?? 'n')
+
 test('takes a password that looks like a template as it is, and shows no part of it in an error', async () => {
   const { init, folder, written, file } = await newcomer()
   const typed = 'Bearer pa${ss}: "#\'w'
-  const io = { ask: async () => 'n', askHidden: async () => typed }
+  const io = { ask: async (_: string, isSecret?: boolean) => (isSecret === true ? typed : 'n') }
   const { code, stdout, stderr } = await init(
     '--zones 101 --destination ndjson --url http://127.0.0.1:9/',
     [],
@@ -218,7 +222,7 @@ test('takes a password that looks like a template as it is, and shows no part of
 test('shows destinations side by side, so that the zones above them stay in sight', async () => {
   const { init } = await newcomer()
   const asked = ['4', 'archive', '']
-  const io = { ask: async () => asked.shift() ?? 'n', askHidden: async () => '' }
+  const io = { ask: answering(asked) }
   const { stderr } = await init('--zones 101 --set token=t', ['--url', 'https://h:8088'], io)
   const menu = stderr.split('\n').filter((line) => /^ +\d+\) /.test(line))
   expect(menu[0]).toBe('  1) files  2) Amazon S3  3) Elastic or OpenSearch  4) Splunk  5) Grafana Loki')
@@ -229,7 +233,7 @@ test('shows destinations side by side, so that the zones above them stay in sigh
 test('asks where a bucket is, and again while neither endpoint nor region says so', async () => {
   const { init, loaded } = await newcomer()
   const asked = ['lake', 'waf', '', '', 'eu-central-1']
-  const io = { ask: async () => asked.shift() ?? 'n', askHidden: async () => '' }
+  const io = { ask: answering(asked) }
   const { code, stderr } = await init('--zones 101 --destination s3', [], io)
   expect([code, stderr.match(/region is missing; .* endpoint/g)]).toMatchObject([0, { length: 1 }])
   expect(loaded().config.sinks).toMatchObject([{ name: 'lake', bucket: 'waf', region: 'eu-central-1' }])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { failureLines } from '../../src/commands/audit/verdict.ts'
+import { failureLines } from '../../src/commands/audit/text.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { ComparedDays, detailsOf } from '../../src/status/audited-days.ts'
 import { shiftDay } from '../../src/domain/day.ts'

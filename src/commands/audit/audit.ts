@@ -15,12 +15,19 @@ import { commandLine, example } from '../program-name.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { countText } from '../../domain/text/counts.ts'
 import { aboutText, paintFor, wrapped } from '../terminal/text.ts'
-import { auditJson, exitCodeOf, failureLines } from './verdict.ts'
-import { checkReportFile, readReportFile, writeReportFile, reportOf, writeReport } from './report.ts'
-import { readKey, signatureProblem, signed } from './signature.ts'
+import {
+  checkReportFile,
+  readKey,
+  readNamed,
+  reportOf,
+  signatureProblem,
+  signed,
+  writeReport,
+  writeReportFile,
+} from './report.ts'
 import type { AuditProgress } from '../../maintenance/audit/audit.ts'
 import { iso } from '../../domain/text/time.ts'
-import { auditText } from './text.ts'
+import { auditJson, auditText, exitCodeOf, failureLines } from './text.ts'
 import { version } from '../../assemble/version.ts'
 
 interface AuditOptions {
@@ -72,7 +79,8 @@ export function register({ command: audit, io, exit, load }: Registration): void
     .addHelpText('after', example('audit verify audit.html --key audit-key.pem'))
     .action(async (file: string, { key }: { readonly key: string }) => {
       const isInput = file === '-' && io.readInput !== undefined
-      const report = isInput ? Buffer.from(await io.readInput()) : readReportFile(file)
+      const remedy = 'name a report of audit --report'
+      const report = isInput ? Buffer.from(await io.readInput()) : readNamed(file, remedy)
       const problem = signatureProblem(report, readKey(key, 'public'))
       io.stdout.write(
         problem === undefined

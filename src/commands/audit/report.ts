@@ -1,22 +1,21 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Audit } from '../../assemble/audit.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
-import { systemErrorText } from '../../domain/text/system-error.ts'
+import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
 import type { Finding } from '../../maintenance/audit/audit.ts'
 import { UsageError } from '../command.ts'
 import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { fileText, removalText, streamText } from './text.ts'
-import { failureLines, summaryOf, verdictOf } from './verdict.ts'
+import { failureLines, fileText, removalText, streamText, summaryOf, verdictOf } from './text.ts'
 
 type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>
 
-/** What a report shows of an audit; `about`: where, when and how it was read. */
+/** `about`: where, when and how it was read. */
 export function reportOf(audit: Audit, about: About): ReportView {
   const { days, findings, details } = audit
   const failures = failureLines(audit)
@@ -79,20 +78,18 @@ export function checkReportFile(path: string): void {
   try {
     accessSync(dirname(path), constants.W_OK)
   } catch (error) {
-    throw new UsageError(
-      `${named}: ${printable(dirname(path))} ${isMissing(error) ? 'does not exist' : 'is not writable'}; name a file in a folder that you can write to`,
-    )
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
+    const why = `${printable(dirname(path))} ${isMissing ? 'does not exist' : 'is not writable'}`
+    throw new UsageError(`${named}: ${why}; name a file in a folder that you can write to`)
   }
 }
 
 /** Throws UsageError for a file that cannot be read. */
-export function readReportFile(path: string): Buffer {
+export function readNamed(path: string, remedy: string): Buffer {
   try {
     return readFileSync(path)
   } catch (error) {
-    throw new UsageError(
-      `${printable(path)} cannot be read: ${systemErrorText(error)}; name a report of audit --report`,
-    )
+    throw new UsageError(`${printable(path)} cannot be read: ${systemErrorText(error)}; ${remedy}`)
   }
 }
 
@@ -106,10 +103,6 @@ export function writeReportFile(path: string, html: string): void {
     const why = `the report cannot be written to ${printable(path)}: ${systemErrorText(cause)}. Audit again with another --report.`
     throw new Failure('stop', 'unwritable', why, { cause })
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
 
 const styles = [
@@ -185,4 +178,42 @@ const escapes: Readonly<Record<string, string>> = {
 /** Text that no HTML parser takes for markup, in an element or in a quoted attribute. */
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => escapes[character]!)
+}
+
+const before = '<!-- shieldlog signature, Ed25519 of all lines above: '
+const after = ' -->\n'
+
+/** Reads an Ed25519 key from a PEM file. Throws UsageError that names the file and what to do. */
+export function readKey(path: string, kind: 'private' | 'public'): KeyObject {
+  const refuse = (why: string, remedy: string) => new UsageError(`${printable(path)} ${why}; ${remedy}`)
+  const make =
+    kind === 'private'
+      ? 'make one with: openssl genpkey -algorithm ed25519 -out audit-key.pem'
+      : 'name the public key of the signer, made with: openssl pkey -in audit-key.pem -pubout'
+  const pem = readNamed(path, 'name the PEM file of the key')
+  let key: KeyObject
+  try {
+    // The public key can be had of a private one.
+    key = kind === 'private' ? createPrivateKey(pem) : createPublicKey(pem)
+  } catch {
+    throw refuse(`holds no ${kind} key without a passphrase`, make)
+  }
+  if (key.asymmetricKeyType === 'ed25519') return key
+  throw refuse(`holds a key of type ${key.asymmetricKeyType}, and only Ed25519 is used`, make)
+}
+
+/** The report with a last line that holds its signature, which no browser shows. */
+export function signed(report: string, key: KeyObject): string {
+  return `${report}${before}${sign(null, Buffer.from(report), key).toString('base64')}${after}`
+}
+
+/** Why a report is not one that this key has signed; undefined where it is. */
+export function signatureProblem(report: Buffer, key: KeyObject): string | undefined {
+  const at = report.lastIndexOf(before)
+  // Of the line that is not signed nothing may differ: a browser would show what follows a comment.
+  const [, signature] = /^([a-z\d+/]{86}==) -->\n$/i.exec(report.toString('latin1', at + before.length)) ?? []
+  if (at < 0 || signature === undefined) return 'it has no signature as its last line'
+  return verify(null, report.subarray(0, at), key, Buffer.from(signature, 'base64'))
+    ? undefined
+    : 'it was changed after it was signed, or signed with another key'
 }

@@ -15,7 +15,6 @@ import { chooseSinks, unknownName } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
 import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
 
-/** The options besides days and zones. */
 interface ArchiveOptions {
   readonly source?: string
   readonly sink?: string[]
@@ -64,10 +63,6 @@ export function sourceOf({ sinks }: Config, name: string): PartsConfig {
   return source
 }
 
-function whereOf(source: PartsConfig): string {
-  return source.type === 'file' ? source.path : `bucket ${source.bucket}`
-}
-
 function checkTarget(source: PartsConfig, { name, format }: SinkConfig): void {
   if (name === source.name)
     throw new UsageError(`--source and --sink are both ${printable(name)}; use another sink to ship to`)
@@ -86,7 +81,8 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   const { source, sinks, zones, from, to } = request
   const range = `${counted(daysBetween(from, to) + 1, 'day')} × ${counted(zones.length, 'zone')}`
   const names = sinks.map(({ name }) => name).join(', ')
-  say(`backfill of ${range} from the files of ${source.name} (${printable(whereOf(source))}) to ${names}`)
+  const where = source.type === 'file' ? source.path : `bucket ${source.bucket}`
+  say(`backfill of ${range} from the files of ${source.name} (${printable(where)}) to ${names}`)
   const settled: [Stream, Archived][] = []
   const beganMs = systemClock.monotonic()
   const isTime = nowAndThen()

@@ -1,23 +1,26 @@
 import type { Command } from 'commander'
-import { openWork, withKnownZones } from '../../assemble/work.ts'
-import { addBackfill, planIn } from '../../assemble/backfill.ts'
+import { addBackfill, lookAt, planIn, runInPlace, shippingProcess } from '../../assemble/backfill.ts'
+import { hasParts } from '../../assemble/parts.ts'
+import { openWork, withKnownZones, type Work } from '../../assemble/work.ts'
 import type { Loaded } from '../../config/load.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
 import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
+import { isFailure } from '../../domain/failure.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
-import { planLines, backfillLines } from './text.ts'
-import { serveBackfill, loadToBackfill, withView, type Shown } from './serve.ts'
+import { backfillLines, failingLines, leftOutLines, planLines } from './text.ts'
+import { createBackfillView, mostRows, type BackfillView } from './view.ts'
 import { backfillStatuses } from '../../status/status.ts'
 import type { Store } from '../../ports/store.ts'
-import { exitCodes, type Io, UsageError, type Registration } from '../command.ts'
+import { exitCodes, resultOutput, type Io, UsageError, type Registration } from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
 import { counted } from '../../domain/text/counts.ts'
 import { paintFor, jsonResult } from '../terminal/text.ts'
-import { programName, example } from '../program-name.ts'
+import { commandLine, programName, example } from '../program-name.ts'
 import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
+import type { BackfillStatus } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 
 interface BackfillOptions {
@@ -67,9 +70,12 @@ export function register(registration: Registration): void {
     )
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
-      const { source } = options
-      const { config: configured } = await loaded(options, load, command)
-      const config = await withKnownZones(configured, io.signal)
+      const { source, dryRun = false } = options
+      const loaded =
+        source === undefined && !dryRun
+          ? await loadToBackfill(load, command)
+          : load(command, source === undefined ? 'comparison' : 'delivery')
+      const config = await withKnownZones(loaded.config, io.signal)
       if (options.resend === true) checkResend(config, options, io)
       const request = requestOf(config, options)
       if (source !== undefined) {
@@ -81,16 +87,6 @@ export function register(registration: Registration): void {
   registerBackfillChanges(backfill, registration)
 }
 
-async function loaded(
-  { source, dryRun = false }: BackfillOptions,
-  load: Registration['load'],
-  command: Command,
-): Promise<Loaded> {
-  if (source !== undefined) return load(command, 'delivery')
-  return dryRun ? load(command, 'comparison') : loadToBackfill(load, command)
-}
-
-/** Throws UsageError. */
 function requestOf(
   config: Config,
   { from, to = dayOf(systemClock.now()), zone, sink, resend = false }: BackfillOptions,
@@ -188,9 +184,10 @@ function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io,
   const { sink: names = [], source, dryRun = false, yes = false } = options
   if (source !== undefined)
     throw new UsageError('--resend reads the API and --source reads files; use one of them')
-  const keeper = chooseSinks(config, names).find(keepsWhatItGot)
+  // What was shipped to it exactly once would be there twice.
+  const keeper = chooseSinks(config, names).find(hasParts)
   if (keeper !== undefined) {
-    const others = config.sinks.filter((sink) => !keepsWhatItGot(sink)).map(({ name }) => name)
+    const others = config.sinks.filter((sink) => !hasParts(sink)).map(({ name }) => name)
     const other = others.length === 0 ? '' : `choose another sink (--sink ${others.join(',')}), or `
     const place = keeper.type === 'file' ? 'path' : 'prefix'
     throw new UsageError(
@@ -201,11 +198,6 @@ function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io,
     throw new UsageError(
       '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
     )
-}
-
-/** What was shipped to it exactly once would be there twice. */
-function keepsWhatItGot({ type }: Config['sinks'][number]): boolean {
-  return type === 'file' || type === 's3'
 }
 
 function isResendAgreed(
@@ -220,4 +212,148 @@ function isResendAgreed(
   const what = `${events} of ${counted(days, 'day')} again to ${sinks.join(', ')}`
   const question = `this ships ${what}; a destination that does not deduplicate will have them twice. Continue?`
   return isConfirmed({ would: `ship ${what}`, question }, options, io)
+}
+
+/** Where a process ships on the state, the backfill is left to it; else this command delivers, with the secrets of sinks. */
+async function loadToBackfill(load: Registration['load'], command: Command): Promise<Loaded> {
+  const loaded = load(command, 'comparison')
+  return (await shippingProcess(loaded.config)) === undefined ? load(command, 'delivery') : loaded
+}
+
+interface Shown {
+  readonly work: Work
+  readonly view: BackfillView
+  readonly io: Io
+}
+
+/**
+ * Logs less than a run: the progress display shows what happens. Both are text for people, unless the configuration asks
+ * for JSON: then both are JSON lines.
+ */
+async function withView(
+  { log, ...others }: Config,
+  io: Io,
+  use: (shown: Shown) => Promise<number>,
+): Promise<number> {
+  const config: Config = { ...others, log: { ...log, format: log.format === 'json' ? 'json' : 'pretty' } }
+  const view = createBackfillView(config, io, systemClock)
+  await using work = await openWork(config, { store: 'existing' }, io.signal)
+  return await use({ work, view, io })
+}
+
+interface Serving extends Shown {
+  readonly id: string
+  readonly watch: boolean
+  /** Printed to stdout once the backfill is under way. */
+  readonly said: string
+}
+
+/**
+ * Leaves a backfill to the process that ships on the store, or reads it in this process where there is none. Returns
+ * the exit code: 1 where a part was left out, given up, or not read to its end.
+ */
+async function serveBackfill(serving: Serving): Promise<number> {
+  const { id, watch, said, work, view, io } = serving
+  const { config } = work
+  const holder = await shippingProcess(config)
+  const output = resultOutput(io, holder === undefined ? config.sinks : [])
+  // The id is alone on its line, for scripts.
+  output.write(`${output.isTTY === true ? 'backfill ' : ''}${said}\n`)
+  if (holder === undefined && (await isServedHere(serving)))
+    return conclude(serving, await lookAt(work, id, mostRows))
+  view.say(`${printable((await shippingProcess(config)) ?? holder ?? 'another process')} works on it`)
+  if (!watch) return leftOutCode(await lookAt(work, id, mostRows))
+  const last = await follow(serving, true, io.signal)
+  return io.signal.aborted ? exitCodes.done : conclude(serving, last)
+}
+
+/** False where another process ships on the store meanwhile. */
+async function isServedHere(serving: Serving): Promise<boolean> {
+  const { id, work, view, io } = serving
+  const ended = new AbortController()
+  view.say(
+    'no run is active on this state, so this command reads the days itself; after a stop the next run continues',
+  )
+  const following = follow(serving, false, AbortSignal.any([io.signal, ended.signal]))
+  // It ends with the work, and its error is handled there.
+  following.catch(() => undefined)
+  try {
+    const { createRuntime } = await import('../../assemble/runtime.ts')
+    const { config } = work
+    const { level } = config.log
+    const logLevel = level === 'info' ? 'warn' : level
+    const options = { logLevel, ...(view.log !== undefined && { log: view.log }) } as const
+    const runtime = createRuntime(config, options)
+    await using here = await openWork(config, { store: 'created', runtime }, io.signal)
+    return (await runInPlace(here, id, io.signal)) !== undefined
+  } finally {
+    ended.abort()
+    await following
+    if (io.signal.aborted)
+      view.say(`stopped; the next run continues it, or: ${commandLine(`backfill resume ${id}`)}`)
+  }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  running: 'the next run tries again, or',
+  paused: 'to continue',
+}
+
+function conclude({ id, view, io }: Serving, look: BackfillStatus | undefined): number {
+  if (look === undefined) {
+    view.say(`backfill ${id} is no longer in the store`)
+    return exitCodes.failed
+  }
+  const { width, bad } = paintFor(io.stderr)
+  const summary = view.end(look)
+  const wrong = [...leftOutLines(look.reasons, width), ...failingLines(look.errors)]
+  for (const line of wrong) view.say(bad(line), 'error')
+  view.say(summary)
+  if (look.queued === 0) return leftOutCode(look)
+  const remedy = remedies[look.state]
+  if (remedy !== undefined) view.say(`${remedy}: ${commandLine(`backfill resume ${id}`)}`)
+  return exitCodes.failed
+}
+
+function leftOutCode(look: BackfillStatus | undefined): number {
+  return look?.leftOut === 0 ? exitCodes.done : exitCodes.failed
+}
+
+/** A run that is being restarted is back within this time. */
+const workerPatienceMs = 60_000
+const askWorkerMs = 2_000
+/** Reading the state may take at most a tenth of the time. */
+const lookShare = 10
+const mostFailures = 10
+
+/**
+ * Shows the progress of a backfill until it no longer runs, the signal aborts, or, where it needs one, no process has
+ * shipped on the store for a minute. Resolves with its last state; undefined when it no longer exists. Throws the
+ * Failures of a store that stays unreachable.
+ */
+async function follow(
+  { id, work, view }: Serving,
+  needsWorker: boolean,
+  signal: AbortSignal,
+): Promise<BackfillStatus | undefined> {
+  let failures = 0
+  let [askedAtMs, servedAtMs] = [-Infinity, systemClock.monotonic()]
+  for (;;) {
+    const beganMs = systemClock.monotonic()
+    try {
+      const look = await lookAt(work, id, mostRows)
+      if (look !== undefined) view.show(look)
+      if (look === undefined || look.state !== 'running' || signal.aborted) return look
+      if (needsWorker && beganMs - askedAtMs >= askWorkerMs) {
+        askedAtMs = beganMs
+        if ((await shippingProcess(work.config)) !== undefined) servedAtMs = beganMs
+        else if (beganMs - servedAtMs >= workerPatienceMs) return look
+      }
+      failures = 0
+    } catch (error) {
+      if (!isFailure(error, 'store_unavailable') || ++failures > mostFailures) throw error
+    }
+    const tookMs = systemClock.monotonic() - beganMs
+    await systemClock.sleep(Math.max(view.pauseMs(), tookMs * lookShare), signal).catch(() => undefined)
+  }
 }

@@ -111,12 +111,7 @@ export function shareOf(days: BackfillStatus['days']): number {
 }
 
 /** How much of the readable streams has been read, from 0 to 1. */
-export function fractionOf({
-  pages,
-  expectedPages,
-  queued,
-  done,
-}: Pick<BackfillDayStatus, 'pages' | 'expectedPages' | 'queued' | 'done'>): number {
+export function fractionOf({ pages, expectedPages, queued, done }: BackfillDayStatus): number {
   if (queued === 0) return done === 0 ? 0 : 1
   return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }

@@ -1,3 +1,4 @@
+import { zonesOf } from '../../config/planned.ts'
 import type { Config } from '../../config/schema.ts'
 import { printable, cut, pad } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
@@ -23,7 +24,7 @@ const mostTroubles = 3
 
 export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
   const display = createDisplay(config, io, clock, redrawMs)
-  const names = new Map(config.accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
+  const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
   const titleOf = ({ day, zone }: BackfillDayStatus) =>
     zone === undefined ? day : `${day}  ${printable(names.get(zone) ?? String(zone))}`
   /** When pages were first seen, and how many these were. */

@@ -88,7 +88,6 @@ async function offerCheck(file: string, io: Io): Promise<number> {
   return check(loadConfig({ argv: { config: file } }), {}, io)
 }
 
-/** What every step needs. */
 interface Context {
   readonly options: InitOptions
   readonly io: Io
@@ -121,7 +120,7 @@ async function settle<Value>(step: Step<Value>, { asks, io }: Context): Promise<
   if (given !== undefined || !asks) return accept(given ?? '')
   io.stderr.write(menu)
   for (let tries = 0; tries < mostTries; tries++) {
-    const answer = await (isHidden ? io.askHidden! : io.ask!)(question)
+    const answer = await io.ask!(question, isHidden)
     if (io.signal.aborted) throw cancelled(io.signal.reason)
     try {
       const text = answer.trim() === '' ? step.usual : answer.trim()
@@ -136,10 +135,10 @@ async function settle<Value>(step: Step<Value>, { asks, io }: Context): Promise<
   throw new UsageError('no valid answer; nothing was written')
 }
 
-/** Writes the configuration and returns its path. Throws UsageError and Failure, and has written nothing then. */
+/** Returns the path of what it wrote. Throws UsageError and Failure, and has written nothing then. */
 async function init(options: InitOptions, io: Io): Promise<string> {
   const cwd = process.cwd()
-  const asks = options.yes !== true && io.ask !== undefined && io.askHidden !== undefined
+  const asks = options.yes !== true && io.ask !== undefined
   const file = resolve(cwd, options.file ?? options.config ?? 'shieldlog.yaml')
   const context = { options, io, asks, file, cwd, assignments: (options.set ?? []).map(parseAssignment) }
   refuseExisting(file, 'Name another file with --file, or remove that one.')

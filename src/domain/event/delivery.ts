@@ -1,16 +1,16 @@
-import type { Event } from './event.ts'
+import type { Event, Identity } from './event.ts'
 import type { Failure } from '../failure.ts'
 import type { Stream } from '../stream.ts'
+import { sumOf } from '../text/counts.ts'
 
-/** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
+/** How much of one part of a file sink is committed. */
 export interface CommittedPart {
   /** Identity of the writer that appends to the part. */
   readonly writer: string
   /** File name without compression suffix, for example `0001-k3v9.ndjson`. */
   readonly part: string
-  /** Committed length of the uncompressed part. */
+  /** Of the uncompressed part. */
   readonly bytes: number
-  /** Committed lines of the part. */
   readonly lines: number
 }
 
@@ -21,7 +21,7 @@ export type RefusalReason = (typeof refusalReasons)[number]
 export interface Refusal {
   readonly event: Event
   readonly reason: RefusalReason
-  /** The sink's answer, at most 4 KiB, secrets masked. */
+  /** At most 4 KiB, secrets masked. */
   readonly answer: string
 }
 
@@ -32,7 +32,6 @@ export type SkipReason = (typeof skipReasons)[number]
 export interface Skip {
   readonly event: Event
   readonly reason: SkipReason
-  /** Why, for people. */
   readonly answer: string
 }
 
@@ -42,7 +41,6 @@ export interface Skip {
  */
 export interface Delivery {
   readonly refusals: readonly Refusal[]
-  /** Absent where none was skipped. */
   readonly skipped?: readonly Skip[]
   /** Parts whose committed length changes with this delivery; empty where the sink is not transactional. */
   readonly committed: readonly CommittedPart[]
@@ -82,12 +80,7 @@ export function takenOf(
 }
 
 /** An event that a sink will never take, as it is kept in the store until it is replayed or dropped. */
-export interface DeadLetter {
-  readonly zone: number
-  readonly day: string
-  readonly sink: string
-  readonly id: string
-  readonly time?: string
+export interface DeadLetter extends Stream, Identity {
   readonly reason: RefusalReason
   readonly answer: string
   /** When it was refused, ms since the epoch. */
@@ -122,11 +115,6 @@ export function bySink(counts: readonly DeadLetterCount[]): SinkDeadLetters[] {
   return [...groups.keys()].sort().map((key) => {
     const own = groups.get(key)!
     const { sink, reason } = own[0]!
-    let [count, bytes] = [0, 0]
-    for (const each of own) {
-      count += each.count
-      bytes += each.bytes
-    }
-    return { sink, reason, count, bytes }
+    return { sink, reason, count: sumOf(own, 'count'), bytes: sumOf(own, 'bytes') }
   })
 }

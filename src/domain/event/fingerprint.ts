@@ -16,13 +16,7 @@ export function ownIdOf(id: string, content: string): string {
  * 64 bits that identify an event. The hash is cryptographic because attackers choose text in entries: nobody can craft
  * an event that has the fingerprint of another one and is dropped as its duplicate.
  */
-export function fingerprintOf({
-  id,
-  time,
-}: {
-  readonly id: string
-  readonly time?: string | undefined
-}): bigint {
+export function fingerprintOf({ id, time }: { id: string; time?: string | undefined }): bigint {
   // One character per byte: allocating a Buffer for each event takes longer than hashing it.
   const digest = hash('sha256', `${id}\n${time ?? ''}`, 'binary')
   for (let index = 0; index < 8; index++) first.setUint8(index, digest.charCodeAt(index))

@@ -64,7 +64,6 @@ export class FingerprintSet {
     return this.#size
   }
 
-  /** Memory that the set takes. */
   get bytes(): number {
     return this.#slots.byteLength + bytesPerSet
   }

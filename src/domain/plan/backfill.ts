@@ -36,7 +36,6 @@ export interface Backfill {
   readonly streams: readonly Backfilled[]
 }
 
-/** A backfill becomes `done` when none of its streams is queued any more. */
 export function stateAfter(backfill: Pick<Backfill, 'state' | 'streams'>): BackfillState {
   if (backfill.state === 'cancelled') return 'cancelled'
   return backfill.streams.some(({ state }) => state === 'queued') ? backfill.state : 'done'

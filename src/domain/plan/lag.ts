@@ -68,7 +68,7 @@ export function hasEndedEarly(
 /** An instant in the future was written by the clock that was wrong. */
 function endedReadUntil({ stream, checkpoint }: PlannedStream, nowMs: number): number {
   const { caughtUpAtMs = 0 } = checkpoint ?? {}
-  return caughtUpAtMs > nowMs ? startOf(stream.day) : Math.max(caughtUpAtMs, startOf(stream.day))
+  return Math.max(caughtUpAtMs > nowMs ? 0 : caughtUpAtMs, startOf(stream.day))
 }
 
 function isOverdue(

@@ -138,7 +138,7 @@ export function planRoute(input: RouteInput): PlannedStream[] {
   return planned
 }
 
-/** First day to plan for a zone and sink never seen before. */
+/** Of a zone and sink never seen before. */
 export function firstPlannedDay(nowMs: number, policy: Policy): Day {
   return shiftDay(todayOf(nowMs), 1 - policy.firstRunDays)
 }

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../checkpoint.ts'
-import { dayOf, endOf, firstReadable, type Day, startOf } from '../day.ts'
+import { dayMs, dayOf, endOf, firstReadable, type Day, startOf } from '../day.ts'
 import { dayBeginMs, type Policy } from '../policy.ts'
 import type { Gap, GapReason } from '../gap.ts'
 
@@ -38,7 +38,7 @@ export function isReadable(day: Day, nowMs: number, policy: Pick<Policy, 'readab
 
 /** True when the day became unreadable two days ago: no request is needed, even if the clock is wrong by a day. */
 export function isBeyondAsking(day: Day, nowMs: number, policy: Pick<Policy, 'readableDays'>): boolean {
-  return nowMs > endOf(day) + (policy.readableDays + 1) * 86_400_000
+  return nowMs > endOf(day) + (policy.readableDays + 1) * dayMs
 }
 
 /**
@@ -46,16 +46,14 @@ export function isBeyondAsking(day: Day, nowMs: number, policy: Pick<Policy, 're
  * before the readable days. Otherwise a clock is wrong, and ending the stream would lose the day needlessly.
  */
 export function believesWindowError(
-  day: Checkpoint['stream']['day'],
+  day: Day,
   serverDateMs: number | undefined,
   readableDays: number,
 ): boolean {
   return serverDateMs !== undefined && day < firstReadable(dayOf(serverDateMs), readableDays)
 }
 
-/**
- * Ends a stream whose day can no longer be read. The gap: from the start of its last full scan to the day's end.
- */
+/** Ends a stream whose day can no longer be read. */
 export function expire(
   checkpoint: Checkpoint,
   nowMs: number,

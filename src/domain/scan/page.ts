@@ -11,7 +11,7 @@ export interface Page {
   readonly more: boolean
   /** Opens the next page. Null on the last page, and where the API said "more" without naming a cursor. */
   readonly next: Cursor | null
-  /** Size of the decoded body. */
+  /** Of the decoded body. */
   readonly bytes: number
   /** When the request was sent, ms since the epoch, by this host's steady clock. */
   readonly requestedAt: number
@@ -46,12 +46,7 @@ export interface PageFacts {
   readonly head: readonly string[]
   /** An event of the mark is on the page. */
   readonly markMet: boolean
-  /** Time that fetching the page took. */
   readonly tookMs: number
-}
-
-function fingerprintText(fingerprint: bigint): string {
-  return fingerprint.toString(16).padStart(16, '0')
 }
 
 export function factsOf(
@@ -83,7 +78,7 @@ export function factsOf(
     oldestMs,
     newestMs,
     latestMs,
-    head: page.events.slice(0, markSize).map((event) => fingerprintText(event.fingerprint)),
+    head: page.events.slice(0, markSize).map(({ fingerprint }) => fingerprint.toString(16).padStart(16, '0')),
     markMet: meetsMark(page.events, at.mark),
     tookMs: at.tookMs,
   }
@@ -91,9 +86,7 @@ export function factsOf(
 
 /** The times of the events that have one. */
 export function timesOf(events: readonly Event[]): number[] {
-  const timesMs: number[] = []
-  for (const { timeMs } of events) if (timeMs !== undefined) timesMs.push(timeMs)
-  return timesMs
+  return events.flatMap(({ timeMs }) => timeMs ?? [])
 }
 
 function meetsMark(events: readonly Event[], mark: readonly string[]): boolean {

@@ -11,6 +11,7 @@ import {
   advanceScan,
   beginScan,
   findPart,
+  type PartOfPage,
   type Scan,
   type ScanKind,
   type ScanRecord,
@@ -69,7 +70,6 @@ interface PageRead {
   readonly sureMs: number | undefined
 }
 
-/** The scan after a page. */
 export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy: Policy): ScanStep {
   return advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
 }
@@ -111,14 +111,10 @@ export function afterPage(
     : answerRequest(complete, { id: readRequest, outcome: 'done', found })
 }
 
-/** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
-interface PartOfPage {
-  /** How many they are, and their event times, where they have one. */
-  readonly events: number
-  readonly timesMs: readonly number[]
-}
-
-/** The scan keeps its cursor, so that it reads the page again, and counts these events as found. */
+/**
+ * After a part of a page's unseen events was delivered, dead-lettered or skipped, although the rest was not: the scan keeps
+ * its cursor, so that it reads the page again, and counts these events as found.
+ */
 export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
   const shipped = afterEvents(before, part.events)
   // Only what the API listed counts as read.
@@ -148,12 +144,9 @@ function withTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
   }
 }
 
-/** When a scan was complete. */
-interface Instant {
-  /** By the API's clock. */
+/** When a scan was complete, by the API's clock and by the one by which a day becomes complete, while it is not in doubt. */
+interface Instant extends Pick<PageRead, 'sureMs'> {
   readonly nowMs: number
-  /** By the clock by which a day becomes complete; undefined while it is in doubt. */
-  readonly sureMs: number | undefined
 }
 
 function recordOf(scan: Scan, nowMs: number): ScanRecord {

@@ -144,12 +144,14 @@ function timesRead(
   }
 }
 
-/** The scan after part of a page's unseen events was delivered: it reads the page again, and these are seen then. */
-export function findPart(
-  scan: Scan,
-  part: { readonly events: number; readonly timesMs: readonly number[] },
-  polled: PolledSpan | null,
-): Scan {
+/** Some unseen events of a page: how many, and their event times, where they have one. */
+export interface PartOfPage {
+  readonly events: number
+  readonly timesMs: readonly number[]
+}
+
+/** It reads the page again, and these events are seen then. */
+export function findPart(scan: Scan, part: PartOfPage, polled: PolledSpan | null): Scan {
   return {
     ...scan,
     found: scan.found + part.events,

@@ -41,9 +41,8 @@ export interface ObservedRoute {
   readonly caughtUpAtMs: number
   /** Newest event time delivered; undefined until there is one. */
   readonly newestMs: number | undefined
-  /** Delivered events of its live days. */
+  /** Events of its live days. */
   readonly delivered: number
-  /** For people. */
   readonly summary: RouteSummary
 }
 

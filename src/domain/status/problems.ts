@@ -5,7 +5,7 @@ import { routeKey } from '../stream.ts'
 import { clockText, fromNow, minuteText } from '../text/time.ts'
 import { printable } from '../text/terminal-text.ts'
 import { withoutSink } from '../failure.ts'
-import { countOf, countText } from '../text/counts.ts'
+import { countOf, countText, sumOf } from '../text/counts.ts'
 import type { Observation, ObservedRoute } from './observation.ts'
 import type { ErrorStatus, FleetStatus, RouteSummary, StatusProblem } from './status.ts'
 
@@ -24,7 +24,7 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
   const behind = byCause(inState('behind'), ({ sink }) => sink)
   const bySinkWith = (counter: CounterName, day?: string) =>
     byCause(
-      routes.filter((route) => sumOf([route], counter, day) > 0),
+      routes.filter((route) => countedBy([route], counter, day) > 0),
       ({ summary }) => summary.sink,
     )
   const delivering = new Set(bySinkWith('delivered', today).map(([route]) => route!.summary.sink))
@@ -82,7 +82,7 @@ function stoppedProblems(
 }
 
 function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem {
-  const [{ sink, lastError }] = own as [RouteSummary]
+  const { sink, lastError } = own[0]!
   const hasEnded = lastError?.code === earlyEndCode
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
@@ -113,7 +113,7 @@ function lostProblem(own: readonly ProblemRoute[]): StatusProblem {
   const about = aboutOf(own.map(({ summary }) => summary))
   return {
     kind: 'lost',
-    text: `${printable(about.sink!)} dropped ${countOf(sumOf(own, 'lost'), 'event')} that it had accepted.`,
+    text: `${printable(about.sink!)} dropped ${countOf(countedBy(own, 'lost'), 'event')} that it had accepted.`,
     remedy:
       'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
     ...about,
@@ -122,7 +122,7 @@ function lostProblem(own: readonly ProblemRoute[]): StatusProblem {
 
 function filteredProblem(own: readonly ProblemRoute[], today: string): StatusProblem {
   const about = aboutOf(own.map(({ summary }) => summary))
-  const filtered = sumOf(own, 'filtered', today)
+  const filtered = countedBy(own, 'filtered', today)
   return {
     kind: 'filtered',
     text: `${printable(about.sink!)}: all ${countOf(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
@@ -134,10 +134,9 @@ function filteredProblem(own: readonly ProblemRoute[], today: string): StatusPro
 function deadLetterProblem(own: FleetStatus['deadLetters']): StatusProblem {
   const { sink } = own[0]!
   const name = printable(sink)
-  const total = own.reduce((sum, each) => sum + each.count, 0)
   return {
     kind: 'dead_letters',
-    text: `${countOf(total, 'dead letter')} in ${name} (${own.map(({ reason }) => printable(reason)).join(', ')}).`,
+    text: `${countOf(sumOf(own, 'count'), 'dead letter')} in ${name} (${own.map(({ reason }) => printable(reason)).join(', ')}).`,
     remedy: `shieldlog dead-letters list --sink ${name} shows them; replay ships them again, drop removes them.`,
     command: 'dead-letters list',
     sink,
@@ -244,8 +243,8 @@ function deadlineText(own: readonly RouteSummary[], at: string): string {
 }
 
 function deadlineOf(own: readonly RouteSummary[]): Pick<StatusProblem, 'apiDeadlineAt'> {
-  const first = firstUnfinished(own)
-  return first === undefined ? {} : { apiDeadlineAt: first.apiDeadlineAt }
+  const { apiDeadlineAt } = firstUnfinished(own) ?? {}
+  return apiDeadlineAt === undefined ? {} : { apiDeadlineAt }
 }
 
 /** The earliest first. */
@@ -296,7 +295,7 @@ type ProblemRoute = ProblemFacts['routes'][number]
 type CounterName = 'delivered' | 'filtered' | 'lost'
 
 /** Of the live days, or of one of them. */
-function sumOf(routes: readonly ProblemRoute[], counter: CounterName, day?: string): number {
+function countedBy(routes: readonly ProblemRoute[], counter: CounterName, day?: string): number {
   let sum = 0
   for (const { planned } of routes)
     for (const { stream, checkpoint } of planned.live)

@@ -42,7 +42,6 @@ export interface MapQuery {
   /** Part of a zone's name, id or sink, in any case; empty for all. */
   readonly filter: string
   readonly sink?: string
-  /** Routes with a day in this state. */
   readonly state?: CellState
   readonly sort: MapSort
   /** From 1. */
@@ -55,14 +54,13 @@ export interface MapQuery {
 export interface CellView {
   readonly day: string
   readonly state: CellState
-  /** Delivered events. */
+  /** Delivered ones. */
   readonly events: number
   readonly deadLetters?: number | undefined
   readonly gaps?: number | undefined
 }
 
 export interface MapRoute extends RouteSummary {
-  /** Delivered today. */
   readonly eventsToday: number
   readonly cells: readonly CellView[]
   /** A value for each of the last 60 minutes, the current one last; null where nothing was measured. */
@@ -92,7 +90,7 @@ export interface MapView extends FleetStatus {
     /** Past days that were not read to their end. */
     readonly unreadDays: number
   }
-  /** The oldest unfinished day of all routes. */
+  /** Of all routes, the oldest. */
   readonly unfinished: RouteSummary['unfinished']
   /** At most 12. */
   readonly problems: readonly StatusProblem[]
@@ -137,9 +135,9 @@ export interface DayView {
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {
     readonly events: number
-    /** Events for each minute of the day, 1440 values. */
+    /** For each minute of the day, 1440 values. */
     readonly minutes: readonly number[]
-    /** Events without a usable time. */
+    /** Without a usable time. */
     readonly untimed: number
     /** Order-free hash of all events, 16 hex digits. */
     readonly hash: string
@@ -190,9 +188,9 @@ export interface TailEvent extends Readonly<Record<TailText, string>> {
   readonly number: number
 }
 
-/** What a zone's live tail has read since the event that the query named. */
+/** Since the event that the query named. */
 export interface TailView {
-  /** Number of the newest event. */
+  /** Number of the newest. */
   readonly last: number
   /** At most 200, the oldest first. */
   readonly events: readonly TailEvent[]
@@ -207,7 +205,7 @@ export interface TailView {
 
 export interface TailQuery {
   readonly zone: number
-  /** Number of the newest event that is known. */
+  /** Number of the newest that is known. */
   readonly after: number
 }
 
@@ -253,14 +251,12 @@ export interface ReportDay extends ReportRow {
 
 /** What `audit --report` writes. Instants are ISO 8601. */
 export interface ReportView {
-  /** Address of the API. */
   readonly api: string
   readonly beganAt: string
   readonly endedAt: string
   readonly version: string
-  /** Where it was made. */
   readonly host: string
-  /** The file of the configuration; absent where there was none. */
+  /** Its file; absent where there was none. */
   readonly configuration?: string
   /** SHA-256 of the settings in force, secrets masked, in hex: the same settings give the same. */
   readonly settingsHash: string
@@ -268,7 +264,6 @@ export interface ReportView {
   readonly state: string
   readonly level: 'well' | 'attention' | 'bad'
   readonly headline: string
-  /** What was compared. */
   readonly scope: string
   /** Lines of files were compared. */
   readonly isDeep: boolean

@@ -25,11 +25,9 @@ export interface ErrorStatus {
 }
 
 /** What is said of a route without its days. */
-export interface RouteSummary {
-  readonly zone: number
+export interface RouteSummary extends Pick<Stream, 'zone' | 'sink'> {
   readonly name: string
   readonly account: string
-  readonly sink: string
   readonly state: RouteStanding
   readonly lagSeconds: number
   readonly caughtUpAt: string
@@ -45,7 +43,6 @@ export interface RouteStatus extends RouteSummary {
   readonly gaps: readonly GapStatus[]
 }
 
-/** Events that the API no longer lists and that were not shipped. */
 export interface GapStatus {
   readonly day: string
   readonly from: string
@@ -56,7 +53,6 @@ export interface GapStatus {
   readonly acknowledgedAt?: string | undefined
 }
 
-/** A process that ships now. */
 export interface WorkerStatus {
   readonly role: 'all' | 'scheduler' | 'worker'
   /** For people: process, host and since when. */
@@ -78,9 +74,8 @@ export interface BackfillStatus {
   readonly done: number
   readonly leftOut: number
   readonly days: readonly BackfillDayStatus[]
-  /** Days that are not read, and why. */
   readonly reasons: readonly (Stream & { readonly reason: string })[]
-  /** Errors of queued streams. */
+  /** Of queued streams. */
   readonly errors: readonly (ErrorStatus & Stream)[]
 }
 
@@ -114,7 +109,6 @@ export type ProblemKind =
 /** One cause, however many routes have it. Texts are safe to print. */
 export interface StatusProblem {
   readonly kind: ProblemKind
-  /** What is wrong, in a sentence or two. */
   readonly text: string
   /** What to do about it; empty where the text says all. */
   readonly remedy: string
@@ -145,9 +139,7 @@ export interface FleetStatus {
   readonly at: string
   readonly deadLetters: readonly SinkDeadLetters[]
   /** Routes that the store knows and the configuration does not name. */
-  readonly unconfigured: readonly {
-    readonly zone: number
-    readonly sink: string
+  readonly unconfigured: readonly (Pick<Stream, 'zone' | 'sink'> & {
     /** Days that a configured route would still be read on, and those that were not read to their end. */
     readonly unfinishedDays: readonly string[]
     /** Those of them that were not read to their end. */
@@ -159,7 +151,7 @@ export interface FleetStatus {
     readonly gaps: readonly GapStatus[]
     /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */
     readonly retired?: true
-  }[]
+  })[]
   readonly workers: readonly WorkerStatus[]
   readonly backfills: readonly BackfillStatus[]
 }

@@ -66,7 +66,6 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
   return align === 'right' ? spaces + text : text + spaces
 }
 
-/** Columns that the widest of the texts takes. */
 export function widestOf(texts: readonly string[]): number {
   let widest = 0
   for (const text of texts) widest = Math.max(widest, textWidth(text))

@@ -5,6 +5,7 @@ import { paceOf, type Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
+import { sumOf } from '../../domain/text/counts.ts'
 import { iso } from '../../domain/text/time.ts'
 import type { Ledger, Store } from '../../ports/store.ts'
 import { isSettled, minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
@@ -62,11 +63,8 @@ export async function auditDay(
   const subjects: Subject[] = []
   for (const sink of sinks) {
     const stream = { zone: zone.id, day, sink }
-    subjects.push({
-      stream,
-      before: await ledger.minutes(stream),
-      events: new MissingEvents(ledger, stream),
-    })
+    const before = await ledger.minutes(stream)
+    subjects.push({ stream, before, events: new MissingEvents(ledger, stream) })
   }
   const listing = new FoundEvents()
   for (let restarts = 0, isRead = false; !isRead; restarts++) {
@@ -114,9 +112,7 @@ async function judge(
       continue
     }
     const parts = await differingParts(stream, deps, signal)
-    let [extra, held] = [0, 0]
-    for (const { lacking } of differences) extra += lacking
-    for (const { count } of after) held += count
+    const extra = sumOf(differences, 'lacking')
     deps.compared?.(stream, { ...listed, ledger: after, differs: missing.due + extra > 0 })
     const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
     return {
@@ -124,7 +120,7 @@ async function judge(
       name: zone.name,
       isEqual: missing.due === 0 && extra === 0 && parts.every(isSettled),
       listed: listed.listing.count,
-      ledger: held,
+      ledger: sumOf(after, 'count'),
       missing: missing.due,
       extra,
       notYetDue: missing.notYetDue,
@@ -158,7 +154,11 @@ async function dueUntilOf(
   const state = stateOf(stream.day, checkpoint?.ended, apiClock.now(zone.account), policy)
   if (state === 'open' && checkpoint !== undefined) return caughtUpAtMs
   if (state === 'complete' || state === 'expired' || caughtUpAtMs >= endOf(stream.day)) return Infinity
-  const isAwaited = checkpoint !== undefined || (await isPlanned(stream, store))
+  const { zone: id, day, sink } = stream
+  // A running process may be about to read a stream that has no checkpoint yet.
+  const routes = checkpoint === undefined ? await store.catalogue.routes() : []
+  const isPlanned = routes.some((each) => each.zone === id && each.sink === sink && each.firstDay <= day)
+  const isAwaited = checkpoint !== undefined || isPlanned
   return isAwaited && (await deps.isShipping()) ? caughtUpAtMs : Infinity
 }
 
@@ -230,13 +230,4 @@ export class MissingEvents {
     if (event !== undefined) return event.timeMs ?? -Infinity
     return minute === untimedMinute ? -Infinity : minute * 60_000
   }
-}
-
-/** Whether a running process is to read this stream although it has no checkpoint yet. */
-async function isPlanned(
-  { zone, day, sink }: Stream,
-  { catalogue }: Pick<Store, 'catalogue'>,
-): Promise<boolean> {
-  const routes = await catalogue.routes()
-  return routes.some((route) => route.zone === zone && route.sink === sink && route.firstDay <= day)
 }

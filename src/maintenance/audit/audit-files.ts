@@ -14,6 +14,7 @@ import {
   type PartReport,
 } from '../../domain/audit-report.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
+import { sumOf } from '../../domain/text/counts.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 import { seenAs, type Sighting } from '../../pump/seen-window.ts'
@@ -106,9 +107,7 @@ export async function auditFiles(
   const foreign = await foreignLines(stream, files, parts, signal)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
   const elsewhere = linesElsewhere(checkpoint, parts)
-  let [absent, extra, held] = [0, 0, 0]
-  for (const each of differences) [absent, extra] = [absent + each.lacking, extra + each.unknown]
-  for (const { count } of ledger) held += count
+  const [absent, extra] = [sumOf(differences, 'lacking'), sumOf(differences, 'unknown')]
   // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones; which
   // ones were in parts that the sink's retention removed, it does not know at all.
   const removed = checkpoint.removed === undefined ? 0 : Infinity
@@ -122,7 +121,7 @@ export async function auditFiles(
       isEqual: bad === 0 && parts.every(isSettled),
       lines,
       ...(repeated > 0 && { repeated }),
-      ledger: held,
+      ledger: sumOf(ledger, 'count'),
       deadLetters: deadLetters.length,
       dropped,
       filtered,
@@ -179,9 +178,10 @@ async function nameLines(
 
 function linesElsewhere({ committed }: Checkpoint, parts: FileAudit['parts']): number {
   const names = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? [part] : [])))
-  let lines = 0
-  for (const committedPart of committed) if (names.has(committedPart.part)) lines += committedPart.lines
-  return lines
+  return sumOf(
+    committed.filter(({ part }) => names.has(part)),
+    'lines',
+  )
 }
 
 const mostTries = 100

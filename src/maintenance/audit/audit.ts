@@ -39,7 +39,7 @@ interface RepairDeps {
   tell(text: string): void
 }
 
-/** Counts of zones' days, and of events that the API listed. */
+/** `done` and `all` are zones' days, `listed` events. */
 export interface AuditProgress {
   readonly done: number
   readonly all: number
@@ -126,7 +126,6 @@ function eachOf({ zone, day, sinks }: AuditTarget, found: Pick<Finding, 'failure
   return sinks.map((sink) => ({ zone, day, sink, ...found }))
 }
 
-/** What there is to compare. */
 async function targetsOf(
   { zones, sinks, days, areDaysNamed }: AuditChoice,
   store: Pick<Store, 'catalogue' | 'ledger'>,

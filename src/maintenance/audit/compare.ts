@@ -12,7 +12,6 @@ export interface LedgerSide {
   readonly waiting?: readonly Sighting[]
 }
 
-/** A minute in which both sides differ. Counts are events. */
 export interface MinuteDifference {
   readonly minute: number
   readonly found: number
@@ -34,6 +33,7 @@ const minutesAtOnce = 60
  * pages were cut.
  */
 export async function compareWithLedger(found: FoundEvents, ledger: LedgerSide): Promise<MinuteDifference[]> {
+  const byMinute = (counts: readonly MinuteCount[]) => new Map(counts.map((each) => [each.minute, each]))
   const [before, after] = [byMinute(ledger.before), byMinute(ledger.after)]
   const waiting = Map.groupBy(ledger.waiting ?? [], ({ timeMs }) => minuteOf(timeMs))
 
@@ -92,8 +92,4 @@ function byCounts(found: number, ledger: number): { unknown: number; lacking: nu
   // The same number of events, but different ones: at least one of each kind.
   if (found === ledger) return { unknown: 1, lacking: 1 }
   return { unknown: Math.max(0, found - ledger), lacking: Math.max(0, ledger - found) }
-}
-
-function byMinute(ledger: readonly MinuteCount[]): Map<number, MinuteCount> {
-  return new Map(ledger.map((entry) => [entry.minute, entry]))
 }

@@ -4,6 +4,7 @@ import { isFailure, messageOf } from '../../domain/failure.ts'
 import { fewAtOnce } from '../../domain/promises.ts'
 import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
+import { sumOf } from '../../domain/text/counts.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Policy } from '../../domain/policy.ts'
 import type { Clock } from '../../ports/process.ts'
@@ -66,14 +67,14 @@ export async function planBackfill(
   await fewAtOnce(request.zones, askedAtOnce, async (zone) => {
     streams.push(...(await planZone(zone, request, byKey, deps, signal)))
   })
-  const delivered = streams.flatMap(({ stream, state }) =>
-    state === 'queued' ? (byKey.get(streamKey(stream))?.counters.delivered ?? []) : [],
+  const counted = streams.flatMap(({ stream, state }) =>
+    state === 'queued' ? (byKey.get(streamKey(stream))?.counters ?? []) : [],
   )
   return {
     ...request,
     streams: streams.sort(byDayAndZone),
     estimate: createPageEstimate(checkpoints),
-    delivered: delivered.length === 0 ? undefined : delivered.reduce((sum, count) => sum + count, 0),
+    delivered: counted.length === 0 ? undefined : sumOf(counted, 'delivered'),
     partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
   }
 }
@@ -95,10 +96,9 @@ async function planZone(
       refusal = await refusalOf(zone, day, deps, signal)
     for (const sink of sinks) {
       const stream: Stream = { zone: zone.id, day, sink }
-      const ofDay = hasBegun ? refusal : notBegun
       const isKnown = checkpoints.has(streamKey(stream))
       const reason =
-        ofDay ??
+        (hasBegun ? refusal : notBegun) ??
         tooOldFor(stream, nowMs, deps) ??
         (isKnown && (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined)
       planned.push({

@@ -3,6 +3,7 @@ import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import { isAnswered, requestTroubleOf } from '../../domain/read-request.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { BackfillDayStatus } from '../../domain/status/status.ts'
+import { sumOf } from '../../domain/text/counts.ts'
 
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Omit<BackfillDayStatus, 'day' | 'zone'> {
@@ -12,13 +13,11 @@ export interface StreamProgress extends Omit<BackfillDayStatus, 'day' | 'zone'> 
   readonly trouble: Trouble | undefined
 }
 
-type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
-
 /** Reads the progress of each stream of a backfill from all checkpoints. */
-export function createProgressReading(checkpoints: readonly Checkpoint[]): ProgressReading {
+export function createProgressReading(checkpoints: readonly Checkpoint[]) {
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
-  return (backfill) =>
+  return (backfill: Pick<Backfill, 'id' | 'streams'>): StreamProgress[] =>
     backfill.streams.map(({ stream, state, reason }) => {
       const checkpoint = byKey.get(streamKey(stream))
       const isMine = isAnswered(checkpoint, backfill)
@@ -62,15 +61,14 @@ export function byDay(streams: readonly StreamProgress[], mostOfZones = 0): Back
 type Counts = Omit<BackfillDayStatus, 'day' | 'zone'>
 
 export function summed(rows: readonly Counts[]): Counts {
-  const sumOf = (name: keyof Counts) => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)
   const isKnown = rows.every(({ expectedPages }) => expectedPages !== undefined)
   return {
-    queued: sumOf('queued'),
-    done: sumOf('done'),
-    leftOut: sumOf('leftOut'),
-    pages: sumOf('pages'),
-    events: sumOf('events'),
-    expectedPages: isKnown ? sumOf('expectedPages') : undefined,
+    queued: sumOf(rows, 'queued'),
+    done: sumOf(rows, 'done'),
+    leftOut: sumOf(rows, 'leftOut'),
+    pages: sumOf(rows, 'pages'),
+    events: sumOf(rows, 'events'),
+    expectedPages: isKnown ? sumOf(rows, 'expectedPages') : undefined,
   }
 }
 
@@ -88,7 +86,6 @@ export function createPageEstimate(checkpoints: readonly Checkpoint[]): PageEsti
 }
 
 function meanPages(checkpoints: readonly Checkpoint[]): number | undefined {
-  let pages = 0
-  for (const { lastFull } of checkpoints) pages += lastFull?.pages ?? 0
-  return checkpoints.length === 0 ? undefined : Math.ceil(pages / checkpoints.length)
+  const scans = checkpoints.map(({ lastFull }) => ({ ...lastFull }))
+  return scans.length === 0 ? undefined : Math.ceil(sumOf(scans, 'pages') / scans.length)
 }

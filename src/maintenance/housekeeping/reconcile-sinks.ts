@@ -36,7 +36,7 @@ const allEveryMs = 600_000
 
 /** True for a failure of one stream of a sink, which does not concern the store or other streams. */
 export function isOfSink(error: unknown): error is Failure {
-  return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
+  return isFailure(error) && !isFailure(error, 'store_unavailable', 'store_refuses', 'cancelled')
 }
 
 export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
@@ -44,9 +44,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
   const failed = new Map<string, Stream>()
   const pumped = new Set<string>()
   let allAtMs = -Infinity
-  const allAgain = () => {
-    allAtMs = -Infinity
-  }
+  const allAgain = () => void (allAtMs = -Infinity)
 
   async function reconcileEach(isAll: boolean, signal: AbortSignal): Promise<void> {
     if (!isAll && failed.size === 0) return
@@ -139,11 +137,10 @@ async function reconcileOne(
   try {
     await using session = await takeStream(shortJob({ stream, zone }), deps)
     if (await wasPruned(session)) return true
-    const target = await openSink(session, sink, signal)
-    await target[Symbol.asyncDispose]()
+    await using _ = await openSink(session, sink, signal)
     return true
   } catch (error) {
-    if (isFailure(error, 'held') || isFailure(error, 'fence_lost')) return false
+    if (isFailure(error, 'held', 'fence_lost')) return false
     throw error
   }
 }

@@ -135,7 +135,7 @@ async function removeOne(
     const bytes = await retention.remove(stream, own, mark, signal)
     if (bytes > 0) telemetry.emit({ name: 'DayRemoved', stream, limit, bytes })
   } catch (error) {
-    if (!isFailure(error, 'held') && !isFailure(error, 'fence_lost')) throw error
+    if (!isFailure(error, 'held', 'fence_lost')) throw error
   }
 }
 

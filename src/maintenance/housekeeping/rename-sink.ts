@@ -41,8 +41,7 @@ export async function renameSink(
     const reconcile = async (session: Session) => {
       // A day that can no longer be read is not shipped again, so nothing can be written twice.
       if (sink === undefined || !isReadable(stream.day, session.now(), deps.policy)) return
-      const target = await openSink(session, sink, signal)
-      await target[Symbol.asyncDispose]()
+      await using _ = await openSink(session, sink, signal)
     }
     await holdStream({ stream, zone }, deps, reconcile, signal)
   }

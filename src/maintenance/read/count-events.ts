@@ -1,4 +1,5 @@
 import type { Event } from '../../domain/event/event.ts'
+import { sumOf } from '../../domain/text/counts.ts'
 
 /** What events can be counted by. */
 export const countedBy = ['rule', 'address', 'country', 'asn', 'url', 'action'] as const
@@ -15,18 +16,16 @@ export interface CountedRow {
 export class EventCounter {
   readonly #by: CountedBy
   readonly #rows = new Map<string, { what?: string; count: number }>()
-  #events = 0
 
   constructor(by: CountedBy) {
     this.#by = by
   }
 
   get events(): number {
-    return this.#events
+    return sumOf([...this.#rows.values()], 'count')
   }
 
   add(event: Event): void {
-    this.#events++
     const key = keys[this.#by](event) ?? '-'
     const row = this.#rows.get(key)
     if (row !== undefined) row.count++

@@ -58,13 +58,8 @@ export class ZoneFollower {
     const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
     for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)
     for (const day of days) {
-      const fresh: Followed = {
-        shown: new FoundEvents(mostRemembered),
-        order: 'unknown',
-        last: null,
-        begun: false,
-      }
-      const followed = this.#days.get(day) ?? fresh
+      const shown = new FoundEvents(mostRemembered)
+      const followed: Followed = this.#days.get(day) ?? { shown, order: 'unknown', last: null, begun: false }
       this.#days.set(day, followed)
       try {
         await this.#read(day, followed, most, signal)

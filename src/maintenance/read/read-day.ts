@@ -17,9 +17,9 @@ export interface ReadDeps {
 const gaveWayMs = 500
 
 /**
- * All pages of a zone's day, from the first (or the one that `from` opens) to the last, for readers without fence and store. A page is valid until the
- * next one is requested. Waits and retries when the API asks for a wait, or fails after the first page. Throws the
- * Failures of a Source, and `scan_guarded` for a listing that does not end.
+ * All pages of a zone's day, from the first (or the one that `from` opens) to the last, for readers without fence and
+ * store. A page is valid until the next one is requested. Waits and retries when the API asks for a wait, or fails after
+ * the first page. Throws the Failures of a Source, and `scan_guarded` for a listing that does not end.
  */
 export async function* readDay(
   { zone, day, from = null }: { readonly zone: Zone; readonly day: Day; readonly from?: Cursor | null },
@@ -27,19 +27,11 @@ export async function* readDay(
   signal: AbortSignal,
 ): AsyncGenerator<Page> {
   const beganAtMs = deps.clock.now()
-  let scan = beginScan({
-    kind: 'full',
-    beganAtMs,
-    cursor: from,
-    overlapStartMs: null,
-    newestAtBeginMs: null,
-  })
+  const start = { beganAtMs, cursor: from, overlapStartMs: null, newestAtBeginMs: null }
+  let scan = beginScan({ kind: 'full', ...start })
   for (;;) {
-    const page = await fetchWithRetries(
-      { zone, day, cursor: scan.cursor, priority: 'backfill' },
-      deps,
-      signal,
-    )
+    const request = { zone, day, cursor: scan.cursor, priority: 'backfill' } as const
+    const page = await fetchWithRetries(request, deps, signal)
     const at = { cursor: scan.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
     const step = advanceScan(scan, factsOf(page, at), { order: 'unknown', polled: null })
     try {
@@ -68,23 +60,14 @@ async function fetchWithRetries(
     try {
       return await source.fetchPage(request, signal)
     } catch (error) {
+      // A failed first page is reported at once unless the API asks for a wait, and an expired cursor always.
+      const isFinal =
+        isFailure(error, 'cursor_expired') ||
+        (request.cursor === null && isFailure(error) && error.kind === 'retry')
       // Live streams of the account come first; they end some time.
-      const gaveWay = isFailure(error, 'gave_way')
-      const waitMs = gaveWay ? gaveWayMs : waitMsAfter(error, ++failures, request.cursor, clock.now())
-      if (signal.aborted || waitMs === undefined) throw error
+      const waitMs = isFailure(error, 'gave_way') ? gaveWayMs : shortRetryMs(error, ++failures, clock.now())
+      if (signal.aborted || isFinal || waitMs === undefined) throw error
       await clock.sleep(waitMs, signal)
     }
   }
-}
-
-/** A failed first page is reported at once unless the API asks for a wait, and an expired cursor always. */
-function waitMsAfter(
-  error: unknown,
-  failures: number,
-  cursor: Cursor | null,
-  nowMs: number,
-): number | undefined {
-  const isFinal =
-    isFailure(error) && (error.code === 'cursor_expired' || (cursor === null && error.kind === 'retry'))
-  return isFinal ? undefined : shortRetryMs(error, failures, nowMs)
 }

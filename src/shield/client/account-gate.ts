@@ -2,11 +2,6 @@ import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { AccountGate, Clock, Place, PlaceAsked, SharedLimits } from '../../ports/process.ts'
 
-interface AccountGateOptions {
-  readonly account: string
-  readonly maxRequestsPerSecond: number | null
-}
-
 const longestWaitMs = 2_000
 const lookAgainMs = 50
 const mostTurns = 100
@@ -30,7 +25,11 @@ export class RequestGate implements AccountGate {
   #liveAtMs = -Infinity
   #liveSinceBackfill = 0
 
-  constructor({ account, maxRequestsPerSecond }: AccountGateOptions, clock: Clock, shared?: SharedLimits) {
+  constructor(
+    { account, maxRequestsPerSecond }: { account: string; maxRequestsPerSecond: number | null },
+    clock: Clock,
+    shared?: SharedLimits,
+  ) {
     this.#account = account
     this.#clock = clock
     this.#shared = shared

@@ -49,20 +49,16 @@ function classify(status: number, apiError: ApiError, context: AnswerContext): F
   if (hasCursor && cursorKey.test(key))
     return failure('refuse', 'cursor_expired', 'the API no longer accepts the cursor')
   if (status === 429) return failure('retry', 'throttled', 'too many requests')
-  if (status === 401 || status === 403)
-    return failure(
-      'stop',
-      'unauthorised',
-      `the API refuses the access key (${status}); check ${context.keySetting}`,
-    )
+  if (status === 401 || status === 403) {
+    const why = `the API refuses the access key (${status}); check ${context.keySetting}`
+    return failure('stop', 'unauthorised', why)
+  }
   if (status === 408) return failure('retry', 'timeout', 'the API timed out (status 408)')
   if (status >= 500) return failure('retry', 'server_error', `the API failed (status ${status})`)
-  if (status >= 300 && status < 400)
-    return failure(
-      'refuse',
-      'rejected',
-      `the API answered with a redirect (status ${status}), which shieldlog does not follow; check api.baseUrl`,
-    )
+  if (status >= 300 && status < 400) {
+    const why = `the API answered with a redirect (status ${status}), which shieldlog does not follow`
+    return failure('refuse', 'rejected', `${why}; check api.baseUrl`)
+  }
   if (hasCursor && !lastingKey.test(key))
     return failure('refuse', 'cursor_expired', `the API refuses the cursor (status ${status})`)
   return failure('refuse', 'rejected', `the API refuses the request (status ${status})`)

@@ -134,17 +134,20 @@ export class ShieldClient {
    */
   async look(path: string, token: string | undefined, signal: AbortSignal): Promise<Look> {
     const { accessKey, clock } = this.#options
-    const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path, read: (body) => body }
+    const read = (body: unknown) => body
+    const call = {
+      operation: 'event_logs',
+      method: 'GET',
+      path,
+      read,
+      ...(token !== undefined && { token }),
+    } as const
     const key = accessKey.reveal()
     const beganMs = clock.monotonic()
     try {
       const exchange = await this.#exchange(call, key, signal)
       const tookMs = clock.monotonic() - beganMs
-      const { status, body, details } = exchange
-      const keySetting = accessKey.setting || 'api.accessKey'
-      const parsed = parseBody(body)
-      const failure = failureOf(status, parsed, { what: this.#what(call), key, token, keySetting, details })
-      return { ...exchange, tookMs, parsed, failure }
+      return { ...exchange, tookMs, ...this.#judge(exchange, call, key) }
     } catch (error) {
       throw networkFailure(error, this.#what(call), signal)
     }
@@ -162,6 +165,13 @@ export class ShieldClient {
 
   #what({ operation }: Call<unknown>): string {
     return `${operation} of account ${this.account}`
+  }
+
+  #judge({ status, body, details }: Judged, call: Call<unknown>, key: string) {
+    const keySetting = this.#options.accessKey.setting || 'api.accessKey'
+    const parsed = parseBody(body)
+    const context = { what: this.#what(call), key, token: call.token, keySetting, details }
+    return { parsed, failure: failureOf(status, parsed, context) }
   }
 
   /** A 429 pauses the whole account, so that its other requests do not get the same answer. */
@@ -223,8 +233,8 @@ export class ShieldClient {
     reservation: Reservation,
     signal: AbortSignal,
   ): Promise<Answer<T>> {
-    const { clock, telemetry, accessKey } = this.#options
-    const { operation, token } = call
+    const { clock, telemetry } = this.#options
+    const { operation } = call
     const beganMs = clock.monotonic()
     let endedMs: number | undefined
     const tell = (outcome: RequestOutcome) => {
@@ -241,10 +251,7 @@ export class ShieldClient {
       signal.throwIfAborted()
       let read: { readonly value: T } | undefined
       const parse = (): T => {
-        const parsed = parseBody(body)
-        const keySetting = accessKey.setting || 'api.accessKey'
-        const context = { what: this.#what(call), key, token, keySetting, details }
-        const failure = failureOf(status, parsed, context)
+        const { parsed, failure } = this.#judge({ status, body, details }, call, key)
         if (failure !== undefined) throw failure
         return call.read(parsed)
       }
@@ -274,12 +281,10 @@ export class ShieldClient {
   async #exchange(call: Call<unknown>, key: string, signal: AbortSignal): Promise<Exchange> {
     const { baseUrl, version, requestTimeoutMs, maxPageBytes, clock } = this.#options
     const what = this.#what(call)
-    if (!/^[!-~]+$/.test(key))
-      throw new Failure(
-        'stop',
-        'unauthorised',
-        `${what}: the access key is empty or contains characters that are not allowed in a header`,
-      )
+    if (!/^[!-~]+$/.test(key)) {
+      const why = 'the access key is empty or contains characters that are not allowed in a header'
+      throw new Failure('stop', 'unauthorised', `${what}: ${why}`)
+    }
     const { origin, pathname } = new URL(baseUrl)
     const { method, body } = call
     const connection = this.#connections.current()
@@ -350,12 +355,15 @@ const backoff = { baseMs: 500, maxMs: 4_000 }
 /** Pause after a 429 without Retry-After: doubled with each consecutive one. */
 const pause = { baseMs: 1_000, maxMs: 60_000 }
 
-/** One answer, whatever its status. */
-interface Exchange extends Pick<Answer<unknown>, 'requestedAt' | 'clockOffsetMs' | 'connection'> {
+interface Judged {
   readonly status: number
-  readonly headers: IncomingHttpHeaders
   readonly body: Buffer
   readonly details: FailureDetails
+}
+
+/** One answer, whatever its status. */
+interface Exchange extends Judged, Pick<Answer<unknown>, 'requestedAt' | 'clockOffsetMs' | 'connection'> {
+  readonly headers: IncomingHttpHeaders
 }
 
 /** An answer with all that it shows. */
@@ -383,8 +391,7 @@ async function bodyOf(
     return await readBody(body, { encoding, maxBytes, signal })
   } catch (error) {
     // An error whose body cannot be read is still an error: its status is enough.
-    if (!isGood && (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')))
-      return Buffer.alloc(0)
+    if (!isGood && isFailure(error, 'page_too_large', 'bad_body')) return Buffer.alloc(0)
     throw error
   }
 }

@@ -1,4 +1,5 @@
 import { cancelled } from '../../domain/failure.ts'
+import { sumOf } from '../../domain/text/counts.ts'
 
 /** One holder's reservation of memory for a page, out of the budget of this process. */
 export interface Reservation {
@@ -36,13 +37,6 @@ function shareOf(maxBytes: number, sinks: number): number {
   return sinks < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks - 1)
 }
 
-function bytesOf(pages: Iterable<HeldPage>): number {
-  let bytes = 0
-  for (const page of pages) bytes += page.bytes
-  return bytes
-}
-
-/** Memory for pages of the whole process. */
 export class PageBudget {
   readonly #maxBytes: number
   readonly #waiters = new Set<Waiter>()
@@ -56,7 +50,7 @@ export class PageBudget {
   }
 
   get heldBytes(): number {
-    return bytesOf(this.#held)
+    return sumOf([...this.#held], 'bytes')
   }
 
   /**
@@ -96,13 +90,17 @@ export class PageBudget {
   }
 
   #fits(bytes: number, sink: string | undefined): boolean {
-    if (this.#heldBy((holder) => isFor(holder, sink)).length === 0) return true
+    if (this.#heldFor(sink).length === 0) return true
     return this.#isInShare(bytes, sink) && this.#makeRoom(this.#maxBytes - bytes)
   }
 
+  #heldFor(wanted: string | undefined): HeldPage[] {
+    return this.#heldBy(({ sink, evict }) => evict === undefined && sink === wanted)
+  }
+
   #isInShare(bytes: number, sink: string | undefined): boolean {
-    const own = this.#heldBy((holder) => isFor(holder, sink))
-    return own.length === 0 || bytesOf(own) + bytes <= shareOf(this.#maxBytes, this.#sinks.size)
+    const own = this.#heldFor(sink)
+    return own.length === 0 || sumOf(own, 'bytes') + bytes <= shareOf(this.#maxBytes, this.#sinks.size)
   }
 
   #heldBy(of: (holder: Holder) => boolean): HeldPage[] {
@@ -165,15 +163,12 @@ export class PageBudget {
       keep: (evict) => {
         const kept = this.#reservationOf(page, { evict })
         const others = this.#kept().filter((other) => other !== page)
-        while (others.length > 0 && bytesOf(this.#kept()) > this.#maxBytes / 2) evictKept(others.shift()!)
+        while (others.length > 0 && sumOf(this.#kept(), 'bytes') > this.#maxBytes / 2)
+          evictKept(others.shift()!)
         return kept
       },
     }
   }
-}
-
-function isFor({ sink, evict }: Holder, wanted: string | undefined): boolean {
-  return evict === undefined && sink === wanted
 }
 
 function evictKept({ holders }: HeldPage): void {

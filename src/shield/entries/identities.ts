@@ -1,8 +1,7 @@
-import type { Json, JsonObject } from '../../domain/text/json.ts'
+import { hash } from 'node:crypto'
 import { fingerprintOf, ownIdOf } from '../../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
-import { hash } from 'node:crypto'
-import { isObject } from '../../domain/text/json.ts'
+import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import { iso } from '../../domain/text/time.ts'
 
@@ -56,13 +55,8 @@ export function identitiesOf(entries: readonly Json[], before: OwnIds = none): P
 /** The identity of an entry under an id of its own. */
 export function withOwnId(entry: Json, { id, time, timeMs, fingerprint }: EntryIdentity): EntryIdentity {
   const own = ownIdIn(entry, id)
-  return {
-    id: own,
-    time,
-    timeMs,
-    fingerprint: fingerprintOf({ id: own, time }),
-    sharedFingerprint: fingerprint,
-  }
+  const ownFingerprint = fingerprintOf({ id: own, time })
+  return { id: own, time, timeMs, fingerprint: ownFingerprint, sharedFingerprint: fingerprint }
 }
 
 /** From the entry as received, before redaction: a changed redaction must not make an old event look new. */

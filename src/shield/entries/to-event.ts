@@ -1,7 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, KeptEvent } from '../../domain/event/event.ts'
-import type { Json, JsonObject } from '../../domain/text/json.ts'
-import { isObject } from '../../domain/text/json.ts'
+import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import { type EntryIdentity, identityOf } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
@@ -161,10 +160,8 @@ function isPlain(code: number): boolean {
   return code > 0x20 && code < 0x7f
 }
 
-type HeaderReader = (name: string) => string | undefined
-
 /** Reads headers by lower-case name from a list of `{Name, Value}` or an object: the first one with a value. */
-function headersOf(log: JsonObject): HeaderReader {
+function headersOf(log: JsonObject): (name: string) => string | undefined {
   const held = log['Headers'] ?? log['headers']
   if (Array.isArray(held)) return (name) => inList(held as readonly Json[], name)
   return isObject(held) ? (name) => inObject(held, name) : () => undefined

@@ -16,16 +16,14 @@ export interface Finding {
 /** What the observations say, point by point. */
 export function findingsOf(seen: Observations, { requestsPerSecond }: ProbeRequest): Finding[] {
   const first = seen.walks[0]!
-  const all = [...seen.walks, ...(seen.yesterday === undefined ? [] : [seen.yesterday])]
+  const all = [...seen.walks, seen.yesterday ?? []].flat()
   return [
     firstPage(seen),
     pageSizes(all),
-    ...[
-      ['events of today', seen.walks.at(-1)!] as const,
-      ['events of yesterday', seen.yesterday] as const,
-    ].flatMap(([point, walk]) =>
-      walk === undefined ? [] : [{ point, assumed: 'any number', found: sizeOf(walk) }],
-    ),
+    { point: 'events of today', assumed: 'any number', found: sizeOf(seen.walks.at(-1)!) },
+    ...(seen.yesterday === undefined
+      ? []
+      : [{ point: 'events of yesterday', assumed: 'any number', found: sizeOf(seen.yesterday) }]),
     { point: 'order', assumed: 'unknown; each stream finds out', found: orderOf(all) },
     { point: 'new events turn up', assumed: 'anywhere', found: placesOf(seen.walks) },
     lateness(seen.walks),
@@ -45,11 +43,8 @@ export function findingsOf(seen: Observations, { requestsPerSecond }: ProbeReque
 
 /** The settings that differ from their defaults, by path. */
 export function settingsOf(findings: readonly Finding[]): Map<string, string | number> {
-  return new Map(
-    findings.flatMap(({ setting, value }) =>
-      setting === undefined || value === undefined ? [] : [[setting, value]],
-    ),
-  )
+  const differing = findings.filter(({ value }) => value !== undefined)
+  return new Map(differing.map(({ setting, value }) => [setting!, value!]))
 }
 
 function firstPage({ firstPages }: Observations): Finding {
@@ -92,7 +87,7 @@ function pageSizes(walks: readonly Walk[]): Finding {
 }
 
 function sizeOf({ pages, isWhole }: Walk): string {
-  const events = pages.reduce((sum, { keys }) => sum + keys.length, 0)
+  const events = pages.flatMap(({ keys }) => keys).length
   return `${isWhole ? '' : 'at least '}${counted(events, 'event')} on ${counted(pages.length, 'page')}`
 }
 

@@ -94,11 +94,7 @@ const rereadFirstMs = 30_000
  */
 export async function readListings(
   request: ProbeRequest,
-  {
-    client,
-    clock,
-    tell,
-  }: { readonly client: ShieldClient; readonly clock: Clock; readonly tell: (doing: string) => void },
+  { client, clock, tell }: { client: ShieldClient; clock: Clock; tell: (doing: string) => void },
   signal: AbortSignal,
 ): Promise<Observations> {
   const seen: Observations = {
@@ -123,11 +119,8 @@ export async function readListings(
   async function ask(day: Day, token: string, isFirst: boolean): Promise<Look> {
     await clock.sleep(Math.max(0, nextAt - clock.monotonic()), signal)
     nextAt = clock.monotonic() + 1000 / requestsPerSecond
-    const look = await client.look(
-      pagePath(zone.id, day, token, isFirst),
-      isFirst ? undefined : token,
-      signal,
-    )
+    const path = pagePath(zone.id, day, token, isFirst)
+    const look = await client.look(path, isFirst ? undefined : token, signal)
     seen.requests++
     seen.lastedMs = clock.monotonic() - startedMs
     seen.statuses.set(look.status, (seen.statuses.get(look.status) ?? 0) + 1)

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
-import type { Json, JsonObject } from '../../domain/text/json.ts'
-import { isObject } from '../../domain/text/json.ts'
+import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 
@@ -292,7 +291,7 @@ function secretPieces(value: string): string[] {
 
 function add(pieces: Set<string>, piece: string): void {
   // The replacement text itself must not be masked again.
-  if (piece.length < shortestSecret || '[redacted]'.includes(piece)) return
+  if (piece.length < shortestSecret || redacted.includes(piece)) return
   pieces.add(piece)
   const decoded = percentDecoded(piece)
   if (decoded !== piece && decoded.length >= shortestSecret) pieces.add(decoded)

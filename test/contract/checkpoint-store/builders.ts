@@ -84,7 +84,7 @@ export function buildGap(gap: Partial<Gap> = {}): Gap {
 export function buildDeadLetter(deadLetter: Partial<DeadLetter> = {}): DeadLetter {
   return {
     zone: 101,
-    day: '2026-11-20',
+    day: dayAt('2026-11-20'),
     sink: 'archive',
     id: 'e1',
     reason: 'refused',
