@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
 import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
-import type { PartEnd } from '../domain/audit-report.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
@@ -12,10 +11,10 @@ import { todayOf } from '../domain/plan/stream-state.ts'
 import { keepLatest } from '../domain/promises.ts'
 import type { Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
-import type { PartLines, SinkFiles } from '../maintenance/audit/audit-files.ts'
+import type { SinkFiles, SinkPiece } from '../maintenance/audit/audit-files.ts'
 import { auditDays, type AuditProgress, type Finding } from '../maintenance/audit/audit.ts'
 import type { Store } from '../ports/store.ts'
-import { ComparedDays, detailsOf, type Details } from '../status/audited-days.ts'
+import { ComparedDays, detailsOf, type Details } from '../status/day.ts'
 import { heldSinks } from './held-sinks.ts'
 import { hasParts, openParts, type Parts } from './parts.ts'
 import { workersOn, stateName } from './state.ts'
@@ -137,10 +136,9 @@ function filesOf(parts: Parts, format: FormatName, { id }: Store): SinkFiles {
   return {
     ...(parts.mayRepeat === true && { mayRepeat: true }),
     compareParts: (stream, checkpoint) => parts.compare(stream, id, checkpoint),
-    async *readLines(stream, of): AsyncGenerator<PartLines | PartEnd> {
+    async *readLines(stream, of): AsyncGenerator<SinkPiece> {
       for await (const piece of parts.committed(stream, id, of)) {
-        if (!('lines' in piece)) yield piece
-        else yield { part: piece.part, from: piece.from, identities: piece.lines.map(identify) }
+        yield 'lines' in piece ? { ...piece, lines: piece.lines.map(identify) } : piece
       }
     },
   }

@@ -4,8 +4,8 @@ import type { Day } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, servedBy, type FormatName } from '../formats/registry.ts'
-import type { ArchivedPiece } from '../maintenance/archive/archive-source.ts'
-import { shipArchive, type Archived } from '../maintenance/archive/ship-archived.ts'
+import { shipArchive, type Archived, type ArchivedPiece } from '../maintenance/archive/ship-archived.ts'
+import type { BackfillRequest } from '../maintenance/backfill/backfill-plan.ts'
 import { eventOfLine } from '../shield/entries/to-event.ts'
 import { createRedactor, type Redactor } from '../shield/redaction/redact.ts'
 import { maxAgeHoursIn } from './backfill.ts'
@@ -13,12 +13,9 @@ import { refuseHeld, rememberSinks } from './held-sinks.ts'
 import { openParts, type Parts, type PartsConfig } from './parts.ts'
 import { openWork } from './work.ts'
 
-export interface ArchiveRequest {
+export interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
   readonly source: PartsConfig
   readonly sinks: readonly SinkConfig[]
-  readonly zones: readonly Zone[]
-  readonly from: Day
-  readonly to: Day
 }
 
 interface ArchiveTold {
@@ -86,10 +83,7 @@ export async function* piecesOf(
     return undefined
   }
   for await (const piece of parts.all({ zone: zone.id, day })) {
-    if (!('lines' in piece)) yield piece
-    else {
-      const { part, from, lines } = piece
-      yield { part, from, events: lines.map((line) => ({ event: eventOf(line), bytes: line.length })) }
-    }
+    const archived = (line: string) => ({ event: eventOf(line), bytes: line.length })
+    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(archived) } : piece
   }
 }

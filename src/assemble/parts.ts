@@ -1,17 +1,16 @@
 import { committedLengths, type Checkpoint } from '../domain/checkpoint.ts'
 import type { SinkConfig } from '../config/schema.ts'
-import type { PartEnd, PartReport } from '../domain/audit-report.ts'
+import type { PartEnd, PartLines, PartReport } from '../domain/audit-report.ts'
 import type { Stream } from '../domain/stream.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
 import { readArchive, readCommitted } from '../sinks/file/read.ts'
-import type { PartText } from '../sinks/part-lines.ts'
 import { S3Bucket } from '../sinks/s3/client.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInBucket } from '../sinks/s3/read.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 type Place = Pick<Stream, 'zone' | 'day'>
-type Pieces = AsyncIterable<PartText | PartEnd>
+type Pieces = AsyncIterable<PartLines | PartEnd>
 
 /** Kinds of sinks that keep lines which can be read again. */
 export type PartsConfig = Extract<SinkConfig, { type: 'file' | 's3' }>

@@ -30,7 +30,9 @@ export async function check(
   { stdout, signal }: Io,
 ): Promise<number> {
   const paint = paintFor(stdout)
-  const width = stepWidth(namedSteps(loaded.config))
+  // As wide as the longest step, so that marks are aligned.
+  const longest = Math.max(narrowest, ...namedSteps(loaded.config).map((step) => step.length))
+  const width = Math.min(widest, longest)
   const findings: Finding[] = []
   for await (const { step, mark, text, command } of findingsOf(loaded, options, signal)) {
     const told = command === undefined ? text : `${text}: ${commandLine(command)}`
@@ -48,12 +50,6 @@ const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const
 const narrowest = 13
 const widest = 28
 
-/** As wide as the longest step, so that marks are aligned. */
-function stepWidth(steps: readonly string[]): number {
-  return Math.min(widest, Math.max(narrowest, ...steps.map((step) => step.length)))
-}
-
-/** One finding, wrapped at words below its text. */
 export function findingLines({ step, mark, text }: Finding, width: number, paint: Paint): string[] {
   const head = `${step.padEnd(width)}  `
   const word = marks[mark].padEnd(4)

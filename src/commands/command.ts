@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import type { Needs } from '../config/needs.ts'
 import type { Loaded } from '../config/load.ts'
+import type { LogStream } from '../telemetry/logger.ts'
 
-export interface Output {
-  write(text: string): unknown
-  readonly isTTY?: boolean
-  readonly columns?: number
+export interface Output extends LogStream {
   readonly rows?: number
   /** False also where NO_COLOR is set. */
   hasColors?(): boolean
@@ -19,7 +17,6 @@ export interface Io {
   readonly signal: AbortSignal
   /** Whether stdout failed, mostly since its reader closed the pipe. Absent where that cannot happen. */
   readonly isOutputGone?: () => boolean
-  /** The whole of standard input. */
   readonly readInput?: () => Promise<string>
   /** Absent without a terminal. A secret is not shown while it is typed. */
   readonly ask?: (question: string, isSecret?: boolean) => Promise<string>
@@ -29,7 +26,6 @@ export interface Io {
   onHangup(callback: () => void): () => void
 }
 
-/** Exit codes of all commands. */
 export const exitCodes = {
   done: 0,
   /** Failed, or completed in part. */

@@ -34,9 +34,8 @@ interface Verb {
   readonly name: string
   readonly description: string
   readonly help: string
-  readonly isPlain?: true
-  /** Returns the exit code. */
-  readonly act: (chosen: readonly DeadLetter[], on: Chosen) => number | Promise<number>
+  /** Returns what is printed, or the exit code. */
+  readonly act: (chosen: readonly DeadLetter[], on: Chosen) => string | Promise<number>
 }
 
 const verbs: readonly Verb[] = [
@@ -44,30 +43,28 @@ const verbs: readonly Verb[] = [
     name: 'list',
     description: 'list refused events with the reason, the oldest first',
     help: example('dead-letters list --sink siem'),
-    act: printed((chosen, { options, io }) =>
+    act: (chosen, { options, io }) =>
       options.json === true ? listJson(chosen) : listText(chosen, paintFor(io.stdout)),
-    ),
   },
   {
     name: 'show',
     description: 'print refused events with the answer of the destination',
     help: example('dead-letters show --sink siem --limit 1'),
-    act: printed((chosen, { options, work }) => {
+    act(chosen, { options, work }) {
       const deadLetters = shownOf(chosen, work.config)
       return deadLetters.length === 0 && options.json !== true
         ? 'no dead letters\n'
         : resultText({ deadLetters }, options.json)
-    }),
+    },
   },
   {
     name: 'export',
     description: 'print refused events, one JSON object a line',
     help: example('dead-letters export --sink siem --reason refused'),
-    isPlain: true,
-    act: printed((chosen, { work }) => {
+    act(chosen, { work }) {
       const lines = shownOf(chosen, work.config).map((each) => inertJson(JSON.stringify(each)))
       return lines.map((line) => `${line}\n`).join('')
-    }),
+    },
   },
   {
     name: 'replay',
@@ -82,13 +79,6 @@ const verbs: readonly Verb[] = [
     act: drop,
   },
 ]
-
-function printed(textOf: (chosen: readonly DeadLetter[], on: Chosen) => string): Verb['act'] {
-  return (chosen, on) => {
-    on.io.stdout.write(textOf(chosen, on))
-    return exitCodes.done
-  }
-}
 
 /** The selected dead letters; all of them without options. */
 interface Choice extends StoredChoice {
@@ -107,7 +97,7 @@ interface Chosen {
 
 export function register({ command: deadLetters, io, exit, load }: Registration): void {
   deadLetters.addHelpText('after', example('dead-letters list'))
-  for (const { name, description, help, isPlain, act } of verbs) {
+  for (const { name, description, help, act } of verbs) {
     const verb = deadLetters
       .command(name)
       .description(description)
@@ -125,18 +115,17 @@ export function register({ command: deadLetters, io, exit, load }: Registration)
         const on = { work, options, io }
         const chosen = chosenOf(work.config, await work.store.deadLetters.list(), options)
         const areFound = areIdsFound(chosen, on)
-        const code = await act(chosen, on)
-        exit(areFound ? code : exitCodes.failed)
+        const done = await act(chosen, on)
+        if (typeof done === 'string') io.stdout.write(done)
+        exit(!areFound ? exitCodes.failed : typeof done === 'string' ? exitCodes.done : done)
       })
-    if (isPlain !== true) verb.option('--json', 'as JSON')
+    if (name !== 'export') verb.option('--json', 'as JSON')
     if (name === 'drop') verb.option('--yes', 'do not ask')
   }
 }
 
 /** An id may hold a comma. */
-function collectIds(text: string, before: readonly string[] = []): string[] {
-  return [...before, text]
-}
+const collectIds = (text: string, before: readonly string[] = []) => [...before, text]
 
 /** Applies the selection. Throws UsageError for a name that is not configured and has no dead letters. */
 function chosenOf(config: Config, all: readonly DeadLetter[], options: Choice): DeadLetter[] {
@@ -163,7 +152,6 @@ function areIdsFound(
   return unknown.length === 0
 }
 
-/** Counts by sink and reason. */
 function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
   const groups = Map.groupBy(deadLetters, ({ sink, reason }) => `${sink} ${reason}`)
   return [...groups.values()].map((own) => ({

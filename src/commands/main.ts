@@ -30,7 +30,6 @@ interface Start {
   hasHungUp(): boolean
 }
 
-/** argv → one command → exit code. */
 export async function main(argv: readonly string[], start: Start): Promise<number> {
   const output = watchOutput()
   const io = { ...processIo(start), isOutputGone: output.isGone }

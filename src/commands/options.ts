@@ -5,7 +5,7 @@ import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../domain/text/nearest.ts'
-import type { Zone } from '../domain/stream.ts'
+import type { Stream, Zone } from '../domain/stream.ts'
 import { UsageError } from './command.ts'
 import { firstOf, zoneText } from '../domain/text/counts.ts'
 
@@ -110,13 +110,12 @@ export interface StoredChoice {
   readonly day?: string | undefined
 }
 
-/**
- * Applies the options to what the store keeps. A sink or zone that left the configuration may still have some of it.
- * Throws UsageError for a name that is neither configured nor in the store.
- */
-export function storedChoice<
-  Kept extends { readonly zone: number; readonly sink: string; readonly day: string },
->(config: Config, all: readonly Kept[], { sink, zone, day }: StoredChoice): Kept[] {
+/** A sink or zone that left the configuration may have some, too. Throws UsageError for a name that neither knows. */
+export function storedChoice<Kept extends Stream>(
+  config: Config,
+  all: readonly Kept[],
+  { sink, zone, day }: StoredChoice,
+): Kept[] {
   const zones = config.accounts.flatMap((account) => account.zones)
   const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
   const known = Array.from(sinks, (name) => ({ name }))

@@ -30,7 +30,6 @@ interface SimulateOptions extends Omit<Settings, Other> {
   readonly rate: number
   /** ms since the epoch. Undefined: now. */
   readonly startedAt?: number
-  /** Names of scenarios. */
   readonly faults: readonly string[]
   readonly leastPageSize?: number
   readonly lateSeconds: number
@@ -41,7 +40,6 @@ interface SimulateOptions extends Omit<Settings, Other> {
   readonly compress?: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly changeEntries: readonly worlds.EntryChange[]
-  /** Where to write a configuration for it. */
   readonly writeConfig?: string
 }
 
@@ -213,10 +211,7 @@ const comment = `# For a simulator that "shieldlog simulate" serves. Its next st
 # Simulated events must not mix with those of a real account.
 `
 
-/**
- * Writes a configuration for a running simulator, readable by its owner alone. State and events stand beside the file,
- * in a folder of its name. Throws Failure.
- */
+/** Readable by its owner alone; state and events stand beside the file, in a folder of its name. Throws Failure. */
 function writeConfigOf(file: string, url: string, options: SimulateOptions): void {
   const { accessKey, zones, firstPage, days } = options
   const folder = join(dirname(resolve(file)), `${basename(file, extname(file))}-data`)

@@ -30,7 +30,6 @@ interface Compared extends Stream {
   readonly ledger: number
   /** Of the ledger's events, those that the sink refused and that wait in the store. */
   readonly deadLetters: number
-  /** Of the ledger's events, dropped dead letters. */
   readonly dropped: number
   /** Of the ledger's events, those that `where` and `sample` of the sink leave out. */
   readonly filtered: number
@@ -49,10 +48,7 @@ export interface StreamAudit extends Compared {
   readonly listed: number
   /** In the ledger, and not listed by the API. */
   readonly extra: number
-  /**
-   * Listed by the API, not in the ledger, and newer than the stream's caught-up time: of a day that is open, or that a
-   * running process has not yet read to its end.
-   */
+  /** Newer than the stream's caught-up time, of a day that is open or that a running process has not read whole. */
   readonly notYetDue: number
   readonly caughtUpAt?: string
   readonly minutes: readonly ListedMinute[]
@@ -111,7 +107,6 @@ export interface FileAudit extends Compared {
   readonly kept?: number
 }
 
-/** Lines that readers of the folder find, and that are not the sink's. */
 export function foreignLinesOf({ foreign }: Pick<FileAudit, 'foreign'>): number {
   return sumOf(foreign, 'lines')
 }
@@ -163,6 +158,14 @@ export interface PartReport {
 /** Nothing to repair: no lines are missing for it, and no repair removes it. */
 export function isSettled({ problem, isRepaired, isRepeat }: PartReport): boolean {
   return problem === 'foreign' || isRepaired === true || isRepeat === true
+}
+
+/** Whole lines of a part, in order, or what was made of each. */
+export interface PartLines<Line = string> {
+  readonly part: string
+  /** Number of the first of them, from 1. */
+  readonly from: number
+  readonly lines: readonly Line[]
 }
 
 /** Result of reading a part up to its committed length, or to its end. */

@@ -7,10 +7,7 @@ import type { Stream } from './stream.ts'
 import type { Scan, ScanKind, ScanRecord } from './scan/scan.ts'
 import type { Ordering } from './scan/ordering.ts'
 
-/**
- * Where an incremental scan of an oldest-first listing may start: the cursor that opened a page, and its newest event
- * time.
- */
+/** Where an incremental scan of an oldest-first listing may start: what opened a page, and its newest event time. */
 export interface StoredCursor {
   readonly cursor: Cursor
   readonly newestMs: number
@@ -36,7 +33,6 @@ export interface RequestAnswer {
   readonly outcome: 'done' | 'left_out'
   /** Unseen events that its scan found. */
   readonly found?: number
-  /** Why it was left out. */
   readonly reason?: string
 }
 
@@ -54,7 +50,6 @@ export interface Counters {
   readonly late: number
   /** Events that the sink refused and that wait in the store. A replay makes them delivered ones. */
   readonly deadLetters: number
-  /** Dropped dead letters. */
   readonly dropped?: number | undefined
   /** Events that `where` and `sample` of the sink leave out; absent if there are none. */
   readonly filtered?: number | undefined
@@ -90,7 +85,6 @@ export interface Checkpoint {
   readonly incremental?: Scan | undefined
   /** Scan kind of the page committed last: full and incremental scans that are both due take turns. */
   readonly lastPage?: ScanKind
-  /** The latest complete scan of each kind. */
   readonly lastFull?: ScanRecord
   readonly lastIncremental?: ScanRecord | undefined
   /** When the first request of the latest complete scan that counts for lag was sent. */

@@ -104,10 +104,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/**
- * A message for a place that names the sink already: `sink siem (https://siem.example) answered 503` becomes
- * `https://siem.example answered 503`.
- */
+/** `sink siem (https://siem.example) answered 503` becomes `https://siem.example answered 503`. */
 export function withoutSink(message: string, sink: string): string {
   const named = `sink ${sink}`
   if (message.startsWith(`${named}: `)) return message.slice(named.length + 2)

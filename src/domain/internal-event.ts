@@ -24,7 +24,6 @@ export type RequestOutcome = (typeof requestOutcomes)[number]
 export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volumes', 'shield_zones'] as const
 export type Operation = (typeof operations)[number]
 
-/** Periodic work outside the schedule. */
 export type UpkeepTask =
   'heartbeat' | 'housekeeping' | 'reconciliation' | 'retention' | 'figures' | 'discovery' | 'notices'
 
@@ -42,7 +41,6 @@ export type InternalEvent =
       pages: number
       delivered: number
       duplicates: number
-      /** Events that the sink filters out. */
       filtered: number
       late: number
       deadLettered: number
@@ -60,7 +58,6 @@ export type InternalEvent =
   | { name: 'ObjectWritten'; sink: string }
   /** An earlier try had written the object of this number: its events count as delivered. */
   | { name: 'ObjectAdopted'; sink: string; key: string }
-  /** Nothing is shipped to the sink, and why. */
   | { name: 'SinkHeld'; sink: string; why: string }
   | { name: 'SinkReleased'; sink: string }
   | { name: 'ScanCompleted'; stream: Stream; kind: ScanKind; pages: number; found: number; seconds: number }

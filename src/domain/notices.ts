@@ -3,7 +3,6 @@ import type { StatusProblem } from './status/status.ts'
 /** What people are told of: it begins, it lasts (once a day), it is over. Texts are safe to print. */
 export interface Notice {
   readonly status: 'begins' | 'lasts' | 'over'
-  /** Of the problem. */
   readonly key: string
   readonly text: string
   /** What to do; empty where the text says all. */

@@ -55,10 +55,7 @@ export async function orAborted<T>(
   }
 }
 
-/**
- * Runs work under its own signal, which aborts with the caller's signal, and with a `TimeoutError` after `ms`. The work
- * decides what to do then.
- */
+/** Its signal aborts with the caller's, and with a `TimeoutError` after `ms`. The work decides what to do then. */
 export async function withDeadline<T>(
   ms: number,
   signal: AbortSignal,
@@ -93,14 +90,10 @@ const stepMs = 8
 
 export interface TurnDeps {
   readonly clock: { now(): number; monotonic(): number }
-  /** Lets the event loop turn. */
   readonly turn: () => Promise<unknown>
 }
 
-/**
- * Call it often: it lets the event loop turn when this work has held it for a while, and at the first call, since other
- * work may have held it before.
- */
+/** Call it often. The event loop turns at the first call, since other work may have held it, and every few ms. */
 export function createTurns({ clock, turn }: TurnDeps): () => Promise<void> {
   let sinceMs = -Infinity
   return async () => {
@@ -147,10 +140,7 @@ export function keepLatest<Value>(
   }
 }
 
-/**
- * Works on items in their order, a few at once. No further item is begun once work resolves to false, or throws. Returns
- * the items that were not begun. Rejects with the first error.
- */
+/** Begins none once work resolves to false or throws. Returns those not begun; rejects with the first error. */
 export async function fewAtOnce<Item>(
   items: readonly Item[],
   atOnce: number,

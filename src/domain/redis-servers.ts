@@ -1,6 +1,5 @@
 import type { Secret } from './text/secret.ts'
 
-/** Address, credentials and keys of a Redis. */
 export interface RedisServers {
   readonly topology: 'single' | 'sentinel' | 'cluster'
   /** The server itself, the sentinels, or some nodes of the cluster. */

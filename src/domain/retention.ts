@@ -22,7 +22,6 @@ export type ReachedLimit = { readonly days: number } | { readonly maxBytes: numb
 /** The mark of a removed day in its checkpoint. `atMs` is by the clock that gives parts their names. */
 export type Removed = ReachedLimit & { readonly atMs: number }
 
-/** What is known of a stored day when a pass chooses. */
 export interface Candidate extends StoredDay {
   /** The time by which it is judged; undefined for one that must stay. */
   readonly nowMs: number | undefined

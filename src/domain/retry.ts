@@ -83,10 +83,7 @@ export interface RetryWhileHeld {
   readonly codes?: readonly ('held' | 'fence_lost')[]
 }
 
-/**
- * Retries work that failed because another process holds the stream, or took it over in between. A pump releases a
- * stream when its time slice ends; a command that died holds it for 20 s.
- */
+/** A pump releases a stream when its time slice ends; a command that died holds it for 20 s. */
 export async function retryWhileHeld<Result>(
   work: () => Promise<Result>,
   { clock, patienceMs = 60_000, everyMs = 250, codes = ['held', 'fence_lost'] }: RetryWhileHeld,

@@ -1,7 +1,6 @@
 import type { FailureCode } from './failure.ts'
 import type { Priority, Stream } from './stream.ts'
 
-/** A step of the work that a trace shows. */
 export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
 
 /** All that a span may hold. Spans go to another party: no cursor, event id, path or client address. */

@@ -10,10 +10,7 @@ export interface FoundZone {
   readonly leftAtMs?: number
 }
 
-/**
- * The zones of an account whose zones are discovered: those listed last, and those that are still read. A configuration
- * may leave some of them out.
- */
+/** Those listed last, and those that are still read. A configuration may leave some of them out. */
 export interface ZoneList {
   readonly account: string
   /** Of the latest listing, by the clock of the host that asked for it. */
@@ -74,10 +71,7 @@ export function isGone(held: readonly Checkpoint[]): boolean {
   )
 }
 
-/**
- * Whether a zone that the API still answers for, although it does not list it, has nothing left: no day can be read
- * any more on which it was listed or had events.
- */
+/** Of a zone that is no longer listed: no day can be read any more on which it was listed or had events. */
 export function isReadToItsEnd(
   { leftAtMs }: Required<FoundZone>,
   held: readonly Checkpoint[],

@@ -36,10 +36,7 @@ export interface SinkReplay {
 
 const notConfigured = 'it is not configured; add it to the configuration, or drop them'
 
-/**
- * Delivers dead letters again, sink by sink; continues with the next one when one fails, and ends early when it is
- * stopped. Throws the Failures of a store.
- */
+/** Continues with the next sink when one fails, and ends early when stopped. Throws the Failures of a store. */
 export async function replayDeadLetters(
   chosen: readonly DeadLetter[],
   { deps, sinks, held, zoneOf, redo }: DeadLetterWork,
@@ -175,9 +172,7 @@ export interface ReplayedPage {
   readonly kept: readonly DeadLetter[]
 }
 
-/**
- * Delivers dead letters of a stream again. Throws the Failures of the sink and the store; earlier pages stay delivered.
- */
+/** Throws the Failures of the sink and the store; earlier pages stay delivered. */
 export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
   const { sink, redo, done } = job
   const replay = async (session: Session, deadLetters: readonly DeadLetter[]) => {

@@ -10,7 +10,6 @@ const patienceMs = 4_000
 /** Addresses that mean all of this host, and the one that reaches it. */
 const everywhere = ['0.0.0.0', '::']
 
-/** The URL of the liveness probe of a server that listens there. */
 export function healthUrl({ host, port }: { readonly host: string; readonly port: number }): string {
   return `http://${authority(everywhere.includes(host) ? '127.0.0.1' : host, port)}/healthz`
 }

@@ -5,7 +5,7 @@ import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import { pathSegment, type ShieldClient } from './client/client.ts'
 import type { Reservation } from './client/page-budget.ts'
-import { eventsOf } from './entries/entry-event.ts'
+import { eventsOf } from './entries/to-event.ts'
 import { identitiesOf, type OwnIds } from './entries/identities.ts'
 import type { Redactor } from './redaction/redact.ts'
 
@@ -28,11 +28,8 @@ export function createEventLogSource(
   return {
     reserve: ({ zone, sink }, signal) => clientOf(zone.account).reserve(sink, signal),
     reserveIfRoom: ({ zone, sink }) => clientOf(zone.account).reserveIfRoom(sink),
-    async fetchPage(
-      { zone, day, cursor, priority, sink, ifRoom, known, whenWanted }: PageRequest,
-      signal,
-      memory,
-    ): Promise<Page> {
+    async fetchPage(page, signal, memory): Promise<Page> {
+      const { zone, day, cursor, known } = page
       const client = clientOf(zone.account)
       const { value, hash, bytes, requestedAt, clockOffsetMs, connection, reservation } = await client.send(
         {
@@ -41,12 +38,8 @@ export function createEventLogSource(
           path: pagePath(zone.id, day, cursor ?? client.firstPage, cursor === null),
           ...(cursor !== null && { token: cursor }),
           read: readPage,
-          sink,
-          ifRoom,
           memory,
-          known,
-          priority,
-          whenWanted,
+          page,
         },
         signal,
       )
@@ -115,23 +108,15 @@ export class PageEnds {
   }
 }
 
-/** `YYYY-MM-DD` → `MM-DD-YYYY`. */
-function wireDay(day: Day): string {
-  const [year = '', month = '', date = ''] = day.split('-')
-  return `${month}-${date}-${year}`
-}
-
 /** Of the page that a token opens, or of the first page in one of its forms. */
 export function pagePath(zone: number, day: Day, token: string, isFirst: boolean): string {
-  const place = `/shield/event-logs/${zone}/${wireDay(day)}`
+  const [year, month, date] = day.split('-')
+  const place = `/shield/event-logs/${zone}/${month}-${date}-${year}`
   if (isFirst && token === 'omit') return place
   return isFirst && token === 'empty' ? `${place}/` : `${place}/${pathSegment(token)}`
 }
 
-/**
- * Parsed without a schema, since a page holds thousands of entries; the entries are checked later. `startToken` is not
- * used, since its meaning is not documented.
- */
+/** Without a schema: a page has thousands of entries, checked later. What `startToken` means is not documented. */
 function readPage(body: unknown) {
   if (typeof body !== 'object' || body === null) throw badPage('it is not a JSON object')
   const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>

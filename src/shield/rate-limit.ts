@@ -29,10 +29,7 @@ export function rateLimitRequest(id: number, body: RateLimitUpdate) {
   return { method: 'PATCH', path: `/shield/rate-limit/${id}`, body } as const
 }
 
-/**
- * Changes a rate limit rule. The request is sent once and never repeated: after a lost answer it is unknown whether the
- * rule changed, and the failure says so. Throws Failure.
- */
+/** Sent once: after a lost answer it is unknown whether the rule changed, and the failure says so. Throws Failure. */
 export async function updateRateLimit(
   client: ShieldClient,
   id: number,
@@ -85,10 +82,7 @@ export interface NotShown {
   readonly answered?: unknown
 }
 
-/**
- * Compares what was sent with the answered rule. Null, an empty text, an empty list and an absent field are the same;
- * fields that were not sent are not compared.
- */
+/** Null, an empty text, an empty list and an absent field are the same; what was not sent is not compared. */
 export function notShown(asked: unknown, answered: unknown, field = ''): NotShown[] {
   if (isObject(asked) && Object.keys(asked).length > 0 && (isObject(answered) || field === '')) {
     const held = isObject(answered) ? answered : {}

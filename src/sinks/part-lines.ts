@@ -1,15 +1,7 @@
 import { type Duplex, pipeline, type Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
-import type { PartEnd } from '../domain/audit-report.ts'
+import type { PartEnd, PartLines } from '../domain/audit-report.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-
-/** Whole lines of a part, in order. A part is a file, or an object in a bucket. */
-export interface PartText {
-  readonly part: string
-  /** Number of the first of them, from 1. */
-  readonly from: number
-  readonly lines: readonly string[]
-}
 
 const lineBreak = 0x0a
 export const pieceBytes = 262_144
@@ -24,7 +16,7 @@ export async function* linesIn(
   part: string,
   pieces: AsyncIterable<Buffer>,
   to = Infinity,
-): AsyncGenerator<PartText | Omit<PartEnd, 'isCompressed'>> {
+): AsyncGenerator<PartLines | Omit<PartEnd, 'isCompressed'>> {
   let [offset, wholeLines, wholeBytes] = [0, 0, 0]
   let begun: Buffer[] = []
   let damage: string | undefined

@@ -3,17 +3,24 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { parseDay, startOf, unreadableAt, type Day } from '../domain/day.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import { untimedMinute, type MinuteCount } from '../domain/event/seen.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Observation, ObservedRoute } from '../domain/status/observation.ts'
-import type { DayQuery, DayView, DeadLettersView, ScanView } from '../domain/status/status-views.ts'
-import type { Stream } from '../domain/stream.ts'
+import type {
+  DayQuery,
+  DayView,
+  DeadLettersView,
+  ReportDay,
+  ScanView,
+} from '../domain/status/status-views.ts'
+import { streamKey, type Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
+import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
 import type { DeadLetters } from '../ports/store.ts'
 import { cellOn, cellStateOf, streamStateOf, type Cell } from './map.ts'
-import { countersOf, errorStatus, gapStatus } from './observe.ts'
+import { countersOf, errorStatus, gapStatus, observe, type ObserveDeps } from './observe.ts'
 
-/** One day of an observed route. */
 export interface RouteDay extends Pick<Observation, 'at' | 'deadLetters'> {
   readonly route: ObservedRoute
   readonly cell: Cell
@@ -45,6 +52,7 @@ export function dayView(
   const { time, summary, gaps } = route
   const { zone, name, account, sink } = summary
   const { checkpoint, planned, day } = cell
+  const { objectBytes: sizes } = checkpoint ?? {}
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
   return {
     at,
@@ -62,7 +70,9 @@ export function dayView(
     scans: checkpoint === undefined ? [] : scansOf(checkpoint),
     gaps: gaps.filter((gap) => gap.day === day).map(gapStatus),
     parts: checkpoint?.committed ?? [],
-    ...(checkpoint?.objectBytes !== undefined && { objects: objectsOf(checkpoint.objectBytes) }),
+    ...(sizes !== undefined && {
+      objects: { count: sizes.length, bytes: sizes.reduce((sum, one) => sum + one, 0) },
+    }),
     deadLetters,
     ...(audit !== undefined && { audit: auditView(audit) }),
     ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
@@ -74,10 +84,6 @@ export function dayView(
     ...(planned !== undefined && Number.isFinite(planned.dueAtMs) && { nextScanAt: iso(planned.dueAtMs) }),
     apiDeadlineAt: iso(unreadableAt(day, time.policy.readableDays)),
   }
-}
-
-function objectsOf(sizes: readonly number[]): NonNullable<DayView['objects']> {
-  return { count: sizes.length, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0) }
 }
 
 function auditView({ atMs, ...found }: AuditRecord): NonNullable<DayView['audit']> {
@@ -150,5 +156,76 @@ export async function deadLettersView(
         event: event.length > longestEvent ? `${event.slice(0, longestEvent)}…` : event,
       }
     }),
+  }
+}
+
+/** One day of a route for a report, with the figures that the audit compared. */
+type AuditedDay = Pick<ReportDay, 'view' | 'listed'>
+
+/** What a report shows in detail. A day takes about 24 KB of memory and 40 KB of the report. */
+const mostDays = 100
+
+interface Sides {
+  readonly ledger: DayView['ledger']
+  readonly listed: NonNullable<AuditedDay['listed']>
+  readonly differs: boolean
+}
+
+/** Keeps the figures of the first days that were compared and are equal, and of the first that differ. */
+export class ComparedDays {
+  readonly #sides = new Map<string, Sides>()
+
+  note(stream: Stream, { listing, listedAtMs, ledger, differs }: ComparedSides): void {
+    const key = streamKey(stream)
+    this.#sides.delete(key)
+    if ([...this.#sides.values()].filter((each) => each.differs === differs).length >= mostDays) return
+    const minutes = [...listing.minutes].map(([minute, { fingerprints, hash }]) => {
+      return { minute, count: fingerprints.size, hash }
+    })
+    this.#sides.set(key, {
+      ledger: ledgerView(ledger, stream.day),
+      listed: { ...ledgerView(minutes, stream.day), at: iso(listedAtMs) },
+      differs,
+    })
+  }
+
+  of(stream: Stream): Sides | undefined {
+    return this.#sides.get(streamKey(stream))
+  }
+}
+
+/** For a report: days in detail, those that differ first. */
+export interface Details {
+  readonly details: readonly AuditedDay[]
+  /** Why some are missing. */
+  readonly detailsFailed?: string
+}
+
+/** What the audit found does not depend on the details of a report: a failure of the store ends only these. */
+export async function detailsOf(
+  streams: readonly Stream[],
+  compared: ComparedDays,
+  { version, ...deps }: ObserveDeps & { readonly version: string },
+): Promise<Details> {
+  const rankOf = (stream: Stream) => {
+    const sides = compared.of(stream)
+    return sides === undefined ? 2 : Number(!sides.differs)
+  }
+  const details: AuditedDay[] = []
+  try {
+    const observed = await observe(deps)
+    for (const stream of streams.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+      if (details.length >= mostDays) break
+      const found = routeDay(observed, stream)
+      if (found === undefined) continue
+      const sides = compared.of(stream)
+      const ledger = sides?.ledger ?? ledgerView(await deps.store.ledger.minutes(stream), stream.day)
+      const view = dayView(found, { version, ledger })
+      details.push({ view, ...(sides !== undefined && { listed: sides.listed }) })
+    }
+    return { details }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return { details, detailsFailed: messageOf(error) }
   }
 }

@@ -1,9 +1,7 @@
 import type { MapRoute } from '../domain/status/status-views.ts'
-import { routeKey } from '../domain/stream.ts'
+import { routeKey, type Stream } from '../domain/stream.ts'
 
-interface Sampled {
-  readonly zone: number
-  readonly sink: string
+interface Sampled extends Pick<Stream, 'zone' | 'sink'> {
   readonly lagSeconds: number
   /** Delivered events of its live days. */
   readonly delivered: number

@@ -60,7 +60,6 @@ export class LiveTail {
     return { ...tail.view, events: newer, everySeconds }
   }
 
-  /** Ends all readings. */
   stop(): void {
     for (const { end } of this.#tails.values()) end.abort()
   }

@@ -26,7 +26,6 @@ export interface PageDeps extends StatusDeps {
   readonly pauses: () => Promise<MapView['pauses']>
 }
 
-/** A route with the days that the map shows. */
 interface PageRoute {
   readonly summary: ObservedRoute['summary']
   /** Delivered events of the last day. */
@@ -78,7 +77,6 @@ function mapDays({ settings, keepDays, apiClock, clock }: PageDeps): Day[] {
   return daysFrom(shiftDay(today, 1 - count), today)
 }
 
-/** What is known of one day of a route. */
 export interface Cell {
   readonly day: Day
   readonly planned: PlannedStream | undefined

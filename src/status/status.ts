@@ -8,12 +8,7 @@ import type { Observation } from '../domain/status/observation.ts'
 import type { BackfillStatus, RouteStatus, Status, WorkerStatus } from '../domain/status/status.ts'
 import { routeKey, type Route } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import {
-  byDay,
-  createProgressReading,
-  summed,
-  type StreamProgress,
-} from '../maintenance/backfill/backfill-progress.ts'
+import { byDay, createProgressReading, summed } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
 import { errorStatus, gapStatus, observe, routeStatus, type ObserveDeps } from './observe.ts'
 
@@ -29,7 +24,6 @@ export interface Fleet {
   readonly status: Omit<Status, 'routes'>
 }
 
-/** Chooses zones and sinks. */
 export type Choose = (route: Pick<Route, 'zone' | 'sink'>) => boolean
 
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
@@ -116,7 +110,6 @@ async function recentBackfills(store: Store, nowMs: number): Promise<BackfillSta
   return backfillStatuses(recent, store)
 }
 
-/** What `status` and `backfill list` show of backfills. */
 export async function backfillStatuses(
   backfills: readonly Backfill[],
   store: Pick<Store, 'catalogue'>,
@@ -125,29 +118,25 @@ export async function backfillStatuses(
 ): Promise<BackfillStatus[]> {
   if (backfills.length === 0) return []
   const progressOf = createProgressReading(await store.catalogue.checkpoints())
-  return backfills.map((backfill) => backfillStatus(backfill, progressOf(backfill), mostOfZones))
-}
-
-function backfillStatus(
-  { id, createdAtMs, from, to, state }: Backfill,
-  streams: readonly StreamProgress[],
-  mostOfZones: number,
-): BackfillStatus {
-  const days = byDay(streams, mostOfZones)
-  const { queued, done, leftOut } = summed(days)
-  return {
-    id,
-    createdAt: iso(createdAtMs),
-    from,
-    to,
-    state,
-    queued,
-    done,
-    leftOut,
-    days,
-    reasons: reasonsOf(streams),
-    errors: streams.flatMap(({ stream, trouble }) =>
-      trouble === undefined ? [] : [{ ...stream, ...errorStatus(trouble) }],
-    ),
-  }
+  return backfills.map((backfill) => {
+    const { id, createdAtMs, from, to, state } = backfill
+    const streams = progressOf(backfill)
+    const days = byDay(streams, mostOfZones)
+    const { queued, done, leftOut } = summed(days)
+    return {
+      id,
+      createdAt: iso(createdAtMs),
+      from,
+      to,
+      state,
+      queued,
+      done,
+      leftOut,
+      days,
+      reasons: reasonsOf(streams),
+      errors: streams.flatMap(({ stream, trouble }) =>
+        trouble === undefined ? [] : [{ ...stream, ...errorStatus(trouble) }],
+      ),
+    }
+  })
 }

@@ -15,7 +15,6 @@ export interface ViewDeps {
   readonly tail: LiveTail
 }
 
-/** What the status page reads. */
 export function createStatusViews(deps: ViewDeps): StatusViews {
   const { version, history, store } = deps
   /** Many clients cost the store no more than one. */

@@ -13,7 +13,6 @@ export interface Report {
   readonly message: string
   /** What the first line says besides the message. */
   readonly outlook: string
-  /** Fields of the condition. */
   readonly fields: Fields
   /** Fields of this report, on the first line only. */
   readonly details: Fields
@@ -136,7 +135,6 @@ class Condition {
     if (!this.stands && !isTold) this.#say('ends', this.#summary(how))
   }
 
-  /** Logs the line that is due. */
   tellDue(): void {
     const { hasEnd, lastsMs } = this.#latest!
     const isDue = this.#untold > 0 || (this.stands && hasEnd)

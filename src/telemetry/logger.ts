@@ -13,7 +13,6 @@ export type Fields = Readonly<Record<string, unknown>>
 export interface LogStream {
   write(text: string): unknown
   readonly isTTY?: boolean
-  /** Of a terminal. */
   readonly columns?: number
 }
 
@@ -130,10 +129,7 @@ const inWords = new Set(['phase', 'kind', 'priority', 'count', 'retryAt', 'until
 /** Lines of these levels name their event, under which the documentation has the remedy. */
 const named = new Set(['warn', 'error', 'fatal'])
 
-/**
- * A JSON line of the log for people: time, level, text, and as `name=value` the fields that the text does not say. Long
- * lines are wrapped at words.
- */
+/** For people: time, level, text, and as `name=value` the fields that the text does not say, wrapped at words. */
 function terminalLine(json: string, { color, columns }: TerminalForm): string {
   const { level, time, msg, event, ...rest } = JSON.parse(json) as Line & Record<string, unknown>
   const fields = named.has(level) ? { ...rest, event } : rest

@@ -5,7 +5,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import type { Ledger, Store } from '../../src/ports/store.ts'
 import { withHeartbeat } from '../../src/pump/session.ts'
-import { serveRequest } from '../../src/maintenance/serve-request.ts'
+import { serveRequest } from '../../src/maintenance/hold-stream.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 const stream = { zone: 1, day: '2026-11-19' as Day, sink: 'archive' }

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import type { StatusViews } from '../../src/domain/status/status-views.ts'
 import { jsonReply, longJsonReply } from '../../src/server/reply.ts'
-import { healthOf } from '../../src/server/routes.ts'
-import { QueryError, readView } from '../../src/server/status-query.ts'
+import { healthOf, QueryError, readView } from '../../src/server/routes.ts'
 import { textOf } from './client.ts'
 
 const fleet = Array.from({ length: 123 }, (_, zone) => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { failureLines } from '../../src/commands/audit/text.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import { ComparedDays, detailsOf } from '../../src/status/audited-days.ts'
+import { ComparedDays, detailsOf } from '../../src/status/day.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { stream, today } from '../domain/builders.ts'
 import { story } from '../server/page/story.ts'

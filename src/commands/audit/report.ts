@@ -112,10 +112,7 @@ const styles = [
   '../../server/page/report/report.css',
 ]
 
-/**
- * A report of an audit as one HTML file that needs nothing else: no script, no other file. Drawn by the code of the
- * status page.
- */
+/** One HTML file that needs nothing else: no script, no other file. Drawn by the code of the status page. */
 export function writeReport(report: ReportView): string {
   makeWith(markupMaker)
   const style = styles.map((path) => readFileSync(new URL(path, import.meta.url), 'utf8')).join('\n')

@@ -11,7 +11,6 @@ import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 
 const mostNamed = 5
 
-/** The plan of a backfill, printed before it starts. */
 export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const { from, to, zones, sinks, streams, resend } = plan
   const sizes = [

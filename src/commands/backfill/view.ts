@@ -106,7 +106,6 @@ export const mostRows = 12
 const mostTitle = 30
 const barWidth = { wide: 30, narrow: 16, narrowBelow: 100 }
 
-/** Bars with what was read. */
 function rowLines(rows: readonly Row[], paint: Paint): string[] {
   const isFew = rows.length <= mostRows
   const shown = isFew ? rows : rows.filter(({ queued }) => queued > 0).slice(0, mostRows - 1)

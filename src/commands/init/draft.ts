@@ -46,11 +46,9 @@ export type Draft = Readonly<Record<string, unknown>>
 export interface Destination {
   /** As `--destination` takes it. */
   readonly name: string
-  /** For people. */
   readonly label: string
   /** The settings that make a sink this one. */
   readonly fixed: Readonly<Record<string, string>>
-  /** The settings of such a sink. */
   readonly form: Shape
 }
 
@@ -142,10 +140,7 @@ function fileWord(key: string): string {
   return key.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
 }
 
-/**
- * The configuration that the draft would be; undefined where other settings of the sink are wrong than `only` these.
- * Throws UsageError with the errors.
- */
+/** Undefined where other settings of the sink are wrong than `only` these. Throws UsageError with the errors. */
 export function loadDraft(
   draft: Draft,
   cwd: string,

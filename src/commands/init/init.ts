@@ -99,7 +99,6 @@ interface Context {
   readonly assignments: readonly Assignment[]
 }
 
-/** One thing that init has to know. */
 interface Step<Value> {
   /** What an option or the environment says: nothing is asked then. */
   readonly given?: string | undefined

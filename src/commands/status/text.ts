@@ -59,7 +59,6 @@ function joined(blocks: readonly (readonly string[])[]): string[] {
     .flatMap((block, index) => (index === 0 ? block : ['', ...block]))
 }
 
-/** Version, processes, uptime and time. */
 function headerLines({ at, workers }: Status, { width, isPiped }: Paint): string[] {
   const [first, ...others] = workers
   const [start] = workers.flatMap(({ startedAt }) => startedAt ?? []).sort()

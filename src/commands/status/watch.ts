@@ -60,7 +60,6 @@ const bars = 20
 /** Bars are as high as the longest lag, but of a healthy route low. */
 const leastHighestSeconds = 120
 
-/** Events a second and the lag of the last ten minutes. */
 export function liveColumns(history: LagHistory, atMs: number): Column<RouteStatus>[] {
   const of = ({ zone, sink }: RouteStatus) => history.of(zone, sink, atMs)
   return [

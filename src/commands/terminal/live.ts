@@ -13,9 +13,7 @@ const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
 /** `live`: lines redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
 type ProgressMode = 'live' | 'plain' | 'quiet'
 
-/**
- * A sink that writes to stdout may print to the same terminal, even through a pipe: then nothing is redrawn in place.
- */
+/** A sink that writes to stdout may print to the same terminal, even through a pipe: nothing is redrawn then. */
 export function progressMode({ sinks, log }: Config, { stdout, stderr }: Io): ProgressMode {
   const toStdout = sinks.some(({ type }) => type === 'stdout')
   if (toStdout) return stdout.isTTY === true ? 'quiet' : 'plain'
@@ -31,9 +29,7 @@ export interface Display {
   readonly say: Teller
   /** For a line that is drawn: one column less than the terminal, since some terminals wrap in the last one. */
   width(): number
-  /** Time since the start. */
   seconds(): number
-  /** Time until the next update. */
   pauseMs(): number
   /** Redraws in place; nothing in other modes. */
   draw(lines: readonly string[]): void
@@ -84,14 +80,7 @@ export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: nu
 }
 
 /** Lines at the end of a terminal that are redrawn in place, while other text is printed above them. */
-interface LiveBlock {
-  /** No line may be wider than the terminal: the block counts a wrapped line as one. */
-  draw(lines: readonly string[]): void
-  /** Prints whole lines above the block. */
-  write(text: string): void
-}
-
-export function createLiveBlock(output: Output): LiveBlock {
+export function createLiveBlock(output: Output) {
   let drawn: readonly string[] = []
 
   /** A single write, so that no other output comes between erasing and drawing. */
@@ -102,13 +91,13 @@ export function createLiveBlock(output: Output): LiveBlock {
   }
 
   return {
-    draw(lines) {
+    /** No line may be wider than the terminal: the block counts a wrapped line as one. */
+    draw(lines: readonly string[]): void {
       const same = lines.length === drawn.length && lines.every((line, index) => line === drawn[index])
       if (!same) replace('', lines)
     },
-    write(text) {
-      replace(text, drawn)
-    },
+    /** Prints whole lines above the block. */
+    write: (text: string) => replace(text, drawn),
   }
 }
 

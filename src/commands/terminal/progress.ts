@@ -94,9 +94,7 @@ export function createProgress(config: Config, io: Io): Progress {
 }
 
 /** What was shipped of one zone to one sink since the start. */
-interface Route {
-  readonly zone: number
-  readonly sink: string
+interface Route extends Pick<Stream, 'zone' | 'sink'> {
   /** For people: `101 (shop) → siem`, without the sink where there is one. */
   readonly who: string
   pages: number
@@ -152,7 +150,6 @@ function plainLine({ who, pages, delivered, lagSeconds }: Row): string {
   return `zone ${who}: ${counted(pages, 'page')}, ${counted(delivered, 'event')} shipped${lag}`
 }
 
-/** Summary of the whole run. */
 function summaryLine(routes: readonly Route[], seconds: number): string {
   const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(([sink, own]) => {
     const told = plainSomeOf(

@@ -17,7 +17,6 @@ interface Layout<Row> {
   readonly paint?: (cell: string, row: Row) => string
 }
 
-/** A column with the cells of all rows. */
 interface Filled<Row> extends Layout<Row> {
   readonly title: string
   readonly cells: readonly string[]
@@ -26,10 +25,7 @@ interface Filled<Row> extends Layout<Row> {
 
 const gap = '  '
 
-/**
- * The header and a line a row, without columns that would be empty: no longer than the terminal if columns can shrink or
- * be left out, whole in a pipe.
- */
+/** Without columns that would be empty; no longer than the terminal if columns can shrink or go, whole in a pipe. */
 export function table<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],

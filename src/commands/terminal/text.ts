@@ -42,7 +42,6 @@ export function jsonResult(value: unknown): string {
   return `${inertJson(JSON.stringify(value, null, 2))}\n`
 }
 
-/** How an output shows text: its width and its colours. */
 export interface Paint {
   readonly width: number
   /** Lines of the terminal; Infinity in a pipe. */

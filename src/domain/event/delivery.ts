@@ -3,7 +3,6 @@ import type { Failure } from '../failure.ts'
 import type { Stream } from '../stream.ts'
 import { sumOf } from '../text/counts.ts'
 
-/** How much of one part of a file sink is committed. */
 export interface CommittedPart {
   /** Identity of the writer that appends to the part. */
   readonly writer: string

@@ -4,10 +4,7 @@ const first = new DataView(new ArrayBuffer(8))
 
 const ownId = /~[\da-f]{16}$/
 
-/**
- * The own id of an entry that shares id and time with another entry of other content. It depends on the entry alone, not
- * on the order or the number of the others.
- */
+/** It depends on the entry alone, not on the order or the number of others with the same id and time. */
 export function ownIdOf(id: string, content: string): string {
   return `${id}~${hash('sha256', content, 'hex').slice(0, 16)}`
 }

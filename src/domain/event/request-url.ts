@@ -12,10 +12,7 @@ export interface RequestUrl {
 const pattern =
   /^(https?):\/\/(?:[^/?#@]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
 
-/**
- * The parts of an absolute URL, unchanged: a parser that normalises would remove the `/../` that a rule matched.
- * Undefined for any other text.
- */
+/** Unchanged: a parser that normalises would remove the `/../` that a rule matched. Undefined for other text. */
 export function partsOf(url: string | undefined): RequestUrl | undefined {
   const found = url === undefined ? null : pattern.exec(url)
   if (found === null) return undefined

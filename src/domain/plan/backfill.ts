@@ -12,14 +12,12 @@ export type BackfillState = 'running' | 'paused' | 'cancelled' | 'done'
  */
 type BackfilledState = 'queued' | 'done' | 'left_out'
 
-/** One stream of a backfill. */
 export interface Backfilled {
   readonly stream: Stream
   readonly state: BackfilledState
   readonly reason?: string
 }
 
-/** Why streams are not read. */
 export function reasonsOf(
   streams: readonly { readonly stream: Stream; readonly reason?: string | undefined }[],
 ): (Stream & { readonly reason: string })[] {
@@ -41,7 +39,6 @@ export function stateAfter(backfill: Pick<Backfill, 'state' | 'streams'>): Backf
   return backfill.streams.some(({ state }) => state === 'queued') ? backfill.state : 'done'
 }
 
-/** What backfills ask of the streams. */
 export interface Requests {
   /** Routes, by `zone/sink`, with streams that a backfill waits for. */
   readonly routes: ReadonlySet<string>

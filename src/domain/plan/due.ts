@@ -14,7 +14,6 @@ export interface Due {
   readonly atMs: number
 }
 
-/** What decides about the next scan of a stream, besides time and policy. */
 interface StreamFacts {
   readonly stream: Stream
   readonly checkpoint: Checkpoint | undefined

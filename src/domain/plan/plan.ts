@@ -22,10 +22,7 @@ export interface PlanInput {
   readonly backfills?: readonly Backfill[]
 }
 
-/**
- * Lists the streams of a configuration with their next scans, the most urgent first. Pure: checkpoints decide what is
- * due, so a lost queue costs only time.
- */
+/** The most urgent first. Pure: checkpoints decide what is due, so a lost queue costs only time. */
 export function plan(input: PlanInput): PlannedStream[] {
   const { policy, readRequest } = input
   const requests = requestsOf(input.backfills)
@@ -97,13 +94,11 @@ export interface PlannedRoute {
   readonly sink: string
   /** Live ones in the order of their days, then those of backfills. */
   readonly streams: readonly PlannedStream[]
-  /** The live ones. */
   readonly live: readonly PlannedStream[]
   /** Of its live streams; also of days that are no longer planned. */
   readonly checkpoints: readonly Checkpoint[]
 }
 
-/** All that decides which streams of a route there are and when they are due. */
 interface RouteInput {
   readonly zone: Zone
   readonly sink: string

@@ -1,4 +1,3 @@
-/** A process that ships, as its name for people tells it. */
 interface NamedProcess {
   readonly pid: number
   readonly host: string

@@ -27,10 +27,7 @@ export function inheritOrdering({ order, cursorProven }: Ordering): Ordering {
   return { order, cursorProven, revocations: 0 }
 }
 
-/**
- * Whether incremental scans count as having read the listing: with a confirmed ordering and, where they begin at a
- * stored cursor, proven stored cursors.
- */
+/** With a confirmed ordering and, where incremental scans begin at a stored cursor, proven stored cursors. */
 export function incrementalsCount(ordering: Ordering): boolean {
   return ordering.order === 'newest-first' || (ordering.order === 'oldest-first' && ordering.cursorProven)
 }

@@ -59,6 +59,7 @@ export function factsOf(
     tookMs: number
   },
 ): PageFacts {
+  const mark = new Set(at.mark.map((text) => BigInt(`0x${text}`)))
   let oldestMs: number | null = null
   let newestMs: number | null = null
   let latestMs: number | null = null
@@ -79,20 +80,13 @@ export function factsOf(
     newestMs,
     latestMs,
     head: page.events.slice(0, markSize).map(({ fingerprint }) => fingerprint.toString(16).padStart(16, '0')),
-    markMet: meetsMark(page.events, at.mark),
+    markMet: mark.size > 0 && page.events.some(({ fingerprint }) => mark.has(fingerprint)),
     tookMs: at.tookMs,
   }
 }
 
-/** The times of the events that have one. */
 export function timesOf(events: readonly Event[]): number[] {
   return events.flatMap(({ timeMs }) => timeMs ?? [])
-}
-
-function meetsMark(events: readonly Event[], mark: readonly string[]): boolean {
-  if (mark.length === 0) return false
-  const wanted = new Set(mark.map((text) => BigInt(`0x${text}`)))
-  return events.some((event) => wanted.has(event.fingerprint))
 }
 
 /** True when every timed event of the page lies before the instant, and the page has one. */

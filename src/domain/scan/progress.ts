@@ -18,7 +18,6 @@ import {
   type ScanStep,
 } from './scan.ts'
 
-/** What is due of a stream, and the request that it answers. */
 interface DueScan {
   readonly checkpoint: Checkpoint
   readonly kind: ScanKind
@@ -42,7 +41,6 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   })
 }
 
-/** What became of events that were read. */
 interface Outcome {
   readonly counts: Pick<Counters, 'delivered' | 'deadLetters' | 'late' | 'filtered' | 'skipped' | 'lost'>
   readonly delivery: Pick<Delivery, 'committed' | 'object'>
@@ -52,7 +50,6 @@ export function withOutcome(checkpoint: Checkpoint, { counts, delivery }: Outcom
   return withDelivery({ ...checkpoint, counters: counted(checkpoint.counters, counts) }, delivery)
 }
 
-/** What a delivery changes of the files and objects of a stream. */
 export function withDelivery(
   checkpoint: Checkpoint,
   { committed, object }: Pick<Delivery, 'committed' | 'object'>,

@@ -1,10 +1,7 @@
 import { liesBefore, type Cursor, type PageFacts } from './page.ts'
 import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 
-/**
- * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files
- * of another sink in place of the API.
- */
+/** `full`: from the first page to the last; `incremental`: where new events are expected; `archive`: from files. */
 export type ScanKind = 'full' | 'incremental' | 'archive'
 
 /** Where a listing shows its new events, once evidence has confirmed it. */
@@ -166,7 +163,6 @@ function countWithin(timesMs: readonly number[], span: PolledSpan | null): numbe
   return timesMs.filter((timeMs) => span.fromMs <= timeMs && timeMs < span.beforeMs).length
 }
 
-/** Why a scan ended without reaching its end. */
 export const guards = [
   'cursor_repeated',
   'cursor_cycle',

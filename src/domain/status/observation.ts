@@ -21,7 +21,6 @@ export interface Observation {
   readonly deadLetters: readonly DeadLetterCount[]
   /** Streams of the live priority. */
   readonly streams: Readonly<Record<StreamState, number>>
-  /** Accounts whose access key the API refuses. */
   readonly refusedAccounts: readonly string[]
   /** One entry for each sink, priority and state. */
   readonly queues: readonly {

@@ -37,7 +37,10 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
     ...behind.map((own) => behindProblem(own, at)).sort(byDeadline),
     ...bySinkWith('lost').map(lostProblem),
     ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
-    ...byCause(left, leftCause).map(unconfiguredProblem),
+    ...byCause(left, leftCause).map((own): StatusProblem => {
+      const { zone, sink } = own[0]!
+      return { kind: 'unconfigured', ...unconfiguredTexts(own), routes: own.length, zone, sink }
+    }),
     ...filtering.map((own) => filteredProblem(own, today)),
   ]
 }
@@ -150,11 +153,6 @@ function leftCause({ zone, sink, left, retired }: Left): string {
   return left === 'sink' && !retired ? `sink ${sink}` : `zone ${zone}${retired ? ' retired' : ''}`
 }
 
-function unconfiguredProblem(own: readonly Left[]): StatusProblem {
-  const { zone, sink } = own[0]!
-  return { kind: 'unconfigured', ...unconfiguredTexts(own), routes: own.length, zone, sink }
-}
-
 /** `own`: routes that left for one cause, at least one. */
 export function unconfiguredTexts(own: readonly Left[]): { text: string; remedy: string } {
   const { zone, sink, retired, left } = own[0]!
@@ -187,7 +185,6 @@ export function unconfiguredTexts(own: readonly Left[]): { text: string; remedy:
   }
 }
 
-/** Why a route fails, in a few words. */
 export function causeOf(lastError: ErrorStatus | undefined, sink: string): string {
   if (lastError === undefined) return ''
   const { code, message } = lastError

@@ -1,6 +1,6 @@
 import type { AuditRecord, FileAudit, StreamAudit } from '../audit-report.ts'
 import type { Counters } from '../checkpoint.ts'
-import type { CommittedPart } from '../event/delivery.ts'
+import type { CommittedPart, DeadLetter, SinkDeadLetters } from '../event/delivery.ts'
 import type { Ordering } from '../scan/ordering.ts'
 import type { Stream } from '../stream.ts'
 import type { Observation } from './observation.ts'
@@ -120,14 +120,9 @@ export interface ScanView {
 }
 
 /** One day of a route, from its checkpoint and the ledger. */
-export interface DayView {
+export interface DayView extends DayQuery, Pick<RouteSummary, 'name' | 'account'> {
   readonly at: string
   readonly version: string
-  readonly zone: number
-  readonly name: string
-  readonly account: string
-  readonly sink: string
-  readonly day: string
   readonly state: CellState
   /** That of the stream, whatever else the cell shows. */
   readonly streamState: string
@@ -148,7 +143,7 @@ export interface DayView {
   readonly parts: readonly CommittedPart[]
   /** Committed objects of an s3 sink, and their size in the bucket; absent where there are none. */
   readonly objects?: { readonly count: number; readonly bytes: number }
-  readonly deadLetters: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[]
+  readonly deadLetters: readonly Pick<SinkDeadLetters, 'reason' | 'count' | 'bytes'>[]
   /** What the latest audit of the day found, at that time. Counts are events. */
   readonly audit?: Omit<AuditRecord, 'atMs'> & { readonly at: string }
   readonly lastError?: ErrorStatus
@@ -168,16 +163,11 @@ export type DayQuery = Omit<Stream, 'day'> & { readonly day: string }
 export interface DeadLettersView {
   readonly count: number
   /** At most 20. */
-  readonly deadLetters: readonly {
-    readonly id: string
-    readonly time?: string
-    readonly reason: string
-    /** What the sink answered, secrets masked. */
-    readonly answer: string
+  readonly deadLetters: readonly (Pick<DeadLetter, 'id' | 'time' | 'reason' | 'answer'> & {
     readonly at: string
     /** The event in native form, redacted as for the sink, as JSON text of at most 8,000 characters. */
     readonly event: string
-  }[]
+  })[]
 }
 
 type TailText = 'time' | 'action' | 'rule' | 'method' | 'url' | 'address' | 'country' | 'asn'

@@ -36,7 +36,6 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** What to do about an error of a file or folder. */
 export function systemRemedy(error: unknown): string {
   return remedies[systemCode(error) ?? ''] ?? elsewhere
 }

@@ -1,28 +1,133 @@
+import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
 import { committedLengths } from '../../domain/checkpoint.ts'
 import { daysFrom, type Day } from '../../domain/day.ts'
-import { isFailure, messageOf } from '../../domain/failure.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
+import type { Cursor } from '../../domain/scan/page.ts'
 import { beginArchiveScan } from '../../domain/scan/progress.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import type { AnySink } from '../../ports/delivery.ts'
+import type { AnySink, Source } from '../../ports/delivery.ts'
+import type { Clock } from '../../ports/process.ts'
 import { FoundEvents } from '../read/found-events.ts'
 import { setClocks } from '../../plan/planner.ts'
-import { tooOldFor, type AgeLimits } from '../backfill/backfill-plan.ts'
-import { ArchiveSource, pagesOf, Unreadable, type ArchivedPiece } from './archive-source.ts'
-import { beginAnew, holdStream, shortJob } from '../hold-stream.ts'
+import { tooOldFor, type AgeLimits, type BackfillRequest } from '../backfill/backfill-plan.ts'
+import { beginAnew, holdStream, shortJob, serveRequest, type HeldStream } from '../hold-stream.ts'
 import { shippedUnknown } from '../../pump/end-stream.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
-import { serveRequest } from '../serve-request.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
-/** The result for one stream. */
+/** A line that no event can be made of is undefined. */
+export type ArchivedPiece = PartLines<{ readonly event: Event | undefined; readonly bytes: number }> | PartEnd
+
+export class Unreadable {
+  /** Lines that no event can be made of; a torn last line counts too. */
+  lines = 0
+  damagedParts = 0
+  /** The first of them and the damaged parts, for people; at most five. */
+  readonly where: string[] = []
+
+  note(kind: 'lines' | 'damagedParts', where: string): void {
+    this[kind]++
+    if (this.where.length < mostNamed) this.where.push(where)
+  }
+}
+
+const mostEvents = 1_000
+const mostBytes = 4_194_304
+const mostNamed = 5
+
+/**
+ * Reads a day's files of another sink page by page; the last page is empty. A cursor is a number of pages and valid for
+ * this reading only. A page that is requested again is read again from the first line.
+ */
+class ArchiveSource implements Source {
+  readonly #read: () => AsyncIterable<ArchivedPiece>
+  readonly #clock: Clock
+  #pages: AsyncGenerator<readonly Event[], undefined> | undefined
+  #number = 0
+  unreadable = new Unreadable()
+  events = 0
+
+  constructor(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
+    this.#read = read
+    this.#clock = clock
+  }
+
+  async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
+    const requestedAt = this.#clock.steady()
+    const wanted = Number(cursor ?? 0)
+    if (this.#pages === undefined || wanted !== this.#number) {
+      await this.close()
+      while (this.#number < wanted) await this.#advance(signal)
+    }
+    const events = await this.#advance(signal)
+    return {
+      events,
+      more: events.length > 0,
+      next: events.length > 0 ? (String(this.#number) as Cursor) : null,
+      bytes: 0,
+      requestedAt,
+      release: () => undefined,
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pages?.return(undefined)
+    this.#pages = undefined
+    this.#number = 0
+  }
+
+  async #advance(signal: AbortSignal): Promise<readonly Event[]> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    if (this.#pages === undefined) {
+      this.unreadable = new Unreadable()
+      this.events = 0
+      this.#pages = pagesOf(this.#read(), this.unreadable)
+    }
+    const { value: page = [] } = await this.#pages.next()
+    this.events += page.length
+    this.#number++
+    return page
+  }
+}
+
+/** The events of a day in pages; lines that cannot be read are recorded and skipped. */
+export async function* pagesOf(
+  pieces: AsyncIterable<ArchivedPiece>,
+  unreadable: Unreadable,
+): AsyncGenerator<readonly Event[], undefined> {
+  let page: Event[] = []
+  let pageBytes = 0
+  for await (const piece of pieces) {
+    if (!('lines' in piece)) {
+      const { part, wholeLines, isTorn, damage } = piece
+      if (damage !== undefined) unreadable.note('damagedParts', `${part}: ${damage}`)
+      else if (isTorn) unreadable.note('lines', `${part}, line ${wholeLines + 1} (it has no end)`)
+      continue
+    }
+    for (const [index, { event, bytes }] of piece.lines.entries()) {
+      if (event === undefined) {
+        unreadable.note('lines', `${piece.part}, line ${piece.from + index}`)
+        continue
+      }
+      if (page.length === mostEvents || (page.length > 0 && pageBytes + bytes > mostBytes)) {
+        yield page
+        page = []
+        pageBytes = 0
+      }
+      page.push(event)
+      pageBytes += bytes
+    }
+  }
+  if (page.length > 0) yield page
+}
+
 export interface Archived {
   readonly shipped: number
   /** Delivered to the sink before. */
   readonly present: number
-  /** Not wanted by the sink. */
   readonly filtered: number
-  /** Too old for the destination. */
   readonly skipped: number
   /** Of those shipped: refused by the sink, and dead letters now. */
   readonly refused: number
@@ -36,13 +141,10 @@ function nothing(leftOut?: string): Archived {
   return leftOut === undefined ? none : { ...none, leftOut }
 }
 
-interface ArchiveRequest {
+interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
   /** Name of the sink whose files are read. */
   readonly source: string
   readonly sinks: readonly AnySink[]
-  readonly zones: readonly Zone[]
-  readonly from: Day
-  readonly to: Day
 }
 
 interface ArchiveDeps extends AgeLimits {
@@ -56,16 +158,27 @@ interface ArchiveDeps extends AgeLimits {
   settled(stream: Stream, archived: Archived): void
 }
 
-/**
- * Ships days from files, one stream after another. When a sink fails, skips its other days and continues with the next
- * sink. Throws `cancelled` and the Failures of a store.
- */
+/** When a sink fails, goes on with the next one. Throws `cancelled` and the Failures of a store. */
 export async function shipArchive(
   { source, sinks, zones, from, to }: ArchiveRequest,
   deps: ArchiveDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, apiClock } = deps.pump
+  const { store, apiClock, clock } = deps.pump
+
+  async function shipDay(job: ArchivedJob): Promise<Archived> {
+    const { stream, read } = job
+    const tooOld = tooOldFor(stream, clock.now(), deps)
+    if (tooOld !== undefined) return nothing(tooOld)
+    for await (const _ of read()) return await shipArchived(job, deps.pump, signal)
+    // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
+    const own = await store.ledger.read({ ...stream, sink: source })
+    const { delivered = 0, deadLetters = 0, dropped = 0, filtered = 0, skipped = 0 } = own?.counters ?? {}
+    const isEmpty =
+      own?.lastFull !== undefined && delivered + deadLetters + dropped + filtered + skipped === 0
+    return nothing(isEmpty ? undefined : `${source} has no files of it`)
+  }
+
   setClocks(await store.catalogue.checkpoints(), zones, apiClock)
   const places = daysFrom(from, to).flatMap((day) => zones.map((zone) => ({ day, zone })))
   for (const sink of sinks)
@@ -75,7 +188,7 @@ export async function shipArchive(
       const progressed = (shipped: number, present: number) => deps.progressed(stream, shipped, present)
       const job = { request: deps.requestId(), stream, zone, sink, read, progressed }
       try {
-        deps.settled(stream, await shipDay(job, source, deps, signal))
+        deps.settled(stream, await shipDay(job))
       } catch (error) {
         if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error
         const why = `${messageOf(error)}; this sink gets nothing more in this run: run it again`
@@ -85,28 +198,9 @@ export async function shipArchive(
     }
 }
 
-async function shipDay(
-  job: ArchivedJob,
-  source: string,
-  deps: ArchiveDeps,
-  signal: AbortSignal,
-): Promise<Archived> {
-  const { stream, read } = job
-  const tooOld = tooOldFor(stream, deps.pump.clock.now(), deps)
-  if (tooOld !== undefined) return nothing(tooOld)
-  for await (const _ of read()) return await shipArchived(job, deps.pump, signal)
-  // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
-  const own = await deps.pump.store.ledger.read({ ...stream, sink: source })
-  const { delivered = 0, deadLetters = 0, dropped = 0, filtered = 0, skipped = 0 } = own?.counters ?? {}
-  const isEmpty = own?.lastFull !== undefined && delivered + deadLetters + dropped + filtered + skipped === 0
-  return nothing(isEmpty ? undefined : `${source} has no files of it`)
-}
-
-interface ArchivedJob {
+interface ArchivedJob extends HeldStream {
   /** Id of its read request: random, never used before. */
   readonly request: string
-  readonly stream: Stream
-  readonly zone: Zone
   readonly sink: AnySink
   /** The day's files; read from the first line on with each call. */
   readonly read: () => AsyncIterable<ArchivedPiece>

@@ -11,6 +11,7 @@ import {
   type LineProblem,
   type LineReport,
   type PartEnd,
+  type PartLines,
   type PartReport,
 } from '../../domain/audit-report.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
@@ -21,13 +22,8 @@ import { seenAs, type Sighting } from '../../pump/seen-window.ts'
 import { compareWithLedger, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 
-/** Lines of a part in order; a line that no format can read has no identity. */
-export interface PartLines {
-  readonly part: string
-  /** Number of the first of them, from 1. */
-  readonly from: number
-  readonly identities: readonly (Identity | undefined)[]
-}
+/** A line that no format can read has no identity. */
+export type SinkPiece = PartLines<Identity | undefined> | PartEnd
 
 /** The parts of a file sink, or the objects of an s3 sink. */
 export interface SinkFiles {
@@ -36,10 +32,7 @@ export interface SinkFiles {
   /** Those that differ from what is committed. */
   compareParts(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
   /** What they hold up to these committed lengths, and up to this number of an object. */
-  readLines(
-    stream: Stream,
-    of: Pick<Checkpoint, 'committed' | 'objectBytes'>,
-  ): AsyncIterable<PartLines | PartEnd>
+  readLines(stream: Stream, of: Pick<Checkpoint, 'committed' | 'objectBytes'>): AsyncIterable<SinkPiece>
 }
 
 export interface PartsDeps {
@@ -51,7 +44,6 @@ export interface PartsDeps {
   readonly files: ReadonlyMap<string, SinkFiles>
 }
 
-/** What a repair needs in addition to the report. */
 export interface FilesLooked {
   readonly report: FileAudit
   /** The checkpoint that the files were compared with. */
@@ -79,9 +71,9 @@ export async function auditFiles(
   let [lines, repeated] = [0, 0]
   for await (const piece of read()) {
     const { part } = piece
-    if ('identities' in piece) {
-      lines += piece.identities.length
-      for (const [index, identity] of piece.identities.entries()) {
+    if ('lines' in piece) {
+      lines += piece.lines.length
+      for (const [index, identity] of piece.lines.entries()) {
         const line = { part, line: piece.from + index, ...identity }
         if (identity === undefined) problems.add({ ...line, problem: 'unreadable' })
         else if (found.add(seenAs(identity))) continue
@@ -112,6 +104,9 @@ export async function auditFiles(
   // ones were in parts that the sink's retention removed, it does not know at all.
   const removed = checkpoint.removed === undefined ? 0 : Infinity
   const missing = Math.max(0, absent - dropped - filtered - elsewhere - removed)
+  const minutes = differences.map(({ minute, found, ledger, lacking, unknown }) => {
+    return { minute: minuteText(minute), ledger, lines: found, missing: lacking, extra: unknown }
+  })
   const bad = missing + extra + problems.total + foreignLinesOf({ foreign })
   return {
     checkpoint,
@@ -128,7 +123,7 @@ export async function auditFiles(
       missing,
       problems: problems.counts,
       isByCounts: differences.some(({ events }) => events === undefined),
-      minutes: missing + extra === 0 ? [] : differences.map(minuteReport),
+      minutes: missing + extra === 0 ? [] : minutes,
       badLines: problems.named(),
       parts,
       foreign,
@@ -139,18 +134,11 @@ export async function auditFiles(
   }
 }
 
-async function* piecesOf(
-  pieces: AsyncIterable<PartLines | PartEnd>,
-  signal: AbortSignal,
-): AsyncGenerator<PartLines | PartEnd> {
+async function* piecesOf(pieces: AsyncIterable<SinkPiece>, signal: AbortSignal): AsyncGenerator<SinkPiece> {
   for await (const piece of pieces) {
     if (signal.aborted) throw cancelled(signal.reason)
     yield piece
   }
-}
-
-function minuteReport({ minute, found, ledger, lacking, unknown }: MinuteDifference) {
-  return { minute: minuteText(minute), ledger, lines: found, missing: lacking, extra: unknown }
 }
 
 function sightingsOf(differences: readonly MinuteDifference[], of: 'unknown' | 'lacking'): Sighting[] {
@@ -160,16 +148,15 @@ function sightingsOf(differences: readonly MinuteDifference[], of: 'unknown' | '
   })
 }
 
-/** Finds the lines of events that the ledger does not have. */
 async function nameLines(
-  pieces: AsyncIterable<PartLines | PartEnd>,
+  pieces: AsyncIterable<SinkPiece>,
   unknown: readonly Sighting[],
   problems: ProblemTally,
 ): Promise<void> {
   const wanted = new Set(unknown.map(({ fingerprint }) => fingerprint))
   for await (const piece of pieces) {
-    if (!('identities' in piece)) continue
-    for (const [index, identity] of piece.identities.entries())
+    if (!('lines' in piece)) continue
+    for (const [index, identity] of piece.lines.entries())
       // Each once: a second line of the event is a doubled one.
       if (identity !== undefined && wanted.delete(seenAs(identity).fingerprint))
         problems.add({ part: piece.part, line: piece.from + index, problem: 'unknown', ...identity })
@@ -222,7 +209,7 @@ async function foreignLines(
   if (whys.size === 0) return []
   const committed = [...whys.keys()].map((part) => ({ writer: '', part, bytes: Infinity, lines: Infinity }))
   for await (const piece of piecesOf(files.readLines(stream, { committed }), signal)) {
-    if ('identities' in piece) continue
+    if ('lines' in piece) continue
     const lines = piece.wholeLines + (piece.isTorn ? 1 : 0)
     if (lines === 0) continue
     const why = whys.get(piece.part)!

@@ -13,7 +13,7 @@ import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Store } from '../../ports/store.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 import { fewOfAccounts } from '../read/few-of-accounts.ts'
-import { serveRequest } from '../serve-request.ts'
+import { serveRequest } from '../hold-stream.ts'
 
 export interface AuditDeps extends DayDeps {
   /** Also compares the lines of files. */
@@ -56,7 +56,6 @@ export interface Finding {
   readonly file?: FileAudit
   /** Why it could not be compared, or not compared again after a repair. */
   readonly failure?: Failure
-  /** Why its repair failed. */
   readonly unrepaired?: string
   readonly gap?: Gap
   /** The sink's retention has removed the files of the day. */
@@ -262,10 +261,7 @@ const mostDetails = 200_000
 /** So many of each a report names in any case. */
 const least = 20
 
-/**
- * Bounds the memory of an audit of many streams that differ in all minutes: once the budget is used up, a report
- * keeps its counts and the first details only, and says so.
- */
+/** Bounds the memory: once the budget is used up, a report keeps its counts and the first details, and says so. */
 export function detailBudget(details = mostDetails): (finding: Finding) => Finding {
   let left = details
   function first<Item>(all: readonly Item[]): readonly Item[] {

@@ -5,7 +5,6 @@ import { fewAtOnce } from '../../domain/promises.ts'
 import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import { sumOf } from '../../domain/text/counts.ts'
-import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Policy } from '../../domain/policy.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Source } from '../../ports/delivery.ts'
@@ -16,7 +15,6 @@ import { createPageEstimate, type PageEstimate } from './backfill-progress.ts'
 import { noLongerKept, shippedUnknown } from '../../pump/end-stream.ts'
 import { readDay } from '../read/read-day.ts'
 
-/** Days, zones and sinks that a person names. */
 export interface BackfillRequest {
   readonly from: Day
   readonly to: Day
@@ -64,50 +62,43 @@ export async function planBackfill(
   setClocks(checkpoints, request.zones, deps.apiClock)
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const streams: Backfilled[] = []
-  await fewAtOnce(request.zones, askedAtOnce, async (zone) => {
-    streams.push(...(await planZone(zone, request, byKey, deps, signal)))
-  })
+
+  async function planZone(zone: Zone): Promise<void> {
+    let refusal: string | undefined
+    // From the newest day on: what an answer shows of the API's clock and of the days it keeps also holds for older days.
+    for (const day of daysFrom(request.from, request.to).reverse()) {
+      const nowMs = deps.apiClock.now(zone.account)
+      const hasBegun = day <= todayOf(nowMs)
+      if (hasBegun && refusal === undefined && !isReadable(day, nowMs, deps.policy))
+        refusal = await refusalOf(zone, day, deps, signal)
+      for (const sink of request.sinks) {
+        const stream: Stream = { zone: zone.id, day, sink }
+        const isKnown = byKey.has(streamKey(stream))
+        const reason =
+          (hasBegun ? refusal : notBegun) ??
+          tooOldFor(stream, nowMs, deps) ??
+          (isKnown && (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined)
+        streams.push({
+          stream,
+          ...(reason === undefined ? { state: 'queued' } : { state: 'left_out', reason }),
+        })
+      }
+    }
+  }
+
+  await fewAtOnce(request.zones, askedAtOnce, planZone)
   const counted = streams.flatMap(({ stream, state }) =>
     state === 'queued' ? (byKey.get(streamKey(stream))?.counters ?? []) : [],
   )
   return {
     ...request,
-    streams: streams.sort(byDayAndZone),
+    streams: streams.sort(({ stream: one }, { stream: other }) =>
+      one.day === other.day ? one.zone - other.zone : one.day < other.day ? -1 : 1,
+    ),
     estimate: createPageEstimate(checkpoints),
     delivered: counted.length === 0 ? undefined : sumOf(counted, 'delivered'),
     partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
   }
-}
-
-async function planZone(
-  zone: Zone,
-  { from, to, sinks }: BackfillRequest,
-  checkpoints: ReadonlyMap<string, Checkpoint>,
-  deps: BackfillPlanDeps,
-  signal: AbortSignal,
-): Promise<Backfilled[]> {
-  const planned: Backfilled[] = []
-  let refusal: string | undefined
-  // From the newest day on: what an answer shows of the API's clock and of the days it keeps also holds for older days.
-  for (const day of daysFrom(from, to).reverse()) {
-    const nowMs = deps.apiClock.now(zone.account)
-    const hasBegun = day <= todayOf(nowMs)
-    if (hasBegun && refusal === undefined && !isReadable(day, nowMs, deps.policy))
-      refusal = await refusalOf(zone, day, deps, signal)
-    for (const sink of sinks) {
-      const stream: Stream = { zone: zone.id, day, sink }
-      const isKnown = checkpoints.has(streamKey(stream))
-      const reason =
-        (hasBegun ? refusal : notBegun) ??
-        tooOldFor(stream, nowMs, deps) ??
-        (isKnown && (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined)
-      planned.push({
-        stream,
-        ...(reason === undefined ? { state: 'queued' } : { state: 'left_out', reason }),
-      })
-    }
-  }
-  return planned
 }
 
 /** Requests the first page of a day. Undefined when the API answers for it. */
@@ -130,11 +121,6 @@ async function refusalOf(
   } finally {
     await pages.return(undefined)
   }
-}
-
-function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfilled): number {
-  if (left.day !== right.day) return left.day < right.day ? -1 : 1
-  return left.zone - right.zone
 }
 
 export interface AgeLimits {

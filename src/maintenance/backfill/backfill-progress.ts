@@ -5,11 +5,9 @@ import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { BackfillDayStatus } from '../../domain/status/status.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 
-/** How far one stream of a backfill is. */
 export interface StreamProgress extends Omit<BackfillDayStatus, 'day' | 'zone'> {
   readonly stream: Stream
   readonly reason?: string | undefined
-  /** Why it makes no progress. */
   readonly trouble: Trouble | undefined
 }
 
@@ -22,7 +20,8 @@ export function createProgressReading(checkpoints: readonly Checkpoint[]) {
       const checkpoint = byKey.get(streamKey(stream))
       const isMine = isAnswered(checkpoint, backfill)
       const isOver = state !== 'queued' || isMine
-      const scan = state === 'left_out' ? { pages: 0, found: 0 } : scanOf(checkpoint, backfill.id)
+      const begun = [checkpoint?.full, checkpoint?.lastFull].find((each) => each?.readRequest === backfill.id)
+      const scan = state === 'left_out' ? { pages: 0, found: 0 } : begun
       // After a later scan the pages of this one are unknown.
       const pages = scan?.pages ?? (isOver ? (checkpoint?.lastFull?.pages ?? 0) : 0)
       const expected = isOver ? pages : estimate(stream)
@@ -39,11 +38,6 @@ export function createProgressReading(checkpoints: readonly Checkpoint[]) {
         trouble: isOver ? undefined : requestTroubleOf(checkpoint, backfill),
       }
     })
-}
-
-/** The latest scan that began for the read request. */
-function scanOf(checkpoint: Checkpoint | undefined, id: string): Checkpoint['full'] | Checkpoint['lastFull'] {
-  return [checkpoint?.full, checkpoint?.lastFull].find((scan) => scan?.readRequest === id)
 }
 
 /** By day, the oldest first; a row for each zone's day while there are no more of these than `mostOfZones`. */

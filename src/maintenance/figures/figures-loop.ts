@@ -2,7 +2,6 @@ import type { Figure, FiguresOf } from '../../domain/figures.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 
-/** What is read. */
 export interface Target {
   readonly of: FiguresOf
   readonly account: string
@@ -25,10 +24,7 @@ const askEveryMs = 5_000
 /** After a failed reading. */
 const retryMs = 300_000
 
-/**
- * Reads figures for metrics until the signal aborts, one zone or application after the other; after a failure sooner than
- * usual. Never rejects.
- */
+/** Reads one zone or application after the other until the signal aborts; sooner after a failure. Never rejects. */
 export async function keepFigures(
   { clock, telemetry, read, mayRead, targets }: FiguresDeps,
   signal: AbortSignal,

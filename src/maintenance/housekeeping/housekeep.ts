@@ -117,10 +117,7 @@ export function sureTimes(apiClock: SureClock, settings: ZonesOf): (zone: number
   return (zone) => (times.has(zone) ? times.get(zone) : earliestMs)
 }
 
-/**
- * Whether the API has not listed a day for a day at least: a clock that is a little behind may still request a day that
- * became unreadable later.
- */
+/** Unreadable for a day at least: a clock that is a little behind may still request the day until then. */
 export function isOver(day: Day, nowMs: number, policy: Pick<Policy, 'readableDays'>): boolean {
   return !isReadable(day, nowMs - dayMs, policy)
 }

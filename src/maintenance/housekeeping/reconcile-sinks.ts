@@ -40,11 +40,51 @@ export function isOfSink(error: unknown): error is Failure {
 }
 
 export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
-  const { clock, store, telemetry } = deps
+  const { apiClock, clock, policy, sinks, store, telemetry, zones } = deps
   const failed = new Map<string, Stream>()
   const pumped = new Set<string>()
   let allAtMs = -Infinity
   const allAgain = () => void (allAtMs = -Infinity)
+
+  /** The streams of the store and, since the store may have lost some, of all days that can be read; by key. */
+  function streamsOf(checkpoints: readonly Checkpoint[]): Map<string, Stream> {
+    const streams = checkpoints.map(({ stream }) => stream)
+    for (const { id: zone, account } of zones()) {
+      const today = todayOf(apiClock.now(account))
+      const days = daysFrom(firstReadable(today, policy.readableDays), today)
+      for (const sink of sinks.keys()) streams.push(...days.map((day) => ({ zone, day, sink })))
+    }
+    return new Map(streams.map((stream) => [streamKey(stream), stream]))
+  }
+
+  /** False where another pump has the stream; one of this process reconciles it itself, and must not lose its fence. */
+  async function reconcileOne(
+    stream: Stream,
+    listed: Checkpoint | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const isPumped = () => pumped.has(streamKey(stream))
+    const zone = zones().find(({ id }) => id === stream.zone)
+    const sink = sinks.get(stream.sink)
+    if (isPumped()) return false
+    if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
+    const isAhead = (checkpoint: Checkpoint | undefined) =>
+      sink.hasUncommitted(stream, committedLengths(store.id, checkpoint))
+    // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
+    // nothing uncommitted while it has no files. The rest is compared with what is stored now.
+    if (!(await isAhead(listed))) return true
+    if (!(await isAhead(await store.ledger.read(stream)))) return true
+    if (isPumped()) return false
+    try {
+      await using session = await takeStream(shortJob({ stream, zone }), deps)
+      if (await wasPruned(session)) return true
+      await using _ = await openSink(session, sink, signal)
+      return true
+    } catch (error) {
+      if (isFailure(error, 'held', 'fence_lost')) return false
+      throw error
+    }
+  }
 
   async function reconcileEach(isAll: boolean, signal: AbortSignal): Promise<void> {
     if (!isAll && failed.size === 0) return
@@ -52,7 +92,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
     const listed = new Map(
       (await store.catalogue.checkpoints()).map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]),
     )
-    const streams = isAll ? streamsOf([...listed.values()], deps) : new Map(failed)
+    const streams = isAll ? streamsOf([...listed.values()]) : new Map(failed)
     let first: Failure | undefined
     for (const [key, stream] of streams) {
       if (signal.aborted) return
@@ -60,7 +100,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
       failed.delete(key)
       let isDone = false
       try {
-        isDone = await reconcileOne(stream, listed.get(key), deps, () => pumped.has(key), signal)
+        isDone = await reconcileOne(stream, listed.get(key), signal)
       } catch (error) {
         if (signal.aborted || !isOfSink(error)) throw error
         first ??= error
@@ -97,50 +137,5 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
       }
     },
     allAgain,
-  }
-}
-
-/** The streams of the store and, since the store may have lost some, of all days that can be read; by key. */
-function streamsOf(
-  checkpoints: readonly Checkpoint[],
-  { zones, sinks, apiClock, policy }: ReconcilerDeps,
-): Map<string, Stream> {
-  const streams = checkpoints.map(({ stream }) => stream)
-  for (const { id: zone, account } of zones()) {
-    const today = todayOf(apiClock.now(account))
-    const days = daysFrom(firstReadable(today, policy.readableDays), today)
-    for (const sink of sinks.keys()) streams.push(...days.map((day) => ({ zone, day, sink })))
-  }
-  return new Map(streams.map((stream) => [streamKey(stream), stream]))
-}
-
-/** False where another pump has the stream; one of this process reconciles it itself, and must not lose its fence. */
-async function reconcileOne(
-  stream: Stream,
-  listed: Checkpoint | undefined,
-  deps: ReconcilerDeps,
-  isPumped: () => boolean,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { store, zones, sinks } = deps
-  const zone = zones().find(({ id }) => id === stream.zone)
-  const sink = sinks.get(stream.sink)
-  if (isPumped()) return false
-  if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
-  const isAhead = (checkpoint: Checkpoint | undefined) =>
-    sink.hasUncommitted(stream, committedLengths(store.id, checkpoint))
-  // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
-  // nothing uncommitted while it has no files. The rest is compared with what is stored now.
-  if (!(await isAhead(listed))) return true
-  if (!(await isAhead(await store.ledger.read(stream)))) return true
-  if (isPumped()) return false
-  try {
-    await using session = await takeStream(shortJob({ stream, zone }), deps)
-    if (await wasPruned(session)) return true
-    await using _ = await openSink(session, sink, signal)
-    return true
-  } catch (error) {
-    if (isFailure(error, 'held', 'fence_lost')) return false
-    throw error
   }
 }

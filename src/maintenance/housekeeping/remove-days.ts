@@ -71,13 +71,39 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     })
   }
 
+  /** Leaves a day to the next pass that another process holds. */
+  async function removeOne(
+    stream: Stream,
+    limit: ReachedLimit,
+    { retention, own }: KeptSink,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // A zone that left the configuration has no account: nothing is requested for it.
+    const left = { id: stream.zone, name: '', account: '' }
+    const zone = settings().zones.find(({ id }) => id === stream.zone) ?? left
+    try {
+      await using session = await takeStream(shortJob({ stream, zone }), deps)
+      if (isInUse(session.checkpoint())) return
+      const mark = async () => {
+        if (begunIn(session.checkpoint()) !== undefined) return
+        await beginAnew(session)
+        const next = { ...session.checkpoint(), committed: [], removed: { ...limit, atMs: clock.now() } }
+        await session.commit(next)
+      }
+      const bytes = await retention.remove(stream, own, mark, signal)
+      if (bytes > 0) telemetry.emit({ name: 'DayRemoved', stream, limit, bytes })
+    } catch (error) {
+      if (!isFailure(error, 'held', 'fence_lost')) throw error
+    }
+  }
+
   async function removeOf(kept: KeptSink, attempt: Attempt, signal: AbortSignal): Promise<void> {
     const { sink, retention, own } = kept
     const stored = await judge(await retention.stored(own, signal), sink)
     const { chosen, excessBytes } = daysToRemove(stored, retention.limits)
     for (const { stored: each, limit } of chosen) {
       if (signal.aborted) return
-      await attempt(() => removeOne(onlyStream(each), limit, kept, deps, signal))
+      await attempt(() => removeOne(onlyStream(each), limit, kept, signal))
     }
     if (excessBytes > 0) telemetry.emit({ name: 'RetentionExceeded', sink, excessBytes })
   }
@@ -109,34 +135,6 @@ function begunIn(checkpoint: Checkpoint | undefined): ReachedLimit | undefined {
 
 function placeKey({ zone, day }: Pick<Stream, 'zone' | 'day'>): string {
   return `${zone}/${day}`
-}
-
-/** Leaves a day to the next pass that another process holds. */
-async function removeOne(
-  stream: Stream,
-  limit: ReachedLimit,
-  { retention, own }: KeptSink,
-  deps: RemovalDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const { clock, settings, telemetry } = deps
-  // A zone that left the configuration has no account: nothing is requested for it.
-  const left = { id: stream.zone, name: '', account: '' }
-  const zone = settings().zones.find(({ id }) => id === stream.zone) ?? left
-  try {
-    await using session = await takeStream(shortJob({ stream, zone }), deps)
-    if (isInUse(session.checkpoint())) return
-    const mark = async () => {
-      if (begunIn(session.checkpoint()) !== undefined) return
-      await beginAnew(session)
-      const next = { ...session.checkpoint(), committed: [], removed: { ...limit, atMs: clock.now() } }
-      await session.commit(next)
-    }
-    const bytes = await retention.remove(stream, own, mark, signal)
-    if (bytes > 0) telemetry.emit({ name: 'DayRemoved', stream, limit, bytes })
-  } catch (error) {
-    if (!isFailure(error, 'held', 'fence_lost')) throw error
-  }
 }
 
 /** Somebody has begun to ship to the day since it was chosen. */

@@ -31,83 +31,69 @@ const mostAtOnce = 10
  * store, so that a restart or another process does not tell it again; what could not be told is tried again. Never
  * rejects, and delays nothing else.
  */
-export async function keepNotified(deps: NoticeDeps, signal: AbortSignal): Promise<void> {
-  const { clock, telemetry } = deps
+export async function keepNotified(
+  { clock, telemetry, store, places, mayTell, problems, post }: NoticeDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  /** What places were told since the store took nothing any more. With its disk full it can still be read. */
   const unstored = new Map<string, readonly Noticed[]>()
+
+  async function tell(): Promise<void> {
+    // Another process may tell meanwhile, and stores it.
+    if (!(await mayTell())) return unstored.clear()
+    const standing = await problems()
+    const stored = await store.catalogue.noticed()
+    // A place that does not answer does not delay the others.
+    const each = places.map((place) =>
+      tellPlace(stored.find((each) => each.place === place) ?? { place, known: [] }, standing),
+    )
+    const failed = (await Promise.allSettled(each)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  /** `before`: as the store has it. Stores after each message, so that a process that is killed repeats one at most. */
+  async function tellPlace(before: NoticedAt, standing: readonly NoticedProblem[]): Promise<void> {
+    const { place } = before
+    const known = unstored.get(place) ?? before.known
+    const next = noticesOf(known, standing, clock.now())
+    const untold = new Set(next.notices.map(({ key }) => key))
+    let stored = before
+
+    /** False where another process has stored something else meanwhile: it tells. */
+    async function save(): Promise<boolean> {
+      const now = { place, known: knownAfter(known, next.known, untold) }
+      if (now.known.length + stored.known.length === 0) return true
+      unstored.set(place, now.known)
+      const isStored = await store.catalogue.storeNoticed(now, stored)
+      unstored.delete(place)
+      stored = now
+      return isStored
+    }
+
+    for (const notice of next.notices.slice(0, mostAtOnce)) {
+      // Places that do not answer take long.
+      if (!(await mayTell())) return
+      try {
+        await post(place, notice, signal)
+      } catch (failure) {
+        if (!isFailure(failure)) throw failure
+        if (signal.aborted) break
+        telemetry.emit({ name: 'NoticeFailed', place, failure })
+        continue
+      }
+      telemetry.emit({ name: 'NoticeSent', place })
+      untold.delete(notice.key)
+      if (!(await save())) return
+    }
+    await save()
+  }
+
   while (!signal.aborted) {
-    await tell(deps, unstored, signal).catch((error: unknown) => {
+    await tell().catch((error: unknown) => {
       if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error })
     })
     await clock.sleep(everyMs, signal).catch(() => undefined)
   }
-}
-
-/** `unstored`: what places were told since the store took nothing any more. With its disk full it can still be read. */
-async function tell(
-  deps: NoticeDeps,
-  unstored: Map<string, readonly Noticed[]>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, places, mayTell, problems } = deps
-  // Another process may tell meanwhile, and stores it.
-  if (!(await mayTell())) return unstored.clear()
-  const standing = await problems()
-  const stored = await store.catalogue.noticed()
-  // A place that does not answer does not delay the others.
-  const each = places.map((place) => {
-    const before = stored.find((each) => each.place === place) ?? { place, known: [] }
-    return tellPlace(deps, { before, standing, unstored }, signal)
-  })
-  const failed = (await Promise.allSettled(each)).find(({ status }) => status === 'rejected')
-  if (failed?.status === 'rejected') throw failed.reason
-}
-
-interface Telling {
-  /** As the store has it. */
-  readonly before: NoticedAt
-  readonly standing: readonly NoticedProblem[]
-  readonly unstored: Map<string, readonly Noticed[]>
-}
-
-/** Stores after each message, so that a process that is killed repeats one message at most. */
-async function tellPlace(
-  { clock, telemetry, store, mayTell, post }: NoticeDeps,
-  { before, standing, unstored }: Telling,
-  signal: AbortSignal,
-): Promise<void> {
-  const { place } = before
-  const known = unstored.get(place) ?? before.known
-  const next = noticesOf(known, standing, clock.now())
-  const untold = new Set(next.notices.map(({ key }) => key))
-  let stored = before
-
-  /** False where another process has stored something else meanwhile: it tells. */
-  async function save(): Promise<boolean> {
-    const now = { place, known: knownAfter(known, next.known, untold) }
-    if (now.known.length + stored.known.length === 0) return true
-    unstored.set(place, now.known)
-    const isStored = await store.catalogue.storeNoticed(now, stored)
-    unstored.delete(place)
-    stored = now
-    return isStored
-  }
-
-  for (const notice of next.notices.slice(0, mostAtOnce)) {
-    // Places that do not answer take long.
-    if (!(await mayTell())) return
-    try {
-      await post(place, notice, signal)
-    } catch (failure) {
-      if (!isFailure(failure)) throw failure
-      if (signal.aborted) break
-      telemetry.emit({ name: 'NoticeFailed', place, failure })
-      continue
-    }
-    telemetry.emit({ name: 'NoticeSent', place })
-    untold.delete(notice.key)
-    if (!(await save())) return
-  }
-  await save()
 }
 
 /** What a place knows while it has not been told of some keys. */

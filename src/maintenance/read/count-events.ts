@@ -1,7 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 
-/** What events can be counted by. */
 export const countedBy = ['rule', 'address', 'country', 'asn', 'url', 'action'] as const
 export type CountedBy = (typeof countedBy)[number]
 

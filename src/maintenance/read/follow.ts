@@ -15,7 +15,6 @@ const mostRemembered = 200_000
 /** Where a listing shows its new events, as its first page with several times suggests. */
 type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
 
-/** What is known of one day's listing. */
 interface Followed {
   readonly shown: FoundEvents
   order: Order
@@ -50,10 +49,7 @@ export class ZoneFollower {
     this.#wants = wants
   }
 
-  /**
-   * The wanted events that no earlier call has returned; of more than `most` the newest. Throws the Failures of a
-   * reading; the next call returns what was found until then.
-   */
+  /** Of more than `most` the newest. Throws the Failures of a reading; the next call returns what it found. */
   async poll(signal: AbortSignal, most = Infinity): Promise<Found> {
     const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
     for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)

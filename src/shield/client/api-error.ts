@@ -2,7 +2,6 @@ import { Failure, type FailureCode, type FailureDetails, type FailureKind } from
 import { isObject } from '../../domain/text/json.ts'
 import type * as z from 'zod'
 
-/** What classifies an answer, besides its status and body. */
 export interface AnswerContext {
   /** Describes the request in messages, without token or secret. */
   readonly what: string

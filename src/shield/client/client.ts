@@ -5,8 +5,8 @@ import type * as z from 'zod'
 import { Failure, isFailure, noRoom, type FailureDetails } from '../../domain/failure.ts'
 import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
-import type { Priority } from '../../domain/stream.ts'
 import type { Secret } from '../../domain/text/secret.ts'
+import type { PageRequest } from '../../ports/delivery.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
 import { acceptedEncodings, readBody } from '../../transport/body.ts'
 import { createDispatcher, type DispatcherOptions, type TlsOptions } from '../../transport/dispatcher.ts'
@@ -48,18 +48,10 @@ export interface Call<T> {
   readonly token?: string
   /** Extracts the result from a successful answer; throws Failure `bad_body` when the body has another shape. */
   readonly read: (body: unknown) => T
-  /** The sink that the page is for: sinks share the memory budget of pages. */
-  readonly sink?: string | undefined
-  /** Throws `no_room` instead of waiting for memory. */
-  readonly ifRoom?: boolean | undefined
   /** Reserved before, for the same sink. */
   readonly memory?: Reservation | undefined
-  /** Default: `live`. */
-  readonly priority?: Priority
-  /** Present: the answer gets its hash. A successful one with this hash is parsed only when its value is accessed. */
-  readonly known?: string | undefined
-  /** A successful answer is kept as raw bytes until this resolves. */
-  readonly whenWanted?: (() => Promise<void>) | undefined
+  /** For a page of events; other requests have the priority `live`. */
+  readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'whenWanted'>
 }
 
 export interface Answer<T> {
@@ -109,7 +101,7 @@ export class ShieldClient {
    * releases the memory then.
    */
   async send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const { sink, ifRoom, memory } = call
+    const { memory, page: { sink, ifRoom } = {} } = call
     const reservation =
       memory ?? (ifRoom === true ? this.reserveIfRoom(sink) : await this.reserve(sink, signal))
     if (reservation === undefined) throw noRoom()
@@ -128,10 +120,7 @@ export class ShieldClient {
     return value()
   }
 
-  /**
-   * One request, answered as it comes: not repeated, past the request budget and outside the memory for pages. Throws
-   * only Failure, where no answer came.
-   */
+  /** Not repeated, past the request budget and outside the memory for pages. Throws only Failure, without an answer. */
   async look(path: string, token: string | undefined, signal: AbortSignal): Promise<Look> {
     const { accessKey, clock } = this.#options
     const read = (body: unknown) => body
@@ -153,7 +142,6 @@ export class ShieldClient {
     }
   }
 
-  /** Reads a resource whose answer has this schema. */
   get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const read = (body: unknown) => readAs(schema, body, `answer to ${operation}`)
     return this.read({ operation, method: 'GET', path, read }, signal)
@@ -208,7 +196,7 @@ export class ShieldClient {
     for (let tries = 1; ; tries++) {
       const key = accessKey.reveal()
       try {
-        await gate.enter(signal, call.priority ?? 'live')
+        await gate.enter(signal, call.page?.priority ?? 'live')
         const answer = await this.#ask(call, key, reservation, signal)
         this.#throttledInRow = 0
         return answer
@@ -234,7 +222,7 @@ export class ShieldClient {
     signal: AbortSignal,
   ): Promise<Answer<T>> {
     const { clock, telemetry } = this.#options
-    const { operation } = call
+    const { operation, page } = call
     const beganMs = clock.monotonic()
     let endedMs: number | undefined
     const tell = (outcome: RequestOutcome) => {
@@ -246,7 +234,7 @@ export class ShieldClient {
       endedMs = clock.monotonic()
       if (isSuccess(status)) {
         reservation.resize(this.#sizes.heldBy(body.length))
-        await call.whenWanted?.()
+        await page?.whenWanted?.()
       }
       signal.throwIfAborted()
       let read: { readonly value: T } | undefined
@@ -256,8 +244,8 @@ export class ShieldClient {
         return call.read(parsed)
       }
       const value = () => (read ??= { value: parse() }).value
-      const answerHash = call.known === undefined ? undefined : hash('sha1', body)
-      if (answerHash === undefined || answerHash !== call.known || !isSuccess(status)) value()
+      const answerHash = page?.known === undefined ? undefined : hash('sha1', body)
+      if (answerHash === undefined || answerHash !== page?.known || !isSuccess(status)) value()
       if (operation === 'event_logs') {
         this.#sizes.saw(body.length)
         // Repeated, so that the budget admits waiters by their new estimates, which include this page.
@@ -361,12 +349,10 @@ interface Judged {
   readonly details: FailureDetails
 }
 
-/** One answer, whatever its status. */
 interface Exchange extends Judged, Pick<Answer<unknown>, 'requestedAt' | 'clockOffsetMs' | 'connection'> {
   readonly headers: IncomingHttpHeaders
 }
 
-/** An answer with all that it shows. */
 export interface Look extends Exchange {
   readonly tookMs: number
   /** Undefined where the body is no JSON. */
@@ -457,10 +443,7 @@ function clockOffsetOf(serverDate: number, sentAtMs: number, receivedAtMs: numbe
   return highest < 0 ? highest : 0
 }
 
-/**
- * Encodes any text as one path segment. `.` and `..` are encoded too, since they have a meaning in paths; invalid
- * Unicode, which has no encoding, becomes U+FFFD.
- */
+/** `.` and `..` are encoded too, since they have a meaning in paths; invalid Unicode becomes U+FFFD. */
 export function pathSegment(text: string): string {
   const encoded = encodeURIComponent(text.toWellFormed())
   return /^\.{1,2}$/.test(encoded) ? encoded.replaceAll('.', '%2E') : encoded

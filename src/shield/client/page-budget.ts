@@ -186,7 +186,6 @@ const margin = 1.25
 const remembered = 16
 const leastBytes = 16_384
 
-/** Estimates how much memory the pages of one account take. */
 export class PageSizes {
   readonly #maxPageBytes: number
   readonly #sizes: number[] = []

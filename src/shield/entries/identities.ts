@@ -52,7 +52,6 @@ export function identitiesOf(entries: readonly Json[], before: OwnIds = none): P
   }
 }
 
-/** The identity of an entry under an id of its own. */
 export function withOwnId(entry: Json, { id, time, timeMs, fingerprint }: EntryIdentity): EntryIdentity {
   const own = ownIdIn(entry, id)
   const ownFingerprint = fingerprintOf({ id: own, time })

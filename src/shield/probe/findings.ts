@@ -7,13 +7,11 @@ export interface Finding {
   /** What shieldlog assumes, by its defaults. */
   readonly assumed: string
   readonly found: string
-  /** The setting that follows it. */
   readonly setting?: string
   /** What that setting should be, where the default does not do. */
   readonly value?: string | number
 }
 
-/** What the observations say, point by point. */
 export function findingsOf(seen: Observations, { requestsPerSecond }: ProbeRequest): Finding[] {
   const first = seen.walks[0]!
   const all = [...seen.walks, seen.yesterday ?? []].flat()

@@ -11,7 +11,6 @@ export interface RedactionSettings {
   readonly query: readonly string[]
   readonly body: 'drop' | 'keep'
   readonly addresses: 'keep' | 'mask' | 'drop' | 'hash'
-  /** Key of the hash. */
   readonly addressKey?: Secret | undefined
 }
 export type Redaction = RedactionSettings | 'off'
@@ -271,10 +270,7 @@ const mostPieces = 64
 const noSecrets = new Set(['bearer', 'digest', 'negotiate', 'httponly', 'secure', 'partitioned'])
 const attributes = new Set(['domain', 'path', 'expires', 'max-age', 'samesite', 'realm', 'algorithm'])
 
-/**
- * Pieces of a redacted value to mask elsewhere: the value itself, and each value in a list such as `sid=abc;
- * theme=dark` or `Bearer abc`, also percent-decoded.
- */
+/** The value itself, and each value in a list such as `sid=abc; theme=dark` or `Bearer abc`, also percent-decoded. */
 function secretPieces(value: string): string[] {
   const pieces = new Set<string>()
   add(pieces, value.trim())
@@ -309,10 +305,7 @@ function percentDecoded(text: string): string {
 const candidates =
   /(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
 
-/**
- * Applies `replace` to every IP address in a text. Lookalikes (a time, a version) stay, and so do masked addresses,
- * because a stored event is redacted a second time.
- */
+/** Lookalikes (a time, a version) stay, and so do masked addresses: a stored event is redacted a second time. */
 export function replaceAddresses(text: string, replace: (address: string) => string): string {
   return text.replace(candidates, (found) => {
     const address = found.endsWith('*') ? found.slice(0, -1) : found

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { PartEnd } from '../../domain/audit-report.ts'
+import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { decoded, isCompressed, linesIn, pieceBytes, type PartText } from '../part-lines.ts'
+import { decoded, isCompressed, linesIn, pieceBytes } from '../part-lines.ts'
 import { fileFailure, findFolder, hasCode } from './files.ts'
 import { listParts, lookAtPart, type PartOnDisk, placeOf } from './parts.ts'
 
@@ -16,7 +16,7 @@ export async function* readCommitted(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
   committed: readonly CommittedPart[],
-): AsyncGenerator<PartText | PartEnd> {
+): AsyncGenerator<PartLines | PartEnd> {
   const folder = await findFolder(path, placeOf(stream))
   if (folder === undefined) return
   for (const committedPart of committed.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
@@ -33,7 +33,7 @@ async function* readPart(
   folder: string,
   file: string,
   { part, bytes }: CommittedPart,
-): AsyncGenerator<PartText | PartEnd> {
+): AsyncGenerator<PartLines | PartEnd> {
   let read = file
   async function* pieces() {
     try {
@@ -59,7 +59,7 @@ async function* readPart(
 export async function* readArchive(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
-): AsyncGenerator<PartText | PartEnd> {
+): AsyncGenerator<PartLines | PartEnd> {
   const part = basename(path)
   if (copyName.test(part)) {
     const isOfDay = part.startsWith(copyPrefix(placeOf(stream)))

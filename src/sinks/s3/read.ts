@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
-import type { PartEnd, PartReport } from '../../domain/audit-report.ts'
+import type { PartEnd, PartLines, PartReport } from '../../domain/audit-report.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { decoded, isCompressed, linesIn, type PartText } from '../part-lines.ts'
+import { decoded, isCompressed, linesIn } from '../part-lines.ts'
 import type { S3Bucket } from './client.ts'
 
 /** Where the objects are. */
@@ -44,7 +44,7 @@ export async function* readObjects(
   place: Place,
   isChosen: (object: ObjectInBucket) => boolean,
   signal: AbortSignal,
-): AsyncGenerator<PartText | PartEnd> {
+): AsyncGenerator<PartLines | PartEnd> {
   for await (const object of objectsOf(lake, place, signal)) {
     if (!isChosen(object)) continue
     const { name, key, bytes } = object

@@ -2,8 +2,8 @@ import { messageOf } from '../../domain/failure.ts'
 import { figureMetrics } from '../../domain/figures.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'
-import { counted } from '../../domain/text/counts.ts'
-import { zonesText, type SomeDefinitions } from './definition.ts'
+import { counted, firstOf, zoneText } from '../../domain/text/counts.ts'
+import type { SomeDefinitions } from './definition.ts'
 
 /** A larger offset would let a pump that used this host's clock read a day too early or too late. */
 const skewWorthSayingMs = 30_000
@@ -133,14 +133,15 @@ function secondsUntil(atMs: number, nowMs: number): number {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : 0
 }
 
-function listedFields({
-  account,
-  zones,
-  gaps,
-}: {
-  account: string
-  zones: readonly FoundZone[]
-  gaps?: number
-}) {
+const mostNamed = 20
+
+function zonesText(zones: readonly FoundZone[]): string {
+  const names = zones.map(({ id, name }) => zoneText(id, name))
+  return `${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(names, mostNamed)}`
+}
+
+type Listed = Readonly<{ account: string; zones: readonly FoundZone[]; gaps?: number }>
+
+function listedFields({ account, zones, gaps }: Listed) {
   return { account, zones: zones.map(({ id }) => id), gaps }
 }

@@ -1,12 +1,9 @@
-import type { FoundZone } from '../../domain/zone-list.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { firstOf, zoneText } from '../../domain/text/counts.ts'
 import type { Fields, LineLevel } from '../logger.ts'
 import type { CountedMetric } from '../metrics/metric-definitions.ts'
 import type { Labels, Counting } from '../metrics/metrics.ts'
 
-/** Defines an internal event in one place: its metrics and its log line. */
 export interface Definition<Event extends InternalEvent> {
   /** Level of its line; the highest where it varies. */
   readonly level: LineLevel
@@ -16,7 +13,6 @@ export interface Definition<Event extends InternalEvent> {
   readonly counts?: Readonly<Partial<Record<CountedMetric, 1 | keyof Event>>>
   /** Labels that are the same for each such event. */
   readonly labels?: Labels
-  /** Sets gauges. */
   measure?(event: Event, metrics: Counting): void
   /** The conditions that it ends for what it is about: a stream, a zone, an account; else all of them. */
   readonly ends?: readonly InternalEvent['name'][]
@@ -53,10 +49,3 @@ export type Definitions = {
   readonly [Name in InternalEvent['name']]: Definition<Extract<InternalEvent, { name: Name }>>
 }
 export type SomeDefinitions = Partial<Definitions>
-
-const mostNamed = 20
-
-export function zonesText(zones: readonly FoundZone[]): string {
-  const names = zones.map(({ id, name }) => zoneText(id, name))
-  return `${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(names, mostNamed)}`
-}

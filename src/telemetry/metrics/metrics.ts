@@ -17,7 +17,6 @@ import {
 } from './metric-definitions.ts'
 import { isOpenGap } from '../../domain/gap.ts'
 
-/** A value of a gauge. */
 export interface Measured {
   readonly labels: Labels
   readonly value: number
@@ -45,12 +44,8 @@ export interface Known {
 }
 
 export interface Metrics extends Counting {
-  /**
-   * Call it before the first scrape and at each reload: creates every counter of the configured names with 0, and
-   * removes the series of names that left the configuration.
-   */
+  /** Before the first scrape and at each reload: counters of new names begin at 0, series of old names go. */
   prepare(known: Known): void
-  /** The configured zone of that id. */
   zone(id: number): Zone | undefined
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<Observation>): void
@@ -65,7 +60,6 @@ export interface Metrics extends Counting {
 const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
 
 export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
-  /** Metrics of the process itself. */
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of misnamedMetrics) registry.removeSingleMetric(name)
@@ -200,10 +194,7 @@ function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [], places 
   }
 }
 
-/**
- * Every combination of label values, as `labelText` gives them. Metrics with the same labels share the texts: with
- * thousands of zones they take more memory than the values.
- */
+/** Metrics with the same labels share the texts: with thousands of zones they take more memory than the values. */
 function combinationsOf(names: Names): (labels: MetricDefinition['labels']) => readonly string[] {
   const made = new Map<string, readonly string[]>()
   const make = (labels: MetricDefinition['labels']) => {

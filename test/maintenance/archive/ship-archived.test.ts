@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ArchivedPiece } from '../../../src/maintenance/archive/archive-source.ts'
-import { shipArchived } from '../../../src/maintenance/archive/ship-archived.ts'
+import { shipArchived, type ArchivedPiece } from '../../../src/maintenance/archive/ship-archived.ts'
 import { stream } from '../../domain/builders.ts'
 import { createStage, eventAt, zone, type Stage } from '../../pump/stage.ts'
 
@@ -9,7 +8,7 @@ const never = () => new AbortController().signal
 const bytes = 4_194_304
 
 function piece(...numbers: number[]): ArchivedPiece {
-  return { part: 'p', from: 1, events: numbers.map((number) => ({ event: eventAt(number), bytes })) }
+  return { part: 'p', from: 1, lines: numbers.map((number) => ({ event: eventAt(number), bytes })) }
 }
 
 /** Ships so many lines; between the first page and the second one another command does what is given. */

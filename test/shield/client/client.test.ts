@@ -228,9 +228,11 @@ test('a backfill takes a place in the rate only once it has memory, and so only 
   const gate = new RequestGate({ account: 'main', maxRequestsPerSecond: 1 }, clock)
   const api = await startedApi({ budget, gate })
   api.reply(good)
-  const backfill: Call<unknown> = { ...call, priority: 'backfill' }
+  const backfill: Call<unknown> = { ...call, page: { priority: 'backfill' } }
   const held = await budget.reserve(() => 10, never)
-  await expect(api.client.send({ ...backfill, ifRoom: true }, never)).rejects.toMatchObject({
+  await expect(
+    api.client.send({ ...call, page: { priority: 'backfill', ifRoom: true } }, never),
+  ).rejects.toMatchObject({
     code: 'no_room',
   })
   const waiting = api.client.send(backfill, never)

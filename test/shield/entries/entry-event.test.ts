@@ -2,9 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Json } from '../../../src/domain/text/json.ts'
-import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
+import { eventsOf, toEvent } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
-import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { defaults, entry, zone } from '../samples.ts'
 
 const redactor = createRedactor(defaults)

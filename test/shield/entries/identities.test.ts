@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
-import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
+import { eventsOf } from '../../../src/shield/entries/to-event.ts'
 import { entryTimeOf, identityOf, identitiesOf, type OwnIds } from '../../../src/shield/entries/identities.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 
