@@ -18,16 +18,6 @@ export interface ZoneList {
   readonly zones: readonly FoundZone[]
 }
 
-interface Relisted {
-  readonly zones: readonly FoundZone[]
-  /** Listed now and not known, or not listed, before. */
-  readonly added: readonly FoundZone[]
-  /** Listed until now. */
-  readonly left: readonly FoundZone[]
-  /** Read no more. */
-  readonly retired: readonly FoundZone[]
-}
-
 /**
  * What a listing makes of the zones known so far. A zone that one listing leaves out is still read; a later listing
  * retires it if it is over (`isOver`), or another account lists it (`elsewhere`): that account reads it from then on.
@@ -40,7 +30,7 @@ export function relist(
     readonly isOver: (zone: Required<FoundZone>) => boolean
     readonly elsewhere: ReadonlySet<number>
   },
-): Relisted {
+) {
   const ids = new Set(listed.map(({ id }) => id))
   const known = new Set(before.flatMap(({ id, leftAtMs }) => (leftAtMs === undefined ? [id] : [])))
   const absent = before.filter(({ id }) => !ids.has(id) && !now.elsewhere.has(id))
@@ -48,12 +38,14 @@ export function relist(
     leftAtMs !== undefined && now.isOver({ ...zone, leftAtMs })
   const shown = listed.map(({ id, name }) => ({ id, name }))
   const kept = absent.filter((zone) => !isRetired(zone))
+  const zones: FoundZone[] = [...shown, ...kept.map((zone) => ({ leftAtMs: now.nowMs, ...zone }))]
   return {
-    zones: [...shown, ...kept.map((zone) => ({ leftAtMs: now.nowMs, ...zone }))].toSorted(
-      (one, other) => one.id - other.id,
-    ),
+    zones: zones.toSorted((one, other) => one.id - other.id),
+    /** Not known, or not listed, before. */
     added: shown.filter(({ id }) => !known.has(id)),
+    /** Listed until now. */
     left: kept.filter(({ leftAtMs }) => leftAtMs === undefined),
+    /** Read no more. */
     retired: absent.filter(isRetired),
   }
 }

@@ -2,7 +2,7 @@ import { firstPlannedDay } from '../domain/plan/plan.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
 import { retryWhileHeld, shortRetryMs } from '../domain/retry.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
-import type { Stream, Zone } from '../domain/stream.ts'
+import type { Stream } from '../domain/stream.ts'
 import { packSightings, seenAs } from '../pump/seen-window.ts'
 import { takeStream, type PumpDeps, type Session, type TakeJob } from '../pump/session.ts'
 import type { Checkpoint, RequestAnswer } from '../domain/checkpoint.ts'
@@ -12,10 +12,7 @@ import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 
 /** A stream that is changed outside of its pumps. */
-export interface HeldStream {
-  readonly stream: Stream
-  readonly zone: Zone
-}
+export type HeldStream = Pick<TakeJob, 'stream' | 'zone'>
 
 /** The job of one who works on a stream between its pumps: one page at most. */
 export function shortJob<On extends HeldStream>(on: On): On & TakeJob {

@@ -1,7 +1,7 @@
 import type { Observation } from '../domain/status/observation.ts'
-import type { Priority } from '../domain/stream.ts'
+import type { Priority, Stream } from '../domain/stream.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
-import type { SpanFacts, SpanName } from '../domain/span.ts'
+import type { FailureCode } from '../domain/failure.ts'
 
 /** All code that reads time or waits takes a Clock, so that tests can shift time or run it faster. */
 export interface Clock {
@@ -112,4 +112,18 @@ export interface TickTracing {
   inject(): TraceCarrier
   /** Runs the work as a part of the trace in the headers. */
   within<Result>(carrier: TraceCarrier, work: () => Promise<Result>): Promise<Result>
+}
+
+export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
+
+/** All that a span may hold. Spans go to another party: no cursor, event id, path or client address. */
+export interface SpanFacts extends Partial<Stream> {
+  readonly priority?: Priority
+  /** URL that the step requests or delivers to; the span holds its host and port, never its path. */
+  readonly server?: string
+  readonly events?: number
+  /** How long a page that was fetched ahead waited until the pump took it, ms. */
+  readonly unwantedMs?: number
+  /** The failure that the work ended with without throwing it. */
+  readonly outcome?: FailureCode
 }

@@ -12,8 +12,7 @@ import {
 } from '@opentelemetry/api'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
-import type { SpanFacts, SpanName } from '../domain/span.ts'
-import type { Clock, TickTracing, Tracer } from '../ports/process.ts'
+import type { SpanFacts, SpanName, Clock, TickTracing, Tracer } from '../ports/process.ts'
 
 const scope = 'shieldlog'
 

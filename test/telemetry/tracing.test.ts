@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { parseDay } from '../../src/domain/day.ts'
-import type { SpanFacts } from '../../src/domain/span.ts'
+import type { SpanFacts } from '../../src/ports/process.ts'
 import { createTickTracing, createTracer, flushSpans } from '../../src/telemetry/tracing.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { registerRecorder, unregisterRecorder, type RecordedSpan } from './span-recorder.ts'

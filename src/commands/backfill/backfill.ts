@@ -10,7 +10,7 @@ import { isFailure } from '../../domain/failure.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
 import { backfillLines, failingLines, leftOutLines, planLines } from './text.ts'
-import { createBackfillView, mostRows, type BackfillView } from './view.ts'
+import { createBackfillView, mostRows } from './view.ts'
 import { backfillStatuses } from '../../status/status.ts'
 import type { Store } from '../../ports/store.ts'
 import { exitCodes, resultOutput, type Io, UsageError, type Registration } from '../command.ts'
@@ -222,7 +222,7 @@ async function loadToBackfill(load: Registration['load'], command: Command): Pro
 
 interface Shown {
   readonly work: Work
-  readonly view: BackfillView
+  readonly view: ReturnType<typeof createBackfillView>
   readonly io: Io
 }
 

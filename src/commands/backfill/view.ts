@@ -6,23 +6,17 @@ import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/stat
 import { summed } from '../../maintenance/backfill/backfill-progress.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
-import { createDisplay, type Display } from '../terminal/live.ts'
+import { createDisplay } from '../terminal/live.ts'
 import { barOf, table, type Column } from '../terminal/table.ts'
 import { counted, countOf, countText } from '../../domain/text/counts.ts'
 import { paintFor, type Paint } from '../terminal/text.ts'
 import { failingLines, fractionOf } from './text.ts'
 
-/** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
-export interface BackfillView extends Pick<Display, 'log' | 'say' | 'pauseMs'> {
-  show(backfill: BackfillStatus): void
-  /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
-  end(backfill: BackfillStatus): string
-}
-
 const redrawMs = 500
 const mostTroubles = 3
 
-export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
+/** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
+export function createBackfillView(config: Config, io: Io, clock: Clock) {
   const display = createDisplay(config, io, clock, redrawMs)
   const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
   const titleOf = ({ day, zone }: BackfillDayStatus) =>
@@ -68,7 +62,8 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     say: display.say,
     pauseMs: display.pauseMs,
     show,
-    end(backfill) {
+    /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
+    end(backfill: BackfillStatus): string {
       show(backfill)
       display.keep()
       const { id, state, days } = backfill

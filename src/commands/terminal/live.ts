@@ -21,25 +21,7 @@ export function progressMode({ sinks, log }: Config, { stdout, stderr }: Io): Pr
 }
 
 /** What a command shows on stderr while it works. */
-export interface Display {
-  readonly mode: ProgressMode
-  /** Target of log lines while something is drawn in place; undefined where the log writes directly. */
-  readonly log: Output | undefined
-  /** Prints a line for people, above what is drawn. */
-  readonly say: Teller
-  /** For a line that is drawn: one column less than the terminal, since some terminals wrap in the last one. */
-  width(): number
-  seconds(): number
-  pauseMs(): number
-  /** Redraws in place; nothing in other modes. */
-  draw(lines: readonly string[]): void
-  /** In mode `plain`: prints these lines, by what each is about, or those that have changed. */
-  print(lines: ReadonlyMap<string, string>): void
-  /** Keeps what is drawn: lines said from now on stand below it. */
-  keep(): void
-}
-
-export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: number): Display {
+export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: number) {
   const mode = progressMode(config, io)
   const output = io.stderr
   const tell = createTeller(config, output)
@@ -48,17 +30,20 @@ export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: nu
   let printed: ReadonlyMap<string, string> = new Map()
   return {
     mode,
+    /** Target of log lines while something is drawn in place; undefined where the log writes directly. */
     log: block && {
-      write: (text) => (block ?? output).write(text),
+      write: (text: string) => (block ?? output).write(text),
       isTTY: true,
       get columns() {
         return output.columns ?? usualColumns
       },
     },
-    say(line, level) {
+    /** Prints a line for people, above what is drawn. */
+    say(line: string, level?: 'info' | 'error'): void {
       if (block === undefined) tell(line, level)
       else block.write(wrapped(`${line}\n`, output))
     },
+    /** For a line that is drawn: one column less than the terminal, since some terminals wrap in the last one. */
     width() {
       const { columns = 0 } = output
       // Some terminals report no size.
@@ -69,12 +54,15 @@ export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: nu
       if (mode === 'live') return redrawMs
       return clock.monotonic() - beganMs < plainMs.firstForMs ? plainMs.first : plainMs.later
     },
-    draw: (lines) => block?.draw(lines),
-    print(lines) {
+    /** Redraws in place; nothing in other modes. */
+    draw: (lines: readonly string[]) => block?.draw(lines),
+    /** In mode `plain`: prints these lines, by what each is about, or those that have changed. */
+    print(lines: ReadonlyMap<string, string>): void {
       if (mode !== 'plain') return
       for (const [about, line] of lines) if (printed.get(about) !== line) tell(line)
       printed = new Map(lines)
     },
+    /** Keeps what is drawn: lines said from now on stand below it. */
     keep: () => void (block = undefined),
   }
 }

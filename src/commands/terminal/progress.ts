@@ -6,25 +6,17 @@ import type { Observation } from '../../domain/status/observation.ts'
 import { routeKey, type Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { Io } from '../command.ts'
-import { createDisplay, type Display } from './live.ts'
+import { createDisplay } from './live.ts'
 import { table, type Column } from './table.ts'
 import { counted, sumOf, zoneText } from '../../domain/text/counts.ts'
 import { paintFor, plainSomeOf } from './text.ts'
-
-/** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
-export interface Progress extends Pick<Display, 'log' | 'say'> {
-  readonly watch: (internalEvent: InternalEvent) => void
-  /** Updates the display until the signal aborts. Never rejects. */
-  follow(daemon: Daemon, signal: AbortSignal): Promise<void>
-  /** Prints nothing after this. */
-  end(): void
-}
 
 const redrawMs = 250
 /** Only the lag requires a read of the store. */
 const lagEveryMs = 1_000
 
-export function createProgress(config: Config, io: Io): Progress {
+/** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
+export function createProgress(config: Config, io: Io) {
   const routes = routesOf(config)
   const display = createDisplay(config, io, systemClock, redrawMs)
   let shownPages = -1
@@ -59,7 +51,7 @@ export function createProgress(config: Config, io: Io): Progress {
   return {
     log: display.log,
     say: display.say,
-    watch(internalEvent) {
+    watch(internalEvent: InternalEvent): void {
       const { name } = internalEvent
       if (name !== 'PageFetched' && name !== 'LoadCommitted' && name !== 'EventsSkipped') return
       const route = routeOf(internalEvent.stream)
@@ -71,7 +63,8 @@ export function createProgress(config: Config, io: Io): Progress {
         route.lost += internalEvent.lost ?? 0
       }
     },
-    async follow(daemon, signal) {
+    /** Updates the display until the signal aborts. Never rejects. */
+    async follow(daemon: Daemon, signal: AbortSignal): Promise<void> {
       if (display.mode === 'quiet') return
       let readAtMs = -Infinity
       while (!signal.aborted) {
@@ -85,7 +78,8 @@ export function createProgress(config: Config, io: Io): Progress {
       }
       await learnLags(daemon)
     },
-    end() {
+    /** Prints nothing after this. */
+    end(): void {
       show()
       display.keep()
       display.say(summaryLine([...routes.values()], display.seconds()))

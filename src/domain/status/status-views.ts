@@ -35,7 +35,6 @@ export const cellStates = [
 export type CellState = (typeof cellStates)[number]
 
 export const mapSorts = ['state', 'zone', 'sink', 'lag', 'events'] as const
-export type MapSort = (typeof mapSorts)[number]
 
 /** Which routes of the completeness map to answer. */
 export interface MapQuery {
@@ -43,7 +42,7 @@ export interface MapQuery {
   readonly filter: string
   readonly sink?: string
   readonly state?: CellState
-  readonly sort: MapSort
+  readonly sort: (typeof mapSorts)[number]
   /** From 1. */
   readonly page: number
   /** Routes on a page. */
@@ -193,19 +192,13 @@ export interface TailView {
   readonly problem?: string
 }
 
-export interface TailQuery {
-  readonly zone: number
-  /** Number of the newest that is known. */
-  readonly after: number
-}
-
 export interface StatusViews {
   map(query: MapQuery): Promise<MapView>
   /** Undefined for a route that is not configured, and for a day that nothing is known of. */
   day(query: DayQuery): Promise<DayView | undefined>
   deadLetters(query: DayQuery): Promise<DeadLettersView | undefined>
-  /** Reads the API while somebody asks. Undefined for a zone that is not configured. */
-  tail(query: TailQuery): TailView | undefined
+  /** Reads the API while somebody asks, from this number of an event on. Undefined for a zone that is not configured. */
+  tail(query: { readonly zone: number; readonly after: number }): TailView | undefined
 }
 
 /** What the audit found of one route and day, in words. */

@@ -19,12 +19,6 @@ export interface EntryIdentity {
   readonly sharedFingerprint?: bigint
 }
 
-interface PageIdentities {
-  readonly identities: readonly EntryIdentity[]
-  /** What the next page needs to know of the end of this one. */
-  readonly end: () => OwnIds
-}
-
 const none: OwnIds = new Map()
 
 /** Entries at the end of a page that the next page knows of. */
@@ -36,7 +30,7 @@ const mostAtEnd = 100
  * listing shows them. `before` is the end of the page before: a listing by time has such entries next to each other, and
  * a page may end between them.
  */
-export function identitiesOf(entries: readonly Json[], before: OwnIds = none): PageIdentities {
+export function identitiesOf(entries: readonly Json[], before: OwnIds = none) {
   const shared = entries.map(identityOf)
   const ownIds = ownIdsOf(entries, shared, repeatedIn(shared, before), before)
   const isShared = ({ fingerprint }: EntryIdentity) => (ownIds.get(fingerprint)?.size ?? 0) > 1
@@ -47,8 +41,8 @@ export function identitiesOf(entries: readonly Json[], before: OwnIds = none): P
         : shared.map((identity, index) =>
             isShared(identity) ? withOwnId(entries[index]!, identity) : identity,
           ),
-    // Between the two pages of such entries a store that pages by partition may have empty ones.
-    end: () => (entries.length === 0 ? before : endOf(entries, shared)),
+    // For the next page. Between two of such entries a store that pages by partition may have empty ones.
+    end: (): OwnIds => (entries.length === 0 ? before : endOf(entries, shared)),
   }
 }
 

@@ -17,7 +17,7 @@ import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { readPage } from '../../../src/status/map.ts'
 import { LagHistory } from '../../../src/status/lag-history.ts'
 import { LiveTail } from '../../../src/status/live-tail.ts'
-import { createStatusViews } from '../../../src/status/views.ts'
+import { createStatusViews } from '../../../src/status/day.ts'
 import { at, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 
