@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts'
+import type { AccountConfig, Config } from '../config/schema.ts'
 import { unknownZoneWarnings } from '../config/warnings.ts'
 import { explainingZones, listZones, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
@@ -11,22 +11,26 @@ import { durationText } from '../domain/text/time.ts'
 import { fewOfAccounts } from '../maintenance/read/few-of-accounts.ts'
 import { orderOf } from '../maintenance/read/follow.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { fail, note, ok, type Finding } from './finding.ts'
 import type { Work } from './work.ts'
+
+/** What `check` found of one step. */
+export interface Finding {
+  /** What was tried; empty where the finding belongs to the step above, indented for a part of that. */
+  readonly step: string
+  /** `note`: worth knowing, and no problem. */
+  readonly mark: 'ok' | 'note' | 'fail'
+  readonly text: string
+  /** What to type next, without the name of the program: belongs behind the text. */
+  readonly command?: string
+}
+
+export const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
+export const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', text })
+export const note = (text: string, step = ''): Finding => ({ step, mark: 'note', text })
+export const isFail = ({ mark }: Finding) => mark === 'fail'
 
 /** What reading the first page of today gave for a zone. */
 type Outcome = Failure | { readonly tookMs: number; readonly text: string }
-
-interface Asked {
-  /** With the zones that the API lists. */
-  readonly config: Config
-  readonly listed: readonly AccountZones[]
-  readonly zones: readonly Zone[]
-  /** None for a zone that was left, since its account does not answer. */
-  readonly outcomes: ReadonlyMap<Zone, Outcome>
-  /** The API's clock minus this host's, by account. */
-  readonly clockOffsets: ReadonlyMap<string, number>
-}
 
 interface ApiChecked {
   readonly findings: readonly Finding[]
@@ -47,9 +51,6 @@ export async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChec
   const listed = await list(discoveringIn(work.config), signal)
   const found = new Map(listed.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : [])))
   const config = withZones(work.config, found)
-  const zones = config.accounts.flatMap((account) =>
-    account.discovery === undefined ? account.zones : account.zones.slice(0, mostOfAccount),
-  )
   const source = explainingZones(work.reading.source, list)
   const today = todayOf(clock.now())
   const outcomes = new Map<Zone, Outcome>()
@@ -58,9 +59,7 @@ export async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChec
     const wants = wantsOf(sink)
     return wants === undefined ? [] : [{ sink: sink.name, wants, passed: 0 }]
   })
-
-  /** Of the pages that have any events. */
-  let [total, pages] = [0, 0]
+  let total = 0
 
   async function ask(zone: Zone): Promise<Failure | undefined> {
     try {
@@ -78,7 +77,6 @@ export async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChec
       const text = events.length === 0 ? 'no events yet' : `first page has ${countOf(events.length, 'event')}`
       outcomes.set(zone, { tookMs, text: `today: ${text}${age}${rest}` })
       total += events.length
-      if (events.length > 0) pages++
       for (const filter of filters) filter.passed += events.filter(filter.wants).length
       page.release()
       if (clockOffsetMs !== undefined) clockOffsets.set(zone.account, clockOffsetMs)
@@ -89,75 +87,77 @@ export async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChec
       return error
     }
   }
-  await fewOfAccounts(zones, askedAtOnce, ({ account }) => account, ask)
-  const zonesText = pages === 1 ? 'the first page of today' : `the first pages of today (${pages} zones)`
+  await fewOfAccounts(config.accounts.flatMap(askedOf), askedAtOnce, ({ account }) => account, ask)
+  const origin = new URL(config.api.baseUrl).origin
   const filterFinding = ({ sink, passed }: (typeof filters)[number]) => {
     const warning = passed > 0 ? '' : '; if this sink is to get such events, correct its where or sample'
-    const of = `where and sample: of ${countOf(total, 'event')} on ${zonesText}`
+    const of = `where and sample: of ${countOf(total, 'event')} on the first pages of today`
     return [sink, note(`${of} ${countText(passed)} pass${warning}`)] as const
   }
+  // Zones in the settings of sinks that no account lists, where the API decides which zones are shipped.
+  const areListed = listed.length > 0 && listed.every((each) => 'zones' in each)
   return {
-    findings: [...findingsOf({ config, listed, zones, outcomes, clockOffsets })],
-    filters: new Map(pages === 0 ? [] : filters.map(filterFinding)),
+    findings: [
+      ...listed.flatMap((each) => listFindings(config, each)),
+      ...config.accounts.flatMap((account) => [
+        ...accountFindings(account, origin, outcomes),
+        ...clockFindings(account, clockOffsets.get(account.name)),
+      ]),
+      ...(areListed ? unknownZoneWarnings(config) : []).map((text) => note(text)),
+    ],
+    filters: new Map(total === 0 ? [] : filters.map(filterFinding)),
   }
 }
 
-/** Per account whether the key is taken, then per zone what the first page of today holds. */
-function* findingsOf({ config, listed, zones, outcomes, clockOffsets }: Asked): Generator<Finding> {
-  for (const each of listed) yield* listFindings(config, each)
-  const origin = new URL(config.api.baseUrl).origin
-  const read = zones.flatMap((zone) => {
-    const outcome = outcomes.get(zone)
-    return outcome === undefined || isFailure(outcome) ? [] : [{ zone, ...outcome }]
-  })
-  for (const { name, zones: all } of config.accounts) {
-    const own = read.filter(({ zone }) => zone.account === name)
-    if (own.length === 0) continue
-    const fastest = Math.min(...own.map(({ tookMs }) => tookMs))
-    const some = `; ${own.length} of ${counted(all.length, 'zone')} can be read`
-    const text = `${origin} accepts the key (account ${name}, ${fastest} ms)`
-    yield ok('API', own.length === all.length ? text : `${text}${some}`)
+function askedOf({ zones, discovery }: AccountConfig): readonly Zone[] {
+  return discovery === undefined ? zones : zones.slice(0, mostOfAccount)
+}
+
+/**
+ * Whether the key is taken, what the first page of today of each zone holds, and one problem for the zones that fail for
+ * the same reason; zones that were left, since the account does not answer, go with the first reason.
+ */
+function* accountFindings(
+  account: AccountConfig,
+  origin: string,
+  outcomes: ReadonlyMap<Zone, Outcome>,
+): Generator<Finding> {
+  const { name, zones: all } = account
+  const asked = askedOf(account).map((zone) => ({ zone, outcome: outcomes.get(zone) }))
+  const read = asked.flatMap(({ zone, outcome }) =>
+    outcome === undefined || isFailure(outcome) ? [] : [{ zone, ...outcome }],
+  )
+  if (read.length > 0) {
+    const fastest = Math.min(...read.map(({ tookMs }) => tookMs))
+    const some =
+      read.length === all.length ? '' : `; ${read.length} of ${counted(all.length, 'zone')} can be read`
+    yield ok('API', `${origin} accepts the key (account ${name}, ${fastest} ms)${some}`)
   }
   for (const { zone, text } of read.slice(0, mostNamed)) yield ok(zoneStep(zone), text)
   if (read.length > mostNamed) yield ok('', `and ${counted(read.length - mostNamed, 'more zone')}`)
-  yield* problemFindings(config, zones, outcomes)
-  for (const [account, offsetMs] of clockOffsets) {
-    if (Math.abs(offsetMs) <= toleratedOffsetMs) continue
-    const how = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
-    yield note(`this host's clock is ${how} (account ${account}); set it, for example by NTP`)
-  }
-  // Zones in the settings of sinks that no account lists, where the API decides which zones are shipped.
-  if (listed.length > 0 && listed.every((each) => 'zones' in each))
-    for (const text of unknownZoneWarnings(config)) yield note(text)
-}
-
-/** One for the zones of an account that fail for the same reason; zones that were left go with the first reason. */
-function* problemFindings(
-  { accounts }: Config,
-  zones: Asked['zones'],
-  outcomes: Asked['outcomes'],
-): Generator<Finding> {
-  for (const { name: account, zones: all } of accounts) {
-    const own = zones.filter((zone) => zone.account === account)
-    const failed = own.flatMap((zone) => {
-      const failure = outcomes.get(zone)
-      return isFailure(failure) ? [{ zone, failure }] : []
-    })
-    let left = own.filter((zone) => !outcomes.has(zone)).length
-    for (const group of Map.groupBy(failed, ({ failure }) => failure.code).values()) {
-      const isWhole = group.length + left === all.length
-      const names = group.map(({ zone }) => zoneText(zone.id, zone.name))
-      const some = `${names.length === 1 ? 'zone' : 'zones'} ${firstOf(names, mostNamed)}`
-      const who = isWhole && all.length > 1 ? `all ${all.length} zones` : some
-      const why = withRemedy(group[0]!.failure, `event_logs of account ${account}: `, isWhole)
-      const rest = left > 0 ? `; ${left} of them were not tried` : ''
-      yield fail('API', `account ${account}, ${who}: ${why}${rest}`)
-      left = 0
-    }
+  const failed = asked.flatMap(({ zone, outcome }) =>
+    isFailure(outcome) ? [{ text: zoneText(zone.id, zone.name), failure: outcome }] : [],
+  )
+  let left = asked.length - read.length - failed.length
+  for (const group of Map.groupBy(failed, ({ failure }) => failure.code).values()) {
+    const isWhole = group.length + left === all.length
+    const names = group.map(({ text }) => text)
+    const some = `${names.length === 1 ? 'zone' : 'zones'} ${firstOf(names, mostNamed)}`
+    const who = isWhole && all.length > 1 ? `all ${all.length} zones` : some
+    const why = withRemedy(group[0]!.failure, `event_logs of account ${name}: `, isWhole)
+    const rest = left > 0 ? `; ${left} of them were not tried` : ''
+    yield fail('API', `account ${name}, ${who}: ${why}${rest}`)
+    left = 0
   }
 }
 
-export function zoneStep({ id, name }: Zone): string {
+function clockFindings({ name }: AccountConfig, offsetMs = 0): Finding[] {
+  if (Math.abs(offsetMs) <= toleratedOffsetMs) return []
+  const how = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
+  return [note(`this host's clock is ${how} (account ${name}); set it, for example by NTP`)]
+}
+
+function zoneStep({ id, name }: Zone): string {
   return name === '' || name === String(id) ? `  zone ${id}` : `  zone ${id} ${printable(name, 20)}`
 }
 

@@ -14,8 +14,7 @@ import type { WorkerStatus } from '../domain/status/status.ts'
 import type { AnySink, Sink, SinkCheck } from '../ports/delivery.ts'
 import type { Clock } from '../ports/process.ts'
 import { probePort } from '../server/listen.ts'
-import { checkApi, zoneStep } from './check-api.ts'
-import { fail, isFail, note, ok, type Finding } from './finding.ts'
+import { checkApi, fail, isFail, note, ok, type Finding } from './check-api.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
 import { openSink } from './shipping.ts'
 import { probeStore, stateName, workersOn } from './state.ts'
@@ -44,11 +43,6 @@ export async function* check(
   // They are awaited one after the other: an early one that rejects must not end the process.
   for (const step of steps) step.catch(() => undefined)
   for (const step of steps) yield* await step
-}
-
-/** The steps that a configuration names, as they stand in its findings. */
-export function namedSteps({ accounts, sinks }: Config): string[] {
-  return [...accounts.flatMap(({ zones }) => zones).map(zoneStep), ...sinks.map(sinkStep)]
 }
 
 function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {

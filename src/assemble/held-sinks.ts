@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { realFolder } from '../config/resolve.ts'
-import { unresolvedHost } from '../config/shown.ts'
+import { unresolvedHost } from '../config/complaints.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'

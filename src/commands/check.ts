@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { check as findingsOf, namedSteps } from '../assemble/check.ts'
-import type { Finding } from '../assemble/finding.ts'
+import { check as findingsOf } from '../assemble/check.ts'
+import type { Finding } from '../assemble/check-api.ts'
 import type { Loaded } from '../config/load.ts'
 import { counted } from '../domain/text/counts.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
@@ -30,16 +30,12 @@ export async function check(
   { stdout, signal }: Io,
 ): Promise<number> {
   const paint = paintFor(stdout)
-  // As wide as the longest step, so that marks are aligned.
-  const longest = Math.max(narrowest, ...namedSteps(loaded.config).map((step) => step.length))
-  const width = Math.min(widest, longest)
   const findings: Finding[] = []
   for await (const { step, mark, text, command } of findingsOf(loaded, options, signal)) {
     const told = command === undefined ? text : `${text}: ${commandLine(command)}`
     const finding = { step, mark, text: printable(told) }
     findings.push({ ...finding, step: step.trim() })
-    const lines = findingLines(finding, width, paint)
-    if (!json) stdout.write(lines.map((line) => `${line}\n`).join(''))
+    if (!json) stdout.write(findingLines(finding, paint))
   }
   const problems = findings.filter(({ mark }) => mark === 'fail').length
   stdout.write(json ? jsonResult({ problems, findings }) : `\n${summaryLine(problems, paint)}\n`)
@@ -47,16 +43,19 @@ export async function check(
 }
 
 const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const
-const narrowest = 13
-const widest = 28
+/** Of the column of the steps; a longer one moves its own line. */
+const stepWidth = 15
 
-export function findingLines({ step, mark, text }: Finding, width: number, paint: Paint): string[] {
-  const head = `${step.padEnd(width)}  `
+export function findingLines({ step, mark, text }: Finding, paint: Paint): string {
+  const head = `${step.padEnd(stepWidth)}  `
   const word = marks[mark].padEnd(4)
   const painted = mark === 'ok' ? paint.good(word) : mark === 'fail' ? paint.bad(word) : word
-  const room = Math.max(20, paint.width - Math.max(head.length + 6, width + 8))
-  const [first = '', ...rest] = wrapPlain(text, room)
-  return [`${head}${painted}  ${first}`, ...rest.map((line) => `${' '.repeat(width + 8)}${line}`)]
+  const [first, ...rest] = wrapPlain(text, Math.max(20, paint.width - head.length - 6))
+  const lines = [
+    `${head}${painted}  ${first}`,
+    ...rest.map((line) => `${' '.repeat(head.length + 6)}${line}`),
+  ]
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 export function summaryLine(problems: number, paint: Paint): string {

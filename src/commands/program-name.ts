@@ -1,17 +1,8 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
 
 /** The npm scripts of package.json that start the program. */
 const npmScripts = ['shieldlog', 'start', 'demo']
-
-interface Call {
-  /** The file that Node runs. */
-  readonly script?: string
-  readonly npmScript?: string
-  readonly folder?: string
-  /** Folders of commands, as in PATH. */
-  readonly path?: string
-}
 
 /** The program as the user called it, for hints, examples and errors; `shieldlog` where that name is on PATH. */
 export function programName({
@@ -19,7 +10,7 @@ export function programName({
   npmScript = process.env['npm_lifecycle_event'] ?? '',
   folder = process.cwd(),
   path = process.env['PATH'] ?? '',
-}: Call = {}): string {
+} = {}): string {
   if (!/[\\/]src[\\/]cli\.ts$/.test(script)) return 'shieldlog'
   if (npmScripts.includes(npmScript)) return 'npm run -s shieldlog --'
   // In the image, whose entry point names this file, users call it as `shieldlog`.
@@ -30,17 +21,8 @@ export function programName({
 
 /** Whether `shieldlog` in one of the folders is a link to the script. */
 function isOnPath(script: string, path: string): boolean {
-  const target = realPathOf(script)
-  const isLink = (folder: string) => folder !== '' && realPathOf(join(folder, 'shieldlog')) === target
-  return target !== undefined && path.split(delimiter).some(isLink)
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+  const links = path.split(delimiter).map((folder) => join(folder, 'shieldlog'))
+  return links.some((link) => existsSync(link) && realpathSync(link) === realpathSync(script))
 }
 
 /** A command for the user to type, with the configuration file of this call: `shieldlog dead-letters list -c sim.yaml`. */

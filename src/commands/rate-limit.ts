@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
-import { maskUrl } from '../config/shown.ts'
+import { maskUrl } from '../config/complaints.ts'
 import { parseYaml, type Parsed } from '../config/source.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'

@@ -1,5 +1,5 @@
 import { nearest } from '../domain/text/nearest.ts'
-import { type ConfigError, isWithin, type Path, pathText } from './errors.ts'
+import { type ConfigError, pathText, valueAt } from './errors.ts'
 import {
   acceptsNull,
   forms,
@@ -29,7 +29,7 @@ export function unknownNames(env: Environment, shape: Shape, asked: ReadonlySet<
 
 /** The file with what the environment sets in it. */
 export interface Laid {
-  value: unknown
+  readonly value: unknown
   /** By path: the name of the environment, and whether its text is taken as it is. */
   readonly origins: Map<string, { readonly where: string; readonly isLiteral: boolean }>
   readonly errors: ConfigError[]
@@ -39,90 +39,50 @@ export interface Laid {
 
 /** Lays the environment over the file's value, which stays as it is. */
 export function layOver(file: unknown, shape: Shape, env: Environment): Laid {
-  const laid = { value: file, origins: new Map(), errors: [] as ConfigError[], overridden: new Map() }
+  let laid = file
+  const origins: Laid['origins'] = new Map()
+  const overridden: Laid['overridden'] = new Map()
+  const errors: ConfigError[] = []
   // Outer settings come before those inside of them.
   for (const { path, environment: where, shape: field } of settingsOf(shape)) {
     const text = env[where]
     if (text === undefined || text === '') continue
-    const { value, isDocument, errors } = coerce(text, field, where)
-    for (const error of errors) laid.errors.push({ ...error, path: pathText(path) })
-    const given = { value, where, isLiteral: isDocument !== true }
-    if (errors.length === 0) laid.value = put(given, laid.value, { shape, path: [], rest: path }, laid)
+    const { value, isDocument, errors: wrong } = coerce(text, field, where)
+    for (const error of wrong) errors.push({ ...error, path: pathText(path) })
+    if (wrong.length > 0) continue
+    const short = field['x-marks']?.short
+    const at = short === undefined || isPlainObject(value) ? path : [...path, short]
+    const [held, around] = [valueAt(file, at) ?? null, valueAt(file, at.slice(0, -1))]
+    const isShort = at !== path && typeof around === 'string'
+    if (held !== null || isShort || around === 'off') overridden.set(pathText(at), where)
+    laid = put(value, laid, shape, at)
+    const outer = pathText(at.slice(0, -1))
+    if (valueAt(laid, at) === value) origins.set(pathText(at), { where, isLiteral: isDocument !== true })
+    else {
+      const remedy = `write ${outer} as an object, or remove ${where}`
+      errors.push({ path: outer, problem: `is not an object, so ${where} has no effect`, remedy, where })
+    }
   }
-  return laid
+  return { value: laid, origins, errors, overridden }
 }
 
-interface Given {
-  readonly value: unknown
-  readonly where: string
-  readonly isLiteral: boolean
-}
-
-interface Place {
-  readonly shape: Shape
-  readonly path: Path
-  /** From here to the setting. */
-  readonly rest: Path
-}
-
-/** What a place holds, with the setting in it; all around it is copied. */
-function put(given: Given, held: unknown, { shape, path, rest }: Place, laid: Laid): unknown {
-  const { value, where, isLiteral } = given
-  const at = pathText([...path, ...rest])
-  const short = shape['x-marks']?.short
-  if (rest.length === 0) {
-    // A scalar for an object sets the key that it is short for; the rest of the object stays.
-    if (short !== undefined && isPlainObject(held) && !isPlainObject(value))
-      return put(given, held, { shape, path, rest: [short] }, laid)
-    laid.origins.set(at, { where, isLiteral })
-    if ((held ?? null) !== null) laid.overridden.set(at, where)
-    return value
-  }
-  const [key = '', ...inner] = rest.map(String)
-  const form = objectForm(shape)!
+/** What a place holds with the setting in it, all around it copied; unchanged where it holds no object. */
+function put(value: unknown, held: unknown, shape: Shape, [key, ...rest]: readonly string[]): unknown {
+  if (key === undefined) return value
   const object = asObject(held, shape)
-  if (Array.isArray(held) && forms(shape).some(({ items }) => items !== undefined)) {
-    const list = pathText(path)
-    const problem = `has no effect: ${list} is a list, which has no ${key}`
-    laid.errors.push({ path: at, problem, remedy: `remove it, or give ${list} as an object`, where })
-  }
-  // A number in place of an object stays; the schema then refuses it.
   if (object === undefined) return held
-  const isSet = (rival: string) =>
-    [...laid.origins.keys()].some((each) => isWithin(each, pathText([...path, rival])))
-  const gone = rivalsOf(form, key).filter((rival) => (object[rival] ?? null) !== null && !isSet(rival))
-  const below = { shape: form.properties![key]!, path: [...path, key], rest: inner }
-  const after = put(given, object[key], below, laid)
-  const isDropped = typeof held === 'string' && Object.keys(object).length === 0
-  if (gone.length > 0 || isDropped) laid.overridden.set(at, where)
-  const kept = Object.entries(object).filter(([each]) => !gone.includes(each))
-  return Object.fromEntries([...kept, [key, after]])
+  return { ...object, [key]: put(value, object[key], objectForm(shape)!.properties![key]!, rest) }
 }
 
-/** The object that stands in the file, or that a scalar is short for; undefined for anything else. */
+/** The object that stands in the file, or that a text is short for; undefined for anything else. */
 function asObject(held: unknown, shape: Shape): Record<string, unknown> | undefined {
-  if (held === undefined || held === null) return {}
+  if (held === undefined || held === null || held === 'off') return {}
   if (isPlainObject(held)) return held
-  if (typeof held !== 'string' || shape.anyOf === undefined) return undefined
-  // `all` stands for `{ all: true }`.
-  if (property(objectForm(shape) ?? {}, held)?.const === true) return { [held]: true }
+  if (typeof held !== 'string') return undefined
   const short = shape['x-marks']?.short
-  return short === undefined ? {} : { [short]: held }
-}
-
-/** The keys that exclude this one. */
-function rivalsOf(form: Shape, key: string): string[] {
-  const groups = [...(form['x-marks']?.exclusive ?? []), ...secretPairs(form)]
-  return groups.filter((group) => group.includes(key)).flatMap((group) => group.filter((one) => one !== key))
-}
-
-/** Each secret with the setting of its file. */
-export function secretPairs({ properties = {} }: Shape): [secret: string, file: string][] {
-  return Object.entries(properties).flatMap(([key, field]) =>
-    field['x-marks']?.kind === 'secret' && Object.hasOwn(properties, `${key}File`)
-      ? [[key, `${key}File`]]
-      : [],
-  )
+  if (short !== undefined) return { [short]: held }
+  // `all` stands for `{ all: true }`.
+  return property(objectForm(shape) ?? {}, held)?.const === true ? { [held]: true } : undefined
 }
 
 interface Coerced {

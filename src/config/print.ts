@@ -3,10 +3,9 @@ import { Secret } from '../domain/text/secret.ts'
 import { type Path, pathText } from './errors.ts'
 import { fileShape } from './file-shape.ts'
 import type { Loaded } from './load.ts'
-import { defaultSink } from './resolve.ts'
-import type { Config } from './schema.ts'
+import { type Config, defaultSink } from './schema.ts'
 import { formFor, forms, isPlainObject, scalarForm, type Shape } from './shape.ts'
-import { maskUrl, unresolvedHost } from './shown.ts'
+import { maskUrl, unresolvedHost } from './complaints.ts'
 import { defaultStateUrl } from './state.ts'
 
 /** The settings in force as YAML, each with its origin as a comment. Secrets are masked. */

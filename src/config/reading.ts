@@ -1,24 +1,14 @@
 import { resolve } from 'node:path'
 import { nearest } from '../domain/text/nearest.ts'
 import { Secret } from '../domain/text/secret.ts'
-import { complaint, flatten, refusedChoice } from './complaints.ts'
+import { complaint, flatten, refusedChoice, unresolvedHost } from './complaints.ts'
 import { type ConfigError, isWithin, type Path, pathText, type Report, valueAt } from './errors.ts'
 import { fileShape } from './file-shape.ts'
 import type { FieldKind } from './fields/fields.ts'
-import { coerce, type Environment, type Laid, layOver, secretPairs } from './layers.ts'
+import { coerce, type Environment, type Laid, layOver } from './layers.ts'
 import { type Needs, usesSecretsOf } from './needs.ts'
 import { ConfigFile } from './schema.ts'
-import {
-  formFor,
-  forms,
-  isPlainObject,
-  isScalar,
-  objectForm,
-  property,
-  scalarForm,
-  type Shape,
-} from './shape.ts'
-import { unresolvedHost } from './shown.ts'
+import { formFor, forms, isPlainObject, isScalar, property, scalarForm, type Shape } from './shape.ts'
 import { parseSource, placesIn, readSourceFile, type SourceFile } from './source.ts'
 import { expand, ExpandError, isTemplate, readSecretFile } from './templates.ts'
 
@@ -51,7 +41,7 @@ export class Reading {
   readonly file: SourceFile | undefined
   readonly errors: ConfigError[]
   /** Settings of the file that the environment replaces, each with the name that does. */
-  readonly overridden: ReadonlyMap<string, string>
+  readonly overridden: Map<string, string>
   /** Environment names that templates use. */
   readonly asked = new Set<string>()
   /** Values with templates as they are written, by path. */
@@ -64,8 +54,6 @@ export class Reading {
   readonly written: unknown
   readonly #origins: Laid['origins']
   readonly #shapes = new Map<string, Shape>()
-  /** Places of objects whose kind no known name is near: what is missing there may belong to another kind. */
-  readonly #guessed: string[] = []
 
   /** Throws ConfigErrors for a file that cannot be read or parsed. */
   constructor(env: Environment, { argv, draft, cwd = process.cwd(), needs = 'zones' }: LoadOptions) {
@@ -120,9 +108,8 @@ export class Reading {
     if (parsed.success) return parsed.data
     for (const { issue, path } of flatten(parsed.error.issues, [])) {
       const at = pathText(path)
-      const value = valueAt(this.written, path)
-      if (value === undefined && this.#guessed.some((place) => isWithin(at, place))) continue
       const shape = this.#shapes.get(at) ?? {}
+      const value = valueAt(this.written, path)
       this.report(path, complaint(issue, { path, value, shape, template: this.templates.get(at) }))
     }
     return undefined
@@ -146,30 +133,53 @@ export class Reading {
   #readObject(object: Record<string, unknown>, form: Shape, path: Path): Record<string, unknown> {
     const { properties = {}, additionalProperties: free } = form
     for (const [key, field] of Object.entries(properties)) this.#shapes.set(pathText([...path, key]), field)
+    const pairs = secretPairs(form)
+    const rivals = [...(form['x-marks']?.exclusive ?? []), ...pairs]
+    const replaced = rivals.flatMap((group) => this.#replacedOf(group, object, path))
     const given = new Map<string, unknown>()
     for (const [key, value] of Object.entries(object)) {
       // `__proto__` is refused: assigning that key would lose the value silently.
       const ofMap = typeof free === 'object' && key !== '__proto__' ? free : undefined
       const field = property(form, key) ?? ofMap
       if (field === undefined) this.#reportUnknown(key, Object.keys(properties), path)
-      else if (value !== null) given.set(key, this.#read(value, field, [...path, key]))
+      else if (value !== null && !replaced.includes(key))
+        given.set(key, this.#read(value, field, [...path, key]))
     }
-    const secrets = secretPairs(form)
-    for (const group of [...(form['x-marks']?.exclusive ?? []), ...secrets]) {
-      const [first, ...others] = group.filter((key) => given.has(key))
-      for (const other of others)
-        this.report([...path, other], {
-          problem: `cannot be used with ${first}`,
-          remedy: `remove ${first} or ${other}`,
-        })
-    }
-    for (const [key, fileKey] of secrets) {
+    for (const [key, fileKey] of pairs) {
       const file = given.get(fileKey)
       if (typeof file !== 'string' || given.has(key)) continue
       const secret = this.#secretFrom(() => readSecretFile(file, this.cwd), [...path, fileKey])
       if (secret !== undefined) given.set(key, secret)
     }
     return Object.fromEntries(given)
+  }
+
+  /**
+   * Of settings that exclude each other, those of the file that one of the environment replaces. Two of one layer are an
+   * error.
+   */
+  #replacedOf(group: readonly string[], object: Record<string, unknown>, path: Path): string[] {
+    const given = group
+      .filter((key) => (object[key] ?? null) !== null)
+      .map((key) => ({ key, setBy: this.#setIn([...path, key]) }))
+    const set = given.filter(({ setBy }) => setBy !== undefined)
+    const [first, ...others] = set.length > 0 ? set : given
+    for (const { key } of others)
+      this.report([...path, key], {
+        problem: `cannot be used with ${first!.key}`,
+        remedy: `remove ${first!.key} or ${key}`,
+      })
+    const replaced = set.length > 0 ? given.filter(({ setBy }) => setBy === undefined) : []
+    for (const { key } of replaced) this.overridden.set(pathText([...path, key]), first!.setBy!)
+    return replaced.map(({ key }) => key)
+  }
+
+  /** The name of the environment that sets a place, or something in it. */
+  #setIn(path: Path): string | undefined {
+    const inside = [...this.#origins].find(([at]) => isWithin(at, pathText(path)))
+    if (inside !== undefined) return inside[1].where
+    const { source, where } = this.originOf(path)
+    return source === 'environment' ? where : undefined
   }
 
   #reportUnknown(key: string, known: string[], path: Path): void {
@@ -183,29 +193,21 @@ export class Reading {
    * is wrong in it is reported too.
    */
   #readUnknownKind(object: Record<string, unknown>, shape: Shape, path: Path): unknown {
-    const all = forms(shape).filter((form) => kindsOf(form).length > 0)
-    const only = objectForm(shape)
-    if (all.length === 0) return only === undefined ? object : this.#readObject(object, only, path)
-    let fitting = all
+    let all = forms(shape).filter(({ properties }) => properties !== undefined)
+    const meant = { ...object }
     for (const kind of new Set(all.flatMap(kindsOf))) {
-      const own = fitting.flatMap((form) => property(form, kind) ?? [])
+      const own = all.flatMap((form) => property(form, kind) ?? [])
       if (own.length === 0) continue
       const names = [...new Set(own.map((field) => String(field.const)))]
       const given = object[kind] ?? own.find((field) => field.default !== undefined)?.default
-      if (!names.some((name) => name === given))
+      const name = typeof given === 'string' ? nearest(given, names) : undefined
+      if (name === undefined || name !== given)
         this.report([...path, kind], refusedChoice(given, names, [...path, kind]))
-      const meant = typeof given === 'string' ? nearest(given, names) : undefined
-      if (meant === undefined) this.#guessed.push(pathText(path))
-      else fitting = fitting.filter((form) => property(form, kind)?.const === meant)
+      if (name === undefined) return object
+      meant[kind] = name
+      all = all.filter((form) => property(form, kind)?.const === name)
     }
-    const known = (form: Shape) =>
-      Object.keys(object).filter((key) => property(form, key) !== undefined).length
-    const form = fitting.reduce((best, other) => (known(other) > known(best) ? other : best))
-    const isOfAnother = (key: string) =>
-      property(form, key) === undefined && all.some((other) => property(other, key) !== undefined)
-    const own = Object.entries(object).filter(([key]) => !isOfAnother(key))
-    const kinds = kindsOf(form).map((kind) => [kind, property(form, kind)?.const] as const)
-    return this.#readObject(Object.fromEntries([...own, ...kinds]), form, path)
+    return all[0] === undefined ? object : this.#readObject(meant, all[0], path)
   }
 
   #readText(written: string, shape: Shape, path: Path): unknown {
@@ -273,6 +275,15 @@ export class Reading {
 
 function holdsSecret(text: string, kind: FieldKind | undefined): boolean {
   return kind === 'secret' || (kind === 'url' && (URL.parse(text)?.password ?? '') !== '')
+}
+
+/** Each secret with the setting of its file. */
+function secretPairs({ properties = {} }: Shape): [secret: string, file: string][] {
+  return Object.entries(properties).flatMap(([key, field]) =>
+    field['x-marks']?.kind === 'secret' && Object.hasOwn(properties, `${key}File`)
+      ? [[key, `${key}File`]]
+      : [],
+  )
 }
 
 /** The settings that select the form of an object among several. */

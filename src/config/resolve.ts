@@ -1,92 +1,45 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Zone } from '../domain/stream.ts'
 import { Secret } from '../domain/text/secret.ts'
 import { refusedChoice } from './complaints.ts'
 import { type Path, pathText, type Report } from './errors.ts'
-import { requiredBy, usesSecretsOf } from './needs.ts'
+import { requiredBy } from './needs.ts'
 import type { Reading } from './reading.ts'
-import type {
-  AccountConfig,
-  Config,
-  ConfigFile,
-  MetricsConfig,
-  PlaceConfig,
-  PollConfig,
-  SinkConfig,
-} from './schema.ts'
+import type { AccountConfig, Config, ConfigFile } from './schema.ts'
 import { isPlainObject } from './shape.ts'
-import { resolveState } from './state.ts'
+import { storeOf } from './state.ts'
 
-/** Checks the dependencies between settings that are valid one by one; undefined after a report. */
-export function resolveConfig(settings: ConfigFile, reading: Reading): Config | undefined {
-  const { redact, workers, deadLetters, log, sinks } = settings
+const keepDaysDefault = 14
+
+/** Checks the dependencies between sections, each of which is valid, and reports what is wrong. */
+export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
+  const { zones: _zones, ...sections } = settings
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
-  const { report, written } = reading
+  const { report, written, cwd } = reading
   const given = isPlainObject(written) ? written['server'] : undefined
-  const state = resolveState(settings.state, settings.poll.readableDays, reading)
-  checkAddressKey(redact, reading)
-  const rest = {
+  const { readableDays } = settings.poll
+  const { keepDays = Math.max(keepDaysDefault, readableDays) } = settings.state
+  if (keepDays < readableDays)
+    report(['state', 'keepDays'], {
+      value: String(keepDays),
+      problem: `is less than poll.readableDays (${readableDays})`,
+      remedy: `set it to ${readableDays} or more, or leave it out; what was delivered of a day must be known while the API lists it`,
+    })
+  refuseRepeated(
+    settings.notify.map(({ name }, index) => ({ at: ['notify', index, 'name'], value: name })),
+    'give each place a different name',
+    report,
+  )
+  return {
+    ...sections,
     accounts: resolveAccounts(settings, reading),
     api,
-    poll: resolvePoll(settings.poll, report),
-    redact,
-    workers,
-    sinks: sinks.length === 0 ? [defaultSink] : sinks,
-    deadLetters,
+    state: storeOf(settings.state, keepDays, cwd),
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },
     metrics: resolveMetrics(settings, report),
-    notify: resolvePlaces(settings.notify, report),
-    ...resolveHeartbeat(settings.heartbeat),
-    log,
   }
-  return state && { ...rest, state }
 }
-
-/** A short key could be guessed, and with it every address. */
-const shortestKey = 16
-
-function checkAddressKey(redact: ConfigFile['redact'], { needs, report }: Reading): void {
-  if (redact === 'off' || redact.addresses !== 'hash') return
-  const { addressKey } = redact
-  const at = ['redact', 'addressKey']
-  const remedy = `set addressKey or addressKeyFile to at least ${shortestKey} random characters`
-  if (addressKey === undefined && usesSecretsOf('redact', needs))
-    report(at, { problem: 'is missing, although addresses is hash', remedy })
-  if (addressKey?.isResolved === true && addressKey.reveal().length < shortestKey)
-    report(at, { problem: 'is too short', remedy })
-}
-
-const pagerdutyUrl = 'https://events.pagerduty.com/v2/enqueue'
-
-function resolvePlaces(places: ConfigFile['notify'], report: Report): PlaceConfig[] {
-  const named = places.map(({ name }, index) => ({ at: ['notify', index, 'name'], value: name }))
-  refuseRepeated(named, 'give each place a different name', report)
-  return places.map(({ name, kind, url, routingKey }, index) => {
-    const isPagerduty = kind === 'pagerduty'
-    const missing = isPagerduty ? routingKey === undefined && 'routingKey' : url === undefined && 'url'
-    if (missing !== false)
-      report(['notify', index, missing], {
-        problem: 'is missing',
-        remedy: `set ${missing} or ${missing}File`,
-      })
-    if (!isPagerduty && routingKey !== undefined)
-      report(['notify', index, 'routingKey'], { problem: `is not used by ${kind}`, remedy: 'remove it' })
-    return {
-      name,
-      kind,
-      url: url ?? new Secret(pagerdutyUrl),
-      ...(routingKey !== undefined && { routingKey }),
-    }
-  })
-}
-
-function resolveHeartbeat({ url, everyMinutes }: ConfigFile['heartbeat']): Pick<Config, 'heartbeat'> {
-  return url === undefined ? {} : { heartbeat: { url, everyMinutes } }
-}
-
-export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
 
 interface Named {
   readonly at: Path
@@ -110,6 +63,7 @@ function resolveAccounts(
   { needs, report }: Reading,
 ): AccountConfig[] {
   const { key: needsKey = false, zones: needsZones = false } = requiredBy(needs)
+  const isGiven = ({ listed, discovery }: typeof zones) => listed.length > 0 || discovery !== undefined
   const isShort = accessKey !== undefined || isGiven(zones)
   if (isShort && accounts.length > 0)
     report(['accounts'], {
@@ -126,11 +80,11 @@ function resolveAccounts(
   const named = all.map(({ at, name }) => ({ at: [...at, 'name'], value: name }))
   refuseRepeated(named, 'give each account a different name', report)
   const listed = all.flatMap((account) =>
-    listedZones(account).map((zone, index) => ({ at: [...account.at, 'zones', index], zone })),
+    account.zones.listed.map((zone, index) => ({ at: [...account.at, 'zones', index], ...zone })),
   )
-  const ids = listed.map(({ at, zone }) => ({ at, value: zone.id }))
+  const ids = listed.map(({ at, id }) => ({ at, value: id }))
   refuseRepeated(ids, 'list each zone once, in one account', report)
-  const names = listed.map(({ at, zone }) => ({ at, value: zone.name }))
+  const names = listed.map(({ at, name }) => ({ at, value: name }))
   refuseRepeated(names, 'give each zone a different name, which is not the id of another zone', report)
   for (const { accessKey: key, keyAt, remedy } of all)
     if (key === undefined && needsKey) report(keyAt, { problem: 'is missing', remedy })
@@ -140,65 +94,13 @@ function resolveAccounts(
       remedy: 'list the ids of your shield zones or write all, here or as SHIELDLOG_ZONES=101,102',
     })
   return all
-    .filter((account) => account !== short || accessKey !== undefined || isGiven(zones))
-    .map((account) => ({
-      name: account.name,
-      accessKey: account.accessKey ?? Secret.unresolved(`${pathText(account.keyAt)} is missing`),
-      zones: listedZones(account),
-      ...discoveryOf(account.zones),
+    .filter((account) => account !== short || isShort)
+    .map(({ name, accessKey: key, keyAt, zones: { listed: zones, discovery } }) => ({
+      name,
+      accessKey: key ?? Secret.unresolved(`${pathText(keyAt)} is missing`),
+      zones: zones.map((zone) => ({ ...zone, account: name })),
+      ...(discovery !== undefined && { discovery }),
     }))
-}
-
-type ZonesSetting = ConfigFile['zones']
-
-function isGiven(zones: ZonesSetting): boolean {
-  return !Array.isArray(zones) || zones.length > 0
-}
-
-function listedZones({
-  name: account,
-  zones,
-}: {
-  readonly name: string
-  readonly zones: ZonesSetting
-}): Zone[] {
-  if (!Array.isArray(zones)) return []
-  return zones.map((zone) => {
-    const { id, name = String(id) } = typeof zone === 'number' ? { id: zone } : zone
-    return { id, name, account }
-  })
-}
-
-function discoveryOf(zones: ZonesSetting): Pick<AccountConfig, 'discovery'> {
-  if (zones === 'all') return { discovery: { exclude: [], everyMinutes: 15 } }
-  if (Array.isArray(zones)) return {}
-  const { exclude, everyMinutes } = zones
-  return { discovery: { exclude, everyMinutes } }
-}
-
-const scanDefaults = [0.5, 6, 24, 44]
-
-/** Fills in the defaults that depend on readableDays. */
-function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
-  const { readableDays, firstRunDays = readableDays, settleAfterHours } = poll
-  // The last full hour at which a day can still be read again to its end.
-  const end = (readableDays - 1) * 24 - 1
-  if (firstRunDays > readableDays)
-    report(['poll', 'firstRunDays'], {
-      value: String(firstRunDays),
-      problem: `is greater than readableDays (${readableDays})`,
-      remedy: `set it to ${readableDays} or less; the API does not answer for older days`,
-    })
-  settleAfterHours?.forEach((hours, index) => {
-    if (hours >= end)
-      report(['poll', 'settleAfterHours', index], {
-        value: String(hours),
-        problem: `is too late: with readableDays ${readableDays} the API answers for less than ${end} hours after the end of a day`,
-        remedy: `set it to less than ${end}`,
-      })
-  })
-  const hours = settleAfterHours ?? scanDefaults.filter((one) => one < end)
-  return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
 }
 
 /** Checks that no two sinks share a name or a place; other settings of them may be wrong. */
@@ -207,15 +109,14 @@ export function checkSinks(written: unknown, report: Report): void {
   const textAt = (key: string) =>
     sinks.flatMap((sink, index) => {
       const value = key === 'name' ? (sink['name'] ?? sink['type']) : sink[key]
-      return typeof value === 'string' ? [{ at: ['sinks', index, key], value, type: sink['type'] }] : []
+      return typeof value === 'string' ? [{ at: ['sinks', index, key], value, sink }] : []
     })
   refuseRepeated(textAt('name'), 'give each sink a different name', report)
-  const folders = textAt('path').filter(({ type }) => type === 'file')
+  const folders = textAt('path').filter(({ sink }) => sink['type'] === 'file')
   const real = folders.map((folder) => ({ ...folder, key: realFolder(folder.value) }))
   refuseRepeated(real, 'give each file sink a different path', report)
-  const buckets = textAt('bucket').filter(({ type }) => type === 's3')
-  const places = buckets.map(({ at, value }) => {
-    const { endpoint = null, prefix = '' } = sinks[Number(at[1])]!
+  const buckets = textAt('bucket').filter(({ sink }) => sink['type'] === 's3')
+  const places = buckets.map(({ at, value, sink: { endpoint = null, prefix = '' } }) => {
     return { at, value, key: JSON.stringify([endpoint, value, prefix]) }
   })
   refuseRepeated(places, 'give each s3 sink a different bucket or prefix', report)
@@ -232,12 +133,11 @@ export function realFolder(path: string): string {
 }
 
 /** Finds the account of each application; one must be named where there are several. */
-function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): MetricsConfig {
-  const { uploadScanning, volumes } = metrics
+function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): Config['metrics'] {
+  const { volumes, ...others } = metrics
+  if (volumes === undefined) return others
   const known = accounts.length === 0 ? ['default'] : accounts.map(({ name }) => name)
-  const apps = (volumes?.apps ?? []).map((setting, index) => {
-    const { id, account }: { id: string; account?: string | undefined } =
-      typeof setting === 'string' ? { id: setting } : setting
+  const apps = volumes.apps.map(({ id, account }, index) => {
     const at = ['metrics', 'volumes', 'apps', index]
     if (account === undefined && known.length > 1)
       report(at, {
@@ -247,12 +147,12 @@ function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): Metr
       })
     if (account !== undefined && !known.includes(account))
       report([...at, 'account'], refusedChoice(account, known, at))
-    return { at, app: { id, account: account ?? known[0]! } }
+    return { at, id, account: account ?? known[0]! }
   })
-  const ids = apps.map(({ at, app }) => ({ at, value: app.id }))
-  refuseRepeated(ids, 'name each application once', report)
-  return {
-    ...(uploadScanning !== undefined && { uploadScanning }),
-    ...(volumes !== undefined && { volumes: { ...volumes, apps: apps.map(({ app }) => app) } }),
-  }
+  refuseRepeated(
+    apps.map(({ at, id }) => ({ at, value: id })),
+    'name each application once',
+    report,
+  )
+  return { ...others, volumes: { ...volumes, apps: apps.map(({ id, account }) => ({ id, account })) } }
 }

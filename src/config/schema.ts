@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { App } from '../domain/figures.ts'
-import type { Secret } from '../domain/text/secret.ts'
+import { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
@@ -10,6 +10,7 @@ import { S3SinkConfig } from '../sinks/s3/config.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
 import { SyslogSinkConfig } from '../sinks/syslog/config.ts'
 import {
+  addIssue,
   bytes,
   choice,
   count,
@@ -17,7 +18,6 @@ import {
   headerSecret,
   secretUrl,
   httpUrl,
-  marks,
   name,
   secret,
   secretFile,
@@ -43,22 +43,26 @@ const ZoneSetting = z
     }),
   ])
   .describe('A shield zone: its id, or { id, name }')
-  .register(marks, { short: 'id' })
+  .transform((zone) => (typeof zone === 'number' ? { id: zone } : zone))
+  .transform(({ id, name = String(id) }) => ({ id, name }))
+
+const Discovery = z.strictObject({
+  all: z.literal(true).describe('All zones that the API lists for the key'),
+  exclude: z.array(ZoneId).default([]).describe('Zones that are left out'),
+  everyMinutes: duration('Time between two listings', { above: 0, max: 10_080 }).default(15),
+})
 
 /** A list of zones, or all that the API lists. */
 function zones(description: string) {
   return z
-    .union([
-      z.literal('all'),
-      z.array(ZoneSetting),
-      z.strictObject({
-        all: z.literal(true).describe('All zones that the API lists for the key'),
-        exclude: z.array(ZoneId).default([]).describe('Zones that are left out'),
-        everyMinutes: duration('Time between two listings', { above: 0, max: 10_080 }).default(15),
-      }),
-    ])
-    .default([])
+    .union([z.literal('all'), z.array(ZoneSetting), Discovery])
+    .prefault([])
     .describe(description)
+    .transform((given) => {
+      if (Array.isArray(given)) return { listed: given }
+      const { exclude, everyMinutes } = given === 'all' ? Discovery.parse({ all: true }) : given
+      return { listed: [], discovery: { exclude, everyMinutes } }
+    })
 }
 
 const AccountSetting = z
@@ -96,7 +100,9 @@ const ApiConfig = section('The API that event logs are read from', {
   tls: TlsConfig.prefault({}).describe('Certificates for the API'),
 })
 
-export const PollConfig = section('When streams are read', {
+const scanDefaults = [0.5, 6, 24, 44]
+
+const PollConfig = section('When streams are read', {
   everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
   readableDays: count('Days that the API answers for, today included', { min: 2, max: 366 }).default(3),
   firstRunDays: count('Days to read for a new zone or sink, today included; default: readableDays', {
@@ -109,25 +115,56 @@ export const PollConfig = section('When streams are read', {
     .min(1)
     .optional()
     .describe('Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]'),
+}).transform(({ firstRunDays, settleAfterHours, ...poll }, context) => {
+  const { readableDays } = poll
+  // The last full hour at which a day can still be read again to its end.
+  const end = (readableDays - 1) * 24 - 1
+  if (firstRunDays !== undefined && firstRunDays > readableDays) {
+    const remedy = `set it to ${readableDays} or less; the API does not answer for older days`
+    const problem = `is greater than readableDays (${readableDays})`
+    addIssue(context, { problem, remedy }, ['firstRunDays'])
+  }
+  for (const [index, hours] of (settleAfterHours ?? []).entries()) {
+    if (hours < end) continue
+    const problem = `is too late: with readableDays ${readableDays} the API answers for less than ${end} hours after the end of a day`
+    addIssue(context, { problem, remedy: `set it to less than ${end}` }, ['settleAfterHours', index])
+  }
+  const settling = settleAfterHours ?? scanDefaults.filter((hours) => hours < end)
+  return {
+    ...poll,
+    firstRunDays: firstRunDays ?? readableDays,
+    /** Ascending, without duplicates. */
+    settleAfterHours: [...new Set(settling)].sort((a, b) => a - b),
+  }
 })
 
 const names = z.array(z.string().min(1))
+/** A shorter key could be guessed, and with it every address. */
+const shortestKey = 16
+
+const Redaction = z
+  .strictObject({
+    headers: names.default(redactedHeaders).describe('Request headers whose value is masked'),
+    query: names.default(redactedQuery).describe('Query parameters whose value is masked'),
+    body: choice(['drop', 'keep'], 'Request bodies'),
+    addresses: choice(
+      ['keep', 'mask', 'drop', 'hash'],
+      'Client addresses; mask hides the last part, hash replaces each by a hash with addressKey',
+    ),
+    addressKey: secret('Key of the hashes of addresses, at least 16 characters').optional(),
+    addressKeyFile: secretFile('the key of the hashes of addresses'),
+  })
+  .superRefine(({ addresses, addressKey }, context) => {
+    if (addresses !== 'hash') return
+    const remedy = `set addressKey or addressKeyFile to at least ${shortestKey} random characters`
+    if (addressKey === undefined)
+      addIssue(context, { problem: 'is missing, although addresses is hash', remedy }, ['addressKey'])
+    else if (addressKey.isResolved && addressKey.reveal().length < shortestKey)
+      addIssue(context, { problem: 'is too short', remedy }, ['addressKey'])
+  })
 
 export const RedactConfig = z
-  .union([
-    z.literal('off'),
-    z.strictObject({
-      headers: names.default(redactedHeaders).describe('Request headers whose value is masked'),
-      query: names.default(redactedQuery).describe('Query parameters whose value is masked'),
-      body: choice(['drop', 'keep'], 'Request bodies'),
-      addresses: choice(
-        ['keep', 'mask', 'drop', 'hash'],
-        'Client addresses; mask hides the last part, hash replaces each by a hash with addressKey',
-      ),
-      addressKey: secret('Key of the hashes of addresses, at least 16 characters').optional(),
-      addressKeyFile: secretFile('the key of the hashes of addresses'),
-    }),
-  ])
+  .union([z.literal('off'), Redaction])
   .prefault({})
   .describe('What is masked before an event leaves the process; off: nothing')
 
@@ -148,6 +185,8 @@ export const SinkConfig = z.discriminatedUnion('type', [
   KafkaSinkConfig,
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
+
+export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
 
 const DeadLettersConfig = section('Events that a sink never accepts', {
   maxBytes: bytes(
@@ -186,7 +225,7 @@ const AppSetting = z
     }),
   ])
   .describe('A container application: its id, or { id, account }')
-  .register(marks, { short: 'id' })
+  .transform((app) => (typeof app === 'string' ? { id: app, account: undefined } : app))
 
 const MetricsSetting = section('What is read from the API for metrics, besides event logs', {
   uploadScanning: z
@@ -202,14 +241,26 @@ const MetricsSetting = section('What is read from the API for metrics, besides e
     .describe('How full the volumes of container applications are, as metrics; off unless given'),
 })
 
-const PlaceSetting = z.strictObject({
-  name: name('Name in the log and in metrics'),
-  kind: choice(['json', 'slack', 'discord', 'teams', 'ntfy', 'pagerduty'], 'Whose form the message has'),
-  url: secretUrl('Where the message is sent; default of pagerduty: its Events API').optional(),
-  urlFile: secretFile('the url'),
-  routingKey: secret('Integration key of pagerduty').optional(),
-  routingKeyFile: secretFile('the integration key'),
-})
+const pagerdutyUrl = 'https://events.pagerduty.com/v2/enqueue'
+
+/** A place of `notify`. */
+const PlaceConfig = z
+  .strictObject({
+    name: name('Name in the log and in metrics'),
+    kind: choice(['json', 'slack', 'discord', 'teams', 'ntfy', 'pagerduty'], 'Whose form the message has'),
+    url: secretUrl('Where the message is sent; default of pagerduty: its Events API').optional(),
+    urlFile: secretFile('the url'),
+    routingKey: secret('Integration key of pagerduty').optional(),
+    routingKeyFile: secretFile('the integration key'),
+  })
+  .transform(({ name, kind, url, routingKey }, context) => {
+    const [needed, given] = kind === 'pagerduty' ? ['routingKey', routingKey] : ['url', url]
+    if (given === undefined)
+      addIssue(context, { problem: 'is missing', remedy: `set ${needed} or ${needed}File` }, [needed])
+    if (kind !== 'pagerduty' && routingKey !== undefined)
+      addIssue(context, { problem: `is not used by ${kind}`, remedy: 'remove it' }, ['routingKey'])
+    return { name, kind, url: url ?? new Secret(pagerdutyUrl), ...(routingKey && { routingKey }) }
+  })
 
 const HeartbeatSetting = section(
   'A request that says that all is well, for a monitor that notices when it stops',
@@ -218,7 +269,7 @@ const HeartbeatSetting = section(
     urlFile: secretFile('the url'),
     everyMinutes: duration('Time between two requests', { above: 0, max: 1_440 }).default(1),
   },
-)
+).transform(({ url, everyMinutes }) => url && { url, everyMinutes })
 
 const LogConfig = section('The log on stderr', {
   level: z
@@ -240,11 +291,12 @@ export const ConfigFile = z.strictObject({
   sinks: z
     .array(SinkConfig)
     .prefault([])
-    .describe('Where events go; default: one stdout sink in native format'),
+    .describe('Where events go; default: one stdout sink in native format')
+    .transform((given): SinkConfig[] => (given.length > 0 ? given : [defaultSink])),
   deadLetters: DeadLettersConfig,
   server: ServerConfig,
   metrics: MetricsSetting,
-  notify: z.array(PlaceSetting).default([]).describe('Who is told when a problem begins and when it is over'),
+  notify: z.array(PlaceConfig).default([]).describe('Who is told when a problem begins and when it is over'),
   heartbeat: HeartbeatSetting,
   log: LogConfig,
 })
@@ -259,23 +311,12 @@ export interface AccountConfig {
   readonly discovery?: { readonly exclude: readonly number[]; readonly everyMinutes: number }
 }
 
-export type PollConfig = Readonly<Omit<ConfigFile['poll'], 'firstRunDays' | 'settleAfterHours'>> & {
-  readonly firstRunDays: number
-  /** Ascending, without duplicates. */
-  readonly settleAfterHours: readonly number[]
-}
-
-/** What is absent is off. */
-export interface MetricsConfig {
-  readonly uploadScanning?: Readonly<NonNullable<ConfigFile['metrics']['uploadScanning']>>
-  readonly volumes?: { readonly apps: readonly App[]; readonly everyMinutes: number }
-}
-
 /** The complete configuration that the program is built from; all defaults are resolved. */
-export interface Config extends Readonly<Pick<ConfigFile, 'redact' | 'workers' | 'deadLetters' | 'log'>> {
+export interface Config extends Readonly<
+  Omit<ConfigFile, 'accounts' | 'api' | 'metrics' | 'server' | 'sinks' | 'state' | 'zones'>
+> {
   readonly accounts: readonly AccountConfig[]
   readonly api: Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
-  readonly poll: PollConfig
   readonly state: StateConfig
   /** Never empty. */
   readonly sinks: readonly SinkConfig[]
@@ -283,16 +324,8 @@ export interface Config extends Readonly<Pick<ConfigFile, 'redact' | 'workers' |
     /** True when any setting of `server` was set; a run that ends by itself serves HTTP only then. */
     readonly configured: boolean
   }
-  readonly metrics: MetricsConfig
-  readonly notify: readonly PlaceConfig[]
-  /** Absent where it is off. */
-  readonly heartbeat?: { readonly url: Secret; readonly everyMinutes: number }
-}
-
-/** A place of `notify`. */
-export interface PlaceConfig {
-  readonly name: string
-  readonly kind: ConfigFile['notify'][number]['kind']
-  readonly url: Secret
-  readonly routingKey?: Secret
+  /** What is absent is off. */
+  readonly metrics: Pick<ConfigFile['metrics'], 'uploadScanning'> & {
+    readonly volumes?: { readonly apps: readonly App[]; readonly everyMinutes: number }
+  }
 }

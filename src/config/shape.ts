@@ -27,7 +27,10 @@ export interface Shape {
   readonly 'x-marks'?: Marks
 }
 
-export function shapeOf(schema: z.ZodType): Shape {
+type Draft = { -readonly [Key in keyof Shape]: Shape[Key] }
+
+/** `finish` may change each part once it is made, the inner ones first. */
+export function shapeOf(schema: z.ZodType, finish: (part: Draft) => void = () => undefined): Shape {
   const registered: { get(schema: unknown): Marks | undefined } = marks
   const json: unknown = z.toJSONSchema(schema, {
     io: 'input',
@@ -36,6 +39,7 @@ export function shapeOf(schema: z.ZodType): Shape {
       const mark = registered.get(zodSchema)
       if (mark !== undefined) Object.assign(jsonSchema, { 'x-marks': mark })
       if (mark?.kind === 'secret') Object.assign(jsonSchema, { type: 'string' })
+      finish(jsonSchema as Draft)
     },
   })
   return json as Shape

@@ -1,27 +1,49 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
+import type { SettingError } from '../domain/text/http-rules.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { RedisServers } from '../domain/redis-servers.ts'
-import type { Path, Report } from './errors.ts'
-import { duration, marks, name, secret, secretFile } from './fields/fields.ts'
+import { addIssue, duration, marks, name, secret, secretFile } from './fields/fields.ts'
 import { Tls, TlsConfig } from './fields/tls.ts'
-
-interface SqliteStateConfig {
-  readonly kind: 'sqlite'
-  /** Absolute. */
-  readonly path: string
-  readonly keepDays: number
-}
 
 export interface RedisStateConfig extends RedisServers {
   readonly kind: 'redis'
   readonly keepDays: number
 }
 
-export type StateConfig = SqliteStateConfig | RedisStateConfig
+export type StateConfig =
+  { readonly kind: 'sqlite'; readonly path: string; readonly keepDays: number } | RedisStateConfig
 
-function storeUrl(description: string) {
-  return z.string().min(1).describe(description).register(marks, { kind: 'url' })
+function storeUrl(description: string, errorOf: (text: string) => SettingError | undefined) {
+  const schema = z.string().superRefine((text, context) => addIssue(context, errorOf(text)))
+  return schema.describe(description).register(marks, { kind: 'url' })
+}
+
+const sqlite = 'sqlite:'
+
+function storeUrlError(text: string): SettingError | undefined {
+  if (!text.startsWith(sqlite)) return redisUrlError(text)
+  const path = sqlitePath(text)
+  const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
+  if (path === ':memory:')
+    return { problem: 'is a database in memory, which would lose all progress', remedy }
+  const isFile = path !== '' && !path.startsWith('//') && !path.endsWith('/')
+  return isFile ? undefined : { problem: 'has no database file', remedy }
+}
+
+function sqlitePath(url: string): string {
+  return url.slice(sqlite.length).replace(/^\/\/(?=\/)/, '')
+}
+
+function redisUrlError(text: string): SettingError | undefined {
+  const url = URL.parse(text)
+  const remedy = 'write redis://host:6379/0, rediss://host:6379/0 or sqlite:PATH'
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
+    return { problem: 'is not the URL of a store', remedy }
+  if (url.search !== '' || url.hash !== '')
+    return { problem: 'contains a query or fragment, which no store accepts', remedy }
+  if (/^\/?\d{0,5}$/.test(url.pathname)) return undefined
+  return { problem: 'has no valid database number after the host', remedy }
 }
 
 const nodeText = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/
@@ -45,7 +67,7 @@ function nodes(description: string, defaultPort: number) {
 
 const RedisSetting = z
   .strictObject({
-    url: storeUrl('redis:// or rediss:// URL of one server').optional(),
+    url: storeUrl('redis:// or rediss:// URL of one server', redisUrlError).optional(),
     sentinels: nodes('Sentinels', 26_379).optional(),
     name: z.string().min(1).optional().describe('Name of the primary in the sentinels'),
     cluster: nodes('Some nodes of the cluster', 6379).optional(),
@@ -57,88 +79,78 @@ const RedisSetting = z
     ),
     keyPrefix: name('Prefix of every key').default('shieldlog'),
   })
+  .superRefine(({ url, sentinels, cluster, name: primary, password }, context) => {
+    if ((sentinels === undefined) !== (primary === undefined)) {
+      const problem = 'is missing, although the other one of name and sentinels is set'
+      const missing = sentinels === undefined ? 'sentinels' : 'name'
+      return addIssue(context, { problem, remedy: 'set both, or neither' }, [missing])
+    }
+    if (url === undefined && sentinels === undefined && cluster === undefined) {
+      const remedy = 'set one of url, sentinels (with name) and cluster'
+      return addIssue(context, { problem: 'has no server', remedy })
+    }
+    if (url !== undefined && new URL(url).password !== '' && password !== undefined) {
+      const problem = 'cannot be used with a password in url'
+      addIssue(context, { problem, remedy: 'remove the password from url' }, ['password'])
+    }
+  })
   .describe('Redis, long form')
   .register(marks, { exclusive: [['url', 'sentinels', 'cluster']] })
-type RedisSetting = Partial<z.output<typeof RedisSetting>>
-
-const keepDaysDefault = 14
-
-const StateObject = z
-  .strictObject({
-    url: storeUrl('sqlite:, redis: or rediss: URL').optional(),
-    redis: RedisSetting.optional(),
-    keepDays: duration(
-      'Days to keep checkpoints of complete days; default: 14, or readableDays if that is more',
-      { above: 0, max: 3650 },
-    ).optional(),
-  })
-  .register(marks, { exclusive: [['url', 'redis']] })
-type StateObject = z.output<typeof StateObject>
+type RedisSetting = z.output<typeof RedisSetting>
 
 export const defaultStateUrl = 'sqlite:./var/shieldlog.db'
 
-/** A URL alone is the short form of the object with that URL; the loader expands it. */
+/** A URL alone is the short form of the object with that URL. */
 export const StateSetting = z
-  .union([storeUrl('URL of the store'), StateObject])
+  .union([
+    storeUrl('URL of the store', storeUrlError),
+    z
+      .strictObject({
+        url: storeUrl('sqlite:, redis: or rediss: URL', storeUrlError).optional(),
+        redis: RedisSetting.optional(),
+        keepDays: duration(
+          'Days to keep checkpoints of complete days; default: 14, or readableDays if that is more',
+          { above: 0, max: 3650 },
+        ).optional(),
+      })
+      .register(marks, { exclusive: [['url', 'redis']] }),
+  ])
   .prefault(defaultStateUrl)
   .describe('Where progress is kept: sqlite:PATH, redis://…, rediss://…, or an object')
   .register(marks, { short: 'url' })
+  .transform((given) => (typeof given === 'string' ? { url: given } : given))
 
-/** Resolves the store of a setting; undefined after a report. */
-export function resolveState(
-  setting: z.output<typeof StateSetting>,
-  readableDays: number,
-  { cwd, report }: { readonly cwd: string; readonly report: Report },
-): StateConfig | undefined {
-  const isShort = typeof setting === 'string'
-  const given: StateObject = isShort ? { url: setting } : setting
-  const { url = defaultStateUrl, redis, keepDays = Math.max(keepDaysDefault, readableDays) } = given
-  if (keepDays < readableDays)
-    report(['state', 'keepDays'], {
-      value: String(keepDays),
-      problem: `is less than poll.readableDays (${readableDays})`,
-      remedy: `set it to ${readableDays} or more, or leave it out; what was delivered of a day must be known while the API lists it`,
-    })
-  const at = isShort ? ['state'] : ['state', 'url']
-  if (redis !== undefined) return redisStore(redis, keepDays, ['state', 'redis', 'url'], report)
-  if (!url.startsWith('sqlite:')) return redisStore({ url, keyPrefix: 'shieldlog' }, keepDays, at, report)
-  const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
-  const problem = sqliteProblem(path)
-  const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
-  if (problem !== undefined) return report(at, { problem, remedy })
-  return { kind: 'sqlite', path: resolve(cwd, path), keepDays }
+/** The store of a setting; paths start at `cwd`. */
+export function storeOf(
+  { url = defaultStateUrl, redis }: z.output<typeof StateSetting>,
+  keepDays: number,
+  cwd: string,
+): StateConfig {
+  if (redis !== undefined) return redisStore(redis, keepDays)
+  if (!url.startsWith(sqlite)) return redisStore({ url, keyPrefix: 'shieldlog' }, keepDays)
+  return { kind: 'sqlite', path: resolve(cwd, sqlitePath(url)), keepDays }
 }
 
-function sqliteProblem(path: string): string | undefined {
-  if (path === ':memory:') return 'is a database in memory, which would lose all progress'
-  return path === '' || path.startsWith('//') || path.endsWith('/') ? 'has no database file' : undefined
-}
-
-type RedisServer = Pick<RedisStateConfig, 'nodes' | 'db' | 'username' | 'password' | 'tls'>
-
-function redisServer(text: string, at: Path, report: Report): RedisServer | undefined {
-  const url = URL.parse(text)
-  const problem = redisUrlProblem(url)
-  if (url === null || problem !== undefined)
-    return report(at, {
-      problem: problem ?? '',
-      remedy: 'write redis://host:6379/0, rediss://host:6379/0 or sqlite:PATH',
-    })
-  const [username, password] = [decoded(url.username), decoded(url.password)]
+function redisStore(redis: Partial<RedisSetting>, keepDays: number): RedisStateConfig {
+  const { url, sentinels, cluster, name: primary, passwordFile: _, ...given } = redis
+  // The schema leaves out what is not given.
+  const own = given as Pick<RedisStateConfig, 'username' | 'password' | 'tls' | 'keyPrefix'>
+  const common = { kind: 'redis', keepDays, db: 0, ...own } as const
+  if (sentinels !== undefined && primary !== undefined)
+    return { ...common, topology: 'sentinel', primary, nodes: sentinels }
+  if (cluster !== undefined) return { ...common, topology: 'cluster', nodes: cluster }
+  const server = new URL(url!)
+  const [username, password] = [decoded(server.username), decoded(server.password)]
   return {
-    nodes: [{ host: withoutBrackets(url.hostname), port: Number(url.port || 6379) }],
-    db: Number(url.pathname.slice(1)),
+    ...common,
+    topology: 'single',
+    nodes: [{ host: withoutBrackets(server.hostname), port: Number(server.port || 6379) }],
+    db: Number(server.pathname.slice(1)),
     ...(username !== '' && { username }),
     ...(password !== '' && { password: new Secret(password) }),
-    ...(url.protocol === 'rediss:' && { tls: new Tls() }),
+    ...(server.protocol === 'rediss:' && { tls: new Tls() }),
+    ...own,
   }
-}
-
-function redisUrlProblem(url: URL | null): string | undefined {
-  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
-    return 'is not the URL of a store'
-  if (url.search !== '' || url.hash !== '') return 'contains a query or fragment, which no store accepts'
-  return /^\/?\d{0,5}$/.test(url.pathname) ? undefined : 'has no valid database number after the host'
 }
 
 /** An invalid "%" sequence stays as it is. */
@@ -148,39 +160,6 @@ function decoded(text: string): string {
   } catch {
     return text
   }
-}
-
-function redisStore(
-  redis: RedisSetting,
-  keepDays: number,
-  urlAt: Path,
-  report: Report,
-): RedisStateConfig | undefined {
-  const { url, sentinels, cluster, name: primary, passwordFile: _, ...given } = redis
-  // The schema leaves out what is not given.
-  const own = given as Pick<RedisStateConfig, 'username' | 'password' | 'tls' | 'keyPrefix'>
-  const at = ['state', 'redis']
-  if ((sentinels === undefined) !== (primary === undefined))
-    return report([...at, sentinels === undefined ? 'sentinels' : 'name'], {
-      problem: 'is missing, although the other one of name and sentinels is set',
-      remedy: 'set both, or neither',
-    })
-  const common = { kind: 'redis', keepDays, db: 0, ...own } as const
-  if (sentinels !== undefined && primary !== undefined)
-    return { ...common, topology: 'sentinel', primary, nodes: sentinels }
-  if (cluster !== undefined) return { ...common, topology: 'cluster', nodes: cluster }
-  if (url === undefined)
-    return report(at, {
-      problem: 'has no server',
-      remedy: 'set one of url, sentinels (with name) and cluster',
-    })
-  const server = redisServer(url, urlAt, report)
-  if (server?.password !== undefined && own.password !== undefined)
-    return report([...at, 'password'], {
-      problem: 'cannot be used with a password in url',
-      remedy: 'remove the password from url',
-    })
-  return server && { ...common, topology: 'single', ...server, ...own }
 }
 
 function withoutBrackets(host: string): string {

@@ -1,5 +1,6 @@
 import { unknownWord, type WordKind } from '../domain/event/known-words.ts'
 import { statSync } from 'node:fs'
+import { firstOf } from '../domain/text/counts.ts'
 import { isLoopback } from '../domain/text/http-rules.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { Secret } from '../domain/text/secret.ts'
@@ -17,20 +18,12 @@ export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
   const zones = accounts.flatMap((account) => account.zones)
   const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
   const known = new Set(names.map(plain))
-  return sinks
-    .flatMap(({ where }, index) => filtersOf(where, `sinks[${index}].where`))
-    .flatMap(([at, { zones: given }]) => {
-      const listed = listedIn(given, `${at}.zones`)
-      const unknown = listed.filter(({ value }) => !known.has(plain(value)))
-      const passes = given !== undefined && 'not' in given
-      const effect = passes ? 'it keeps nothing out' : 'no event comes from it'
-      const isClosed = !passes && unknown.length === listed.length && !at.includes('any')
-      return unknown.map(({ at, value }) => {
-        const close = nearest(String(value).trim(), names)
-        const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`
-        const all = isClosed ? ', and the sink gets no event at all' : ''
-        return `${at} ${JSON.stringify(value)} is not a zone that is shipped: ${effect}${all}; ${remedy}`
-      })
+  return listedIn(sinks, 'zones')
+    .filter(({ value }) => !known.has(plain(value)))
+    .map(({ at, value }) => {
+      const close = nearest(String(value).trim(), names)
+      const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`
+      return `${at} ${JSON.stringify(value)} is not a zone that is shipped, so it has no effect; ${remedy}`
     })
 }
 
@@ -38,48 +31,43 @@ function plain(zone: string | number): string {
   return String(zone).trim().toLowerCase()
 }
 
-type Where = NonNullable<SinkConfig['where']>
+type Listed = readonly (string | number)[]
 
-/** The lists of `where`, and those of each alternative, with their places. */
-function filtersOf(where: Where = {}, at: string): (readonly [at: string, lists: Where])[] {
-  return [[at, where], ...(where.any ?? []).map((lists, index) => [`${at}.any[${index}]`, lists] as const)]
-}
-
-/** The values of a filter, each with its place. */
-function listedIn<T>(given: readonly T[] | { readonly not: readonly T[] } = [], path: string) {
-  const [list, place] = 'not' in given ? [given.not, `${path}.not`] : [given, path]
-  return list.map((value, index) => ({ at: `${place}[${index}]`, value }))
+/** The values of a list in `where` of every sink, and in its alternatives, each with its place. */
+function listedIn(sinks: Config['sinks'], kind: WordKind | 'zones') {
+  return sinks.flatMap(({ where = {} }, sink) =>
+    [where, ...(where.any ?? [])].flatMap((lists, index) => {
+      const at = `sinks[${sink}].where${index === 0 ? '' : `.any[${index - 1}]`}.${kind}`
+      const given: Listed | { readonly not: Listed } = lists[kind] ?? []
+      const [list, place] = 'not' in given ? [given.not, `${at}.not`] : [given, at]
+      return list.map((value, position) => ({ at: `${place}[${position}]`, value }))
+    }),
+  )
 }
 
 /** Warns of words in `where` and `sample` that no event is known to have. */
 export function unknownWordWarnings({ sinks }: Pick<Config, 'sinks'>): string[] {
-  return sinks.flatMap(({ where, sample }, index) => {
-    const sink = `sinks[${index}]`
-    const told = (at: string, kind: WordKind, word: string) => {
-      const why = unknownWord(kind, word)
-      return why === undefined ? [] : [`${at} ${JSON.stringify(word)} ${why}`]
-    }
-    const lists = filtersOf(where, `${sink}.where`).flatMap(([place, lists]) =>
-      (['actions', 'severities', 'countries'] as const).flatMap((kind) =>
-        listedIn(lists[kind], `${place}.${kind}`).flatMap(({ at, value }) => told(at, kind, value)),
-      ),
-    )
-    const sampled = Object.keys(sample?.actions ?? {})
-    return [...lists, ...sampled.flatMap((word) => told(`${sink}.sample.actions`, 'actions', word))]
-  })
+  const told = (kind: WordKind) => (found: ReturnType<typeof listedIn>[number]) => {
+    const why = unknownWord(kind, String(found.value))
+    return why === undefined ? [] : [`${found.at} ${JSON.stringify(found.value)} ${why}`]
+  }
+  const sampled = sinks.flatMap(({ sample }, index) =>
+    Object.keys(sample?.actions ?? {}).map((value) => ({ at: `sinks[${index}].sample.actions`, value })),
+  )
+  const kinds = ['actions', 'severities', 'countries'] as const
+  return [
+    ...kinds.flatMap((kind) => listedIn(sinks, kind).flatMap(told(kind))),
+    ...sampled.flatMap(told('actions')),
+  ]
 }
 
 /** Warns of a file that other users can read, with these secrets in it as plain text. */
 export function readableSecretsWarnings({ path, label }: SourceFile, secrets: readonly string[]): string[] {
-  const [first] = secrets
-  if (path === undefined || first === undefined) return []
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
-  if ((mode & 0o004) === 0) return []
-  const more = secrets.length > 1 ? ` and ${secrets.length - 1} more` : ''
-  const octal = (mode & 0o777).toString(8).padStart(4, '0')
+  const mode = path === undefined ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0)
+  if ((mode & 0o004) === 0 || secrets.length === 0) return []
   return [
-    `${label} has mode ${octal}, so that other users of this host can read ${first}${more}; ` +
-      'run chmod 600 on it, or keep the secret in a file of its own (…File)',
+    `${label} has mode ${(mode & 0o7777).toString(8).padStart(4, '0')}, so that other users of this host can read ` +
+      `${firstOf(secrets, 1)}; run chmod 600 on it, or keep the secret in a file of its own (…File)`,
   ]
 }
 

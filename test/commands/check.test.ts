@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Finding } from '../../src/assemble/finding.ts'
+import type { Finding } from '../../src/assemble/check-api.ts'
 import { findingLines, summaryLine } from '../../src/commands/check.ts'
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { createShiftedClock } from '../entry/shifted-clock.ts'
@@ -58,11 +58,11 @@ test.each([80, 120])('wraps at words below the text and stays within %i columns'
     { step: 'sink siem', mark: 'fail', text: long },
     { step: '  test event', mark: 'fail', text: 'refused' },
   ]
-  const lines = findings.flatMap((finding) => findingLines(finding, 13, terminal(columns)))
+  const lines = findings.flatMap((finding) => findingLines(finding, terminal(columns)).trimEnd().split('\n'))
   expect(lines.filter((line) => line.length > columns)).toEqual([])
   expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain(long.trim())
-  expect(lines[0]).toBe('               note  zones is overridden by the environment: SHIELDLOG_ZONES')
-  expect(lines.at(-1)).toBe('  test event   FAIL  refused')
+  expect(lines[1]).toMatch(/^sink siem {8}FAIL {2}the destination answered 403/)
+  expect(lines.at(-1)).toBe('  test event     FAIL  refused')
   expect(summaryLine(1, terminal(80))).toBe('1 problem. Fix it and run check again.')
 })
 
@@ -275,8 +275,8 @@ test('says how many events of the first pages pass the filter of a sink', async 
   expect(notes).toEqual([
     expect.stringMatching(/^sinks\[1\]\.where\.actions\[0\] "Bloked" .*; did you mean Blocked\?$/),
     expect.stringMatching(/^sinks\[3\]\.sample\.actions "Nothing" /),
-    'where and sample: of 10 events on the first pages of today (2 zones) 0 pass; if this sink is to get such events, correct its where or sample',
-    'where and sample: of 10 events on the first pages of today (2 zones) 5 pass',
-    'where and sample: of 10 events on the first pages of today (2 zones) 10 pass',
+    'where and sample: of 10 events on the first pages of today 0 pass; if this sink is to get such events, correct its where or sample',
+    'where and sample: of 10 events on the first pages of today 5 pass',
+    'where and sample: of 10 events on the first pages of today 10 pass',
   ])
 })

@@ -77,7 +77,7 @@ test('writes secrets to separate files, and the other settings with their types'
     ['--set', 'headers.Authorization=Bearer s3cret='],
   )
   expect(code).toBe(0)
-  const secret = join(folder, 'ndjson-authorization.secret')
+  const secret = join(folder, 'ndjson-headers-authorization.secret')
   expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['Bearer s3cret=\n', 0o600])
   expect(written()).not.toContain('s3cret')
   const { poll, sinks: loadedSinks } = loaded().config
@@ -167,7 +167,7 @@ test('overwrites neither a configuration nor a secret, and does not write throug
   const { init, folder, file } = await newcomer()
   const at = (name: string) => join(folder, name)
   const [secret, other, link, absent] = [
-    at('json-authorization.secret'),
+    at('json-headers-authorization.secret'),
     at('other.yaml'),
     at('link.yaml'),
     at('none/shieldlog.yaml'),

@@ -16,14 +16,12 @@ test('a zone in where that is not shipped is warned of, with the nearest name', 
     load({ yaml: yaml('[101, { id: 102, name: shop }, { id: 103, name: " Blog " }]', where) }).warnings
   expect(warnings('[101, " SHOP ", blog]')).toEqual([])
   expect(warnings('[shpo]')).toEqual([
-    'sinks[0].where.zones[0] "shpo" is not a zone that is shipped: no event comes from it, and the sink gets no event at all; did you mean shop?',
+    'sinks[0].where.zones[0] "shpo" is not a zone that is shipped, so it has no effect; did you mean shop?',
   ])
   expect(warnings('[101, 999999]')).toEqual([
-    'sinks[0].where.zones[1] 999999 is not a zone that is shipped: no event comes from it; write the id or the name of one',
+    'sinks[0].where.zones[1] 999999 is not a zone that is shipped, so it has no effect; write the id or the name of one',
   ])
-  expect(warnings('{ not: [101, 999999] }')).toEqual([
-    'sinks[0].where.zones.not[1] 999999 is not a zone that is shipped: it keeps nothing out; write the id or the name of one',
-  ])
+  expect(warnings('{ not: [999999] }')).toEqual([expect.stringContaining('where.zones.not[0] 999999')])
 })
 
 test('with zones: all, zones in where are compared once the API has listed the zones', () => {
@@ -54,14 +52,8 @@ test.each([
     'where: { severities: [warning, criticl] }',
     /^where\.severities\[1\] "criticl" .*; did you mean critical\?$/,
   ],
-  [
-    'where: { countries: [DE, UK] }',
-    /^where\.countries\[1\] "UK" is not known as a country .*; did you mean GB\?$/,
-  ],
-  [
-    'where: { countries: { not: [Germany] } }',
-    /^where\.countries\.not\[0\] "Germany" .*; did you mean DE\?$/,
-  ],
+  ['where: { countries: [DE, UK] }', /^where\.countries\[1\] "UK" is not known as a country .* mean GB\?$/],
+  ['where: { countries: [Germany] }', /^where\.countries\[0\] "Germany" .*; did you mean DE\?$/],
   ['where: { any: [{ rules: [1] }, { countries: [UK] }] }', /^where\.any\[1\]\.countries\[0\] "UK" /],
   ['where: { countries: [D] }', /^where\.countries\[0\] "D" .*; such as DE or US$/],
   ['sample: { actions: { Loged: 0.1 } }', /^sample\.actions "Loged" .*; did you mean Logged\?$/],
@@ -132,26 +124,19 @@ function exposedIn(yaml: string, mode: number): readonly string[] {
 
 const oneZone = 'zones: [101]\n'
 
-test('a literal secret in a file that others can read is warned of, by its place only', () => {
-  const warnings = exposedIn(`api: { accessKey: s3cret }\n${oneZone}`, 0o644)
-  expect(warnings).toEqual([
-    'shieldlog.yaml has mode 0644, so that other users of this host can read api.accessKey; run chmod 600 on it, or keep the secret in a file of its own (…File)',
-  ])
-})
-
 test.each([
-  [
-    'a header',
-    'sinks: [{ type: http, url: "https://h/", headers: { Authorization: x } }]',
-    'sinks[0].headers.Authorization',
-  ],
+  ['a header', 'sinks: [{ type: http, url: "https://h/", headers: { A: x } }]', 'sinks[0].headers.A'],
   ['a token', 'server: { token: x }', 'server.token'],
   ['a password in a URL', 'state: "redis://u:p@h"', 'state'],
   ['several', 'state: "redis://u:p@h"\nserver: { token: x }', 'state and 1 more'],
-])('%s counts as a secret', (_, settings, place) => {
-  const [warning] = exposedIn(`api: { accessKey: "\${KEY}" }\n${oneZone}${settings}\n`, 0o604)
-  expect(warning).toContain(` can read ${place};`)
-})
+])(
+  '%s as plain text in a file that others can read is warned of, by its place only',
+  (_, settings, place) => {
+    expect(exposedIn(`api: { accessKey: "\${KEY}" }\n${oneZone}${settings}\n`, 0o604)).toEqual([
+      `shieldlog.yaml has mode 0604, so that other users of this host can read ${place}; run chmod 600 on it, or keep the secret in a file of its own (…File)`,
+    ])
+  },
+)
 
 test.each([
   ['that only its owner and group can read', `api: { accessKey: s3cret }\n${oneZone}`, 0o640],

@@ -103,36 +103,35 @@ export function isOfSection({ path: [first = ''] }: Assignment): boolean {
 /** What settings are typed by: their shape, the start of the names of secret files, where relative paths start. */
 interface Typing {
   readonly shape: Shape
-  readonly prefix: string
+  readonly prefix: readonly string[]
   readonly cwd: string
 }
 
 /** Sets a setting. What the shape does not have stays text, for the schema to refuse. Throws UsageError. */
-export function assign(
-  draft: Draft,
-  { path, text, isHidden }: Assignment,
-  { shape, prefix, cwd }: Typing,
-): Draft {
-  const [key = '', ...rest] = path
-  const form = objectForm(shape) ?? formFor(shape, {}) ?? {}
-  const free = typeof form.additionalProperties === 'object' ? form.additionalProperties : {}
-  const field = property(form, key) ?? free
-  if (rest.length > 0) {
-    const inner = isPlainObject(draft[key]) ? draft[key] : {}
-    const name = key === 'headers' ? prefix : `${prefix}${fileWord(key)}-`
-    return {
-      ...draft,
-      [key]: assign(inner, { path: rest, text, isHidden }, { shape: field, prefix: name, cwd }),
-    }
-  }
+export function assign(draft: Draft, { path, text, isHidden }: Assignment, typing: Typing): Draft {
+  const { shape, prefix, cwd } = typing
+  const field = path.reduce<Shape>((around, key) => {
+    const form = objectForm(around) ?? formFor(around, {}) ?? {}
+    return (
+      property(form, key) ?? (typeof form.additionalProperties === 'object' ? form.additionalProperties : {})
+    )
+  }, shape)
   const kind = scalarForm(field)?.['x-marks']?.kind
-  if (isHidden !== true && isTemplate(text)) return { ...draft, [key]: text }
+  const written = (value: unknown) => setIn(draft, path, value) as Draft
+  if (isHidden !== true && isTemplate(text)) return written(text)
   // The name of its file ends in `.secret`, which git ignores in a checkout.
-  if (kind === 'secret') return { ...draft, [key]: new KeptSecret(`${prefix}${fileWord(key)}.secret`, text) }
-  if (kind === 'path') return { ...draft, [key]: resolve(literal(cwd), text) }
+  if (kind === 'secret')
+    return written(new KeptSecret(`${[...prefix, ...path].map(fileWord).join('-')}.secret`, text))
+  if (kind === 'path') return written(resolve(literal(cwd), text))
   const { value, errors } = coerce(text, field, '--set')
-  if (errors.length > 0) throw new UsageError(`${key} ${errors[0]!.problem}`)
-  return { ...draft, [key]: value }
+  if (errors.length > 0) throw new UsageError(`${path.join('.')} ${errors[0]!.problem}`)
+  return written(value)
+}
+
+function setIn(held: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value
+  const around = isPlainObject(held) ? held : {}
+  return { ...around, [key]: setIn(around[key], rest, value) }
 }
 
 /** `X-Token` → `x-token`, `apiKey` → `api-key`. */
@@ -171,8 +170,7 @@ export function hasKeyInEnvironment(): boolean {
   return (process.env['SHIELDLOG_API_ACCESS_KEY'] ?? '') !== ''
 }
 
-const header = `# Written by shieldlog init. "shieldlog config print" shows every setting in force, with its origin.
-`
+const header = '# Written by shieldlog init. "shieldlog config print" shows every setting in force.\n'
 
 const comments: Readonly<Record<string, string>> = {
   api: 'The access key of the bunny.net account. Its file is read again when the API refuses the key.',
@@ -215,9 +213,9 @@ export function filesOf(draft: Draft, file: string): NewFile[] {
     return `${comment}${yamlText({ [name]: placed(section) })}`
   })
   const unset = Object.entries(suggestions).filter(([name]) => !(name in draft))
-  const rest = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
-  const more = rest === '' ? [] : [`# More settings, with their defaults:\n${rest}`]
-  return [...secrets, { path: file, text: [header, ...sections, ...more].join('\n') }]
+  const more = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
+  const text = [header, ...sections, `# More settings, with their defaults:\n${more}`].join('\n')
+  return [...secrets, { path: file, text }]
 }
 
 /** Throws Failure where the file exists. */

@@ -7,7 +7,7 @@ import { scalarForm } from '../../config/shape.ts'
 import { literal } from '../../config/templates.ts'
 import { listZones, meantZone } from '../../discovery/list-zones.ts'
 import { cancelled, Failure, type FailureCode, isFailure, messageOf } from '../../domain/failure.ts'
-import { printable } from '../../domain/text/terminal-text.ts'
+import { printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
 import { exitCodes, type Io, type Registration, UsageError } from '../command.ts'
 import { collectNames, nameList, unknownName } from '../options.ts'
@@ -213,7 +213,7 @@ async function accessWith(key: Draft, { assignments, file, cwd, io, asks }: Cont
   const plain = { api: key, state: `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}` }
   const draft = assignments
     .filter(isOfSection)
-    .reduce<Draft>((held, one) => assign(held, one, { shape: fileShape, prefix: '', cwd }), plain)
+    .reduce<Draft>((held, one) => assign(held, one, { shape: fileShape, prefix: [], cwd }), plain)
   await using work = await openWork(loadDraft(draft, cwd, { needs: 'key' })!, {}, io.signal)
   const [account] = await listZones(work.reading.clientOf)(work.config.accounts, io.signal)
   if (account !== undefined && 'zones' in account) {
@@ -289,7 +289,7 @@ function destinationStep({ options: { destination: given } }: Context): Step<Des
   const known = all.map(({ name }) => name)
   return {
     given,
-    menu: `Where should events go?\n${sideBySide(all.map(({ label }, index) => `${index + 1}) ${label}`))}`,
+    menu: `Where should events go?\n${sideBySide(all.map(({ label }, index) => `${index + 1}) ${label}`))}\n`,
     question: '> ',
     accept(text) {
       const chosen =
@@ -301,15 +301,12 @@ function destinationStep({ options: { destination: given } }: Context): Step<Des
   }
 }
 
-/** As many texts on a line as fit into 78 columns: on a small terminal what was shown before stays in sight. */
+/** On few lines, so that on a small terminal what was shown before stays in sight. */
 function sideBySide(texts: readonly string[]): string {
-  const lines: string[] = []
-  for (const text of texts) {
-    const longer = `${lines.at(-1) ?? ''}  ${text}`
-    if (lines.length > 0 && longer.length <= 78) lines[lines.length - 1] = longer
-    else lines.push(`  ${text}`)
-  }
-  return `${lines.join('\n')}\n`
+  const unbroken = texts.map((text) => text.replaceAll(' ', '\u00A0')).join('  ')
+  return wrapPlain(unbroken, 76)
+    .map((line) => `  ${line.trim().replaceAll('\u00A0', ' ')}`)
+    .join('\n')
 }
 
 /** Resolves to the sink once a configuration with it loads. Throws UsageError. */
@@ -320,7 +317,7 @@ async function chooseSink(
 ): Promise<Draft> {
   const { asks, options, assignments, cwd, file } = context
   const { form, fixed, name } = destination
-  const set = (held: Draft, one: Assignment) => assign(held, one, { shape: form, prefix: `${name}-`, cwd })
+  const set = (held: Draft, one: Assignment) => assign(held, one, { shape: form, prefix: [name], cwd })
   const named = (['path', 'url'] as const).flatMap((key) => {
     const text = options[key]
     return text === undefined ? [] : [{ path: [key], text }]

@@ -81,27 +81,21 @@ export function bars<Row>(shareOf: (row: Row) => number, width: number, { isPipe
   return ['', (row) => (isPiped ? '' : barOf(Math.min(1, shareOf(row)) * width)), { spare: 0 }]
 }
 
+/** The widest columns shrink first; where that is not enough, a spare one goes. */
 function fitting<Row>(columns: readonly Filled<Row>[], width: number): readonly Filled<Row>[] {
-  const over = widthOf(columns) - width
-  if (over <= 0) return columns
-  let room = 0
-  for (const { width: own, least = own } of columns) room += Math.max(0, own - least)
-  const spares = columns.flatMap(({ spare }) => spare ?? [])
-  if (room >= over || spares.length === 0) return shrunk(columns, over)
-  const gone = columns.findIndex(({ spare }) => spare === Math.min(...spares))
-  return fitting(columns.toSpliced(gone, 1), width)
-}
-
-/** The widest columns shrink first. */
-function shrunk<Row>(columns: readonly Filled<Row>[], over: number): Filled<Row>[] {
-  const widths = columns.map(({ width }) => width)
-  for (let left = over; left > 0; left--) {
+  const widths = columns.map((column) => column.width)
+  for (let over = widthOf(columns) - width; over > 0; over--) {
     const shrinkable = columns.map(({ least = Infinity }, index) =>
       widths[index]! > least ? widths[index]! : 0,
     )
     const widest = Math.max(...shrinkable)
-    if (widest === 0) break
-    widths[shrinkable.indexOf(widest)]!--
+    if (widest > 0) widths[shrinkable.indexOf(widest)]!--
+    else {
+      const spares = columns.flatMap(({ spare }) => spare ?? [])
+      if (spares.length === 0) break
+      const gone = columns.findIndex(({ spare }) => spare === Math.min(...spares))
+      return fitting(columns.toSpliced(gone, 1), width)
+    }
   }
   return columns.map((column, index) => ({ ...column, width: widths[index]! }))
 }

@@ -100,7 +100,7 @@ export function secretFile(of: string) {
 export function addIssue(
   context: Pick<z.RefinementCtx, 'addIssue'>,
   error: SettingError | undefined,
-  path: string[] = [],
+  path: (string | number)[] = [],
 ): void {
   if (error === undefined) return
   context.addIssue({ code: 'custom', path, message: error.problem, params: { ...error }, continue: false })

@@ -1,36 +1,31 @@
-/** The known name closest to an unknown one; undefined where none is close. */
+/** The known name closest to an unknown one, or the only one that begins with it; undefined where there is none. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > 100) return undefined
+  const all = [...known]
   let best: string | undefined
   // Fewer than all letters: a name with none in common is not meant.
   let least = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1) + 1
-  for (const candidate of known) {
+  for (const candidate of all) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
     if (distance < least) [best, least] = [candidate, distance]
   }
-  return best
+  const longer = name.length < 3 ? [] : all.filter((candidate) => candidate.startsWith(name))
+  return best ?? (longer.length === 1 ? longer[0] : undefined)
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
 function editDistance(from: string, to: string): number {
-  let before: number[] = []
-  let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
+  const table = [Array.from({ length: to.length + 1 }, (_, index) => index)]
   for (let row = 1; row <= from.length; row++) {
     const current = [row]
     for (let column = 1; column <= to.length; column++) {
-      const same = from[row - 1] === to[column - 1]
-      let distance = Math.min(
-        previous[column]! + 1,
-        current[column - 1]! + 1,
-        previous[column - 1]! + (same ? 0 : 1),
-      )
-      const swapped =
-        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-      if (swapped) distance = Math.min(distance, before[column - 2]! + 1)
-      current.push(distance)
+      const [letter, other] = [from[row - 1], to[column - 1]]
+      const replaced = table[row - 1]![column - 1]! + (letter === other ? 0 : 1)
+      const isSwap = letter === to[column - 2] && other === from[row - 2]
+      const swapped = isSwap ? table[row - 2]![column - 2]! + 1 : replaced
+      current.push(Math.min(table[row - 1]![column]! + 1, current[column - 1]! + 1, replaced, swapped))
     }
-    before = previous
-    previous = current
+    table.push(current)
   }
-  return previous[to.length]!
+  return table[from.length]![to.length]!
 }
