@@ -8,7 +8,7 @@ import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-s
 import { createFormat } from '../formats/registry.ts'
 import { keepLatest, type Latest } from '../domain/promises.ts'
 import type { Store } from '../ports/store.ts'
-import { otherSinkOn } from '../sinks/file/identity.ts'
+import { otherSinkOn } from '../sinks/file/stored-days.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { createPreset } from '../sinks/http/presets/registry.ts'
 

@@ -10,8 +10,6 @@ export interface ExclusiveLockOptions {
   readonly timeoutMs?: number
   /** SQL that runs first. */
   readonly pragmas?: string
-  /** Writes the content of a new file. Another process may take the lock before this one has it again. */
-  readonly write?: (database: DatabaseSync) => void
 }
 
 /** Connections that hold a lock: garbage collection of one would release its lock. */
@@ -24,15 +22,11 @@ const held = new Set<DatabaseSync>()
  */
 export function lockExclusively(
   file: string | URL,
-  { timeoutMs = 0, pragmas = '', write }: ExclusiveLockOptions = {},
+  { timeoutMs = 0, pragmas = '' }: ExclusiveLockOptions = {},
 ): ExclusiveLock {
   const database = new DatabaseSync(file, { timeout: timeoutMs })
   try {
     database.exec(`${pragmas}; BEGIN EXCLUSIVE`)
-    if (write !== undefined) {
-      write(database)
-      database.exec('COMMIT; BEGIN EXCLUSIVE')
-    }
   } catch (error) {
     database.close()
     throw error

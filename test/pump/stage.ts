@@ -175,8 +175,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       await script.reconcile(known)
       return open
     },
-    hasUncommitted: async () => false,
-    hasDropped: async () => false,
+    inspect: async () => ({ hasUncommitted: false, hasDropped: false }),
   }
   const plainSink: Sink = {
     ...base,

@@ -277,7 +277,8 @@ async function areFilesUnknown(
 ): Promise<boolean> {
   if (!('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
   const known = committedLengths(storeId, checkpoint())
-  return sink.hasDropped(stream, checkpoint().commit > 0 ? known : { ...known, knownSinceMs: Infinity })
+  const all = checkpoint().commit > 0 ? known : { ...known, knownSinceMs: Infinity }
+  return (await sink.inspect(stream, all)).hasDropped
 }
 
 /** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */

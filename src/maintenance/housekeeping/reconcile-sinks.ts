@@ -68,8 +68,8 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
     const sink = sinks.get(stream.sink)
     if (isPumped()) return false
     if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
-    const isAhead = (checkpoint: Checkpoint | undefined) =>
-      sink.hasUncommitted(stream, committedLengths(store.id, checkpoint))
+    const isAhead = async (checkpoint: Checkpoint | undefined) =>
+      (await sink.inspect(stream, committedLengths(store.id, checkpoint))).hasUncommitted
     // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
     // nothing uncommitted while it has no files. The rest is compared with what is stored now.
     if (!(await isAhead(listed))) return true

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 import { createEncoder, type Encoder } from '../lines.ts'
 import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
 import { fullAt, partName, type WrittenPart } from './parts.ts'
@@ -17,6 +18,9 @@ export interface Continuation {
   readonly nextNumber: number
 }
 
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
+const maxTries = 100
+
 /** Appends the deliveries of one pump. Its callers run one call at a time. */
 export class StreamWriter {
   readonly #writer: Writer
@@ -27,45 +31,36 @@ export class StreamWriter {
   #current: OpenPart | undefined
   #isRevoked = false
 
-  constructor(writer: Writer, place: string, start: Continuation) {
+  constructor(writer: Writer, place: string, { part, nextNumber }: Continuation) {
     this.#writer = writer
     this.#place = place
-    this.#encode = createEncoder(writer.format)
-    this.#continued = start.part
-    this.#nextNumber = start.nextNumber
+    this.#encode = createEncoder(writer.deps.format)
+    this.#continued = part
+    this.#nextNumber = nextNumber
   }
 
   async append(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
     const refusals: Refusal[] = []
     let part: OpenPart | undefined
-    let bytes = 0
-    let lines = 0
-    let isSpoilt = false
+    let [bytes, lines, isSpoilt] = [0, 0, false]
     try {
       this.#throwIfStopped(signal)
       for (const chunk of this.#encode(events, refusals)) {
         part ??= await this.#nextPart()
         this.#throwIfStopped(signal)
-        await writeAll(part.handle, chunk.bytes, part.path)
+        await writeAll(part.handle, chunk.bytes)
         bytes += chunk.bytes.length
         lines += chunk.lines
       }
       if (part === undefined) return { refusals, committed: [], bytes: 0 }
-      // In parallel, and both awaited: nothing is in progress when a failure cuts the part back.
-      const [synced, looked] = await Promise.allSettled([
-        part.handle.datasync(),
-        whyChanged(part, part.bytes + bytes),
-      ])
       // After a failed sync the state of the pages behind the cut is unknown.
-      isSpoilt = synced.status === 'rejected'
-      if (synced.status === 'rejected') throw synced.reason
-      if (looked.status === 'rejected') throw looked.reason
+      isSpoilt = true
+      const [why] = await Promise.all([whyChanged(part, part.bytes + bytes), part.handle.datasync()])
       this.#throwIfStopped(signal)
-      if (looked.value !== undefined) {
-        isSpoilt = true
-        this.#sayReplaced(part, looked.value)
-        const why = `another program changed ${part.path} while shieldlog wrote it: ${looked.value}`
-        throw new Failure('retry', 'unwritable', why)
+      if (why !== undefined) {
+        this.#sayReplaced(part, why)
+        const text = `another program changed ${part.path} while shieldlog wrote it: ${why}`
+        throw new Failure('retry', 'unwritable', text)
       }
     } catch (error) {
       if (part !== undefined && (!(await cutBack(part)) || isSpoilt)) await this.#leave(part)
@@ -94,30 +89,21 @@ export class StreamWriter {
 
   /** The part for the next delivery. Parts rotate only here, where the length is the committed length. */
   async #nextPart(): Promise<OpenPart> {
-    const writer = this.#writer
-    if (this.#current === undefined && this.#continued !== undefined) {
-      this.#current = await continuePart(writer, await this.#folder(), this.#continued)
-      this.#continued = undefined
-    }
+    const { root, settings } = this.#writer
+    const folder = () => makeFolders(root, this.#place, settings.dirMode)
+    if (this.#continued !== undefined) this.#current = await this.#continue(await folder(), this.#continued)
+    this.#continued = undefined
     if (this.#current !== undefined) await this.#leaveChangedOrFull(this.#current)
-    if (this.#current === undefined) {
-      this.#current = await createPart(writer, await this.#folder(), this.#nextNumber)
-      this.#nextNumber = this.#current.number + 1
-    }
-    return this.#current
+    return (this.#current ??= await this.#create(await folder()))
   }
 
   async #leaveChangedOrFull(part: OpenPart): Promise<void> {
-    const { settings, clock } = this.#writer
+    const { settings, deps } = this.#writer
     const why = await whyChanged(part, part.bytes)
     if (why !== undefined) this.#sayReplaced(part, why)
-    else if (clock.now() < fullAt(settings, part)) return
+    else if (deps.clock.now() < fullAt(settings, part)) return
     else this.#writer.compress(this.#place, part)
     await this.#leave(part)
-  }
-
-  #folder() {
-    return makeFolders(this.#writer.root, this.#place, this.#writer.settings.dirMode)
   }
 
   async #leave(part: OpenPart): Promise<void> {
@@ -126,12 +112,53 @@ export class StreamWriter {
   }
 
   #sayReplaced({ name }: OpenPart, why: string): void {
-    const { emit, settings } = this.#writer
-    emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${name}`, why })
+    const { settings } = this.#writer
+    this.#writer.emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${name}`, why })
+  }
+
+  /** Creates the stream's next part and syncs its name. */
+  async #create(folder: string): Promise<OpenPart> {
+    const { deps, identity } = this.#writer
+    for (let tries = 0; tries < maxTries; tries++) {
+      const name = partName(this.#nextNumber++, deps.clock.now(), identity.id)
+      try {
+        return await this.#open(folder, { ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
+      } catch (error) {
+        if (!hasCode(error, 'EEXIST')) throw error
+      }
+    }
+    throw new Failure('retry', 'unwritable', `no free part name in ${folder} before ${this.#nextNumber}`)
+  }
+
+  /** Undefined when the file no longer exists. */
+  async #continue(folder: string, part: WrittenPart): Promise<OpenPart | undefined> {
+    try {
+      return await this.#open(folder, part, O_NONBLOCK)
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ELOOP')) return undefined
+      throw error
+    }
+  }
+
+  async #open(folder: string, part: WrittenPart, flags: number): Promise<OpenPart> {
+    const { deps, settings } = this.#writer
+    const path = join(folder, part.name)
+    const isNew = (flags & O_CREAT) !== 0
+    const handle = await deps.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, settings.mode)
+    try {
+      if (isNew) {
+        await handle.chmod(settings.mode)
+        await syncFolder(folder)
+      }
+      const { dev: device, ino: inode } = await handle.stat()
+      return { ...part, path, handle, device, inode }
+    } catch (error) {
+      await handle.close().catch(() => undefined)
+      if (isNew) await unlink(path).catch(() => undefined)
+      throw error
+    }
   }
 }
-
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
 
 /** A part open for deliveries, in append mode: a file that another process has cut never gets a hole. */
 interface OpenPart extends WrittenPart {
@@ -144,63 +171,18 @@ interface OpenPart extends WrittenPart {
   lines: number
 }
 
-const maxTries = 100
-
-/** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
-async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
-  for (let tries = 0; tries < maxTries; tries++) {
-    const name = partName(number + tries, writer.clock.now(), writer.identity.id)
-    try {
-      return await openPart(writer, folder, { ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error
-    }
-  }
-  throw new Failure('retry', 'unwritable', `no free part name in ${folder} from ${number} on`)
-}
-
-/** Opens an existing part to append. Undefined when the file no longer exists. */
-async function continuePart(
-  writer: Writer,
-  folder: string,
-  part: WrittenPart,
-): Promise<OpenPart | undefined> {
-  try {
-    return await openPart(writer, folder, part, O_NONBLOCK)
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ELOOP')) return undefined
-    throw error
-  }
-}
-
-async function openPart(writer: Writer, folder: string, part: WrittenPart, flags: number): Promise<OpenPart> {
-  const path = join(folder, part.name)
-  const isNew = (flags & O_CREAT) !== 0
-  const { mode } = writer.settings
-  const handle = await writer.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, mode)
-  try {
-    if (isNew) {
-      await handle.chmod(mode)
-      await syncFolder(folder)
-    }
-    const { dev: device, ino: inode } = await handle.stat()
-    return { ...part, path, handle, device, inode }
-  } catch (error) {
-    await handle.close().catch(() => undefined)
-    if (isNew) await unlink(path).catch(() => undefined)
-    throw error
-  }
-}
-
-/** Why the file under the part's name is no longer the expected one; undefined when it is. */
+/** Why the file under the part's name is no longer the expected one; undefined when it is. Never rejects. */
 async function whyChanged(part: OpenPart, bytes: number): Promise<string | undefined> {
-  const found = await lookAt(part.path)
-  if (found === undefined) return 'the file is gone'
-  if (found.ino !== part.inode || found.dev !== part.device || !found.isFile())
-    return 'another file has its name'
-  if (found.nlink !== 1) return `the file has ${found.nlink} hard links`
-  if (found.size !== bytes) return `the file has ${found.size} bytes instead of ${bytes}`
-  return undefined
+  try {
+    const found = await lookAt(part.path)
+    if (found === undefined) return 'the file is gone'
+    if (found.ino !== part.inode || found.dev !== part.device || !found.isFile())
+      return 'another file has its name'
+    if (found.nlink !== 1) return `the file has ${found.nlink} hard links`
+    return found.size === bytes ? undefined : `the file has ${found.size} bytes instead of ${bytes}`
+  } catch (error) {
+    return systemErrorText(error)
+  }
 }
 
 /** Truncates the part to its committed length. Returns false when that fails; a shorter file is never padded. */

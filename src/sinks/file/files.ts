@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, stat, unlink } from 'node:fs/promises'
+import { chmod, type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { cancelled, Failure, type FailureCode } from '../../domain/failure.ts'
 import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
@@ -42,9 +42,7 @@ export async function makeFolders(root: string, below: string, dirMode: number):
   let path = root
   for (const name of below.split('/')) {
     path = join(path, name)
-    if (await isFolder(path)) continue
-    await makeFolder(path, dirMode)
-    await isFolder(path)
+    if (!(await isFolder(path))) await makeFolder(path, dirMode)
   }
   return path
 }
@@ -87,7 +85,7 @@ async function isFolder(path: string): Promise<boolean> {
   throw new Failure('stop', 'unwritable', why)
 }
 
-function absent(error: unknown): undefined {
+export function absent(error: unknown): undefined {
   if (!hasCode(error, 'ENOENT')) throw error
 }
 
@@ -107,7 +105,15 @@ const lasting: Readonly<Record<string, FailureCode>> = {
   ENOTDIR: 'unwritable',
 }
 
-/** Converts a file system error to a Failure with a one-line message that contains the remedy. */
+/** The work's result. Converts errors of the file system to Failures of one line that contains the remedy. */
+export async function guarded<Result>(path: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw await fileFailure(error, path)
+  }
+}
+
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
   const code = lasting[systemCode(error) ?? '']
@@ -135,42 +141,30 @@ async function refusalOf(path: string): Promise<string> {
 }
 
 /** Writes all bytes, also when the system takes only a part of them per call. */
-export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Promise<void> {
-  let offset = 0
-  while (offset < bytes.length) {
-    const { bytesWritten } = await to.write(bytes, offset, bytes.length - offset)
-    if (bytesWritten === 0)
-      throw new Failure(
-        'retry',
-        'unwritable',
-        `cannot write ${path}: the file system accepts no more bytes and reports no error`,
-      )
-    offset += bytesWritten
+export async function writeAll(to: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const { bytesWritten } = await to.write(bytes, at, bytes.length - at)
+    if (bytesWritten === 0) throw new Error('the file system accepts no more bytes and reports no error')
+    at += bytesWritten
   }
 }
 
-interface Copy {
-  /** Path of the copy; an existing file is overwritten. */
-  readonly path: string
-  readonly mode: number
-  readonly openFile?: typeof open
-}
-
 /**
- * Writes the source to a file piece by piece, syncs it, and returns its size. Does not use a write stream: with
- * `autoClose` off it keeps a reference to the handle, and closing the handle would then wait for ever.
+ * Writes the source to a file piece by piece, over one that exists, syncs it, and returns its size. Does not use a write
+ * stream: with `autoClose` off it keeps a reference to the handle, and closing the handle would then wait for ever.
  */
 export async function copyTo(
-  { path, mode, openFile = open }: Copy,
-  source: AsyncIterable<Buffer>,
-  signal: AbortSignal,
+  path: string,
+  { mode, openFile = open }: { readonly mode: number; readonly openFile?: typeof open },
+  source: AsyncIterable<Buffer> | readonly Buffer[],
+  signal?: AbortSignal,
 ): Promise<number> {
   const to = await openFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode)
   try {
     await to.chmod(mode)
     for await (const piece of source) {
       throwIfAborted(signal)
-      await writeAll(to, piece, path)
+      await writeAll(to, piece)
     }
     await to.sync()
     return (await to.stat()).size
@@ -194,13 +188,11 @@ export async function cutFile(path: string, bytes: number): Promise<void> {
 export async function endOfWholeLines(path: string, bytes: number): Promise<number> {
   return await withFile(path, O_RDONLY, async (handle) => {
     const buffer = Buffer.alloc(pieceBytes)
-    let end = bytes
-    while (end > 0) {
-      const length = Math.min(pieceBytes, end)
-      const { bytesRead } = await handle.read(buffer, 0, length, end - length)
+    for (let end = bytes; end > 0; end -= pieceBytes) {
+      const from = Math.max(0, end - pieceBytes)
+      const { bytesRead } = await handle.read(buffer, 0, end - from, from)
       const last = buffer.subarray(0, bytesRead).lastIndexOf(lineBreak)
-      if (last !== -1) return end - length + last + 1
-      end -= length
+      if (last !== -1) return from + last + 1
     }
     return 0
   })
@@ -217,19 +209,6 @@ export async function withFile<T>(
     return await use(handle)
   } finally {
     await handle.close()
-  }
-}
-
-const keptMs = 14 * 86_400_000
-
-/** Removes copies older than two weeks. */
-export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
-  const folder = await findFolder(root, copiesFolder)
-  if (folder === undefined) return
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name)
-    const found = await lookAt(path)
-    if (found?.isFile() === true && found.mtimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
   }
 }
 
@@ -256,6 +235,6 @@ export class KeyedMutex {
   }
 }
 
-export function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw cancelled(signal.reason)
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw cancelled(signal.reason)
 }

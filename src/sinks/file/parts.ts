@@ -1,11 +1,12 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, readdir } from 'node:fs/promises'
+import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
 import { parseISO } from 'date-fns/parseISO'
 import { parseDay } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
+import { decoded, isCompressed, pieceBytes } from '../part-lines.ts'
 import type { FileSinkSettings } from './config.ts'
 import { lookAt, withFile } from './files.ts'
 
@@ -37,12 +38,9 @@ export function partName(number: number, openedAtMs: number, writer: string): Pa
 /** Parses the name of a part, or of its compressed file; undefined for a name of another form. */
 export function parsePartName(file: string): PartName | undefined {
   const name = file.replace(compressed, '')
-  const match = pattern.exec(name)
-  if (match === null) return undefined
-  const [, number, openedAt, writer] = match
-  const openedAtMs = parseISO(openedAt!).getTime()
-  if (Number.isNaN(openedAtMs)) return undefined
-  return { name, number: Number(number), openedAtMs, writer: writer! }
+  const [, number, openedAt = '', writer = ''] = pattern.exec(name) ?? []
+  const openedAtMs = parseISO(openedAt).getTime()
+  return Number.isNaN(openedAtMs) ? undefined : { name, number: Number(number), openedAtMs, writer }
 }
 
 /**
@@ -51,8 +49,11 @@ export function parsePartName(file: string): PartName | undefined {
  */
 export function placeOf({ zone, day }: { readonly zone: number; readonly day: string }): string {
   if (Number.isSafeInteger(zone) && zone >= 0 && parseDay(day) !== undefined) return `zone=${zone}/day=${day}`
-  const why = `no folder for zone ${String(zone)} and day ${JSON.stringify(day)}: give a whole number and YYYY-MM-DD`
-  throw new Failure('refuse', 'unwritable', why)
+  throw new Failure(
+    'refuse',
+    'unwritable',
+    `no folder for zone ${String(zone)} and day ${JSON.stringify(day)}`,
+  )
 }
 
 /** The files of one part in its folder. */
@@ -81,17 +82,21 @@ export async function listParts(folder: string): Promise<PartOnDisk[]> {
 /** The current files of one part; undefined when none exists. */
 export async function lookAtPart(folder: string, name: string): Promise<PartOnDisk | undefined> {
   const path = join(folder, name)
+  const found: { readonly file: string; readonly stats: Stats }[] = []
   // The plain file first: the compressed one exists before it goes.
-  const plain = await lookAt(path)
-  const others: { readonly file: string; readonly stats: Stats }[] = []
-  for (const suffix of Object.values(suffixes)) {
+  for (const suffix of ['', ...Object.values(suffixes)]) {
     const stats = await lookAt(path + suffix)
-    if (stats !== undefined) others.push({ file: path + suffix, stats })
+    if (stats !== undefined) found.push({ file: path + suffix, stats })
   }
-  if (plain === undefined && others.length === 0) return undefined
-  const irregular = [plain, ...others.map(({ stats }) => stats)].some((stats) => stats?.isFile() === false)
-  const whole = others.find(({ stats }) => stats.isFile())?.file
-  return { name, path, irregular, plain: plain?.isFile() === true ? plain : undefined, compressed: whole }
+  if (found.length === 0) return undefined
+  const regular = found.filter(({ stats }) => stats.isFile())
+  return {
+    name,
+    path,
+    plain: regular.find(({ file }) => file === path)?.stats,
+    compressed: regular.find(({ file }) => file !== path)?.file,
+    irregular: regular.length < found.length,
+  }
 }
 
 /** From when on a part takes no further delivery, by its size or age. All processes agree, so it may be compressed. */
@@ -107,9 +112,12 @@ export function fullAt(
  * zstd in its frame header (this sink always writes it). Undefined where the file does not have it.
  */
 export async function compressedLength(path: string): Promise<number | undefined> {
-  return await withFile(path, constants.O_RDONLY, async (handle) =>
-    path.endsWith('.gz') ? await gzipLength(handle) : zstdLength(await readAt(handle, 0, 18)),
-  )
+  return await withFile(path, constants.O_RDONLY, async (handle) => {
+    const { size } = await handle.stat()
+    if (size < mostHeaderBytes) return undefined
+    if (path.endsWith('.gz')) return (await readAt(handle, size - 4, 4)).readUInt32LE(0)
+    return zstdLength(await readAt(handle, 0, mostHeaderBytes))
+  })
 }
 
 /** True when that length matches a part of so many bytes. */
@@ -117,33 +125,31 @@ export function isLengthOf(length: number | undefined, path: string, bytes: numb
   return length === (path.endsWith('.gz') ? bytes % 2 ** 32 : bytes)
 }
 
-async function gzipLength(handle: FileHandle): Promise<number | undefined> {
-  const { size } = await handle.stat()
-  if (size < 18) return undefined
-  const head = await readAt(handle, 0, 2)
-  if (head[0] !== 0x1f || head[1] !== 0x8b) return undefined
-  return (await readAt(handle, size - 4, 4)).readUInt32LE(0)
-}
+const mostHeaderBytes = 18
 
 /** RFC 8878, section 3.1.1. */
 function zstdLength(head: Buffer): number | undefined {
-  if (head.length < 18 || head.readUInt32LE(0) !== 0xfd2fb528) return undefined
+  if (head.readUInt32LE(0) !== 0xfd2fb528) return undefined
   const descriptor = head[4]!
   const isSingleSegment = (descriptor & 0x20) !== 0
   const at = 5 + (isSingleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3]!
-  switch (descriptor >> 6) {
-    case 0:
-      return isSingleSegment ? head[at]! : undefined
-    case 1:
-      return head.readUInt16LE(at) + 256
-    case 2:
-      return head.readUInt32LE(at)
-    default:
-      return at + 8 <= head.length ? Number(head.readBigUInt64LE(at)) : undefined
-  }
+  const flag = descriptor >> 6
+  if (flag === 0) return isSingleSegment ? head[at] : undefined
+  // The upper two bytes of eight are zero in any file.
+  return head.readUIntLE(at, Math.min(6, 2 ** flag)) + (flag === 1 ? 256 : 0)
 }
 
 async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, position)
-  return buffer.subarray(0, bytesRead)
+  return (await handle.read(Buffer.alloc(length), 0, length, position)).buffer
+}
+
+/** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
+export async function* readBytes(path: string, from = 0): AsyncGenerator<Buffer> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  // The stream closes the file at its end, on an error, and when its reader stops.
+  const source = handle.createReadStream({
+    start: isCompressed(path) ? 0 : from,
+    highWaterMark: pieceBytes,
+  })
+  yield* decoded(path, source)
 }

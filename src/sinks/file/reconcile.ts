@@ -3,20 +3,19 @@ import { dirname, join } from 'node:path'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Reconciliation } from '../../ports/delivery.ts'
 import type { Continuation } from './append.ts'
-import { inspectPart, inspectParts, type PartState } from './compare-parts.ts'
 import {
   copiesFolder,
   copyTo,
   cutFile,
-  dropOldCopies,
   endOfWholeLines,
-  fileFailure,
   findFolder,
+  guarded,
   lookAt,
   makeFolders,
   syncFolder,
   throwIfAborted,
 } from './files.ts'
+import { copyPrefix, inspectPart, inspectParts, type Ownership, type PartState } from './inventory.ts'
 import {
   compressedLength,
   fullAt,
@@ -24,10 +23,10 @@ import {
   lookAtPart,
   parsePartName,
   type PartOnDisk,
+  readBytes,
   type WrittenPart,
 } from './parts.ts'
-import { copyPrefix, readBytes } from './read.ts'
-import type { Writer } from './writer.ts'
+import { dropOldCopies, type Writer } from './writer.ts'
 
 /** A stream's files during reconciliation. */
 interface FilesAtHand {
@@ -46,17 +45,19 @@ interface PartAtHand extends FilesAtHand {
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
 export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   const { writer, place, known, signal } = files
-  const states = await inspectParts(await findFolder(writer.root, place), known, writer)
+  const sink = writer.settings.name
+  const owners = { sink, byId: await writer.owners() }
+  const states = await inspectParts(await findFolder(writer.root, place), known, owners)
   const clean: WrittenPart[] = []
+  const foreign = new Set<string>()
   for (const state of states) {
     throwIfAborted(signal)
-    if (!state.isDropped) clean.push(...cleanPart(await broughtBack(files, state)))
+    if (state.isDropped) continue
+    if (state.report?.problem === 'foreign') foreign.add(state.report.why)
+    clean.push(...cleanPart(await broughtBack(files, state, owners)))
   }
-  const foreign = states.filter(({ report, isDropped }) => report?.problem === 'foreign' && !isDropped)
-  if (foreign.length > 0) {
-    const why = [...new Set(foreign.map(({ report }) => report!.why))].join('; ')
-    writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink: writer.settings.name, why })
-  }
+  if (foreign.size > 0)
+    writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
   for (const part of clean) writer.compress(place, part)
   const nextNumber = 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0))
   return { nextNumber, part: continued(writer, clean) }
@@ -70,14 +71,14 @@ function cleanPart({ name, file, committed, report }: PartState): WrittenPart[] 
 }
 
 /** The writer's own latest part, if it takes another delivery. */
-function continued({ identity, settings, clock }: Writer, clean: readonly WrittenPart[]) {
+function continued({ identity, settings, deps }: Writer, clean: readonly WrittenPart[]) {
   const own = clean.filter(({ writer }) => writer === identity.id)
   const latest = own.toSorted((a, b) => a.number - b.number).at(-1)
-  return latest === undefined || clock.now() >= fullAt(settings, latest) ? undefined : latest
+  return latest === undefined || deps.clock.now() >= fullAt(settings, latest) ? undefined : latest
 }
 
 /** Normally nothing is to be done. A change requires the lock of the part's writer. Returns the state after it. */
-async function broughtBack(files: FilesAtHand, state: PartState): Promise<PartState> {
+async function broughtBack(files: FilesAtHand, state: PartState, owners: Ownership): Promise<PartState> {
   const { writer, place, known } = files
   const { name, file, committed, report } = state
   if (report?.problem === 'foreign' && committed !== undefined) sayReplaced(files, name, report.why)
@@ -86,7 +87,7 @@ async function broughtBack(files: FilesAtHand, state: PartState): Promise<PartSt
   if (file === undefined || report?.problem === 'foreign') return state
   const hasBothForms = file.plain !== undefined && file.compressed !== undefined
   if (committed !== undefined && report === undefined && !hasBothForms) return state
-  const lock = writer.hold(parsePartName(name)!.writer)
+  const lock = await writer.hold(parsePartName(name)!.writer)
   // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
   if (lock === undefined) return state
   try {
@@ -96,10 +97,8 @@ async function broughtBack(files: FilesAtHand, state: PartState): Promise<PartSt
     const folder = dirname(file.path)
     const held = await lookAtPart(folder, name)
     if (held?.irregular === false)
-      await reconcilePart({ ...files, part: held, committed }).catch(async (error: unknown) => {
-        throw await fileFailure(error, `${writer.root}/${place}/${name}`)
-      })
-    return await inspectPart({ name, file: await lookAtPart(folder, name), committed }, known, writer)
+      await guarded(`${writer.root}/${place}/${name}`, reconcilePart({ ...files, part: held, committed }))
+    return await inspectPart({ name, file: await lookAtPart(folder, name), committed }, known, owners)
   } finally {
     lock.release()
   }
@@ -107,24 +106,18 @@ async function broughtBack(files: FilesAtHand, state: PartState): Promise<PartSt
 
 /** Brings one part back to its committed length. */
 async function reconcilePart(at: PartAtHand): Promise<void> {
-  const { part, committed } = at
+  const { part, committed, known } = at
   if (part.compressed !== undefined) return reconcileCompressed(at, part.compressed)
   const { size } = part.plain!
   const bytes = committed?.bytes ?? 0
+  const end = await endOfWholeLines(part.path, Math.min(size, bytes))
   if (size < bytes) {
     // A short part is neither padded nor continued.
     sayShort(at, committed!, size)
-    const end = await endOfWholeLines(part.path, size)
     await cutFile(part.path, end)
-    sayCut(at, size - end, false)
-  } else if ((await endOfWholeLines(part.path, bytes)) < bytes)
-    sayReplaced(at, part.name, 'its content is not what shieldlog wrote')
-  else await takeBack(at, size, bytes)
-}
-
-/** Cuts to the committed length, or removes a part that has none. */
-async function takeBack(at: PartAtHand, size: number, bytes: number): Promise<void> {
-  const { part, committed, known } = at
+    return sayCut(at, size - end, false)
+  }
+  if (end < bytes) return sayReplaced(at, part.name, 'its content is not what shieldlog wrote')
   if (size > bytes) {
     const copy = await keepAside(at, bytes)
     const hasLines = (await endOfWholeLines(part.path, size)) > bytes
@@ -162,7 +155,7 @@ async function reconcileCompressed(at: PartAtHand, path: string): Promise<void> 
 function sayShort({ writer, place }: FilesAtHand, committed: CommittedPart, found: number): void {
   const part = `${place}/${committed.part}`
   const about = { sink: writer.settings.name, part, expected: committed.bytes, found }
-  if (found < committed.bytes) writer.emitOnce(`short ${part}`, { name: 'FileShort', ...about })
+  writer.emitOnce(`short ${part}`, { name: 'FileShort', ...about })
 }
 
 function sayReplaced({ writer, place }: FilesAtHand, name: string, why: string): void {
@@ -181,14 +174,13 @@ function sayCut({ writer, place, part }: PartAtHand, bytes: number, keptAside: b
  * longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
  */
 async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<string> {
-  const { mode, dirMode } = writer.settings
-  await dropOldCopies(writer.root, writer.clock.now())
-  const folder = await makeFolders(writer.root, copiesFolder, dirMode)
+  await dropOldCopies(writer.root, writer.deps.clock.now())
+  const folder = await makeFolders(writer.root, copiesFolder, writer.settings.dirMode)
   const path = join(folder, `${copyPrefix(place)}${part.name}.from-${from}`)
   const kept = await lookAt(path)
   if (kept !== undefined && kept.size >= part.plain!.size - from) return path
   const unfinished = `${path}.unfinished`
-  await copyTo({ path: unfinished, mode }, readBytes(part.path, from), signal)
+  await copyTo(unfinished, writer.settings, readBytes(part.path, from), signal)
   await rename(unfinished, path)
   await syncFolder(folder)
   return path

@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { rmdir, statfs, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Readable } from 'node:stream'
-import { cancelled, Failure } from '../../domain/failure.ts'
+import { cancelled } from '../../domain/failure.ts'
 import { loadBytes } from '../../domain/policy.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { sizeText } from '../../domain/text/counts.ts'
 import type { Reconciliation, Retention, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import { StreamWriter } from './append.ts'
-import { compareParts, hasDroppedParts } from './compare-parts.ts'
 import type { FileSinkSettings } from './config.ts'
-import { copyTo, fileFailure, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
+import { copyTo, guarded, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
+import { inspectStream } from './inventory.ts'
 import { placeOf } from './parts.ts'
 import { reconcile } from './reconcile.ts'
 import { removeDay, storedDays } from './stored-days.ts'
-import { createWriter, type FileSinkDeps, type Writer } from './writer.ts'
+import { type FileSinkDeps, Writer } from './writer.ts'
 
 /** Time after an abort for a delivery to undo its write, and for the sink to close. Together well under 5 s. */
 const takeBackMs = 1500
@@ -36,15 +35,11 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     orAborted(work, signal, { ms, clock })
   const atMost = (work: Promise<void>) => withGrace(work, AbortSignal.abort(), closeMs).catch(() => undefined)
 
-  function writerOf(store: string): Promise<Writer> {
-    const known = writers.get(store)
-    if (known !== undefined) return known
-    const made = createWriter(store, settings, deps, mutex).catch(async (error: unknown) => {
-      writers.delete(store)
-      throw await fileFailure(error, path)
-    })
+  async function writerOf(store: string): Promise<Writer> {
+    const made = writers.get(store) ?? guarded(path, Writer.open(store, settings, deps, mutex))
     writers.set(store, made)
-    return made
+    made.catch(() => writers.delete(store))
+    return await made
   }
 
   async function openAlone(place: string, known: Reconciliation, signal: AbortSignal): Promise<StreamWriter> {
@@ -53,30 +48,19 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     await open.get(place)?.close()
     open.delete(place)
     const writer = await writerOf(known.storeId)
-    const start = await reconcile({ writer, place, known, signal }).catch(async (error: unknown) => {
-      throw await fileFailure(error, `${writer.root}/${place}`)
-    })
+    const start = await guarded(`${writer.root}/${place}`, reconcile({ writer, place, known, signal }))
     if (isClosed) throw cancelled()
     const opened = new StreamWriter(writer, place, start)
     open.set(place, opened)
     return opened
   }
 
-  async function eachWriter(work: (writer: Writer) => Promise<void>): Promise<void> {
-    for (const made of await Promise.allSettled(writers.values()))
-      if (made.status === 'fulfilled') await work(made.value)
-  }
-
   async function end(): Promise<void> {
-    await eachWriter((writer) => writer.close())
     await mutex.idle()
     for (const opened of open.values()) await opened.close()
     open.clear()
-    await eachWriter(async (writer) => {
-      // Of a writer that was created meanwhile, too.
-      await writer.close()
-      writer.identity.release()
-    })
+    for (const made of await Promise.allSettled(writers.values()))
+      if (made.status === 'fulfilled') await made.value.close()
     writers.clear()
   }
 
@@ -119,12 +103,13 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
         },
       }
     },
-    async hasUncommitted(stream, known) {
-      const differences = await compareParts(path, stream, known)
-      return differences.some(({ problem }) => problem === 'longer' || problem === 'unknown')
+    async inspect(stream, known) {
+      const states = await inspectStream(path, stream, known)
+      const has = (isDropped: boolean, ...problems: (string | undefined)[]) =>
+        states.some((state) => state.isDropped === isDropped && problems.includes(state.report?.problem))
+      return { hasUncommitted: has(false, 'longer', 'unknown'), hasDropped: has(true, 'unknown') }
     },
-    hasDropped: (stream, known) => hasDroppedParts(path, stream, known),
-    check: (signal) => withGrace(probe(settings), signal),
+    check: (signal) => withGrace(guarded(path, probe(settings)), signal),
     async close() {
       isClosed = true
       for (const opened of open.values()) opened.revoke()
@@ -135,56 +120,30 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   }
 }
 
-const probeBytes = 4096
-/** Less free space than this does not hold one page. */
-const leastFreeBytes = 1_048_576
+/** As large as a page: a disk that does not hold it is full. */
+const probeBytes = 1_048_576
 /** Less than this is told: a part of the default size and its compressed copy take a third of it. */
 const lowFreeBytes = 1e9
 
-/** Writes a test file and removes it again, with all folders created for it. Throws Failure. */
+/** Writes a test file and removes it again, with all folders created for it. */
 async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
+  const { root, made } = await makeRoot(settings.path, settings.dirMode)
   try {
-    const { root, made } = await makeRoot(settings.path, settings.dirMode)
+    const file = join(root, `.shieldlog-check-${randomBytes(5).toString('hex')}`)
     try {
-      await probeFile(root, settings.mode)
-      return await probeSpace(root)
+      await copyTo(file, settings, [Buffer.alloc(probeBytes, 0x0a)])
     } finally {
-      // A folder that another process started to use meanwhile is not empty and stays.
-      for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined)
+      await unlink(file).catch(() => undefined)
     }
-  } catch (error) {
-    throw await fileFailure(error, settings.path)
-  }
-}
-
-async function probeFile(root: string, mode: number): Promise<void> {
-  const path = join(root, `.shieldlog-check-${randomBytes(5).toString('hex')}`)
-  try {
-    await copyTo(
-      { path, mode },
-      Readable.from([Buffer.alloc(probeBytes, 0x0a)]),
-      new AbortController().signal,
-    )
+    const { bavail, blocks, bsize } = await statfs(root)
+    // Some file systems report no free space at all.
+    if (blocks === 0) return { found: 'writable' }
+    const found = `${sizeText(bavail * bsize)} free`
+    const note =
+      'less than 1 GB is free, and a full disk stops this sink; free space, or give it a larger disk'
+    return bavail * bsize < lowFreeBytes ? { found, note } : { found }
   } finally {
-    await unlink(path).catch(() => undefined)
+    // A folder that another process started to use meanwhile is not empty and stays.
+    for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined)
   }
-}
-
-/** The free space, for people. */
-async function probeSpace(root: string): Promise<SinkCheck> {
-  const { bavail, blocks, bsize } = await statfs(root)
-  // Some file systems report no free space at all.
-  if (blocks === 0) return { found: 'writable' }
-  const found = `${sizeText(bavail * bsize)} free`
-  if (bavail * bsize >= lowFreeBytes) return { found }
-  if (bavail * bsize >= leastFreeBytes)
-    return {
-      found,
-      note: 'less than 1 GB is free, and a full disk stops this sink; free space, or give it a larger disk',
-    }
-  throw new Failure(
-    'stop',
-    'disk_full',
-    `${root} has ${bavail * bsize} bytes left, less than one page needs; free space or raise the quota`,
-  )
 }

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { open, rename, unlink } from 'node:fs/promises'
+import { open, readdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
@@ -8,92 +8,23 @@ import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { SinkDeps } from '../deps.ts'
 import type { FileSinkSettings } from './config.ts'
 import {
+  copiesFolder,
   copyTo,
-  dropOldCopies,
   findFolder,
   type KeyedMutex,
+  lookAt,
   makeFolders,
   makeRoot,
   ownFolder,
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import { type HeldIdentity, holdIdentity, type Owner, ownerOf, takeIdentity } from './identity.ts'
-import { fullAt, lookAtPart, suffixes, type WrittenPart } from './parts.ts'
-import { readBytes } from './read.ts'
+import { type HeldIdentity, holdIdentity, type Owners, ownersIn, takeIdentity } from './identity.ts'
+import { fullAt, lookAtPart, readBytes, suffixes, type WrittenPart } from './parts.ts'
 
 export interface FileSinkDeps extends Pick<SinkDeps, 'format' | 'clock' | 'telemetry'> {
   /** Opens the parts for writing; tests replace it to simulate disks that fail or hang. */
   readonly openFile?: typeof open
-}
-
-/** One store's writer on one path: created for the first stream that is opened, released when the sink closes. */
-export interface Writer extends Pick<SinkDeps, 'format' | 'clock'> {
-  readonly settings: FileSinkSettings
-  readonly openFile: typeof open
-  readonly root: string
-  readonly own: Owner
-  readonly identity: HeldIdentity
-  /** Jobs on the files of a stream, by place. */
-  readonly mutex: KeyedMutex
-  /** Locks a writer's parts until released; undefined while another process holds that writer. */
-  hold(id: string): HeldIdentity | undefined
-  ownerOf(id: string): Owner | undefined
-  emit(internalEvent: InternalEvent): void
-  /** Reports a lasting condition once in the life of the process. */
-  emitOnce(about: string, internalEvent: InternalEvent): void
-  /** Compresses a part once it is closed. */
-  compress(place: string, part: WrittenPart): void
-  close(): Promise<void>
-}
-
-/** Limit of remembered conditions; beyond it a condition may be reported again. */
-const maxSaid = 10_000
-
-/** Takes an identity for the parts of a store. */
-export async function createWriter(
-  store: string,
-  settings: FileSinkSettings,
-  { format, clock, telemetry, openFile = open }: FileSinkDeps,
-  mutex: KeyedMutex,
-): Promise<Writer> {
-  const { root } = await makeRoot(settings.path, settings.dirMode)
-  const folder = await makeFolders(root, ownFolder, settings.dirMode)
-  await dropOldCopies(root, clock.now())
-  const own = { store, sink: settings.name }
-  const identity = await takeIdentity(folder, own, settings.mode)
-  // Owners never change. The entry of this writer remains valid even if its file was deleted.
-  const owners = new Map([[identity.id, own]])
-  const said = new Set<string>()
-  const writer: Writer = {
-    settings,
-    format,
-    clock,
-    openFile,
-    root,
-    own,
-    identity,
-    mutex,
-    hold: (id) => (id === identity.id ? { id, release: () => undefined } : holdIdentity(folder, id)),
-    ownerOf(id) {
-      const known = owners.get(id) ?? ownerOf(folder, id)
-      if (known !== undefined) owners.set(id, known)
-      return known
-    },
-    emit: (internalEvent) => telemetry.emit(internalEvent),
-    emitOnce(about, internalEvent) {
-      if (said.has(about)) return
-      if (said.size >= maxSaid) said.clear()
-      said.add(about)
-      telemetry.emit(internalEvent)
-    },
-    compress: (place, part) => compressor.add(place, part),
-    close: () => compressor.close(),
-  }
-  const compressor = new Compressor(writer)
-  for (const suffix of Object.values(suffixes))
-    await unlink(unfinishedPath(writer, suffix)).catch(() => undefined)
-  return writer
 }
 
 /** A part that is queued at its committed length. */
@@ -107,83 +38,138 @@ const graceMs = 60_000
 const retryMs = 600_000
 
 /**
- * Compresses closed parts, one at a time, in the background. Its queue is lost at a restart: streams add their parts
- * again.
+ * One store's writer on one path: created for the first stream that is opened, released when the sink closes. It has the
+ * identity that names its parts, and compresses closed parts in the background, one at a time. That queue is lost at a
+ * restart: streams add their parts again.
  */
-class Compressor {
-  readonly #writer: Writer
+export class Writer {
+  readonly settings: FileSinkSettings
+  readonly deps: Required<FileSinkDeps>
+  readonly root: string
+  readonly identity: HeldIdentity
+  readonly #folder: string
+  readonly #mutex: KeyedMutex
+  readonly #said = new Set<string>()
   /** By path. */
   readonly #waiting = new Map<string, ClosedPart>()
   readonly #closing = new AbortController()
   #loop: Promise<void> | undefined
 
-  constructor(writer: Writer) {
-    this.#writer = writer
+  private constructor(
+    settings: FileSinkSettings,
+    deps: FileSinkDeps,
+    mutex: KeyedMutex,
+    { root, folder, identity }: { root: string; folder: string; identity: HeldIdentity },
+  ) {
+    this.settings = settings
+    this.deps = { openFile: open, ...deps }
+    this.root = root
+    this.identity = identity
+    this.#folder = folder
+    this.#mutex = mutex
+  }
+
+  /** Takes an identity for the parts of a store. The mutex orders the jobs on the files of a stream, by place. */
+  static async open(
+    store: string,
+    settings: FileSinkSettings,
+    deps: FileSinkDeps,
+    mutex: KeyedMutex,
+  ): Promise<Writer> {
+    const { name: sink, path, mode, dirMode } = settings
+    const { root } = await makeRoot(path, dirMode)
+    const folder = await makeFolders(root, ownFolder, dirMode)
+    await dropOldCopies(root, deps.clock.now())
+    const identity = await takeIdentity(folder, { store, sink }, mode)
+    const writer = new Writer(settings, deps, mutex, { root, folder, identity })
+    for (const suffix of Object.values(suffixes))
+      await unlink(writer.#unfinished(suffix)).catch(() => undefined)
+    return writer
+  }
+
+  /** This one remains known even if its file was deleted. */
+  async owners(): Promise<Owners> {
+    return new Map([...(await ownersIn(this.#folder)), [this.identity.id, this.identity]])
+  }
+
+  /** Locks a writer's parts until released; undefined while another process holds that writer, or without its file. */
+  async hold(id: string): Promise<Pick<HeldIdentity, 'release'> | undefined> {
+    if (id === this.identity.id) return { release: () => undefined }
+    const owner = (await ownersIn(this.#folder)).get(id)
+    return owner && holdIdentity(this.#folder, owner)
+  }
+
+  emit(internalEvent: InternalEvent): void {
+    this.deps.telemetry.emit(internalEvent)
+  }
+
+  /** Reports a lasting condition once in the life of the process. */
+  emitOnce(about: string, internalEvent: InternalEvent): void {
+    if (!this.#said.has(about)) this.emit(internalEvent)
+    this.#said.add(about)
   }
 
   /** Queues a part until it is closed; a part with another length by then is left alone. */
-  add(place: string, part: WrittenPart): void {
-    const { clock, root, settings } = this.#writer
-    if (settings.compress === 'none' || this.#closing.signal.aborted) return
-    const path = join(root, place, part.name)
+  compress(place: string, part: WrittenPart): void {
+    if (this.settings.compress === 'none' || this.#closing.signal.aborted) return
+    const path = join(this.root, place, part.name)
     if (this.#waiting.get(path)?.bytes === part.bytes) return
-    const closedAtMs = Math.max(clock.now(), fullAt(settings, part))
+    const closedAtMs = Math.max(this.deps.clock.now(), fullAt(this.settings, part))
     this.#waiting.set(path, { ...part, place, dueAtMs: closedAtMs + graceMs })
-    this.#loop ??= this.#run()
+    this.#loop ??= this.#compressWaiting(this.#closing.signal)
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#loop
+    this.identity.release()
   }
 
-  async #run(): Promise<void> {
-    const { clock, emit, settings } = this.#writer
-    const { signal } = this.#closing
-    const sink = settings.name
+  async #compressWaiting(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps
+    const failed = { name: 'CompressionFailed', sink: this.settings.name } as const
     try {
       while (this.#waiting.size > 0) {
         const now = clock.now()
         for (const [path, part] of this.#waiting) {
           if (part.dueAtMs > now) continue
           this.#waiting.delete(path)
-          await this.#compress(part, path, signal).catch((error: unknown) => {
+          await this.#compressPart(part, path, signal).catch((error: unknown) => {
             throwIfAborted(signal)
             this.#waiting.set(path, { ...part, dueAtMs: clock.now() + retryMs })
-            emit({ name: 'CompressionFailed', sink, part: path, error })
+            this.emit({ ...failed, part: path, error })
           })
         }
         // A part that is added meanwhile is never due sooner than this.
         await clock.sleep(graceMs, signal)
       }
     } catch (error) {
-      if (!isFailure(error, 'cancelled')) emit({ name: 'CompressionFailed', sink, error })
+      if (!isFailure(error, 'cancelled')) this.emit({ ...failed, error })
     } finally {
       this.#loop = undefined
     }
   }
 
-  async #compress(part: ClosedPart, path: string, signal: AbortSignal): Promise<void> {
-    const { name, place, bytes } = part
-    const { root, settings, hold, mutex, emit } = this.#writer
-    const suffix = suffixes[settings.compress as keyof typeof suffixes]
-    const folder = await findFolder(root, place)
+  async #compressPart(part: ClosedPart, path: string, signal: AbortSignal): Promise<void> {
+    const { name, place, bytes, writer } = part
+    const suffix = suffixes[this.settings.compress as keyof typeof suffixes]
+    const folder = await findFolder(this.root, place)
     if (folder === undefined || bytes === 0) return
-    const lock = hold(part.writer)
+    const lock = await this.hold(writer)
     if (lock === undefined) return
-    const unfinished = unfinishedPath(this.#writer, suffix)
+    const unfinished = this.#unfinished(suffix)
     try {
       const modifiedMs = await modifiedOf(folder, part)
       if (modifiedMs === undefined) return
-      const compressedBytes = await this.#write({ path, bytes, unfinished }, signal)
-      await mutex.run(place, async () => {
+      const compressedBytes = await this.#writeCompressed(path, bytes, unfinished, signal)
+      await this.#mutex.run(place, async () => {
         if (signal.aborted || (await modifiedOf(folder, part)) !== modifiedMs) return
         await rename(unfinished, path + suffix)
         await syncFolder(folder)
         // After a crash in between readers use the compressed file.
         await unlink(path)
-        const about = { sink: settings.name, part: `${place}/${name}` }
-        emit({ name: 'PartCompressed', ...about, bytes, compressedBytes })
+        const about = { sink: this.settings.name, part: `${place}/${name}` }
+        this.emit({ name: 'PartCompressed', ...about, bytes, compressedBytes })
       })
     } finally {
       await unlink(unfinished).catch(() => undefined)
@@ -195,31 +181,44 @@ class Compressor {
    * Writes the compressed bytes, syncs the file and reads it back: the plain part may be removed only when the
    * compressed file decodes to the same bytes. Header (zstd) or trailer (gzip) names the uncompressed length.
    */
-  async #write(
-    { path, bytes, unfinished }: { path: string; bytes: number; unfinished: string },
+  async #writeCompressed(
+    path: string,
+    bytes: number,
+    unfinished: string,
     signal: AbortSignal,
   ): Promise<number> {
-    const { openFile, settings } = this.#writer
-    const { compress, mode } = settings
+    const { compress, mode } = this.settings
     const params = { [zlib.ZSTD_c_checksumFlag]: 1 }
     const encoder = compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes, params }) : createGzip()
     const [plain, readBack] = [createHash('sha256'), createHash('sha256')]
     // A source that fails destroys the encoder, so that its reader gets the error.
     const source = pipeline(hashed(readBytes(path), plain, signal), encoder, () => undefined)
-    const copy = { path: unfinished, mode, openFile }
+    const to = { mode, openFile: this.deps.openFile }
     // Where nothing was read of it, only this closes the part.
-    const size = await copyTo(copy, source, signal).finally(() => encoder.destroy())
+    const size = await copyTo(unfinished, to, source, signal).finally(() => encoder.destroy())
     let length = 0
     for await (const piece of hashed(readBytes(unfinished), readBack, signal)) length += piece.length
     if (length !== bytes || readBack.digest('hex') !== plain.digest('hex'))
       throw new Error('the compressed file does not decompress to the content of the part')
     return size
   }
+
+  /** Temporary file of a compression. One of a killed process is removed by the next one with its identity. */
+  #unfinished(suffix: string): string {
+    return join(this.#folder, `${this.identity.id}.unfinished${suffix}`)
+  }
 }
 
-/** Temporary file of a compression. One of a killed process is removed by the next one with its identity. */
-function unfinishedPath({ root, identity }: Writer, suffix: string): string {
-  return join(root, ownFolder, `${identity.id}.unfinished${suffix}`)
+const keptMs = 14 * 86_400_000
+
+/** Removes copies of what was cut that are older than two weeks. */
+export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
+  const folder = await findFolder(root, copiesFolder)
+  for (const name of folder === undefined ? [] : await readdir(folder)) {
+    const path = join(folder!, name)
+    const found = await lookAt(path)
+    if (found?.isFile() === true && found.mtimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
+  }
 }
 
 /** When the plain part was changed last; undefined unless it has this length and no compressed form. */

@@ -3,24 +3,13 @@ import type { Connection, MessageToProduce, Producer, SASLOptions } from '@platf
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Shared } from '../reconnection.ts'
 import type { KafkaSinkConfig } from './config.ts'
-import { failureOf, refusedBy, type Refused } from './verdict.ts'
+import { failureOf, refusedBy } from './verdict.ts'
 
 export type Message = MessageToProduce
 
 /** A session of an idempotent producer: brokers drop what it sends twice. Its first failure ends it. */
-export interface Link extends Shared {
-  /**
-   * Resolves when all replicas in sync have every message: to what was refused, if the brokers will never take them.
-   * Throws Failure.
-   */
-  send(messages: Message[], signal: AbortSignal): Promise<Refused | undefined>
-  /** Looks for a topic, and for the right to write to it. Throws Failure. */
-  look(topic: string, signal: AbortSignal): Promise<'may write' | 'unknown rights'>
-  /** For people. */
-  readonly found: string
-}
+export type Link = Awaited<ReturnType<typeof connect>>
 
 type Settings = Pick<KafkaSinkConfig, 'brokers' | 'compression' | 'sasl' | 'tls' | 'timeoutSeconds'>
 
@@ -35,12 +24,7 @@ const pauseMs = (attempt: number) => Math.min(250 * 2 ** attempt, 3_000)
  * Connects, logs in and begins a session. Throws Failure. The client is loaded here, because it takes half a second:
  * who has no such sink does not wait for it.
  */
-export async function connect(
-  settings: Settings,
-  what: string,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<Link> {
+export async function connect(settings: Settings, what: string, clock: Clock, signal: AbortSignal) {
   if (signal.aborted) throw cancelled(signal.reason)
   const kafka = await import('@platformatic/kafka')
   const { brokers, compression, tls, timeoutSeconds } = settings
@@ -105,20 +89,18 @@ export async function connect(
   }, signal)
 
   return {
-    send: (messages, signal) =>
+    /**
+     * Resolves when all replicas in sync have every message: to what was refused, if the brokers will never take them.
+     * Throws Failure.
+     */
+    send: (messages: Message[], signal: AbortSignal) =>
       ask(async () => {
         // Here an unknown topic is known at once; a batch would be tried for seconds.
         await producer.metadata({ topics: [messages[0]!.topic], retries: 1 })
-        try {
-          await producer.send({ messages })
-          return undefined
-        } catch (error) {
-          const refused = refusedBy(error)
-          if (refused === undefined) throw error
-          return refused
-        }
+        return await producer.send({ messages }).then(() => undefined, refusedBy)
       }, signal),
-    look: (topic, signal) =>
+    /** Looks for a topic, and for the right to write to it. Throws Failure. */
+    look: (topic: string, signal: AbortSignal) =>
       ask(async () => {
         await producer.metadata({ topics: [topic], retries: 1 })
         const [connection] = [...(await producer.connectToBrokers()).values()]
@@ -129,12 +111,10 @@ export async function connect(
         const rights = topics[0]?.topicAuthorizedOperations ?? unknownRights
         if (rights === unknownRights) return 'unknown rights'
         if ((rights & mayWrite) !== 0) return 'may write'
-        throw new Failure(
-          'stop',
-          'sink_refuses',
-          `${what}: no right to write to topic ${topic}; grant the user WRITE on it`,
-        )
+        const why = `${what}: no right to write to topic ${topic}; grant the user WRITE on it`
+        throw new Failure('stop', 'sink_refuses', why)
       }, signal),
+    /** For people. */
     get found() {
       const count = producer.currentMetadata?.brokers.size ?? 0
       const how = tls === undefined ? 'unencrypted' : 'over TLS'

@@ -33,14 +33,14 @@ const refusals: readonly (readonly [RegExp, Refused['reason']])[] = [
   [/^(?:INVALID_RECORD|INVALID_TIMESTAMP)$/, 'refused'],
 ]
 
-/** What the brokers refused, if it was the messages. */
-export function refusedBy(error: unknown): Refused | undefined {
+/** What the brokers refused, if it was the messages; throws any other error. */
+export function refusedBy(error: unknown): Refused {
   const said = wordsOf(error)
   for (const [words, reason] of refusals) {
     const word = said.find((each) => words.test(each))
     if (word !== undefined) return { reason, answer: `the broker answered ${word}` }
   }
-  return undefined
+  throw error
 }
 
 /**

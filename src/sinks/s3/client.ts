@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
@@ -14,12 +15,21 @@ import { excerptOf, headerOf, notBefore, retryAtOf } from '../http/answer-texts.
 import type { Answer } from '../http/protocol/preset.ts'
 import { masking } from '../http/secrets.ts'
 import { createSlots } from '../slots.ts'
-import type { Bucket, Metadata } from './bucket.ts'
 import type { S3SinkConfig } from './config.ts'
-import { readRefusal, type Refusal, type Right } from './refusals.ts'
-import { elementOf } from './xml.ts'
+import { elementOf, readRefusal, type Refusal, type Right } from './refusals.ts'
 
-/** What a try to create an object came to; `unknown`: contended, or no answer. */
+/** Of an object, by name without `x-amz-meta-`, lower case; values are plain ASCII. */
+export type Metadata = Readonly<Record<string, string>>
+
+export interface ObjectKind {
+  readonly contentType: string
+  readonly metadata: Metadata
+}
+
+/**
+ * What a try to create an object came to: `created` on 200 (or 201), `exists` on 412, `unknown` on 409, a reset, and no
+ * answer. The caller looks whose object is there.
+ */
 export type Created = 'created' | 'exists' | 'unknown'
 
 interface Request {
@@ -45,13 +55,12 @@ const rangeBytes = 4_194_304
 
 export type S3Deps = Pick<SinkDeps, 'clock' | 'telemetry' | 'version' | 'random'>
 
-interface ObjectKind {
-  readonly contentType: string
-  readonly metadata: Metadata
-}
-
-/** The objects of one bucket, over the HTTP of the project. */
-export class S3Bucket implements Bucket {
+/**
+ * The objects of one bucket, over the HTTP of the project. It never changes an object: it writes only where no object has
+ * the key. Every method throws Failure, with the error of the sink (`stop`) or one that passes (`retry`, `wait`).
+ */
+export class S3Bucket {
+  /** The bucket and prefix, for people. */
   readonly address: string
   readonly #settings: S3SinkConfig
   readonly #deps: S3Deps
@@ -79,12 +88,7 @@ export class S3Bucket implements Bucket {
     this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
   }
 
-  async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal) {
-    const created = await this.tryCreate(key, body, kind, signal)
-    return created === 'created' ? created : 'not-created'
-  }
-
-  async tryCreate(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {
+  async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {
     const { guarantee, storageClass, sse, kmsKeyId } = this.#settings
     const headers = {
       'content-type': kind.contentType,
@@ -93,7 +97,7 @@ export class S3Bucket implements Bucket {
       ...(sse !== null && { 'x-amz-server-side-encryption': sse }),
       ...(kmsKeyId !== null && { 'x-amz-server-side-encryption-aws-kms-key-id': kmsKeyId }),
       ...Object.fromEntries(
-        Object.entries(kind.metadata).map(([name, value]) => [`x-amz-meta-${name}`, value]),
+        Object.entries(kind.metadata).map(([name, value]) => [`${metadataPrefix}${name}`, value]),
       ),
     }
     const request = { method: 'PUT', key, headers, body, right: 's3:PutObject', expects: [409, 412] } as const
@@ -102,57 +106,59 @@ export class S3Bucket implements Bucket {
       answer = await this.#request(request, signal)
     } catch (error) {
       // A service that refuses before it has read the body may close the connection: then the answer is lost.
-      const isUnknown =
-        isFailure(error) && (error.code === 'network' || error.code === 'timeout') && !isUnsent(error)
-      if (isUnknown && error.kind === 'retry') return 'unknown'
+      if (isFailure(error, 'network', 'timeout') && !isUnsent(error)) return 'unknown'
       throw error
     }
     if (answer.status === 412) return 'exists'
     if (answer.status === 409) return 'unknown'
     if (headerOf(answer, 'etag') === undefined)
-      throw this.#failed('stop', 'sink_refuses', answer, '', 'this is not an answer of S3: check endpoint')
+      throw this.#failed(answer, 'this is not an answer of S3: check endpoint')
     return 'created'
   }
 
-  async head(key: string, signal: AbortSignal) {
+  /** Undefined where no object has the key; 0 bytes where the service does not say how many. */
+  async head(
+    key: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly metadata: Metadata; readonly bytes: number } | undefined> {
     const answer = await this.#request({ method: 'HEAD', key, right: 's3:GetObject', expects: [404] }, signal)
     if (answer.status === 404) return undefined
     const metadata = Object.entries(answer.headers).flatMap(([name, value]) =>
-      name.startsWith('x-amz-meta-') ? [[name.slice(11), String(value)] as const] : [],
+      name.startsWith(metadataPrefix) ? [[name.slice(metadataPrefix.length), String(value)] as const] : [],
     )
     return { bytes: Number(headerOf(answer, 'content-length') ?? 0), metadata: Object.fromEntries(metadata) }
   }
 
   async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-    const maxBytes = maxObjectBytes
-    const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
-    const answer = await this.#request(request, signal)
+    const answer = await this.#get(key, {}, signal)
     if (answer.status === 404) return undefined
     if (answer.whole) return answer.body
-    throw this.#failed('retry', 'bad_body', answer, '', `object ${key} cannot be read, or is too large`)
+    throw this.#failed(answer, `object ${key} cannot be read, or is too large`, 'retry')
   }
 
   /** An object of that size in pieces, so that only one is in memory. */
   async *read(key: string, bytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
     for (let at = 0; at < bytes;) {
-      const headers = { range: `bytes=${at}-${Math.min(bytes, at + rangeBytes) - 1}` }
-      const request = {
-        method: 'GET',
-        key,
-        headers,
-        right: 's3:GetObject',
-        maxBytes: maxObjectBytes,
-      } as const
-      const answer = await this.#request({ ...request, expects: [404] }, signal)
+      const range = `bytes=${at}-${Math.min(bytes, at + rangeBytes) - 1}`
+      const answer = await this.#get(key, { range }, signal)
       const { status, body, whole } = answer
       // 200: the service knows no ranges, and sends all of it.
       if (!whole || body.length === 0 || status === 404 || (status === 200 && at > 0))
-        throw this.#failed('retry', 'bad_body', answer, '', `object ${key} cannot be read, or is gone`)
+        throw this.#failed(answer, `object ${key} cannot be read, or is gone`, 'retry')
       yield body
       at += body.length
     }
   }
 
+  #get(key: string, headers: { range?: string }, signal: AbortSignal): Promise<Answer> {
+    const maxBytes = maxObjectBytes
+    return this.#request(
+      { method: 'GET', key, headers, right: 's3:GetObject', expects: [404], maxBytes },
+      signal,
+    )
+  }
+
+  /** In order of the keys. */
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; bytes: number }> {
     const query = new URLSearchParams({ 'list-type': '2', prefix, 'encoding-type': 'url' })
     let after: string | undefined
@@ -161,7 +167,7 @@ export class S3Bucket implements Bucket {
       const answer = await this.#request(request, signal)
       const xml = answer.body.toString()
       if (!xml.includes('<ListBucketResult'))
-        throw this.#failed('stop', 'sink_refuses', answer, '', 'this is not a listing of S3: check endpoint')
+        throw this.#failed(answer, 'this is not a listing of S3: check endpoint')
       const isEncoded = elementOf(xml, 'EncodingType') === 'url'
       for (const each of xml.split('<Contents>').slice(1)) {
         const key = elementOf(each, 'Key') ?? ''
@@ -171,7 +177,7 @@ export class S3Bucket implements Bucket {
       const next =
         elementOf(xml, 'IsTruncated') === 'true' ? elementOf(xml, 'NextContinuationToken') : undefined
       if (next !== undefined && next === after)
-        throw this.#failed('retry', 'bad_body', answer, 'the listing does not go on', '')
+        throw this.#failed(answer, 'the listing does not go on', 'retry')
       after = next
       query.set('continuation-token', after ?? '')
     } while (after !== undefined)
@@ -194,10 +200,9 @@ export class S3Bucket implements Bucket {
       try {
         return await this.#once(request, signal)
       } catch (error) {
+        if (!isFailure(error) || (error.kind !== 'retry' && error.kind !== 'wait')) throw error
         // Whether a PUT without an answer was carried out, its caller must find out.
-        const isLost = isFailure(error) && error.code !== 'server_error' && error.code !== 'throttled'
-        if (!isFailure(error) || !['retry', 'wait'].includes(error.kind)) throw error
-        if (isLost && request.method === 'PUT') throw error
+        if (request.method === 'PUT' && !isFailure(error, 'server_error', 'throttled')) throw error
         failure = error
       }
       const asked = (failure.details.retryAt ?? 0) - clock.now()
@@ -214,30 +219,12 @@ export class S3Bucket implements Bucket {
       const hadChecksum = this.#sendsChecksum
       const { answer, refusal } = await this.#exchange(request, used, signal)
       if (refusal === undefined) return answer
-      if (isFirst && refusal.checksum === true && !hadChecksum) {
-        this.#sendsChecksum = true
-        continue
-      }
-      if (isFirst && refusal.credentials === true) {
-        const renewed = await this.#credentialsFor(signal, used)
-        if (JSON.stringify(renewed) !== JSON.stringify(used)) continue
-      }
-      throw this.#refused(request, await this.#withText(request, answer, refusal, used, signal))
+      this.#sendsChecksum ||= refusal.checksum === true
+      const isRenewed = async () => !isDeepStrictEqual(await this.#credentialsFor(signal, used), used)
+      if (isFirst && this.#sendsChecksum !== hadChecksum) continue
+      if (isFirst && refusal.credentials === true && (await isRenewed())) continue
+      throw this.#refused(answer, refusal)
     }
-  }
-
-  /** The answer to a HEAD has no body, which would say why it was refused: that to a GET of the same key has one. */
-  async #withText(
-    request: Request,
-    answer: Answer,
-    refusal: Refusal,
-    credentials: Credentials,
-    signal: AbortSignal,
-  ): Promise<Answer> {
-    if (request.method !== 'HEAD' || refusal.kind !== 'stop') return answer
-    const get = { ...request, method: 'GET', headers: { range: 'bytes=0-0' } } as const
-    const asked = await this.#exchange(get, credentials, signal)
-    return asked.refusal === undefined ? answer : asked.answer
   }
 
   async #credentialsFor(signal: AbortSignal, refused?: Credentials): Promise<Credentials> {
@@ -251,29 +238,25 @@ export class S3Bucket implements Bucket {
   }
 
   async #exchange(request: Request, credentials: Credentials, signal: AbortSignal) {
-    const { clock, version } = this.#deps
-    const counting = { ...this.#deps, sink: this.#settings.name, slots: this.#slots }
+    const { method, body, right, expects = [], maxBytes } = request
+    const { bucket, prefix, name, endpoint, timeoutSeconds } = this.#settings
+    const counting = { ...this.#deps, sink: name, slots: this.#slots }
     return inSlot(counting, signal, async (tell) => {
-      const signed = await this.#signed(request, credentials)
       const over = {
         dispatcher: this.#dispatcher,
-        clock,
-        timeoutSeconds: this.#settings.timeoutSeconds,
+        clock: this.#deps.clock,
+        timeoutSeconds,
         what: this.#what,
         // The address of a bucket of AWS does not name its host.
-        ...(this.#settings.endpoint === null && { origin: this.#base.origin }),
-        ...(request.maxBytes !== undefined && { maxBytes: request.maxBytes }),
+        ...(endpoint === null && { origin: this.#base.origin }),
+        ...(maxBytes !== undefined && { maxBytes }),
       }
-      const headers = { ...signed.headers, 'user-agent': `shieldlog/${version}` }
-      const sent = { ...signed, headers, method: request.method, body: request.body }
-      const answer = await answerTo(sent, over, signal)
+      const answer = await answerTo(await this.#signed(request, credentials), over, signal)
       const { status } = answer
-      const isExpected =
-        (status >= 200 && status < 300) ||
-        (request.expects?.includes(status) === true && !isWithoutBucket(answer))
-      const refusal = isExpected ? undefined : this.#refusalOf(request, answer)
-      const isTaken = request.method === 'PUT' && status < 300
-      tell(outcomeOf(refusal), isTaken ? request.body?.length : 0)
+      const isSuccess = status >= 200 && status < 300
+      const isExpected = isSuccess || (expects.includes(status) && !isWithoutBucket(answer))
+      const refusal = isExpected ? undefined : readRefusal(answer, { bucket, prefix, right })
+      tell(outcomeOf(refusal), method === 'PUT' && isSuccess ? body?.length : 0)
       return { answer, refusal }
     })
   }
@@ -282,49 +265,34 @@ export class S3Bucket implements Bucket {
     const digest = createHash('sha256')
       .update(body ?? '')
       .digest()
-    const path =
-      key === '' ? this.#base.pathname : this.#base.pathname + key.split('/').map(encoded).join('/')
-    const signed = await this.#sign(
-      {
-        method,
-        url: `${this.#base.origin}${path}${query === '' ? '' : `?${query}`}`,
-        headers: {
-          ...headers,
-          ...(body !== undefined &&
-            this.#sendsChecksum && { 'x-amz-checksum-sha256': digest.toString('base64') }),
-        },
-        digest,
-        nowMs: this.#deps.clock.now(),
-      },
-      credentials,
-    )
-    return { ...signed, origin: this.#base.origin }
+    const { origin, pathname } = this.#base
+    const path = key === '' ? pathname : pathname + key.split('/').map(encoded).join('/')
+    const checksum = body !== undefined &&
+      this.#sendsChecksum && { 'x-amz-checksum-sha256': digest.toString('base64') }
+    const url = `${origin}${path}${query === '' ? '' : `?${query}`}`
+    const nowMs = this.#deps.clock.now()
+    const unsigned = { method, url, headers: { ...headers, ...checksum }, digest, nowMs }
+    const signed = await this.#sign(unsigned, credentials)
+    const own = { 'user-agent': `shieldlog/${this.#deps.version}` }
+    return { ...signed, headers: { ...signed.headers, ...own }, origin, method, body }
   }
 
-  #refusalOf({ right }: Request, answer: Answer): Refusal {
-    const { bucket, prefix } = this.#settings
-    return readRefusal(answer, { bucket, prefix, right, nowMs: this.#deps.clock.now() })
-  }
-
-  #refused(request: Request, answer: Answer): Failure {
-    const { kind, code, said, remedy } = this.#refusalOf(request, answer)
-    return this.#failed(kind, code, answer, said, remedy)
-  }
-
-  #failed(
-    kind: Refusal['kind'],
-    code: Refusal['code'],
-    answer: Answer,
-    said: string,
-    remedy: string,
-  ): Failure {
+  #refused(answer: Answer, { code, said, remedy }: Refusal): Failure {
     const secrets = Object.values(this.#current ?? {}).map(String)
     const text = `${this.#what} answered ${answer.status}${excerptOf(masking(secrets)(said))}`
-    if (kind === 'retry' && remedy === '')
-      return notBefore(retryAtOf(answer, this.#deps.clock.now()), code, text)
-    return new Failure(kind, code, `${text}: ${remedy}`)
+    return remedy === undefined
+      ? notBefore(retryAtOf(answer, this.#deps.clock.now()), code, text)
+      : new Failure('stop', code, `${text}: ${remedy}`)
+  }
+
+  /** For an answer that is no error, and yet of no use. */
+  #failed({ status }: Answer, why: string, kind: 'stop' | 'retry' = 'stop'): Failure {
+    const code = kind === 'stop' ? 'sink_refuses' : 'bad_body'
+    return new Failure(kind, code, `${this.#what} answered ${status}: ${why}`)
   }
 }
+
+const metadataPrefix = 'x-amz-meta-'
 
 function isWithoutBucket({ status, body }: Answer): boolean {
   return status === 404 && elementOf(body.toString(), 'Code') === 'NoSuchBucket'
@@ -333,8 +301,7 @@ function isWithoutBucket({ status, body }: Answer): boolean {
 function outcomeOf(refusal: Refusal | undefined): RequestOutcome {
   if (refusal === undefined) return 'ok'
   if (refusal.credentials === true) return 'unauthorised'
-  if (refusal.code === 'sink_refuses') return 'rejected'
-  return refusal.code
+  return refusal.code === 'sink_refuses' ? 'rejected' : refusal.code
 }
 
 /** Where the keys begin; ends with a slash. */

@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
+import { setImmediate as turned } from 'node:timers/promises'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
@@ -15,15 +16,7 @@ export interface Receiver {
 }
 
 /** A connection to a syslog receiver. */
-export interface Connection {
-  /** Why nothing may be written to it any more; undefined while it is open, as far as this side knows. */
-  broken(): Failure | undefined
-  /** Resolves when the operating system has all bytes and the connection is still open. Throws Failure. */
-  write(bytes: Buffer, signal: AbortSignal): Promise<void>
-  /** For people. */
-  readonly found: string
-  close(): void
-}
+export type Connection = Awaited<ReturnType<typeof connect>>
 
 const keepAliveMs = 30_000
 /**
@@ -34,41 +27,81 @@ const acceptedWithinMs = 500
 
 /**
  * Connects. Throws Failure: `network`, `timeout` (retry), `tls` (stop: an untrusted certificate, or a port without TLS, is
- * a lasting error), `cancelled`. `what` names the sink.
+ * a lasting error), `cancelled`. `what` names the sink. Receivers send nothing, so only a reset or an end of the stream
+ * (half-close) can arrive.
  */
-export async function connect(
-  receiver: Receiver,
-  what: string,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<Connection> {
+export async function connect(receiver: Receiver, what: string, clock: Clock, signal: AbortSignal) {
   if (signal.aborted) throw cancelled(signal.reason)
-  const timeoutMs = receiver.timeoutSeconds * 1000
+  const { timeoutSeconds, tls } = receiver
   const socket = open(receiver)
-  const connection = watched(socket, { what, timeoutMs, clock })
+  let failed: unknown
+  let isOver = false
+  socket.on('error', (error) => (failed ??= error))
+  socket.on('end', () => (isOver = true))
+  socket.on('close', () => (isOver = true))
+  socket.resume()
+
+  function broken(when = ''): Failure | undefined {
+    if (failed !== undefined) return networkFailure(failed, what)
+    const why = `${what}: the receiver closed the connection${when}`
+    return isOver || socket.destroyed ? new Failure('retry', 'network', why) : undefined
+  }
+
+  async function inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> {
+    const done = await orAborted(within(timeoutSeconds * 1000, work, clock), signal)
+    if (done === 'late')
+      throw new Failure('retry', 'timeout', `${what}: the receiver ${late} within ${timeoutSeconds} s`)
+  }
+
+  async function connected(): Promise<void> {
+    const isTls = socket instanceof TLSSocket
+    const made = happened(socket, isTls ? 'secureConnect' : 'connect')
+    await inTime(made, 'did not accept the connection', signal)
+    if (isTls) await within(acceptedWithinMs, happened(socket, 'session'), clock)
+    // Some receivers do not say that they refuse the certificate: they close the connection.
+    const remedy = tls?.cert === undefined ? 'if it requires a certificate, set' : 'check'
+    const error = broken(isTls ? ` after the handshake: ${remedy} tls.certFile and tls.keyFile` : '')
+    if (error !== undefined) throw error
+  }
+
   try {
-    const connected = happened(socket, socket instanceof TLSSocket ? 'secureConnect' : 'connect')
-    await connection.inTime(connected, 'did not accept the connection', signal)
-    if (socket instanceof TLSSocket) await within(acceptedWithinMs, happened(socket, 'session'), clock)
-    const broken = connection.broken()
-    if (broken === undefined) return connection
-    throw socket instanceof TLSSocket ? afterHandshake(broken, receiver) : broken
+    await connected()
   } catch (error) {
     socket.destroy()
     const failure = networkFailure(error, what, signal)
     if (failure.code !== 'tls') throw failure
     throw new Failure('stop', 'tls', failure.message, { cause: failure })
   }
-}
-
-/** Some receivers do not say that they refuse the certificate: they close the connection. */
-function afterHandshake(broken: Failure, { tls = {} }: Receiver): Failure {
-  if (broken.code !== 'network') return broken
-  const remedy =
-    tls.cert === undefined
-      ? 'if it requires a certificate, set tls.certFile and tls.keyFile'
-      : 'check that it trusts the certificate of tls.certFile'
-  return new Failure('retry', 'network', `${broken.message} after the handshake: ${remedy}`)
+  return {
+    /** Why nothing may be written to it any more; undefined while it is open, as far as this side knows. */
+    broken: () => broken(),
+    /** For people. */
+    get found() {
+      return foundOf(socket)
+    },
+    /** Resolves when the operating system has all bytes and the connection is still open. Throws Failure. */
+    async write(bytes: Buffer, signal: AbortSignal): Promise<void> {
+      // Node does not send what is written inside a callback of TLS, such as that of a session, before more is written.
+      await turned()
+      try {
+        await inTime(written(socket, bytes), 'did not take the events', signal)
+        // Detects a reset or an end that has arrived before the delivery counts.
+        await turned()
+        const error = broken()
+        if (error !== undefined) throw error
+      } catch (error) {
+        const failure = isFailure(error) ? error : (broken() ?? networkFailure(error, what, signal))
+        // A part of a message may have been sent: the receiver could not find the next one on this connection.
+        socket.destroy()
+        throw failure
+      }
+    },
+    close() {
+      // The operating system still sends what it has; a receiver that hangs does not keep the process running.
+      socket.unref()
+      socket.end(() => socket.destroy())
+    },
+  }
 }
 
 function open({ host, port, protocol, tls = {} }: Receiver): Socket {
@@ -80,71 +113,11 @@ function open({ host, port, protocol, tls = {} }: Receiver): Socket {
   return socket.setKeepAlive(true, keepAliveMs)
 }
 
-/** Receivers send nothing, so only a reset or an end of the stream (half-close) can arrive. */
-function watched(
-  socket: Socket,
-  { what, timeoutMs, clock }: { what: string; timeoutMs: number; clock: Clock },
-): Connection & { inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> } {
-  let failed: unknown
-  let isOver = false
-  socket.on('error', (error) => (failed ??= error))
-  socket.on('end', () => (isOver = true))
-  socket.on('close', () => (isOver = true))
-  socket.resume()
-
-  function broken(): Failure | undefined {
-    if (failed !== undefined) return networkFailure(failed, what)
-    const why = `${what}: the receiver closed the connection`
-    return isOver || socket.destroyed ? new Failure('retry', 'network', why) : undefined
-  }
-
-  async function inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> {
-    const done = await orAborted(within(timeoutMs, work, clock), signal)
-    if (done === 'late')
-      throw new Failure('retry', 'timeout', `${what}: the receiver ${late} within ${timeoutMs / 1000} s`)
-  }
-
-  return {
-    broken,
-    inTime,
-    get found() {
-      return foundOf(socket)
-    },
-    async write(bytes, signal) {
-      // Node does not send what is written inside a callback of TLS, such as that of a session, before more is written.
-      await turned()
-      try {
-        await inTime(written(socket, bytes), 'did not take the events', signal)
-      } catch (error) {
-        const failure = isFailure(error) ? error : (broken() ?? networkFailure(error, what, signal))
-        // A part of a message may have been sent: the receiver could not find the next one on this connection.
-        socket.destroy()
-        throw failure
-      }
-      // Detects a reset or an end that has arrived before the delivery counts.
-      await turned()
-      const error = broken()
-      if (error === undefined) return
-      socket.destroy()
-      throw error
-    },
-    close() {
-      // The operating system still sends what it has; a receiver that hangs does not keep the process running.
-      socket.unref()
-      socket.end(() => socket.destroy())
-    },
-  }
-}
-
 function foundOf(socket: Socket): string {
   if (!(socket instanceof TLSSocket)) return 'connected over TCP, unencrypted'
   const until = new Date(socket.getPeerCertificate().valid_to)
   const version = (socket.getProtocol() ?? 'TLS').replace(/v(?=\d)/, ' ')
   return `connected over ${version}, certificate valid until ${until.toISOString().slice(0, 10)}`
-}
-
-function turned(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 function written(socket: Socket, bytes: Buffer): Promise<void> {

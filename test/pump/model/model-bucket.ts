@@ -108,21 +108,17 @@ export class ModelBucket {
         if (fault === 'late')
           this.#late.push({ atMs: this.#time.hostMs + this.#random.between(0, 7_200_000), write: put })
         if (fault === 'failed') throw failed()
-        if (fault === 'contended' || fault === 'late') return 'not-created'
+        if (fault === 'contended' || fault === 'late') return 'unknown'
         const isWritten = put()
         await life.step('after put')
         if (fault === 'written, failed') throw failed()
-        return isWritten && fault === undefined ? 'created' : 'not-created'
+        return isWritten && fault === undefined ? 'created' : 'unknown'
       },
       head: async (key) => {
         const found = await read(key)
         return found && { metadata: found.metadata, bytes: found.body.length }
       },
       get: async (key) => (await read(key))?.body,
-      // oxlint-disable-next-line require-yield
-      async *list() {
-        throw new Error('nothing lists')
-      },
       check: async () => undefined,
       close: async () => undefined,
     }

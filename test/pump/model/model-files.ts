@@ -53,8 +53,7 @@ export class ModelFiles {
         await life.step('after open')
         return this.#openStream(parts, writer, committed, life)
       },
-      hasUncommitted: async () => true,
-      hasDropped: async () => false,
+      inspect: async () => ({ hasUncommitted: true, hasDropped: false }),
       check: async () => undefined,
       close: async () => undefined,
     }

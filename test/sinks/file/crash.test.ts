@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { compareParts } from '../../../src/sinks/file/inventory.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { startSinkChild, type SinkChild } from './children.ts'
 import { buildEvents, readCommits, StreamLedger, streamOf } from './samples.ts'

@@ -24,11 +24,10 @@ import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { OpenStream, TransactionalSink } from '../../../src/ports/delivery.ts'
-import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
-import { otherSinkOn } from '../../../src/sinks/file/identity.ts'
+import { compareParts, readArchive } from '../../../src/sinks/file/inventory.ts'
 import { parsePartName, partName } from '../../../src/sinks/file/parts.ts'
-import { readArchive } from '../../../src/sinks/file/read.ts'
+import { otherSinkOn } from '../../../src/sinks/file/stored-days.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvents, never, StreamLedger, streamOf } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -465,10 +464,9 @@ describe('reconciliation', () => {
     // They are no difference, but an archive would be shipped to them twice.
     const known = { ...ledger.known(false), knownSinceMs: Infinity }
     expect(await compareParts(bench.path, ledger.stream, known)).toEqual([])
-    expect(await sink.hasUncommitted(ledger.stream, known)).toBe(false)
-    expect(await sink.hasDropped(ledger.stream, known)).toBe(true)
+    expect(await sink.inspect(ledger.stream, known)).toEqual({ hasUncommitted: false, hasDropped: true })
     ledger.knownSinceMs = 0
-    expect(await sink.hasDropped(ledger.stream, ledger.known(false))).toBe(false)
+    expect(await sink.inspect(ledger.stream, ledger.known(false))).toMatchObject({ hasDropped: false })
   })
 })
 

@@ -1,7 +1,7 @@
 import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { compareParts } from '../../../src/sinks/file/inventory.ts'
 import { buildEvents, never, StreamLedger, streamOf } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 

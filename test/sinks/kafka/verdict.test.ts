@@ -35,6 +35,6 @@ test.each([
 test('a message that is too large, or not valid, is refused; what is no error of the client is thrown', () => {
   expect(refusedBy(of('MESSAGE_TOO_LARGE'))).toMatchObject({ reason: 'too_large' })
   expect(refusedBy(of('INVALID_RECORD'))).toMatchObject({ reason: 'refused' })
-  expect(refusedBy(closed)).toBeUndefined()
+  expect(() => refusedBy(closed)).toThrow(closed)
   expect(() => failureOf(new TypeError('bug'), 'sink bus')).toThrow('bug')
 })

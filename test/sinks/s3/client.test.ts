@@ -92,7 +92,7 @@ test('writes, looks at, reads, lists and removes an object, whatever its key', a
 test('creates an object only where its key is free', async () => {
   const { fake, client } = await place()
   expect(await client.create('k', Buffer.from('first'), kind, never)).toBe('created')
-  expect(await client.create('k', Buffer.from('second'), kind, never)).toBe('not-created')
+  expect(await client.create('k', Buffer.from('second'), kind, never)).toBe('exists')
   expect(String(fake.objects.get('k')?.body)).toBe('first')
 })
 
@@ -103,7 +103,7 @@ test.each<[string, Fault]>([
 ])('leaves it to the caller to look after %s', async (_what, fault) => {
   const { fake, client } = await place()
   faults(fake, fault)
-  expect(await client.create('k', Buffer.alloc(100_000), kind, never)).toBe('not-created')
+  expect(await client.create('k', Buffer.alloc(100_000), kind, never)).toBe('unknown')
   expect((await client.head('k', never)) !== undefined).toBe(fault === 'lost answer')
 })
 
@@ -111,7 +111,7 @@ test('leaves it to the caller to look after an answer that comes too late', asyn
   const { fake, client } = await place({ timeoutSeconds: 0.2 })
   const { promise, resolve } = Promise.withResolvers<void>()
   faults(fake, promise)
-  expect(await client.create('k', Buffer.from('late'), kind, never)).toBe('not-created')
+  expect(await client.create('k', Buffer.from('late'), kind, never)).toBe('unknown')
   resolve()
 })
 
@@ -126,7 +126,7 @@ test.each([
   expect(await client.create('k', Buffer.from('x'), kind, never)).toBe('created')
   expect(fake.requests).toHaveLength(2)
   fake.fault = () => fault
-  await expect(client.head('k', never)).rejects.toMatchObject({ kind: 'retry' })
+  await expect(client.get('k', never)).rejects.toMatchObject({ kind: 'retry' })
 })
 
 test('waits as long as the service asks for, and no longer in the request', async () => {
@@ -140,15 +140,7 @@ test('waits as long as the service asks for, and no longer in the request', asyn
 })
 
 test.each<[string, Fault, RegExp]>([
-  [
-    'a wrong clock',
-    {
-      status: 403,
-      code: 'RequestTimeTooSkewed',
-      headers: { date: 'Mon, 01 Jan 2001 00:00:00 GMT' },
-    },
-    /clock is .* ahead of the service's; set this host's clock/,
-  ],
+  ['a wrong clock', { status: 403, code: 'RequestTimeTooSkewed' }, /set this host's clock/],
   [
     'another region, in the answer',
     { status: 400, code: 'AuthorizationHeaderMalformed', more: '<Region>us-west-2</Region>' },
@@ -190,9 +182,9 @@ test('says of each request which right is missing', async () => {
   await expect(listed(client, '')).rejects.toThrow(/s3:ListBucket on arn:aws:s3:::waf$/)
 })
 
-test('says why a HEAD was refused, although its answer has no body', async () => {
-  const { client } = await place({ secretAccessKey: new Secret('wrong') })
-  await expect(client.head('k', never)).rejects.toThrow('check secretAccessKey')
+test('says why the first request of a trial was refused', async () => {
+  const { client, settings } = await place({ secretAccessKey: new Secret('wrong') })
+  await expect(tryBucket(client, settings, never)).rejects.toThrow('check secretAccessKey')
 })
 
 test('counts a bucket that is not there as a refusal', async () => {
@@ -204,8 +196,7 @@ test('counts a bucket that is not there as a refusal', async () => {
 test('masks the secrets in what a service says', async () => {
   const { fake, client } = await place()
   fake.fault = () => ({ status: 403, code: 'X', message: `no ${fakeKey.secretAccessKey} here` })
-  await expect(client.head('k', never)).rejects.toThrow(/^(?!.*fake\/secret)/)
-  await expect(client.get('k', never)).rejects.toThrow(/no \*\*\* here/)
+  await expect(client.get('k', never)).rejects.toThrow(/^(?!.*fake\/secret).*no \*\*\* here/)
 })
 
 test('reads a refused key again, and uses the new one', async () => {

@@ -23,7 +23,7 @@ export function createMemoryBucket() {
       await script.before(key)
       const isFree = !objects.has(key)
       if (isFree) objects.set(key, { body, ...about })
-      return (await script.after(key)) && isFree ? 'created' : 'not-created'
+      return (await script.after(key)) && isFree ? 'created' : 'exists'
     },
     async head(key) {
       requests.push(`head ${key}`)
@@ -33,10 +33,6 @@ export function createMemoryBucket() {
     async get(key) {
       requests.push(`get ${key}`)
       return objects.get(key)?.body
-    },
-    async *list(prefix) {
-      for (const key of [...objects.keys()].sort())
-        if (key.startsWith(prefix)) yield { key, bytes: objects.get(key)!.body.length }
     },
     check: async () => undefined,
     close: async () => undefined,

@@ -216,13 +216,7 @@ describe('TLS', () => {
   })
 })
 
-it.each([
-  [{}, 'if it requires a certificate, set tls.certFile and tls.keyFile'],
-  [
-    { cert: pem('client.pem'), key: pem('client.key') },
-    'check that it trusts the certificate of tls.certFile',
-  ],
-])('names the certificate where the receiver closes right after the handshake: %#', async (own, remedy) => {
+it('names the certificate where the receiver closes right after the handshake', async () => {
   const { port } = await before((await started({ tls: serverTls })).port, (near, far) => {
     far.pipe(near)
     near.once('data', (hello: Buffer) => {
@@ -231,12 +225,12 @@ it.each([
       near.once('data', () => near.end())
     })
   })
-  const tls = { ca: pem('ca.pem'), ...own }
-  const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls })
+  const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
   const failure = await failureOf(deliver(sink))
   expect(sink.address).toBe(`tls://localhost:${port}`)
   expect(failure).toMatchObject({ kind: 'retry', code: 'network' })
-  expect(failure.message).toContain(`: the receiver closed the connection after the handshake: ${remedy}`)
+  expect(failure.message).toContain('the receiver closed the connection after the handshake: ')
+  expect(failure.message).toContain('if it requires a certificate, set tls.certFile and tls.keyFile')
 })
 
 it('check connects, reports what it cannot test, and sends nothing', async () => {
