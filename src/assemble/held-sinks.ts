@@ -6,7 +6,7 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'
 import { createFormat } from '../formats/registry.ts'
-import { keepLatest, type Latest } from '../domain/promises.ts'
+import { keepLatest } from '../domain/promises.ts'
 import type { Store } from '../ports/store.ts'
 import { otherSinkOn } from '../sinks/file/stored-days.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
@@ -75,7 +75,7 @@ const lookEveryMs = 5_000
 export class SinkHolds {
   #held: HeldSinks = new Map()
   #isSettled = false
-  readonly #looks: Latest<void>
+  readonly #look: () => Promise<void>
 
   constructor(config: Sinks, store: Store, { clock, telemetry }: Pick<QuietRuntime, 'clock' | 'telemetry'>) {
     const look = async () => {
@@ -87,7 +87,7 @@ export class SinkHolds {
       for (const [sink, why] of held) if (!before.has(sink)) telemetry.emit({ name: 'SinkHeld', sink, why })
       for (const sink of before.keys()) if (!held.has(sink)) telemetry.emit({ name: 'SinkReleased', sink })
     }
-    this.#looks = keepLatest(look, lookEveryMs, clock)
+    this.#look = keepLatest(look, lookEveryMs, clock).read
   }
 
   get held(): HeldSinks {
@@ -96,7 +96,7 @@ export class SinkHolds {
 
   /** Call it before anything is planned. Throws the Failures of a store. */
   async refresh(): Promise<void> {
-    if (!this.#isSettled) await this.#looks.read()
+    if (!this.#isSettled) await this.#look()
   }
 }
 

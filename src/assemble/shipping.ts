@@ -14,7 +14,7 @@ import { pumpStream } from '../pump/pump-stream.ts'
 import { LatestPages } from '../pump/latest-pages.ts'
 import { SeenMemory } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
-import { failStream } from '../pump/write-failure.ts'
+import { failStream } from '../pump/end-stream.ts'
 import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import { closeTogether } from './reading.ts'
@@ -103,13 +103,11 @@ export function createShipping(
     async pump(planned, signal, given) {
       const { stream, zone, priority, readRequest, ordering } = planned
       using _ = priority === 'live' ? reading.gateOf(zone.account).liveBegins() : undefined
-      const pump = (mayGoOn: () => boolean) => {
-        const job = { stream, zone, sink: sinks.get(stream.sink)!, priority, ordering, mayGoOn }
-        return reconciler.pumping(stream, () =>
-          pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
-        )
-      }
-      return given === undefined ? await whileRequested(planned, { store, clock }, pump) : await pump(given)
+      const mayGoOn = given ?? whileRequested(planned, { store, clock })
+      const job = { stream, zone, sink: sinks.get(stream.sink)!, priority, ordering, mayGoOn }
+      return await reconciler.pumping(stream, () =>
+        pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
+      )
     },
     async fail({ stream, zone, priority, readRequest, ordering }, failure) {
       const job = { stream, zone, priority, ordering, mayGoOn: () => false }

@@ -49,35 +49,49 @@ interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly grows: boolean
 }
 
+/** A problem as a place is to know it, and what it is to be told now. */
+interface Judged {
+  /** Until it has been told of `notice`. */
+  readonly known: Noticed
+  readonly notice?: Notice
+  /** Once it has been; absent for a problem that is over. */
+  readonly told?: Noticed
+}
+
 /**
- * What is to be told now, and what is known after that. A problem is one cause, however many zones have it. One that may
- * pass by itself is told after five minutes, and its end when it has not come back for five.
+ * What is to be told now, and what is known before and after that. A problem is one cause, however many zones have it.
+ * One that may pass by itself is told after five minutes, and its end when it has not come back for five.
  */
 export function noticesOf(
   noted: readonly Noticed[],
   problems: readonly NoticedProblem[],
   nowMs: number,
-): { readonly known: Noticed[]; readonly notices: Notice[] } {
-  const known = noted.map((each) => notAfter(nowMs, each))
-  const before = new Map(known.map((each) => [each.key, each]))
+): Judged[] {
+  const before = new Map(noted.map((each) => [each.key, notAfter(nowMs, each)]))
   const conditions = oneOfEachKey(problems.flatMap((problem) => conditionsOf(problem, nowMs)))
-  const notices: Notice[] = []
-  const standing = conditions.map(({ key, text, remedy, mayPass, grows }): Noticed => {
-    const { sinceMs = nowMs, toldAtMs, text: known } = before.get(key) ?? {}
+  const standing = conditions.map(({ key, text, remedy, mayPass, grows }): Judged => {
+    const { sinceMs, toldAtMs, text: toldText } = before.get(key) ?? { sinceMs: nowMs, text }
+    before.delete(key)
     const noticed = { key, sinceMs, stoodAtMs: nowMs }
-    const isNew = toldAtMs === undefined
-    const againMs = grows && text !== known ? growsMs : reminderMs
-    const isDue = isNew ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= againMs
-    if (!isDue) return isNew ? { ...noticed, text } : { ...noticed, text: known!, toldAtMs }
-    notices.push({ status: isNew ? 'begins' : 'lasts', key, text, remedy, sinceMs })
-    return { ...noticed, text, toldAtMs: nowMs }
+    const status = toldAtMs === undefined ? 'begins' : 'lasts'
+    const known = toldAtMs === undefined ? { ...noticed, text } : { ...noticed, text: toldText, toldAtMs }
+    const againMs = grows && text !== toldText ? growsMs : reminderMs
+    const isDue =
+      toldAtMs === undefined ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= againMs
+    if (!isDue) return { known }
+    return {
+      known,
+      notice: { status, key, text, remedy, sinceMs },
+      told: { ...noticed, text, toldAtMs: nowMs },
+    }
   })
-  const stands = new Set(conditions.map(({ key }) => key))
-  const gone = known.filter(({ key }) => !stands.has(key))
-  const isOver = ({ stoodAtMs }: Noticed) => nowMs - stoodAtMs >= settlesMs
-  for (const { key, text, sinceMs } of gone.filter((each) => isOver(each) && each.toldAtMs !== undefined))
-    notices.push({ status: 'over', key, text, remedy: '', sinceMs })
-  return { known: [...standing, ...gone.filter((each) => !isOver(each))], notices }
+  const gone = [...before.values()].flatMap((known): Judged[] => {
+    const { key, text, sinceMs, stoodAtMs, toldAtMs } = known
+    if (nowMs - stoodAtMs < settlesMs) return [{ known }]
+    if (toldAtMs === undefined) return []
+    return [{ known, notice: { status: 'over', key, text, remedy: '', sinceMs } }]
+  })
+  return [...standing, ...gone]
 }
 
 /** Instants that were written while a clock ran ahead would delay what is told by as much. */

@@ -15,17 +15,13 @@ export async function within<T>(
   clock: Waits,
 ): Promise<{ readonly value: T } | 'late'> {
   const settled = new AbortController()
-  const patience = clock.sleep(ms, settled.signal).then(
-    () => 'late' as const,
-    () => 'late' as const,
-  )
+  const late = clock.sleep(ms, settled.signal).then(() => 'late' as const)
+  // Nobody awaits the one that loses: this prevents unhandled rejections.
+  for (const each of [promise, late]) each.catch(() => undefined)
   try {
-    return await Promise.race([promise.then((value) => ({ value })), patience])
+    return await Promise.race([promise.then((value) => ({ value })), late])
   } finally {
     settled.abort(isOver)
-    // Nobody may await the promise any more: this prevents an unhandled rejection.
-    promise.catch(() => undefined)
-    await patience
   }
 }
 
@@ -103,22 +99,18 @@ export function createTurns({ clock, turn }: TurnDeps): () => Promise<void> {
   }
 }
 
-/** A reading that serves all who ask while it is under way, and for a while after. */
-export interface Latest<Value> {
-  read(): Promise<Value>
-  /** Frees an answer that is too old to be given. */
-  dropOld(): void
-}
-
 /** A reading that has not ended after this long may hang: the next caller begins another one. */
 const patienceMs = 15_000
 
-/** `freshMs` counts from the end of a reading: a slow store gets one at a time, not one for each such interval. */
+/**
+ * A reading that serves all who ask while it is under way, and for a while after. `freshMs` counts from its end: a slow
+ * store gets one at a time, not one for each such interval.
+ */
 export function keepLatest<Value>(
   read: () => Promise<Value>,
   freshMs: number,
   clock: { monotonic(): number },
-): Latest<Value> {
+) {
   let held: { readonly value: Promise<Value>; untilMs: number } | undefined
 
   function begin(): NonNullable<typeof held> {
@@ -128,36 +120,37 @@ export function keepLatest<Value>(
     return begun
   }
 
-  const isOld = () => held === undefined || clock.monotonic() >= held.untilMs
+  /** Frees an answer that is too old to be given. */
+  function dropOld(): void {
+    if (held !== undefined && clock.monotonic() >= held.untilMs) held = undefined
+  }
+
   return {
-    read() {
-      if (held === undefined || isOld()) held = begin()
+    dropOld,
+    read(): Promise<Value> {
+      dropOld()
+      held ??= begin()
       return held.value
-    },
-    dropOld() {
-      if (isOld()) held = undefined
     },
   }
 }
 
-/** Begins none once work resolves to false or throws. Returns those not begun; rejects with the first error. */
+/** Begins none once work has thrown. Rejects with the first error. */
 export async function fewAtOnce<Item>(
   items: readonly Item[],
   atOnce: number,
-  work: (item: Item) => Promise<boolean | void>,
-): Promise<readonly Item[]> {
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
   const waiting = [...items]
-  let goesOn = true
   async function workOn(): Promise<void> {
-    for (let item = waiting.shift(); item !== undefined; item = goesOn ? waiting.shift() : undefined) {
-      let isLast = true
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
       try {
-        isLast = (await work(item)) === false
-      } finally {
-        goesOn &&= !isLast
+        await work(item)
+      } catch (error) {
+        waiting.length = 0
+        throw error
       }
     }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, workOn))
-  return waiting
 }

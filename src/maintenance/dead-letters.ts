@@ -1,11 +1,11 @@
-import { counted, settleDeadLetters } from '../domain/checkpoint.ts'
-import type { DeadLetter, Refusal, RefusalReason, Skip } from '../domain/event/delivery.ts'
+import { settleDeadLetters } from '../domain/checkpoint.ts'
+import type { DeadLetter, RefusalReason } from '../domain/event/delivery.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { cancelled, isFailure, messageOf, type Failure } from '../domain/failure.ts'
 import { withDelivery } from '../domain/scan/progress.ts'
 import { onlyStream, streamKey, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
-import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../pump/commit-delivery.ts'
+import { commitDelivery, deliver, type DeliveryOutcome } from '../pump/commit-delivery.ts'
 import { packSightings } from '../pump/seen-window.ts'
 import { openSink, type SinkTarget } from '../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../pump/session.ts'
@@ -47,18 +47,20 @@ export async function replayDeadLetters(
   for (const [name, own] of Map.groupBy(chosen, ({ sink }) => sink)) {
     let [delivered, gone, left] = [0, 0, own.length]
     const refused = new Map<RefusalReason, number>()
-    const done = (page: ReplayedPage) => {
-      left -= page.tried - page.left
-      delivered += page.delivered
-      gone += page.tried - page.left - page.delivered - page.kept.length
-      for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
-      progressed(page.tried)
+    const add = ({ tried, delivered: taken, kept, left: untaken }: ReplayedPage) => {
+      left -= tried - untaken
+      delivered += taken
+      gone += tried - untaken - taken - kept.length
+      for (const { reason } of kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
+      progressed(tried)
     }
     const sink = sinks.get(name)
     let error = sink === undefined ? notConfigured : held.get(name)
     try {
-      for (const keys of error === undefined ? byStream(own) : [])
-        await replayStream({ ...heldBy(keys, zoneOf), sink: sink!, redo, keys, done }, deps, signal)
+      for (const keys of error === undefined ? byStream(own) : []) {
+        const job = { ...heldBy(keys, zoneOf), sink: sink!, redo, keys }
+        for await (const page of replayStream(job, deps, signal)) add(page)
+      }
     } catch (failure) {
       if (!isFailure(failure) || failure.code.startsWith('store_')) throw failure
       error = signal.aborted ? 'stopped' : messageOf(failure)
@@ -158,101 +160,90 @@ async function loadDeadLetters(
 
 interface ReplayJob extends Settling, Pick<DeadLetterWork, 'redo'> {
   readonly sink: AnySink
-  /** Called after each page. */
-  readonly done: (page: ReplayedPage) => void
 }
 
-export interface ReplayedPage {
-  /** How many of the keys were tried, from the first on. */
+/** What became of a page of dead letters. */
+interface ReplayedPage {
+  /** How many of the keys it had. */
   readonly tried: number
   readonly delivered: number
-  /** Not delivered, since the sink failed. */
-  readonly left: number
   /** Those that were refused again, as they are kept now. */
   readonly kept: readonly DeadLetter[]
+  /** Not delivered, since the sink failed. */
+  readonly left: number
+  readonly failure?: Failure | undefined
 }
 
-/** Throws the Failures of the sink and the store; earlier pages stay delivered. */
-export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
-  const { sink, redo, done } = job
+/** Yields each page once it is settled. Throws the Failures of the sink and the store; what was yielded stays delivered. */
+export async function* replayStream(
+  job: ReplayJob,
+  deps: PumpDeps,
+  signal: AbortSignal,
+): AsyncGenerator<ReplayedPage> {
   const replay = async (session: Session, deadLetters: readonly DeadLetter[]) => {
     // An event that is refused once more stays a dead letter, whatever the sink has taken before.
-    await using target = await openSink(session, sink, signal, { refusalsStand: true })
-    return await replayPage(session, target, { deadLetters, redo }, signal)
+    await using target = await openSink(session, job.sink, signal, { refusalsStand: true })
+    return await replayPage(session, target, deadLetters, job.redo, signal)
   }
   for await (const { tried, settled } of settlePages(job, replay, deps, signal)) {
-    const { failure, ...page } = settled ?? { delivered: 0, kept: [], left: 0 }
-    done({ tried, ...page })
-    if (failure !== undefined) throw failure
+    const page = settled ?? { delivered: 0, kept: [], left: 0 }
+    yield { tried, ...page }
+    if (page.failure !== undefined) throw page.failure
   }
 }
 
-interface Replayed extends Omit<ReplayedPage, 'tried'> {
-  /** Why the other events were not delivered. */
-  readonly failure?: Failure
-}
-
-/** Delivers dead letters as a page of their own, and commits in one step which of them the sink has taken. */
+/**
+ * Delivers dead letters, and commits in one step which of them the sink has taken; several times where it takes as much
+ * as fits into one object, or meets that of an earlier try.
+ */
 async function replayPage(
   session: Session,
   target: SinkTarget,
-  { deadLetters, redo }: Pick<ReplayJob, 'redo'> & { readonly deadLetters: readonly DeadLetter[] },
+  deadLetters: readonly DeadLetter[],
+  redo: ReplayJob['redo'],
   signal: AbortSignal,
-): Promise<Replayed> {
-  const damaged: DeadLetter[] = []
+): Promise<Omit<ReplayedPage, 'tried'>> {
+  const at = session.now()
+  const kept: DeadLetter[] = []
   const letterOf = new Map<Event, DeadLetter>()
   for (const deadLetter of deadLetters) {
     try {
       letterOf.set(redo(deadLetter), deadLetter)
     } catch (error) {
       // One that cannot be read is kept, with the reason.
-      damaged.push({ ...deadLetter, reason: 'unmappable', answer: messageOf(error).slice(0, 1024) })
+      kept.push({ ...deadLetter, reason: 'unmappable', answer: messageOf(error).slice(0, 1024), at })
     }
   }
-  const events = [...letterOf.keys()]
-  if (deadLetters.length === 0) return { delivered: 0, kept: [], left: 0 }
-  const { delivery, adoption } = await deliver(session, target, events, signal)
-  const at = session.now()
-  const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[] = []): DeadLetter[] => {
-    const refused = [...refusals, ...skipped].map(({ event, reason, answer }) => {
+  let events = [...letterOf.keys()]
+  let delivered = 0
+  for (;;) {
+    const { delivery, adoption } = await deliver(session, target, events, signal)
+    for (const { event, reason, answer } of [...delivery.refusals, ...(delivery.skipped ?? [])]) {
       const deadLetter = letterOf.get(event)
       if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
       // A person decides about an event that has become too old meanwhile: it stays, with its reason and the new answer.
-      return { ...deadLetter, ...(reason !== 'too_old' && { reason }), answer }
-    })
-    return [...damaged, ...refused].map((deadLetter) => ({ ...deadLetter, at }))
-  }
-  const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
-    const before = session.checkpoint()
-    const counters = counted(before.counters, { delivered: adoption?.unseen.length ?? 0 })
-    const next = withDelivery({ ...before, counters }, delivery)
-    const removed = adoption?.deadLetters ?? taken.map((event) => keyOf(letterOf.get(event)!))
-    return {
-      next: settleDeadLetters(next, { delivered: removed.length, lost }),
-      extras: { removedDeadLetters: removed, deadLetters, seen: packSightings(adoption?.unseen ?? []) },
+      kept.push({ ...deadLetter, ...(reason !== 'too_old' && { reason }), answer, at })
+      letterOf.delete(event)
     }
+    const settle = ({ taken, lost }: DeliveryOutcome) => {
+      const removed = adoption?.deadLetters ?? taken.map((event) => keyOf(letterOf.get(event)!))
+      const seen = packSightings(adoption?.unseen ?? [])
+      const counts = { delivered: adoption?.unseen.length ?? 0 }
+      const shipped = withDelivery(session.checkpoint(), delivery, counts)
+      return {
+        next: settleDeadLetters(shipped, { delivered: removed.length, lost }),
+        extras: { removedDeadLetters: removed, deadLetters: kept, seen },
+      }
+    }
+    // New answers that exceed the limit do not end the replay: the older dead letters stay.
+    const { outcome } = await commitDelivery(session, events, delivery, settle)
+    delivered += outcome.taken.length
+    for (const event of outcome.taken) letterOf.delete(event)
+    events = [...letterOf.keys()]
+    const { partial } = delivery
+    if (partial === undefined || partial.failure !== undefined || events.length === 0)
+      return { delivered, kept, left: events.length, failure: partial?.failure }
   }
-  const { failure, ...outcome } = await commitDelivery(session, {
-    events,
-    delivery,
-    whole: (all) => change(all, keptOf(all.refusals, all.skipped)),
-    part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals, some.skipped)),
-  })
-  const kept = keptOf(delivery.refusals, delivery.skipped)
-  const delivered = outcome.taken.length
-  const page = { delivered, kept, left: deadLetters.length - delivered - kept.length }
-  if (failure === undefined && delivery.partial !== undefined) {
-    // The sink took as much as fits into one object, or met that of an earlier try.
-    const settled = new Set([
-      ...outcome.taken,
-      ...[...outcome.refusals, ...outcome.skipped].map(({ event }) => event),
-    ])
-    const left = events.filter((event) => !settled.has(event)).map((event) => letterOf.get(event)!)
-    const rest = await replayPage(session, target, { deadLetters: left, redo }, signal)
-    return { ...rest, delivered: page.delivered + rest.delivered, kept: [...kept, ...rest.kept] }
-  }
-  // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
-  return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }
 
 function keyOf({ id, time }: Identity): Identity {

@@ -80,20 +80,15 @@ export function unseeLost(
       // Where the index was dropped it is unknown which events were delivered, and none may be delivered again.
       const isDropped = await ledger.isIndexDropped(stream)
       const lost = isDropped ? [] : listedOf(looked.lost, listing)
-      const found = isDropped
-        ? []
-        : await new SeenWindow(loadSeen).unseenOf(listedOf(looked.unknown, listing))
+      const unknown = isDropped ? [] : listedOf(looked.unknown, listing)
+      const found = await new SeenWindow(loadSeen).unseenOf(unknown)
       const committed = committedLeft(before, looked)
-      const isSame = committed.every((each, index) => each === before.committed[index])
       const parts = isDropped ? [] : looked.report.parts
       const gone = parts.flatMap(goneObject)
       const isChanged = parts.some(({ problem }) => problem === 'changed')
-      if (
-        lost.length + found.length + gone.length === 0 &&
-        !isChanged &&
-        isSame &&
-        committed.length === before.committed.length
-      )
+      const isSame = committed.every((each, index) => each === before.committed[index])
+      const isCut = !isSame || committed.length !== before.committed.length
+      if (lost.length + found.length + gone.length === 0 && !isChanged && !isCut)
         return { unseen: 0, kept: 0 }
       const counters = lost.length === 0 ? before.counters : withoutLost(before.counters, lost.length)
       const delivered = counters.delivered + found.length

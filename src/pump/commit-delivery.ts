@@ -1,11 +1,13 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { takenOf, type DeadLetter, type Delivery, type Refusal, type Skip } from '../domain/event/delivery.ts'
-import type { Event } from '../domain/event/event.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
+import { fingerprintOf } from '../domain/event/fingerprint.ts'
+import { FingerprintSet } from '../domain/event/seen.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { onlyStream } from '../domain/stream.ts'
 import { jsonText } from '../domain/text/json-text.ts'
-import { adoptObject, type Adoption } from './adopt-object.ts'
 import type { SinkTarget } from './open-sink.ts'
+import { isHeldIn, type Sighting } from './seen-window.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
 /** A delivery, and what of the events lies in the object that it met. */
@@ -14,38 +16,48 @@ export interface Delivered {
   readonly adoption?: Adoption
 }
 
+/** What an object that an earlier try has written changes in its stream. */
+interface Adoption {
+  /** Those of its events that the stream has not seen, whether this load has them or not. */
+  readonly unseen: readonly Sighting[]
+  /** Dead letters whose events it holds: the earlier try was a replay. */
+  readonly deadLetters: readonly Identity[]
+  /** Whether it holds an event, under either form of its id. */
+  readonly holds: (event: Sighting) => boolean
+}
+
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
 export async function deliver(
   session: Session,
-  target: SinkTarget,
+  { open, seen, sink }: SinkTarget,
   events: readonly Event[],
   signal: AbortSignal,
   goesOn = false,
 ): Promise<Delivered> {
-  const delivery = await deliverTo(session, target, events, signal, goesOn)
-  if (delivery.object?.adopted === undefined) return { delivery }
-  const adoption = await adoptObject(session, target, events, delivery.object.adopted)
-  return { delivery: { ...delivery, partial: { taken: adoption.taken } }, adoption }
-}
-
-async function deliverTo(
-  { deps, job }: Session,
-  { open, sink }: SinkTarget,
-  events: readonly Event[],
-  signal: AbortSignal,
-  goesOn: boolean,
-): Promise<Delivery> {
+  const { deps, job } = session
   const facts = { ...spanFacts(job), server: sink.address, events: events.length }
   let delivery: Delivery | undefined
   try {
-    return await deps.tracer.span('deliver', facts, async () => {
+    await deps.tracer.span('deliver', facts, async () => {
       delivery = await open.deliver(events, signal, goesOn)
       if (delivery.partial?.failure !== undefined) throw delivery.partial.failure
-      return delivery
     })
   } catch (error) {
     if (delivery?.partial === undefined) throw error
-    return delivery
+  }
+  const { adopted } = delivery!.object ?? {}
+  if (adopted === undefined) return { delivery: delivery! }
+  const object = new FingerprintSet()
+  for (const bytes of adopted.values()) object.addPacked(bytes)
+  const holds = (event: Sighting) => isHeldIn([object], event)
+  const deadLetters = await deps.store.deadLetters.keys(job.stream)
+  return {
+    delivery: { ...delivery!, partial: { taken: events.filter(holds) } },
+    adoption: {
+      unseen: await seen.unseenIn(adopted),
+      deadLetters: deadLetters.filter((identity) => object.has(fingerprintOf(identity))),
+      holds,
+    },
   }
 }
 
@@ -64,36 +76,29 @@ export interface Change {
   readonly extras: CommitExtras
 }
 
-interface DeliveryCommit {
-  /** Events that the sink was given. */
-  readonly events: readonly Event[]
-  readonly delivery: Delivery
-  /** The change when the outcome covers every event. */
-  readonly whole: (outcome: DeliveryOutcome) => Change
-  /** The change when some events must be delivered again. */
-  readonly part: (outcome: DeliveryOutcome) => Change
-}
-
 /**
  * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped. When
  * the delivery failed part way, or the store has no room for its dead letters, commits what is certain, so that no
  * retry delivers it again, and returns the failure for the caller to throw.
  */
-export async function commitDelivery(
+export async function commitDelivery<Settled extends Change>(
   session: Session,
-  { events, delivery, whole, part }: DeliveryCommit,
-): Promise<DeliveryOutcome & { readonly failure?: Failure }> {
+  events: readonly Event[],
+  delivery: Delivery,
+  settle: (outcome: DeliveryOutcome) => Settled,
+): Promise<{ outcome: DeliveryOutcome; settled: Settled; failure: Failure | undefined }> {
   const { partial, refusals, skipped = [], lost = 0 } = delivery
-  const outcome: DeliveryOutcome = { taken: takenOf(events, delivery), refusals, skipped, lost }
-  const write = ({ next, extras }: Change) => session.commit(next, extras)
+  const outcome = { taken: takenOf(events, delivery), refusals, skipped, lost }
+  const settled = settle(outcome)
   try {
-    await write(partial === undefined ? whole(outcome) : part(outcome))
-    return partial?.failure === undefined ? outcome : { ...outcome, failure: partial.failure }
+    await session.commit(settled.next, settled.extras)
+    return { outcome, settled, failure: partial?.failure }
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
-    const certain: DeliveryOutcome = { ...outcome, refusals: [] }
-    if (certain.taken.length + skipped.length > 0) await write(part(certain))
-    return { ...certain, failure }
+    const certain = { ...outcome, refusals: [] }
+    const rest = settle(certain)
+    await session.commit(rest.next, { ...rest.extras, deadLetters: [] })
+    return { outcome: certain, settled: rest, failure }
   }
 }
 

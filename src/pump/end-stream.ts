@@ -1,8 +1,10 @@
-import type { Checkpoint } from '../domain/checkpoint.ts'
+import { dropScans, type Checkpoint } from '../domain/checkpoint.ts'
+import { Failure } from '../domain/failure.ts'
+import { troubleOf } from '../domain/plan/plan.ts'
 import { believesWindowError, expire, isBeyondAsking } from '../domain/plan/stream-state.ts'
 import { answerRequest } from '../domain/read-request.ts'
-import type { Session } from './session.ts'
-import { Failure } from '../domain/failure.ts'
+import { isListingTrouble, troubleAfter } from '../domain/retry.ts'
+import { takeStream, type PumpDeps, type Session, type TakeJob } from './session.ts'
 
 export const noLongerKept = 'the API no longer keeps this day'
 
@@ -27,24 +29,25 @@ export function endsBy({ job, policy, sureNow }: Session, { details: { serverDat
 
 /** Ends the stream and answers its read request. True when a gap is left, or the stream had ended before. */
 export async function endAsExpired(session: Session): Promise<boolean> {
-  const { job, deps, checkpoint } = session
-  const { readRequest } = job
-  const answer = (next: Checkpoint) =>
-    readRequest === undefined
-      ? next
-      : answerRequest(next, { id: readRequest.id, outcome: 'left_out', reason: noLongerKept })
+  const { job, deps, checkpoint, commit } = session
   const before = checkpoint()
   if (before.ended !== undefined) {
-    if (readRequest !== undefined) await session.commit(answer(before))
+    if (job.readRequest !== undefined) await commit(leftOut(session, before, noLongerKept))
     return true
   }
   const { checkpoint: ended, gap } = expire(before, session.now())
   // A day that was never planned, only requested, is not a gap.
   const isGap = gap !== undefined && (job.priority === 'live' || before.counters.pages > 0)
-  await session.commit(answer(ended), { gaps: isGap ? [gap] : [] })
+  await commit(leftOut(session, ended, noLongerKept), { gaps: isGap ? [gap] : [] })
   deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })
   if (isGap) deps.telemetry.emit({ name: 'GapFound', gap })
   return gap !== undefined
+}
+
+/** Answers the read request of the pump, if it has one, with why its day cannot be read. */
+export function leftOut({ job: { readRequest } }: Session, next: Checkpoint, reason: string): Checkpoint {
+  if (readRequest === undefined) return next
+  return answerRequest(next, { id: readRequest.id, outcome: 'left_out', reason })
 }
 
 export const shippedUnknown =
@@ -55,15 +58,16 @@ export const shippedUnknown =
  * request with that reason. Resolves with the failure; undefined for a read request at live priority. Throws the failure
  * for a poll, which the plan would otherwise repeat without a pause.
  */
-export async function refuseScan({ job, checkpoint, commit }: Session): Promise<Failure | undefined> {
-  const { readRequest, priority } = job
+export async function refuseScan(session: Session): Promise<Failure | undefined> {
+  const { job, checkpoint, commit } = session
   const failure = new Failure('refuse', 'index_dropped', shippedUnknown)
-  if (readRequest === undefined && checkpoint().ended === undefined) throw failure
-  if (readRequest === undefined) return failure
-  const answer = { id: readRequest.id, outcome: 'left_out', reason: shippedUnknown } as const
-  await commit(answerRequest(checkpoint(), answer))
+  if (job.readRequest === undefined) {
+    if (checkpoint().ended === undefined) throw failure
+    return failure
+  }
+  await commit(leftOut(session, checkpoint(), shippedUnknown))
   // `run --once` requests all planned days, and this one was read to its end: not a failure.
-  return priority === 'live' ? undefined : failure
+  return job.priority === 'live' ? undefined : failure
 }
 
 /**
@@ -72,4 +76,36 @@ export async function refuseScan({ job, checkpoint, commit }: Session): Promise<
  */
 export async function wasPruned({ job, deps, checkpoint }: Session): Promise<boolean> {
   return checkpoint().commit === 0 && (await deps.store.catalogue.isPruned(job.stream))
+}
+
+/**
+ * Commits why a pump failed and when the next one may retry. A scan cannot get past a page that is too large, nor past a
+ * cursor that keeps expiring: it restarts. The trouble of a read request is stored separately: it does not affect the
+ * live stream, its lag or its readiness.
+ */
+export async function writeFailure(session: Session, failure: Failure): Promise<Failure> {
+  const { job, deps, checkpoint, now, commit } = session
+  const { stream, priority, readRequest } = job
+  const before = checkpoint()
+  const { retryAt } = failure.details
+  // Failures name times by this host's clock, checkpoints by the API's.
+  const notBeforeMs = retryAt === undefined ? undefined : retryAt - deps.clock.now() + now()
+  const at = { nowMs: now(), notBeforeMs }
+  const trouble = troubleAfter(troubleOf(job, before), failure, at, deps.random)
+  const restarts = isListingTrouble(failure)
+  if (priority === 'live' || readRequest === undefined)
+    await commit({ ...(restarts ? dropScans(before) : before), trouble })
+  else {
+    const requestTrouble = { ...trouble, request: readRequest.id }
+    await commit({ ...before, ...(restarts && { full: undefined }), requestTrouble })
+  }
+  const { retryAtMs, count: failures } = trouble
+  deps.telemetry.emit({ name: 'StreamFailed', stream, priority, failure, retryAtMs, failures })
+  return failure
+}
+
+/** Commits a failure for a pump whose process died, so that the stream backs off. Throws the Failures of a store. */
+export async function failStream(job: TakeJob, deps: PumpDeps, failure: Failure): Promise<Failure> {
+  await using session = await takeStream(job, deps)
+  return await writeFailure(session, failure)
 }

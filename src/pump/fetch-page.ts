@@ -1,7 +1,7 @@
 import { cancelled, isFailure } from '../domain/failure.ts'
-import type { Cursor, Page } from '../domain/scan/page.ts'
+import type { Page } from '../domain/scan/page.ts'
 import type { PageRequest } from '../ports/delivery.ts'
-import type { PumpDeps } from './session.ts'
+import { spanFacts, type PumpDeps, type TakeJob } from './session.ts'
 
 export interface FetchedPage {
   readonly page: Page
@@ -9,34 +9,21 @@ export interface FetchedPage {
   readonly tookMs: number
 }
 
-/** One page that is fetched while the page before it is delivered; discarded if that fails. */
-export interface PageAhead {
-  readonly cursor: Cursor | null
-  /** Lets the answer be parsed before it is taken, while the sink still works on the page before it. */
-  want(): void
-  take(): Promise<FetchedPage>
-  /** Aborts the request and frees its bytes. Resolves when the request has ended. No effect after `take`. */
-  discard(): Promise<void>
+interface Fetching {
+  readonly deps: Pick<PumpDeps, 'source' | 'clock' | 'tracer'>
+  readonly job: Pick<TakeJob, 'stream' | 'priority'>
 }
-
-type FetchDeps = Pick<PumpDeps, 'source' | 'clock' | 'tracer'>
 
 /** Fetches a page, in a span. `wanted`: of a page that is fetched ahead, when it is taken. */
 export function fetchPage(
-  { source, clock, tracer }: FetchDeps,
+  { deps, job }: Fetching,
   request: PageRequest,
   signal: AbortSignal,
   wanted?: Promise<void>,
 ): Promise<FetchedPage> {
-  const { zone, day, sink, priority } = request
+  const { source, clock, tracer } = deps
   const { address: server } = source
-  const facts = {
-    zone: zone.id,
-    day,
-    priority,
-    ...(sink !== undefined && { sink }),
-    ...(server !== undefined && { server }),
-  }
+  const facts = { ...spanFacts(job), ...(server !== undefined && { server }) }
   return tracer.span('fetch', facts, async (note) => {
     let unwantedMs = 0
     const whenWanted = async () => {
@@ -53,30 +40,27 @@ export function fetchPage(
   })
 }
 
-/** Does not wait for memory: `take` rejects with `no_room` then. */
-export function fetchAhead(deps: FetchDeps, request: PageRequest, signal: AbortSignal): PageAhead {
+export type PageAhead = ReturnType<typeof fetchAhead>
+
+/** Fetches a page while the one before it is delivered. Take it or discard it. */
+export function fetchAhead(on: Fetching, request: PageRequest, signal: AbortSignal) {
   const abort = new AbortController()
   const wanted = Promise.withResolvers<void>()
-  const fetched = fetchPage(
-    deps,
-    { ...request, ifRoom: true },
-    AbortSignal.any([signal, abort.signal]),
-    wanted.promise,
-  )
+  const either = AbortSignal.any([signal, abort.signal])
+  const fetched = fetchPage(on, { ...request, ifRoom: true }, either, wanted.promise)
   // The request may fail before `take`, which rejects then: this prevents an unhandled rejection.
   fetched.catch(() => undefined)
-  let taken = false
   return {
     cursor: request.cursor,
+    /** Lets the answer be parsed before it is taken, while the sink still works on the page before it. */
     want: wanted.resolve,
-    take() {
-      taken = true
+    /** It does not wait for memory: rejects with `no_room` then. */
+    take(): Promise<FetchedPage> {
       wanted.resolve()
       return fetched
     },
-    async discard() {
-      if (taken) return
-      taken = true
+    /** Aborts the request and frees its bytes. Resolves when the request has ended. */
+    async discard(): Promise<void> {
       abort.abort(cancelled())
       wanted.resolve()
       try {

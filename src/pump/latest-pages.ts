@@ -11,13 +11,6 @@ export interface KnownPage {
   readonly mark: readonly string[]
 }
 
-interface Latest {
-  readonly commit: number
-  readonly committedAtMs: number
-  readonly requestedAt: number
-  readonly pages: readonly KnownPage[]
-}
-
 /** More than the streams that a process polls; a few megabytes. */
 const mostStreams = 20_000
 /** A known page takes 2 kB. The pages of a stream that is polled without news are one or two. */
@@ -27,43 +20,38 @@ const mostPages = 2
 const leastEvents = 100
 
 /**
- * The latest committed pages of each stream. It counts for the commit that they were part of: after any other commit,
- * such as that of another process or of a person who has a day shipped again, nothing is known.
+ * The latest committed pages of each stream. They count for the commit that they were part of: after any other commit,
+ * such as that of another process or of a person who has a day shipped again, nothing is known. All are forgotten where
+ * there are too many.
  *
  * When the last one was requested (by the steady clock) is known of all streams: the pages of a scan must not go back in
  * time, since in a listing that shifts, what moved between two requests would be on neither page. So a page that another
  * stream requested serves only if it is no older.
  */
 export class LatestPages {
-  readonly #latest = new Map<string, Latest>()
-  /** Those with known pages; the oldest first. */
-  readonly #known = new Set<string>()
+  readonly #requests = new Map<string, { readonly of: string; readonly requestedAt: number }>()
+  readonly #pages = new Map<string, readonly KnownPage[]>()
 
-  of({ stream, commit, lastCommitAtMs }: Checkpoint): Pick<Latest, 'requestedAt' | 'pages'> | undefined {
-    const latest = this.#latest.get(streamKey(stream))
-    return latest?.commit === commit && latest.committedAtMs === lastCommitAtMs ? latest : undefined
+  of(checkpoint: Checkpoint) {
+    const key = streamKey(checkpoint.stream)
+    const latest = this.#requests.get(key)
+    if (latest?.of !== commitOf(checkpoint)) return undefined
+    return { requestedAt: latest.requestedAt, pages: this.#pages.get(key) ?? [] }
   }
 
-  note(
-    { stream, commit, lastCommitAtMs }: Checkpoint,
-    requestedAt: number,
-    read: readonly KnownPage[],
-  ): void {
-    const key = streamKey(stream)
+  note(checkpoint: Checkpoint, requestedAt: number, read: readonly KnownPage[]): void {
+    const key = streamKey(checkpoint.stream)
+    if (this.#requests.size >= mostStreams) this.#requests.clear()
+    this.#requests.set(key, { of: commitOf(checkpoint), requestedAt })
     const pages = read.filter(({ facts }) => mayBeKnown(facts)).slice(-mostPages)
-    this.#latest.delete(key)
-    this.#latest.set(key, { commit, committedAtMs: lastCommitAtMs, requestedAt, pages })
-    this.#known.delete(key)
-    if (pages.length > 0) this.#known.add(key)
-    if (this.#known.size > mostKnownStreams) this.#forget(this.#known.values().next().value!)
-    if (this.#latest.size > mostStreams) this.#latest.delete(this.#latest.keys().next().value!)
+    if (this.#pages.size >= mostKnownStreams) this.#pages.clear()
+    if (pages.length > 0) this.#pages.set(key, pages)
+    else this.#pages.delete(key)
   }
+}
 
-  #forget(key: string): void {
-    this.#known.delete(key)
-    const latest = this.#latest.get(key)
-    if (latest !== undefined) this.#latest.set(key, { ...latest, pages: [] })
-  }
+function commitOf({ commit, lastCommitAtMs }: Checkpoint): string {
+  return `${commit} ${lastCommitAtMs}`
 }
 
 /** Events with times in the future make other facts as time goes on. */

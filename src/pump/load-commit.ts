@@ -1,38 +1,26 @@
 import { settleDeadLetters, type Checkpoint } from '../domain/checkpoint.ts'
-import type { Delivery } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
-import { lateBefore } from '../domain/scan/overlap.ts'
 import { timesOf } from '../domain/scan/page.ts'
-import { afterPart, withOutcome } from '../domain/scan/progress.ts'
+import { afterPart, lateBefore, withDelivery } from '../domain/scan/progress.ts'
 import type { ScanStep } from '../domain/scan/scan.ts'
-import type { Adoption } from './adopt-object.ts'
-import { commitDelivery, deadLettersOf, type Change, type DeliveryOutcome } from './commit-delivery.ts'
-import type { LoadPage } from './load.ts'
+import type { Telemetry } from '../ports/process.ts'
+import { commitDelivery, deadLettersOf, type Delivered, type DeliveryOutcome } from './commit-delivery.ts'
 import type { SinkTarget } from './open-sink.ts'
+import type { LoadPage } from './read-load.ts'
 import { packSightings } from './seen-window.ts'
 import type { Session } from './session.ts'
-import type { Stream } from '../domain/stream.ts'
-import type { Telemetry } from '../ports/process.ts'
 
 /**
  * Commits in one step what a load changed, and emits internal events. Where the sink did not settle all events, the
  * scan's cursor stays before the first page that has one to be delivered again; the result is what is left of the pages
- * from there on. `adoption`: the delivery met the object of an earlier try. Throws the failure of a
- * partial delivery once what is certain is committed.
+ * from there on. Throws the failure of a partial delivery once what is certain is committed.
  */
 export async function commitLoad(
   session: Session,
   { seen }: Pick<SinkTarget, 'seen'>,
   pages: readonly LoadPage[],
-  {
-    wanted,
-    delivery,
-    adoption,
-  }: {
-    readonly wanted: readonly Event[]
-    readonly delivery: Delivery
-    readonly adoption?: Adoption | undefined
-  },
+  wanted: readonly Event[],
+  { delivery, adoption }: Delivered,
 ): Promise<readonly LoadPage[]> {
   const { deps, job, policy } = session
   const { stream, priority } = job
@@ -41,7 +29,7 @@ export async function commitLoad(
   const nowMs = session.now()
   const beganMs = deps.clock.monotonic()
   const lateMs = pages[0]!.scan.kind === 'archive' ? null : lateBefore(before, policy)
-  const settledBy = (outcome: DeliveryOutcome) => {
+  const settle = (outcome: DeliveryOutcome) => {
     const events = eventsOf(outcome)
     const { done, part } = settledPages(pages, wanted, events)
     const filtered = pages.slice(0, done).flatMap(filteredOf)
@@ -53,36 +41,22 @@ export async function commitLoad(
       skipped: outcome.skipped.length,
       lost: outcome.lost,
     }
+    const known = [...events, ...filtered]
     const sightings =
       adoption === undefined
-        ? [...events, ...filtered]
+        ? known
         : [...adoption.unseen, ...filtered.filter((event) => !adoption.holds(event))]
-    return { done, part, counts, known: [...events, ...filtered], sightings }
-  }
-  const change = (outcome: DeliveryOutcome): Change => {
-    const { done, part, counts, sightings } = settledBy(outcome)
     const after = pages[done - 1]?.after ?? before
     const open = pages[done]?.scan
-    const found = { events: part.length, timesMs: timesOf(part) }
-    const read = open === undefined ? after : afterPart(after, open, found, policy)
-    const next = withOutcome(read, { counts, delivery })
+    const read = open === undefined ? after : afterPart(after, open, part, policy)
     const replayed = adoption?.deadLetters ?? []
-    return {
-      next: settleDeadLetters(next, { delivered: replayed.length }),
-      extras: {
-        seen: packSightings(sightings),
-        deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
-        removedDeadLetters: replayed,
-      },
-    }
+    const next = settleDeadLetters(withDelivery(read, delivery, counts), { delivered: replayed.length })
+    const deadLetters = deadLettersOf(session, outcome.refusals, nowMs)
+    const extras = { seen: packSightings(sightings), deadLetters, removedDeadLetters: replayed }
+    return { done, counts, known, sightings, next, extras }
   }
-  const { failure, ...outcome } = await commitDelivery(session, {
-    events: wanted,
-    delivery,
-    whole: change,
-    part: change,
-  })
-  const { done, counts, known, sightings } = settledBy(outcome)
+  const { outcome, settled, failure } = await commitDelivery(session, wanted, delivery, settle)
+  const { done, counts, known, sightings } = settled
   if (failure !== undefined && known.length === 0) throw failure
   const left = leftOf(pages.slice(done), known)
   seen.add(
@@ -96,17 +70,17 @@ export async function commitLoad(
     telemetry.emit({ name: 'EventsSkipped', stream, reason, count: some.length, answer: some[0]!.answer })
   for (const { event, reason, answer } of outcome.refusals)
     telemetry.emit({ name: 'EventDeadLettered', stream, id: event.id, reason, answer })
-  const { delivered, filtered, late, deadLetters, lost } = counts
+  const { delivered, filtered, late, deadLetters: deadLettered, lost } = counts
   telemetry.emit({
     name: 'LoadCommitted',
     stream,
     priority,
     pages: done,
     delivered,
-    duplicates: sumOf(pages.slice(0, done), ({ facts }) => facts.events - facts.unseen),
+    duplicates: pages.slice(0, done).reduce((sum, { facts }) => sum + facts.events - facts.unseen, 0),
     filtered,
     late,
-    deadLettered: deadLetters,
+    deadLettered,
     ...(lost > 0 && { lost }),
     delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
     commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
@@ -144,10 +118,6 @@ function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage
   })
 }
 
-function sumOf<Each>(all: readonly Each[], of: (each: Each) => number): number {
-  return all.reduce((sum, each) => sum + of(each), 0)
-}
-
 function filteredOf({ unseen, wanted }: LoadPage): readonly Event[] {
   if (wanted.length === unseen.length) return []
   const kept = new Set(wanted)
@@ -166,53 +136,32 @@ function countBefore(instantMs: number | null, events: readonly Event[]): number
   return count
 }
 
-/** Emits internal events for what a committed page changed in its stream. */
+/** Emits internal events for what a committed load changed in its stream. */
 function tellChanges(
   telemetry: Telemetry,
   before: Checkpoint,
   after: Checkpoint,
   { end, scan }: ScanStep,
 ): void {
-  const { stream } = after
-  if (end === 'complete') {
-    const { kind, pages, found, tookMs } = scan
+  const { stream, trouble, ordering, ended } = after
+  const { kind, pages, found, tookMs } = scan
+  if (end === 'complete')
     telemetry.emit({ name: 'ScanCompleted', stream, kind, pages, found, seconds: tookMs / 1000 })
-  } else if (end !== 'none') {
-    telemetry.emit({ name: 'ScanGuarded', stream, guard: end, pages: scan.pages })
-  }
-  if (before.trouble !== undefined && after.trouble === undefined) {
-    const seconds = (after.lastCommitAtMs - before.trouble.sinceMs) / 1000
-    telemetry.emit({ name: 'StreamRecovered', stream, failures: before.trouble.count, seconds })
-  }
-  if (before.ordering.order !== after.ordering.order) {
-    const why =
-      after.ordering.revocations > before.ordering.revocations ? 'missed events' : 'scans confirmed it'
+  else if (end !== 'none') telemetry.emit({ name: 'ScanGuarded', stream, guard: end, pages })
+  if (before.trouble !== undefined && trouble === undefined) {
+    const { count: failures, sinceMs } = before.trouble
     telemetry.emit({
-      name: 'OrderingChanged',
+      name: 'StreamRecovered',
       stream,
-      from: before.ordering.order,
-      to: after.ordering.order,
-      why,
+      failures,
+      seconds: (after.lastCommitAtMs - sinceMs) / 1000,
     })
   }
-  if (before.ended === undefined && after.ended !== undefined) {
-    telemetry.emit({ name: 'StreamEnded', stream, as: after.ended.as })
+  const { order: from, revocations } = before.ordering
+  if (from !== ordering.order) {
+    const why = ordering.revocations > revocations ? 'missed events' : 'scans confirmed it'
+    telemetry.emit({ name: 'OrderingChanged', stream, from, to: ordering.order, why })
   }
-}
-
-/**
- * Emits one internal event when two unseen events of a page have the same id; as each is there once, their times differ.
- * Emits one when an event has an own id, because another one has the same id and time.
- */
-export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, unseen: readonly Event[]): void {
-  const own = unseen.find(({ hasOwnId }) => hasOwnId === true)
-  if (own !== undefined) telemetry.emit({ name: 'IdSharedByEvents', stream, id: own.id })
-  const ids = new Set<string>()
-  for (const { id } of unseen) {
-    if (ids.has(id)) {
-      telemetry.emit({ name: 'IdSeenWithOtherTime', stream, id })
-      return
-    }
-    ids.add(id)
-  }
+  if (before.ended === undefined && ended !== undefined)
+    telemetry.emit({ name: 'StreamEnded', stream, as: ended.as })
 }

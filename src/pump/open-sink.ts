@@ -1,7 +1,7 @@
 import { endOf, startOf } from '../domain/day.ts'
 import { committedLengths } from '../domain/checkpoint.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import type { AnySink, NumberedObjects, OpenStream, Reconciliation } from '../ports/delivery.ts'
+import type { AnySink, NumberedObjects, Reconciliation } from '../ports/delivery.ts'
 import { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
@@ -9,11 +9,7 @@ import type { Session } from './session.ts'
 const hardlyReadableMs = 60_000
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
-export interface SinkTarget extends AsyncDisposable {
-  readonly sink: AnySink
-  readonly open: OpenStream
-  readonly seen: SeenWindow
-}
+export type SinkTarget = Awaited<ReturnType<typeof openSink>>
 
 /** Opens the sink of a stream; a transactional sink goes back to its committed lengths first. Throws Failure. */
 export async function openSink(
@@ -21,16 +17,13 @@ export async function openSink(
   sink: AnySink,
   signal: AbortSignal,
   { refusalsStand = false } = {},
-): Promise<SinkTarget> {
+) {
   const { stream } = session.job
+  const options = { hasTaken: () => hasSinkTaken(session), refusalsStand, objects: objectsOf(session) }
   const open =
     'reconcile' in sink
       ? await sink.reconcile(stream, reconciliation(session), signal)
-      : await sink.open(
-          stream,
-          { hasTaken: () => hasSinkTaken(session), refusalsStand, objects: objectsOf(session) },
-          signal,
-        )
+      : await sink.open(stream, options, signal)
   const seen = new SeenWindow(session.loadSeen, session.deps.seenMemory)
   return {
     sink,

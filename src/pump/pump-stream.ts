@@ -1,10 +1,16 @@
-import { Failure } from '../domain/failure.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
 import type { AnySink } from '../ports/delivery.ts'
-import { endAsExpired, endsUnasked, refuseScan, shippedUnknown, wasPruned } from './end-stream.ts'
+import {
+  endAsExpired,
+  endsUnasked,
+  refuseScan,
+  shippedUnknown,
+  wasPruned,
+  writeFailure,
+} from './end-stream.ts'
 import { openSink } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
 import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from './session.ts'
-import { canBeWrittenDown, writeFailure } from './write-failure.ts'
 
 /**
  * One pump over one stream: takes the fence, reconciles the sink with what is committed, then works page by page until
@@ -41,7 +47,9 @@ async function shipStream(
     if (await deps.store.ledger.isIndexDropped(job.stream)) return await refuseScan(session)
     return await scanPages(session, target, signal)
   } catch (error) {
-    if (!canBeWrittenDown(error) || signal.aborted) throw error
+    // The store cannot take its own failures; any other error is a bug.
+    const isTold = isFailure(error) && error.kind !== 'cancelled' && !error.code.startsWith('store_')
+    if (!isTold || signal.aborted) throw error
     return await writeFailure(session, error)
   }
 }

@@ -1,19 +1,17 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf } from '../domain/day.ts'
+import type { Event } from '../domain/event/event.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
-import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Event } from '../domain/event/event.ts'
-import { isFailure, type Failure } from '../domain/failure.ts'
-import { sliceOf } from '../domain/policy.ts'
-import { factsOf, type Cursor, type Page } from '../domain/scan/page.ts'
-import { scanFor } from '../domain/scan/progress.ts'
+import { loadBytes, sliceOf } from '../domain/policy.ts'
+import { factsOf, type Page, type PageFacts } from '../domain/scan/page.ts'
+import { afterPage, scanFor } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
-import type { PageRequest } from '../ports/delivery.ts'
+import type { LoadBounds, PageRequest } from '../ports/delivery.ts'
 import { fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
 import type { KnownPage } from './latest-pages.ts'
-import type { Load, LoadPage, ReadPage } from './load.ts'
-import { tellRepeatedIds } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
 import type { Session } from './session.ts'
 
@@ -29,8 +27,81 @@ export interface Reading {
   ahead: PageAhead | undefined
   /** Pages of which the sink kept back the last events, since they fill no body; the next load begins with them. */
   kept: readonly LoadPage[]
-  /** The time slice has ended, or more urgent work waits. */
+  /** The sink has taken a load of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */
+  sinkMoves: boolean
+  /** The cursor of an unfinished scan has expired under this pump. */
+  hasRestarted: boolean
+  /** The time slice or the stream has ended, or more urgent work waits. */
   isOver: boolean
+}
+
+/** A page whose entries are identified, and of which nothing is delivered yet. */
+interface ReadPage extends Pick<Page, 'bytes' | 'requestedAt' | 'release'> {
+  readonly facts: PageFacts
+  readonly hash: string | undefined
+  /** Events that the stream has not delivered. */
+  readonly unseen: readonly Event[]
+  /** Those of them that the sink is to get; all unless it filters. The others are seen with the commit. */
+  readonly wanted: readonly Event[]
+}
+
+/** A page of a load: the scan before it, where the scan is after it, and the checkpoint with it. */
+export interface LoadPage extends ReadPage {
+  readonly scan: Scan
+  readonly step: ScanStep
+  readonly after: Checkpoint
+}
+
+const bounds: LoadBounds = { bytes: loadBytes, events: 10_000, pages: 100 }
+/** So long a load without anything new is read on: a crash costs that it is read again. */
+const mostIdleMs = 1_000
+
+/**
+ * Consecutive pages of one scan, which are delivered and committed together. Nothing of it is in the session's
+ * checkpoint before its commit: a failure, an expiry or a restart commits what is in the store.
+ */
+export class Load {
+  readonly pages: LoadPage[] = []
+  readonly #session: Session
+  readonly #bounds: LoadBounds
+  readonly #beganMs: number
+  #bytes = 0
+  #events = 0
+
+  constructor(session: Session, own: Partial<LoadBounds> = {}) {
+    this.#session = session
+    this.#bounds = { ...bounds, ...own }
+    this.#beganMs = session.deps.clock.monotonic()
+  }
+
+  /** The checkpoint after its pages, without what becomes of their events. */
+  get after(): Checkpoint {
+    return this.pages.at(-1)?.after ?? this.#session.checkpoint()
+  }
+
+  get hasEnough(): boolean {
+    return this.#bytes >= this.#bounds.bytes || this.#events >= this.#bounds.events
+  }
+
+  get isFull(): boolean {
+    if (this.hasEnough || this.pages.length >= this.#bounds.pages) return true
+    return this.#events === 0 && this.#session.deps.clock.monotonic() - this.#beganMs >= mostIdleMs
+  }
+
+  add(page: ReadPage, scan: Scan): ScanStep {
+    const { now, policy, sureNow } = this.#session
+    const { step, after } = afterPage(
+      this.after,
+      scan,
+      page.facts,
+      { nowMs: now(), sureMs: sureNow() },
+      policy,
+    )
+    this.pages.push({ ...page, scan, step, after })
+    this.#bytes += page.bytes
+    this.#events += page.unseen.length
+    return step
+  }
 }
 
 /** Why a load ended. */
@@ -53,7 +124,7 @@ export async function readLoad(
   load: Load,
   signal: AbortSignal,
 ): Promise<LoadEnd> {
-  const { job, now, policy } = session
+  const { deps, job, now, policy } = session
   const before = session.checkpoint()
   const due = { checkpoint: before, kind: dueOf(session, before).kind, readRequest: job.readRequest }
   const begun = takeKept(target, reading, load, scanFor(due, now(), policy))
@@ -69,14 +140,14 @@ export async function readLoad(
       if (!isFailure(error) || error.code === 'cancelled') throw error
       return isFailure(error, 'no_room') ? { scan, why: 'full' } : { scan, why: 'failure', failure: error }
     }
-    const page =
-      recognise(session, reading, scan, fetched) ?? (await identify(session, target, scan, fetched))
+    const page = await identify(session, target, reading, scan, fetched)
     reading.latestMs = Math.max(reading.latestMs ?? 0, page.requestedAt)
     // By the API's clock, whose offset is known best after the answer.
-    const beganAtMs = page.requestedAt + session.deps.apiClock.offsetOf(job.zone.account)
+    const beganAtMs = page.requestedAt + deps.apiClock.offsetOf(job.zone.account)
     const step = load.add(page, scan.pages === 0 ? { ...scan, beganAtMs } : scan)
     scan = step.scan
-    reading.isOver = !mayGoOn(session, reading)
+    const tookMs = deps.clock.monotonic() - reading.beganMs
+    reading.isOver = tookMs >= sliceOf(session.checkpoint().restarts) || !job.mayGoOn()
     if (step.end !== 'none') return { scan, why: 'scan' }
     if (reading.isOver) return { scan, why: 'slice' }
     if (dueOf(session, load.after).kind !== scan.kind || !isDue(session, load.after))
@@ -94,10 +165,6 @@ export function isDue(session: Session, checkpoint: Checkpoint): boolean {
   return dueAt(dueOf(session, checkpoint), troubleOf(session.job, checkpoint), nowMs) <= nowMs
 }
 
-function mayGoOn({ deps, job, checkpoint }: Session, { beganMs }: Reading): boolean {
-  return deps.clock.monotonic() - beganMs < sliceOf(checkpoint().restarts) && job.mayGoOn()
-}
-
 /** Begins the load with the pages that were kept for it; drops them where another scan is due first. */
 export function takeKept(
   target: SinkTarget,
@@ -107,20 +174,14 @@ export function takeKept(
 ): Pick<ScanStep, 'scan' | 'end'> {
   const { kept } = reading
   reading.kept = []
-  const isSame = kept[0]?.scan.kind === begun.kind && kept[0].facts.cursor === begun.cursor
-  if (!isSame) {
+  let step: Pick<ScanStep, 'scan' | 'end'> = { scan: begun, end: 'none' }
+  if (kept[0]?.scan.kind === begun.kind && kept[0].facts.cursor === begun.cursor)
+    for (const page of kept) step = load.add(page, step.scan)
+  else {
     for (const { release } of kept) release()
     target.seen.add([])
-    return { scan: begun, end: 'none' }
   }
-  let step: Pick<ScanStep, 'scan' | 'end'> = { scan: begun, end: 'none' }
-  for (const page of kept) step = load.add(page, step.scan)
   return step
-}
-
-/** Events that the sink is to get; the others are seen with the commit. */
-function wantedOf({ sink: { wants } }: SinkTarget, unseen: readonly Event[]): readonly Event[] {
-  return wants === undefined ? unseen : unseen.filter(wants)
 }
 
 /** A page waits for memory only where its load holds none: otherwise loads could wait for each other. */
@@ -141,25 +202,19 @@ async function takePage(
     }
   } else await ahead?.discard()
   const request = requestFor(session, reading, scan)
-  return fetchPage(session.deps, isFirst ? request : { ...request, ifRoom: true }, signal)
+  return fetchPage(session, isFirst ? request : { ...request, ifRoom: true }, signal)
 }
 
 export function requestFor(session: Session, reading: Reading, scan: Scan): PageRequest {
   const { zone, stream, priority } = session.job
-  const { cursor } = scan
+  const { lastFull } = session.checkpoint()
+  const { cursor, kind } = scan
+  // Polls read the same one or two pages again and again.
+  const isPolledAgain = lastFull !== undefined && (kind === 'incremental' || lastFull.pages <= 2)
+  const known = reading.known.values().find(({ facts }) => facts.cursor === cursor)?.hash ?? ''
   const since = sharedSince(session, reading, scan)
-  const known = isPolledAgain(session, scan) ? { known: knownAt(reading, cursor) } : {}
-  return { zone, day: stream.day, cursor, priority, sink: stream.sink, ...since, ...known }
-}
-
-/** Polls read the same one or two pages again and again. */
-function isPolledAgain({ checkpoint }: Session, { kind }: Scan): boolean {
-  const { lastFull } = checkpoint()
-  return lastFull !== undefined && (kind === 'incremental' || lastFull.pages <= 2)
-}
-
-function knownAt({ known }: Reading, cursor: Cursor | null): string {
-  return known.values().find(({ facts }) => facts.cursor === cursor)?.hash ?? ''
+  const request = { zone, day: stream.day, cursor, priority, sink: stream.sink, ...since }
+  return isPolledAgain ? { ...request, known } : request
 }
 
 /** The first page of a scan dates it: an older answer of another stream would make the lag look larger than it is. */
@@ -195,46 +250,51 @@ function learnTime({ deps, job }: Session, { shared, clockOffsetMs, connection }
   else if (job.stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(account)
 }
 
-/** A page that is the same as at an earlier poll, with every event seen since then. */
-function recognise(
-  session: Session,
-  { known }: Reading,
-  { cursor }: Scan,
-  { page, tookMs }: FetchedPage,
-): ReadPage | undefined {
-  const { hash = '', bytes, requestedAt, release } = page
-  const same = known.get(hash)
-  const { mark } = session.checkpoint()
-  if (same === undefined || same.mark.join() !== mark.join()) return undefined
-  learnTime(session, page)
-  const { stream, priority } = session.job
-  const { events } = same.facts
-  session.deps.telemetry.emit({ name: 'PageFetched', stream, priority, events, bytes })
-  const facts = { ...same.facts, cursor, tookMs }
-  return { facts, hash, bytes, requestedAt, unseen: [], wanted: [], release }
-}
-
 /** Takes the API's time from a page, and finds what is new on it. */
 async function identify(
   session: Session,
-  target: SinkTarget,
-  scan: Scan,
+  { seen, sink: { wants } }: SinkTarget,
+  { known }: Reading,
+  { cursor }: Scan,
   { page, tookMs }: FetchedPage,
 ): Promise<ReadPage> {
-  const { deps, job } = session
+  const { deps, job, checkpoint, now } = session
   const { stream, priority } = job
-  const { events, bytes, requestedAt, release } = page
+  const { hash, bytes, requestedAt, release } = page
+  const { mark } = checkpoint()
+  const read = { hash, bytes, requestedAt, release }
+  const tell = (events: number) =>
+    deps.telemetry.emit({ name: 'PageFetched', stream, priority, events, bytes })
+  learnTime(session, page)
+  // The same as at an earlier poll, with every event seen since then: it is not parsed.
+  const same = known.get(hash ?? '')
+  if (same?.mark.join() === mark.join()) {
+    tell(same.facts.events)
+    return { ...read, facts: { ...same.facts, cursor, tookMs }, unseen: [], wanted: [] }
+  }
   try {
-    learnTime(session, page)
-    deps.telemetry.emit({ name: 'PageFetched', stream, priority, events: events.length, bytes })
-    const unseen = await target.seen.unseenOf(events)
-    tellRepeatedIds(deps.telemetry, stream, unseen)
-    target.seen.hold(unseen)
-    const { mark } = session.checkpoint()
-    const facts = factsOf(page, { cursor: scan.cursor, mark, nowMs: session.now(), unseen, tookMs })
-    return { facts, hash: page.hash, bytes, requestedAt, unseen, wanted: wantedOf(target, unseen), release }
+    const { events } = page
+    tell(events.length)
+    const unseen = await seen.unseenOf(events)
+    tellRepeatedIds(session, unseen)
+    seen.hold(unseen)
+    const facts = factsOf(page, { cursor, mark, nowMs: now(), unseen, tookMs })
+    return { ...read, facts, unseen, wanted: wants === undefined ? unseen : unseen.filter(wants) }
   } catch (error) {
     release()
     throw error
   }
+}
+
+/**
+ * Emits one internal event when two unseen events of a page have the same id; as each is there once, their times differ.
+ * Emits one when an event has an own id, because another one has the same id and time.
+ */
+function tellRepeatedIds({ deps, job }: Session, unseen: readonly Event[]): void {
+  const { stream } = job
+  const own = unseen.find(({ hasOwnId }) => hasOwnId === true)
+  if (own !== undefined) deps.telemetry.emit({ name: 'IdSharedByEvents', stream, id: own.id })
+  const ids = new Set<string>()
+  const again = unseen.find(({ id }) => ids.size === ids.add(id).size)
+  if (again !== undefined) deps.telemetry.emit({ name: 'IdSeenWithOtherTime', stream, id: again.id })
 }

@@ -1,16 +1,23 @@
-import { dayOf } from '../domain/day.ts'
-import { Failure, isFailure } from '../domain/failure.ts'
-import { answerRequest } from '../domain/read-request.ts'
-import { isListingTrouble } from '../domain/retry.ts'
 import { dropScans } from '../domain/checkpoint.ts'
-import type { Scan, ScanStep } from '../domain/scan/scan.ts'
+import { dayOf } from '../domain/day.ts'
+import { Failure } from '../domain/failure.ts'
+import { isListingTrouble } from '../domain/retry.ts'
+import type { Scan } from '../domain/scan/scan.ts'
 import { deliver, type Delivered } from './commit-delivery.ts'
-import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
+import { endAsExpired, endsBy, leftOut, noLongerKept } from './end-stream.ts'
 import { fetchAhead } from './fetch-page.ts'
-import { Load, type LoadPage } from './load.ts'
 import { commitLoad } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
-import { isDue, readLoad, requestFor, takeKept, type LoadEnd, type Reading } from './read-load.ts'
+import {
+  isDue,
+  Load,
+  readLoad,
+  requestFor,
+  takeKept,
+  type LoadEnd,
+  type LoadPage,
+  type Reading,
+} from './read-load.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -25,68 +32,55 @@ export async function scanPages(
 ): Promise<Failure | undefined> {
   const { clock, latestPages } = session.deps
   const latest = latestPages?.of(session.checkpoint())
-  const going: Going = {
+  const reading: Reading = {
     beganMs: clock.monotonic(),
     beganAtMs: clock.steady(),
     latestMs: latest?.requestedAt,
     known: new Map(latest?.pages.map((page) => [page.hash, page])),
     ahead: undefined,
     kept: [],
-    isOver: false,
     sinkMoves: false,
     hasRestarted: false,
+    isOver: false,
   }
   try {
-    do {
-      const ended = await shipNextLoad(session, target, going, signal)
-      if (ended !== undefined) return ended.failure
-    } while (!signal.aborted && !going.isOver && isDue(session, session.checkpoint()))
-    return undefined
+    let failure: Failure | undefined
+    do failure = await shipNextLoad(session, target, reading, signal)
+    while (!signal.aborted && !reading.isOver && isDue(session, session.checkpoint()))
+    return failure
   } finally {
-    for (const { release } of going.kept) release()
-    await going.ahead?.discard()
+    for (const { release } of reading.kept) release()
+    await reading.ahead?.discard()
   }
 }
 
-/** Resolves with a value where the stream has ended. */
 async function shipNextLoad(
   session: Session,
   target: SinkTarget,
-  going: Going,
+  reading: Reading,
   signal: AbortSignal,
-): Promise<Ending | undefined> {
+): Promise<Failure | undefined> {
   const load = new Load(session, target.sink.load)
   try {
-    const end = await readLoad(session, target, going, load, signal)
-    await shipLoad(session, target, going, load, end, signal)
+    const end = await readLoad(session, target, reading, load, signal)
+    await shipLoad(session, target, reading, load, end, signal)
     // What is left over of a scan that does not go on is shipped at once: nothing reads it again.
-    while (end.failure !== undefined && !goesOn(end) && going.kept.length > 0) {
+    while (end.failure !== undefined && !goesOn(end) && reading.kept.length > 0) {
       const rest = new Load(session, target.sink.load)
-      takeKept(target, going, rest, going.kept[0]!.scan)
-      await shipLoad(session, target, going, rest, end, signal)
+      takeKept(target, reading, rest, reading.kept[0]!.scan)
+      await shipLoad(session, target, reading, rest, end, signal)
     }
-    return end.failure && (await afterFailure(session, end.scan, going, end.failure))
+    return end.failure && (await afterFailure(session, end.scan, reading, end.failure))
   } finally {
-    const kept = new Set(going.kept.map(({ release }) => release))
+    const kept = new Set(reading.kept.map(({ release }) => release))
     for (const { release } of load.pages) if (!kept.has(release)) release()
   }
 }
 
-/** A scan that goes on reads again what the sink has left over. */
+/** A scan that goes on reads again what the sink has left over. After some failures it is not continued at its cursor. */
 function goesOn({ why, failure }: LoadEnd): boolean {
-  return why === 'full' || why === 'slice' || (failure !== undefined && !dropsScan(failure))
-}
-
-interface Ending {
-  readonly failure: Failure | undefined
-}
-
-/** What a pump remembers from load to load, besides its checkpoint. */
-interface Going extends Reading {
-  /** The sink has taken a load of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */
-  sinkMoves: boolean
-  /** The cursor of an unfinished scan has expired under this pump. */
-  hasRestarted: boolean
+  if (failure !== undefined) return failure.code !== 'window_closed' && !isListingTrouble(failure)
+  return why === 'full' || why === 'slice'
 }
 
 /** Nothing to deliver. */
@@ -102,24 +96,30 @@ const parsedAheadBytes = 1_048_576
 async function shipLoad(
   session: Session,
   target: SinkTarget,
-  going: Going,
+  reading: Reading,
   { pages }: Load,
   end: LoadEnd,
   signal: AbortSignal,
 ): Promise<void> {
-  const { why, scan } = end
   const last = pages.at(-1)
   if (last === undefined) return
   const wanted = pages.flatMap((page) => page.wanted)
-  if (why === 'full' && (going.sinkMoves || wanted.length === 0))
-    going.ahead ??= fetchAhead(session.deps, requestFor(session, going, scan), signal)
+  if (end.why === 'full' && (reading.sinkMoves || wanted.length === 0))
+    reading.ahead ??= fetchAhead(session, requestFor(session, reading, end.scan), signal)
   const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn(end))
-  if (last.bytes <= parsedAheadBytes) going.ahead?.want()
+  if (last.bytes <= parsedAheadBytes) reading.ahead?.want()
   const { mark } = session.checkpoint()
-  going.kept = await commitLoad(session, target, pages, { wanted, ...(await delivering) })
-  noteLatest(session, pages.slice(0, pages.length - going.kept.length), mark)
-  going.sinkMoves ||= wanted.length > 0
-  if (going.kept.length === 0) failAtGuard(last.step)
+  reading.kept = await commitLoad(session, target, pages, wanted, await delivering)
+  noteLatest(session, pages.slice(0, pages.length - reading.kept.length), mark)
+  reading.sinkMoves ||= wanted.length > 0
+  const { end: guard, scan } = last.step
+  // The scan has ended at a guard, and that is committed: now the stream backs off.
+  if (reading.kept.length === 0 && guard !== 'none' && guard !== 'complete')
+    throw new Failure(
+      'refuse',
+      'scan_guarded',
+      `the listing does not end: ${guard} after ${scan.pages} pages`,
+    )
 }
 
 /** Every event of these pages is seen now. */
@@ -132,32 +132,29 @@ function noteLatest(session: Session, pages: readonly LoadPage[], mark: readonly
   session.deps.latestPages?.note(session.checkpoint(), last.requestedAt, known)
 }
 
-/** What the failure of a page means for its stream and its scan. Resolves with a value where the stream has ended. */
+/** What the failure of a page means for its stream and its scan. */
 async function afterFailure(
   session: Session,
   scan: Scan,
-  going: Going,
+  reading: Reading,
   failure: Failure,
-): Promise<Ending | undefined> {
-  const { checkpoint, job } = session
-  learnTime(session, failure)
+): Promise<Failure | undefined> {
+  const { deps, job, checkpoint, commit } = session
+  const { readRequest } = job
+  deps.apiClock.learnFrom(job.zone.account, failure.details)
   if (failure.code === 'window_closed' && endsBy(session, failure)) {
+    reading.isOver = true
     const isLost = await endAsExpired(session)
-    return { failure: isLost && job.readRequest !== undefined ? failure : undefined }
+    return isLost && readRequest !== undefined ? failure : undefined
   }
   if (failure.code === 'window_closed' && isRefusedFor(session, failure)) {
-    const answer = { id: job.readRequest!.id, outcome: 'left_out', reason: noLongerKept } as const
-    await session.commit(answerRequest(checkpoint(), answer))
-    return { failure }
+    reading.isOver = true
+    await commit(leftOut(session, checkpoint(), noLongerKept))
+    return failure
   }
   if (failure.code !== 'cursor_expired') throw failure
-  await restartScan(session, scan, going, failure)
+  await restartScan(session, scan, reading, failure)
   return undefined
-}
-
-/** After these the scan is not continued at its cursor. */
-function dropsScan(failure: Failure): boolean {
-  return failure.code === 'window_closed' || isListingTrouble(failure)
 }
 
 /** True when the API refuses the day for a backfill. A day that has not begun by its clock will be readable later. */
@@ -166,32 +163,19 @@ function isRefusedFor({ job }: Session, { details: { serverDate } }: Failure): b
   return serverDate === undefined || job.stream.day <= dayOf(serverDate)
 }
 
-/** A scan that ended at a guard is committed; the stream then backs off. */
-function failAtGuard({ end, scan }: ScanStep): void {
-  if (end === 'none' || end === 'complete') return
-  throw new Failure('refuse', 'scan_guarded', `the listing does not end: ${end} after ${scan.pages} pages`)
-}
-
-/** An error answer carries the API's time as a page does. */
-function learnTime({ deps, job }: Session, error: unknown): void {
-  if (!isFailure(error) || error.details.serverDate === undefined) return
-  const { serverDate, connection } = error.details
-  deps.apiClock.learn(job.zone.account, serverDate - deps.clock.steady(), connection)
-}
-
 /**
  * Restarts a scan whose cursor expired, as a full one with a longer time slice. When that happens twice in one pump, it
  * throws the failure and the stream backs off. An expired stored cursor is not a failure.
  */
-async function restartScan(session: Session, scan: Scan, going: Going, error: Failure): Promise<void> {
+async function restartScan(session: Session, scan: Scan, reading: Reading, error: Failure): Promise<void> {
   const { deps, job, checkpoint, commit } = session
   const before = checkpoint()
   const stored = scan.pages === 0 && scan.fromStoredCursor
-  if (!stored && going.hasRestarted) throw error
+  if (!stored && reading.hasRestarted) throw error
   const restarts = stored ? before.restarts : before.restarts + 1
   deps.telemetry.emit({ name: 'CursorExpired', stream: job.stream, stored, restarts })
   // Older ones have expired too, so the next scan is full.
   if (stored) return commit({ ...before, incremental: undefined, storedCursors: [] })
-  going.hasRestarted = true
+  reading.hasRestarted = true
   await commit({ ...dropScans(before), restarts })
 }

@@ -19,22 +19,14 @@ const minuteMs = 60_000
 /** What the seen windows of a process take together. Beyond the limit each drops what its page does not need. */
 export class SeenMemory {
   readonly #mostBytes: number
-  #bytes = 0
+  bytes = 0
 
   constructor(most = mostBytes) {
     this.#mostBytes = most
   }
 
-  get bytes(): number {
-    return this.#bytes
-  }
-
   get isOver(): boolean {
-    return this.#bytes > this.#mostBytes
-  }
-
-  change(bytes: number): void {
-    this.#bytes += bytes
+    return this.bytes > this.#mostBytes
   }
 }
 
@@ -59,7 +51,7 @@ export class SeenWindow implements Disposable {
   constructor(loadSeen: LoadSeen, memory = new SeenMemory()) {
     this.#loadSeen = loadSeen
     this.#memory = memory
-    memory.change(this.#held.bytes)
+    memory.bytes += this.#held.bytes
   }
 
   /**
@@ -70,7 +62,10 @@ export class SeenWindow implements Disposable {
   async unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]> {
     await this.#load(new Set(events.map((event) => minuteOf(event.timeMs))))
     const inPage = new FingerprintSet()
-    return events.filter((event) => !this.#isSeen(event) && inPage.add(event.fingerprint))
+    return events.filter((event) => {
+      const sets = [this.#minutes.get(minuteOf(event.timeMs))!, this.#held]
+      return !isHeldIn(sets, event) && inPage.add(event.fingerprint)
+    })
   }
 
   /** Of packed fingerprints, by minute, those that the stream has not delivered. */
@@ -87,30 +82,25 @@ export class SeenWindow implements Disposable {
 
   /** Events that the next commit will add: another page of the same load may show them again. */
   hold(events: readonly Sighting[]): void {
-    const before = this.#held.bytes
-    for (const { fingerprint } of events) this.#held.add(fingerprint)
-    this.#memory.change(this.#held.bytes - before)
+    for (const { fingerprint } of events) this.#add(this.#held, fingerprint)
   }
 
   /** Call it after the commit that added `events`; of those held, only `kept` are held on. */
   add(events: readonly Sighting[], kept: readonly Sighting[] = []): void {
-    const before = this.#held.bytes
+    this.#memory.bytes -= this.#held.bytes
     this.#held = new FingerprintSet()
-    this.#memory.change(this.#held.bytes - before)
+    this.#memory.bytes += this.#held.bytes
     this.hold(kept)
-    for (const event of events) {
-      const set = this.#minutes.get(minuteOf(event.timeMs))
-      if (set === undefined) continue
-      const before = set.bytes
-      set.add(event.fingerprint)
-      this.#memory.change(set.bytes - before)
+    for (const { timeMs, fingerprint } of events) {
+      const set = this.#minutes.get(minuteOf(timeMs))
+      if (set !== undefined) this.#add(set, fingerprint)
     }
   }
 
   /** Gives its memory back. */
   [Symbol.dispose](): void {
     for (const [minute, set] of this.#minutes) this.#drop(minute, set)
-    this.#memory.change(-this.#held.bytes)
+    this.#memory.bytes -= this.#held.bytes
   }
 
   async #load(wanted: ReadonlySet<number>): Promise<void> {
@@ -127,7 +117,7 @@ export class SeenWindow implements Disposable {
         const set = new FingerprintSet()
         const packed = loaded.get(minute)
         if (packed !== undefined) set.addPacked(packed)
-        this.#memory.change(set.bytes)
+        this.#memory.bytes += set.bytes
         this.#minutes.set(minute, set)
       }
     }
@@ -137,18 +127,24 @@ export class SeenWindow implements Disposable {
     }
   }
 
-  #drop(minute: number, set: FingerprintSet): void {
-    this.#memory.change(-set.bytes)
-    this.#minutes.delete(minute)
+  #add(set: FingerprintSet, fingerprint: bigint): void {
+    const before = set.bytes
+    set.add(fingerprint)
+    this.#memory.bytes += set.bytes - before
   }
 
-  #isSeen(event: Sighting): boolean {
-    const sets = [this.#minutes.get(minuteOf(event.timeMs))!, this.#held]
-    if (sets.some((set) => set.has(event.fingerprint))) return true
-    if (event.hasOwnId === true || !sets.some((set) => set.hasOwnIds)) return false
-    const other = event.otherFingerprint?.()
-    return other !== undefined && sets.some((set) => set.has(other))
+  #drop(minute: number, set: FingerprintSet): void {
+    this.#memory.bytes -= set.bytes
+    this.#minutes.delete(minute)
   }
+}
+
+/** Whether one of the sets holds the event, under either form of its id. */
+export function isHeldIn(sets: readonly FingerprintSet[], event: Sighting): boolean {
+  if (sets.some((set) => set.has(event.fingerprint))) return true
+  if (event.hasOwnId === true || !sets.some((set) => set.hasOwnIds)) return false
+  const other = event.otherFingerprint?.()
+  return other !== undefined && sets.some((set) => set.has(other))
 }
 
 /** What a commit adds for these events: fingerprints by minute. */

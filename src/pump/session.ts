@@ -9,7 +9,7 @@ import type { Commit, Holder, Store } from '../ports/store.ts'
 import type { Source, AnySink } from '../ports/delivery.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { LatestPages } from './latest-pages.ts'
-import type { LoadSeen, SeenMemory } from './seen-window.ts'
+import type { SeenMemory } from './seen-window.ts'
 
 export interface PumpDeps {
   readonly source: Source
@@ -43,34 +43,17 @@ export interface PumpJob {
 /** What taking a stream needs of a job; the sink is opened separately. */
 export type TakeJob = Omit<PumpJob, 'sink'>
 
-/** One pump's hold on a stream: the fence, and the checkpoint. Disposing of it releases the fence and never rejects. */
-export interface Session extends AsyncDisposable {
-  readonly job: TakeJob
-  readonly deps: PumpDeps
-  readonly policy: Policy
-  /** As the store has it. */
-  readonly checkpoint: () => Checkpoint
-  readonly storeId: string
-  /** The API's clock for the stream's account. */
-  readonly now: () => number
-  /** The time by which the stream may end; undefined while it is in doubt. */
-  readonly sureNow: () => number | undefined
-  /** Rejects with `fence_lost` when another pump took the stream over, or the store has lost its latest commit. */
-  confirm(): Promise<void>
-  /** Throws `fence_lost` where the store no longer holds the checkpoint. */
-  readonly loadSeen: LoadSeen
-  /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
-  commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
-}
-
 /** What a commit changes besides the checkpoint. */
 export type CommitExtras = Partial<Omit<Commit, 'fence' | 'basedOn' | 'next'>>
+
+/** One pump's hold on a stream: the fence, and the checkpoint. Disposing of it releases the fence and never rejects. */
+export type Session = Awaited<ReturnType<typeof takeStream>>
 
 /**
  * Takes the fence of a stream, and with it the checkpoint, the committed lengths and the store's id. Throws `held` while
  * another process has the stream, and the Failures of a store.
  */
-export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session> {
+export async function takeStream(job: TakeJob, deps: PumpDeps) {
   const { apiClock, store, tracer } = deps
   const { ledger } = store
   const { stream, zone } = job
@@ -78,18 +61,12 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
   const now = () => apiClock.now(zone.account)
   let held = known ?? newCheckpoint(stream, now(), job.ordering)
 
+  /** Throws `fence_lost` when refused, and the Failures of a store. */
   async function commit(next: Checkpoint, extras: CommitExtras = {}): Promise<void> {
     const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
+    const own = { fence, basedOn: held.commit, next: numbered }
     await tracer.span('commit', spanFacts(job), async () => {
-      const answer = await ledger.commit({
-        fence,
-        basedOn: held.commit,
-        next: numbered,
-        seen: new Map(),
-        deadLetters: [],
-        gaps: [],
-        ...extras,
-      })
+      const answer = await ledger.commit({ ...own, seen: new Map(), deadLetters: [], gaps: [], ...extras })
       if (answer === 'refused') throw fenceLost()
     })
     held = numbered
@@ -99,24 +76,28 @@ export async function takeStream(job: TakeJob, deps: PumpDeps): Promise<Session>
     job,
     deps,
     policy: deps.policy,
-    checkpoint: () => held,
     storeId,
+    /** As the store has it. */
+    checkpoint: () => held,
+    commit,
+    /** The API's clock for the stream's account. */
     now,
+    /** The time by which the stream may end; undefined while it is in doubt. */
     sureNow: () => apiClock.sureNow(zone.account),
-    async confirm() {
+    /** Rejects with `fence_lost` when another pump took the stream over, or the store has lost its latest commit. */
+    async confirm(): Promise<void> {
       if (!(await ledger.holds(stream, fence, held.commit))) throw fenceLost()
     },
-    loadSeen: (minutes) => ledger.loadSeen(stream, minutes, { fence, basedOn: held.commit }),
-    commit,
-    async [Symbol.asyncDispose]() {
-      // A failed release makes the next pump wait; it must not hide the error that ended this one.
-      await ledger.release(stream, fence).catch(() => undefined)
-    },
+    /** Throws `fence_lost` where the store no longer holds the checkpoint. */
+    loadSeen: (minutes: readonly number[]) =>
+      ledger.loadSeen(stream, minutes, { fence, basedOn: held.commit }),
+    // A failed release makes the next pump wait; it must not hide the error that ended this one.
+    [Symbol.asyncDispose]: () => ledger.release(stream, fence).catch(() => undefined),
   }
 }
 
 /** The facts about its stream in each span of a pump. */
-export function spanFacts({ stream, priority }: TakeJob): SpanFacts {
+export function spanFacts({ stream, priority }: Pick<TakeJob, 'stream' | 'priority'>): SpanFacts {
   return { zone: stream.zone, day: stream.day, sink: stream.sink, priority }
 }
 

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
 import type { PageFacts } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
-import { afterPage, stepOf, scanFor } from '../../src/domain/scan/progress.ts'
+import { afterPage, scanFor } from '../../src/domain/scan/progress.ts'
 import type { Scan, ScanKind } from '../../src/domain/scan/scan.ts'
 import { buildFacts, cursorAt } from './builders.ts'
 
@@ -51,9 +51,8 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       tookMs: pageMs,
       ...options.factsOf?.(scan, nowMs),
     })
-    const step = stepOf(checkpoint, scan, facts, policy)
-    const next = afterPage(checkpoint, { step, facts, sureMs: Infinity }, nowMs, policy)
-    checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
+    const { after } = afterPage(checkpoint, scan, facts, { nowMs, sureMs: Infinity }, policy)
+    checkpoint = { ...after, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
     pages.push({ kind: scan.kind, atMs: nowMs, last: remaining <= 0 })
   }
   return { pages, checkpoint }

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import {
-  dropDeadLetters,
-  replayDeadLetters,
-  replayStream,
-  type ReplayedPage,
-} from '../../src/maintenance/dead-letters.ts'
+import { dropDeadLetters, replayDeadLetters, replayStream } from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, redo, zone, type Stage } from '../pump/stage.ts'
 
@@ -28,16 +23,9 @@ async function refused(count: number, answer = 'no'): Promise<Stage> {
   return stage
 }
 
-async function replay(
-  stage: Stage,
-  deps = stage.deps,
-  given?: readonly { readonly id: string }[],
-): Promise<ReplayedPage[]> {
-  const pages: ReplayedPage[] = []
+async function replay(stage: Stage, deps = stage.deps, given?: readonly { readonly id: string }[]) {
   const keys = given ?? (await stage.store.deadLetters.keys(stream))
-  const job = { stream, zone, sink: stage.plainSink, keys, redo }
-  await replayStream({ ...job, done: (page: ReplayedPage) => void pages.push(page) }, deps, never)
-  return pages
+  return Array.fromAsync(replayStream({ stream, zone, sink: stage.plainSink, keys, redo }, deps, never))
 }
 
 describe('a replay', () => {

@@ -39,8 +39,11 @@ async function setUp(of: (some: readonly Event[]) => Delivery = all) {
   const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
   const replay = async () => {
     const keys = await stage.store.deadLetters.keys(stream)
-    const job = { stream, zone, sink: stage.plainSink, keys, redo, done: () => undefined }
-    await replayStream(job, stage.deps, never)
+    for await (const _ of replayStream(
+      { stream, zone, sink: stage.plainSink, keys, redo },
+      stage.deps,
+      never,
+    ));
   }
   return {
     stage,

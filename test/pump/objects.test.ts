@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import type { Event } from '../../src/domain/event/event.ts'
+import type { Event, Identity } from '../../src/domain/event/event.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { createObjectSink } from '../../src/sinks/s3/sink.ts'
 import { stream } from '../domain/builders.ts'
@@ -186,6 +186,10 @@ describe('a pump to numbered objects', () => {
   })
 })
 
+function replayed({ sink, deps }: Lake, keys: readonly Identity[]) {
+  return Array.fromAsync(replayStream({ stream, zone, sink, keys, redo }, deps, new AbortController().signal))
+}
+
 describe('dead letters of a sink of objects', () => {
   it('that a replay wrote and did not commit are settled by whoever adopts the object', async () => {
     const lake = await createLake()
@@ -194,12 +198,7 @@ describe('dead letters of a sink of objects', () => {
     await lake.ship()
     lake.lakeScript.refuses = ''
     const keys = await lake.store.deadLetters.keys(stream)
-    const replay = () =>
-      replayStream(
-        { stream, zone, sink: lake.sink, keys, redo, done: () => undefined },
-        lake.deps,
-        new AbortController().signal,
-      )
+    const replay = () => replayed(lake, keys)
     const { commit } = lake.script
     lake.script.commit = async (given) => {
       if ((given.removedDeadLetters?.length ?? 0) === 0) return await commit(given)
@@ -224,14 +223,7 @@ describe('dead letters of a sink of objects', () => {
     lake.list(5)
     await lake.shipWithoutCommit()
     const keys = await lake.store.deadLetters.keys(stream)
-    const pages: number[] = []
-    const done = ({ delivered }: { readonly delivered: number }) => void pages.push(delivered)
-    await replayStream(
-      { stream, zone, sink: lake.sink, keys, redo, done },
-      lake.deps,
-      new AbortController().signal,
-    )
-    expect(pages).toEqual([1])
+    expect(await replayed(lake, keys)).toMatchObject([{ delivered: 1 }])
     await lake.ship()
     await expectOnce(lake, 5)
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
-import { failStream } from '../../src/pump/write-failure.ts'
+import { failStream } from '../../src/pump/end-stream.ts'
 import { at, stream } from '../domain/builders.ts'
 import { createStage, eventAt, events, firstEvents, listingOf, staged, zone } from './stage.ts'
 

@@ -30,7 +30,9 @@ async function scripted(changes: Partial<ShieldClientOptions> = {}) {
   const zone = { id: 101, name: 'shop', account: 'main' }
   const first = { zone, day: today, cursor: null, priority: 'live' } as const
   const read: Read = (request, signal = never) => source.fetchPage({ ...first, ...request }, signal)
-  const ahead = (signal = never) => fetchAhead({ source, clock: api.clock, tracer: noTracer }, first, signal)
+  const deps = { source, clock: api.clock, tracer: noTracer }
+  const job = { stream: { zone: zone.id, day: today, sink: 'archive' }, priority: 'live' } as const
+  const ahead = (signal = never) => fetchAhead({ deps, job }, first, signal)
   return { api, read, ahead, parses }
 }
 

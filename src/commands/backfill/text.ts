@@ -21,18 +21,12 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const queued = streams.filter(({ state }) => state === 'queued')
   const left = streams.length - queued.length
   const days = Map.groupBy(queued, ({ stream }) => stream.day)
-  const tooOld = plan.partlyTooOld.flatMap(({ day, sink, hours, beforeMs }) => {
-    const time = new Date(beforeMs).toISOString().slice(11, 16)
-    const limit = `the destination takes none older than ${hours} h (batch.maxAgeHours)`
-    const what = `${day}  → ${printable(sink)}: events before ${time} UTC are skipped (too_old)`
-    return wrap(`${what}: ${limit}`, '  ', paint.width)
-  })
   return [
     `${resend === true ? 'resend' : 'backfill'} from ${from} to ${to}: ${sizes.join(' × ')}`,
     ...[...days].map(
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
-    ...[...leftOutLines(reasonsOf(streams), paint.width), ...tooOld].map(paint.bad),
+    ...leftOutLines(reasonsOf(streams), paint.width).map(paint.bad),
     `total: ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }

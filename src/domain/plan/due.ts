@@ -1,6 +1,6 @@
 import type { Checkpoint, Trouble } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
-import { overlapStart, cursorBefore } from '../scan/overlap.ts'
+import { overlapStart, cursorBefore } from '../scan/progress.ts'
 import { paceOf, settleRepeatMs, scanShare, type Policy } from '../policy.ts'
 import { isAnswered, type ReadRequest } from '../read-request.ts'
 import { openUntil } from './stream-state.ts'

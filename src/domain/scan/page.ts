@@ -85,7 +85,7 @@ export function factsOf(
   }
 }
 
-export function timesOf(events: readonly Event[]): number[] {
+export function timesOf(events: readonly Pick<Event, 'timeMs'>[]): number[] {
   return events.flatMap(({ timeMs }) => timeMs ?? [])
 }
 

@@ -1,21 +1,21 @@
-import { counted, dropScans, type Checkpoint, type Counters } from '../checkpoint.ts'
+import { counted, dropScans, type Checkpoint, type Counters, type StoredCursor } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
 import { mergeCommitted, type Delivery } from '../event/delivery.ts'
-import { maxSettleRepeats, type Policy } from '../policy.ts'
+import type { Event } from '../event/event.ts'
+import { maxSettleRepeats, maxStoredCursors, type Policy } from '../policy.ts'
 import { answerRequest, type ReadRequest } from '../read-request.ts'
 import { troubleAfterPage } from '../retry.ts'
 import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
-import { cursorBefore, overlapStart, polledSpan, rememberCursor } from './overlap.ts'
-import type { PageFacts } from './page.ts'
+import { timesOf, type Cursor, type PageFacts } from './page.ts'
 import {
   advanceScan,
   beginScan,
-  findPart,
-  type PartOfPage,
+  type PolledSpan,
   type Scan,
   type ScanKind,
   type ScanRecord,
   type ScanStep,
+  withFound,
 } from './scan.ts'
 
 interface DueScan {
@@ -41,41 +41,45 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   })
 }
 
-interface Outcome {
-  readonly counts: Pick<Counters, 'delivered' | 'deadLetters' | 'late' | 'filtered' | 'skipped' | 'lost'>
-  readonly delivery: Pick<Delivery, 'committed' | 'object'>
-}
-
-export function withOutcome(checkpoint: Checkpoint, { counts, delivery }: Outcome): Checkpoint {
-  return withDelivery({ ...checkpoint, counters: counted(checkpoint.counters, counts) }, delivery)
-}
-
+/** What a delivery changes, besides the scan. */
 export function withDelivery(
-  checkpoint: Checkpoint,
+  before: Checkpoint,
   { committed, object }: Pick<Delivery, 'committed' | 'object'>,
+  counts: Partial<Counters>,
 ): Checkpoint {
-  const parts = mergeCommitted(checkpoint.committed, committed)
-  if (object === undefined) return { ...checkpoint, committed: parts }
-  const before = (checkpoint.objectBytes ?? []).slice(0, object.number - 1)
-  return { ...checkpoint, committed: parts, objectBytes: [...before, object.bytes] }
+  const after = {
+    ...before,
+    counters: counted(before.counters, counts),
+    committed: mergeCommitted(before.committed, committed),
+  }
+  if (object === undefined) return after
+  const others = (before.objectBytes ?? []).slice(0, object.number - 1)
+  return { ...after, objectBytes: [...others, object.bytes] }
 }
 
-interface PageRead {
-  readonly step: ScanStep
-  readonly facts: PageFacts
-  /** The time by which the day may become complete; undefined while it is in doubt. */
+/** By the API's clock; and the time by which the day may become complete, undefined while it is in doubt. */
+interface Instant {
+  readonly nowMs: number
   readonly sureMs: number | undefined
 }
 
-export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy: Policy): ScanStep {
-  return advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
-}
-
-/** The checkpoint after one page of a scan, of which the sink has or needs all events; without `withOutcome`. */
+/** The scan after one page, of which the sink has or needs all events, and the checkpoint without `withDelivery`. */
 export function afterPage(
   before: Checkpoint,
-  { step: { scan, end }, facts, sureMs }: PageRead,
-  nowMs: number,
+  scan: Scan,
+  facts: PageFacts,
+  at: Instant,
+  policy: Policy,
+): { readonly step: ScanStep; readonly after: Checkpoint } {
+  const step = advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
+  return { step, after: afterStep(before, step, facts, at, policy) }
+}
+
+function afterStep(
+  before: Checkpoint,
+  { scan, end }: ScanStep,
+  facts: PageFacts,
+  at: Instant,
   policy: Policy,
 ): Checkpoint {
   const shipped = afterEvents(before, facts.unseen)
@@ -100,9 +104,7 @@ export function afterPage(
   if (end !== 'complete') return readRequest === undefined ? dropScans(moved) : { ...moved, full: undefined }
   const calm = { ...moved, trouble: undefined }
   const complete =
-    scan.kind === 'full'
-      ? completeFull(calm, scan, { nowMs, sureMs }, policy)
-      : completeIncremental(calm, scan, nowMs)
+    scan.kind === 'full' ? completeFull(calm, scan, at, policy) : completeIncremental(calm, scan, at.nowMs)
   return readRequest === undefined
     ? complete
     : answerRequest(complete, { id: readRequest, outcome: 'done', found })
@@ -112,12 +114,18 @@ export function afterPage(
  * After a part of a page's unseen events was delivered, dead-lettered or skipped, although the rest was not: the scan keeps
  * its cursor, so that it reads the page again, and counts these events as found.
  */
-export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
-  const shipped = afterEvents(before, part.events)
+export function afterPart(
+  before: Checkpoint,
+  scan: Scan,
+  part: readonly Pick<Event, 'timeMs'>[],
+  policy: Policy,
+): Checkpoint {
+  const shipped = afterEvents(before, part.length)
   // Only what the API listed counts as read.
-  const counters =
-    scan.kind === 'archive' ? shipped.counters : counted(shipped.counters, { events: part.events })
-  return keepScan({ ...shipped, counters }, findPart(scan, part, polledSpan(before, policy)))
+  const events = scan.kind === 'archive' ? 0 : part.length
+  const counters = counted(shipped.counters, { events })
+  const found = withFound(scan, part.length, timesOf(part), polledSpan(before, policy))
+  return keepScan({ ...shipped, counters }, found)
 }
 
 function afterEvents(before: Checkpoint, unseen: number): Checkpoint {
@@ -139,11 +147,6 @@ function withTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
     trouble: troubleAfterPage(trouble),
     requestTrouble: ofRequest && { ...ofRequest, request: requestTrouble!.request },
   }
-}
-
-/** When a scan was complete, by the API's clock and by the one by which a day becomes complete, while it is not in doubt. */
-interface Instant extends Pick<PageRead, 'sureMs'> {
-  readonly nowMs: number
 }
 
 function recordOf(scan: Scan, nowMs: number): ScanRecord {
@@ -240,4 +243,64 @@ function afterArchivePage(shipped: Checkpoint, scan: Scan, end: ScanStep['end'])
   if (end !== 'complete') return endArchiveScan(shipped, id)
   // Scans of killed requests are dropped too. A request that still runs starts again and skips what is seen.
   return answerRequest({ ...shipped, archives: undefined }, { id, outcome: 'done', found })
+}
+
+/** The complete scan, full or incremental, that began last. */
+function latestScan({ lastFull, lastIncremental }: Checkpoint): ScanRecord | undefined {
+  if (lastFull === undefined || lastIncremental === undefined) return lastFull ?? lastIncremental
+  return lastFull.beganAtMs >= lastIncremental.beganAtMs ? lastFull : lastIncremental
+}
+
+/**
+ * Where the overlap of the next scan begins: `overlapMs` before the newest event that was known when the previous scan
+ * began. Null when no event was known then: everything lies in the overlap.
+ */
+export function overlapStart(checkpoint: Checkpoint, policy: Pick<Policy, 'overlapMs'>): number | null {
+  const newestMs = latestScan(checkpoint)?.newestAtBeginMs ?? null
+  return newestMs === null ? null : newestMs - policy.overlapMs
+}
+
+/** Unseen events older than this arrived later than the overlap covers; null until a full scan is complete. */
+export function lateBefore(checkpoint: Checkpoint, policy: Pick<Policy, 'overlapMs'>): number | null {
+  const last = checkpoint.lastFull === undefined ? undefined : latestScan(checkpoint)
+  return last === undefined ? null : last.beganAtMs - policy.overlapMs
+}
+
+/**
+ * Event times of events that incremental scans should have found before a full scan does: older than the latest
+ * incremental scan's start minus the overlap. Excludes events that were already older than the overlap when the
+ * previous full scan began: they came late, which is no evidence about the ordering.
+ */
+function polledSpan({ lastIncremental, lastFull }: Checkpoint, { overlapMs }: Policy): PolledSpan | null {
+  if (lastIncremental === undefined) return null
+  const knownMs = lastFull?.newestAtBeginMs ?? null
+  return {
+    fromMs: knownMs === null ? -Infinity : knownMs - overlapMs,
+    beforeMs: lastIncremental.beganAtMs - overlapMs,
+  }
+}
+
+/**
+ * Remembers the cursor that opened a page, thinned to one per minute of event time (wider for a long overlap, which the
+ * 24 kept cursors must span). Within a minute the latest page stays: it lets a scan start closest to the overlap.
+ */
+export function rememberCursor(
+  stored: readonly StoredCursor[],
+  page: { readonly cursor: Cursor | null; readonly newestMs: number | null },
+  overlapMs: number,
+): readonly StoredCursor[] {
+  const { cursor, newestMs } = page
+  if (cursor === null || newestMs === null) return stored
+  const spacingMs = Math.max(60_000, (overlapMs * 2) / maxStoredCursors)
+  const slot = (atMs: number) => Math.floor(atMs / spacingMs)
+  const others = stored.filter((entry) => slot(entry.newestMs) !== slot(newestMs))
+  return [...others, { cursor, newestMs }]
+    .sort((left, right) => left.newestMs - right.newestMs)
+    .slice(-maxStoredCursors)
+}
+
+/** The cursor of the last known page that lies wholly before the overlap; null means the first page. */
+export function cursorBefore(stored: readonly StoredCursor[], overlapStartMs: number | null): Cursor | null {
+  if (overlapStartMs === null) return null
+  return stored.findLast((entry) => entry.newestMs < overlapStartMs)?.cursor ?? null
 }

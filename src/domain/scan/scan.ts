@@ -104,17 +104,14 @@ export function advanceScan(
   const markMet = scan.markMet || facts.markMet
   // An incremental scan of an oldest-first listing would start at the last page that lies wholly before the overlap.
   const isWhollyOld = liesBefore(facts, scan.overlapStartMs)
+  const before = isWhollyOld ? { ...scan, foundAtTail: 0 } : scan
   const next: Scan = {
-    ...scan,
+    ...withFound(before, facts.unseen, facts.unseenTimesMs, polled),
     cursor: facts.next,
     pages,
     emptyPages: facts.events === 0 ? scan.emptyPages + 1 : 0,
     tookMs: scan.tookMs + facts.tookMs,
     remembered: rememberedAt(pages, facts.cursor, scan.remembered),
-    found: scan.found + facts.unseen,
-    foundAtTail: (isWhollyOld ? 0 : scan.foundAtTail) + facts.unseen,
-    foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : facts.unseen),
-    missed: scan.missed + countWithin(facts.unseenTimesMs, polled),
     markMet,
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
     pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
@@ -141,26 +138,21 @@ function timesRead(
   }
 }
 
-/** Some unseen events of a page: how many, and their event times, where they have one. */
-export interface PartOfPage {
-  readonly events: number
-  readonly timesMs: readonly number[]
-}
-
-/** It reads the page again, and these events are seen then. */
-export function findPart(scan: Scan, part: PartOfPage, polled: PolledSpan | null): Scan {
+/** It found so many unseen events, with these event times. */
+export function withFound(
+  scan: Scan,
+  unseen: number,
+  timesMs: readonly number[],
+  polled: PolledSpan | null,
+): Scan {
+  const isPolled = (timeMs: number) => polled !== null && polled.fromMs <= timeMs && timeMs < polled.beforeMs
   return {
     ...scan,
-    found: scan.found + part.events,
-    foundAtTail: scan.foundAtTail + part.events,
-    foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : part.events),
-    missed: scan.missed + countWithin(part.timesMs, polled),
+    found: scan.found + unseen,
+    foundAtTail: scan.foundAtTail + unseen,
+    foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : unseen),
+    missed: scan.missed + timesMs.filter(isPolled).length,
   }
-}
-
-function countWithin(timesMs: readonly number[], span: PolledSpan | null): number {
-  if (span === null) return 0
-  return timesMs.filter((timeMs) => span.fromMs <= timeMs && timeMs < span.beforeMs).length
 }
 
 export const guards = [

@@ -1,5 +1,5 @@
 import type { Backfilled } from '../../domain/plan/backfill.ts'
-import { daysFrom, type Day, endOf, startOf } from '../../domain/day.ts'
+import { daysFrom, type Day, endOf } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { fewAtOnce } from '../../domain/promises.ts'
 import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
@@ -31,8 +31,6 @@ export interface BackfillPlan extends BackfillRequest {
   readonly estimate: PageEstimate
   /** How many events the queued streams have delivered; undefined where nothing is known. */
   readonly delivered: number | undefined
-  /** Queued days of which a sink's destination takes the newer events only, the oldest day first. */
-  readonly partlyTooOld: readonly PartlyTooOld[]
 }
 
 interface BackfillPlanDeps extends AgeLimits {
@@ -63,6 +61,12 @@ export async function planBackfill(
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const streams: Backfilled[] = []
 
+  async function whyLeftOut(stream: Stream, nowMs: number): Promise<string | undefined> {
+    const tooOld = tooOldFor(stream, nowMs, deps)
+    if (tooOld !== undefined || !byKey.has(streamKey(stream))) return tooOld
+    return (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined
+  }
+
   async function planZone(zone: Zone): Promise<void> {
     let refusal: string | undefined
     // From the newest day on: what an answer shows of the API's clock and of the days it keeps also holds for older days.
@@ -73,32 +77,23 @@ export async function planBackfill(
         refusal = await refusalOf(zone, day, deps, signal)
       for (const sink of request.sinks) {
         const stream: Stream = { zone: zone.id, day, sink }
-        const isKnown = byKey.has(streamKey(stream))
-        const reason =
-          (hasBegun ? refusal : notBegun) ??
-          tooOldFor(stream, nowMs, deps) ??
-          (isKnown && (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined)
-        streams.push({
-          stream,
-          ...(reason === undefined ? { state: 'queued' } : { state: 'left_out', reason }),
-        })
+        const reason = (hasBegun ? refusal : notBegun) ?? (await whyLeftOut(stream, nowMs))
+        streams.push(
+          reason === undefined ? { stream, state: 'queued' } : { stream, state: 'left_out', reason },
+        )
       }
     }
   }
 
   await fewAtOnce(request.zones, askedAtOnce, planZone)
-  const counted = streams.flatMap(({ stream, state }) =>
+  streams.sort(({ stream: one }, { stream: other }) =>
+    one.day === other.day ? one.zone - other.zone : one.day < other.day ? -1 : 1,
+  )
+  const known = streams.flatMap(({ stream, state }) =>
     state === 'queued' ? (byKey.get(streamKey(stream))?.counters ?? []) : [],
   )
-  return {
-    ...request,
-    streams: streams.sort(({ stream: one }, { stream: other }) =>
-      one.day === other.day ? one.zone - other.zone : one.day < other.day ? -1 : 1,
-    ),
-    estimate: createPageEstimate(checkpoints),
-    delivered: counted.length === 0 ? undefined : sumOf(counted, 'delivered'),
-    partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
-  }
+  const delivered = known.length === 0 ? undefined : sumOf(known, 'delivered')
+  return { ...request, streams, estimate: createPageEstimate(checkpoints), delivered }
 }
 
 /** Requests the first page of a day. Undefined when the API answers for it. */
@@ -114,9 +109,7 @@ async function refusalOf(
     return undefined
   } catch (error) {
     if (!isFailure(error) || error.kind === 'cancelled') throw error
-    const { serverDate, connection } = error.details
-    if (serverDate !== undefined)
-      deps.apiClock.learn(zone.account, serverDate - deps.clock.steady(), connection)
+    deps.apiClock.learnFrom(zone.account, error.details)
     return error.code === 'window_closed' ? noLongerKept : `it could not be read: ${messageOf(error)}`
   } finally {
     await pages.return(undefined)
@@ -126,14 +119,6 @@ async function refusalOf(
 export interface AgeLimits {
   /** Age from which on a sink's destination takes no event; undefined where it takes any. */
   readonly maxAgeHoursOf: (sink: string) => number | undefined
-}
-
-/** A day whose events before a time (ms since the epoch) are too old for the destination of a sink. */
-interface PartlyTooOld {
-  readonly day: Day
-  readonly sink: string
-  readonly hours: number
-  readonly beforeMs: number
 }
 
 const hourMs = 3_600_000
@@ -147,21 +132,4 @@ export function tooOldFor(
   const hours = maxAgeHoursOf(sink)
   if (hours === undefined || endOf(day) > nowMs - hours * hourMs) return undefined
   return `its events are too old for the destination, which takes none older than ${hours} h (batch.maxAgeHours)`
-}
-
-/** Each day and sink once, whatever the number of zones. The age counts from now; when events are sent they are older. */
-export function partlyTooOld(
-  streams: readonly Backfilled[],
-  nowMs: number,
-  { maxAgeHoursOf }: AgeLimits,
-): PartlyTooOld[] {
-  const queued = streams.filter(({ state }) => state === 'queued').map(({ stream }) => stream)
-  const routes = new Map(queued.map(({ day, sink }) => [`${day} ${sink}`, { day, sink }]))
-  const cut = [...routes.values()].flatMap(({ day, sink }) => {
-    const hours = maxAgeHoursOf(sink)
-    if (hours === undefined) return []
-    const beforeMs = nowMs - hours * hourMs
-    return beforeMs > startOf(day) && beforeMs < endOf(day) ? [{ day, sink, hours, beforeMs }] : []
-  })
-  return cut.sort((left, right) => left.beforeMs - right.beforeMs)
 }

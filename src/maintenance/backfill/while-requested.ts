@@ -1,4 +1,5 @@
 import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { keepLatest } from '../../domain/promises.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
@@ -7,38 +8,26 @@ import type { Store } from '../../ports/store.ts'
 const askMs = 1_000
 
 /**
- * Checks every second, while a backfill works on a stream, whether the backfill still wants it: `isRequested` turns
- * false once the backfill was paused or cancelled. A failed read of the store changes nothing.
+ * Tells, when it is asked after each page, whether a backfill still wants the stream that is read for it: not once it was
+ * paused or cancelled. It asks the store at most once a second, and answers by what it heard last; a failed read of the
+ * store changes nothing.
  */
-export async function whileRequested<Result>(
+export function whileRequested(
   { stream, priority, readRequest }: Pick<PlannedStream, 'stream' | 'priority' | 'readRequest'>,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  work: (isRequested: () => boolean) => Promise<Result>,
-): Promise<Result> {
+): () => boolean {
   // No store holds the read request of `run --once`.
-  if (priority === 'live' || readRequest === undefined) return work(() => true)
-  const ended = new AbortController()
+  if (priority === 'live' || readRequest === undefined) return () => true
   const key = streamKey(stream)
   let isRequested = true
-
-  async function ask(): Promise<boolean> {
-    const backfill = (await store.backfills.list()).find(({ id }) => id === readRequest!.id)
-    if (backfill?.state !== 'running') return false
-    return backfill.streams.some((each) => each.state === 'queued' && streamKey(each.stream) === key)
+  const ask = async () => {
+    const backfill = (await store.backfills.list()).find(({ id }) => id === readRequest.id)
+    const queued = backfill?.state === 'running' ? backfill.streams : []
+    isRequested = queued.some((each) => each.state === 'queued' && streamKey(each.stream) === key)
   }
-
-  async function watch(): Promise<void> {
-    while (isRequested) {
-      await clock.sleep(askMs, ended.signal)
-      isRequested = await ask().catch(() => isRequested)
-    }
-  }
-
-  const watching = watch().catch(() => undefined)
-  try {
-    return await work(() => isRequested)
-  } finally {
-    ended.abort()
-    await watching
+  const latest = keepLatest(ask, askMs, clock)
+  return () => {
+    latest.read().catch(() => undefined)
+    return isRequested
   }
 }

@@ -54,23 +54,24 @@ export async function keepNotified(
   /** `before`: as the store has it. Stores after each message, so that a process that is killed repeats one at most. */
   async function tellPlace(before: NoticedAt, standing: readonly NoticedProblem[]): Promise<void> {
     const { place } = before
-    const known = unstored.get(place) ?? before.known
-    const next = noticesOf(known, standing, clock.now())
-    const untold = new Set(next.notices.map(({ key }) => key))
+    const judged = noticesOf(unstored.get(place) ?? before.known, standing, clock.now())
+    const told = new Set<Notice>()
     let stored = before
 
     /** False where another process has stored something else meanwhile: it tells. */
     async function save(): Promise<boolean> {
-      const now = { place, known: knownAfter(known, next.known, untold) }
-      if (now.known.length + stored.known.length === 0) return true
-      unstored.set(place, now.known)
-      const isStored = await store.catalogue.storeNoticed(now, stored)
+      const known = judged.flatMap((each) =>
+        each.notice !== undefined && told.has(each.notice) ? (each.told ?? []) : each.known,
+      )
+      if (known.length + stored.known.length === 0) return true
+      unstored.set(place, known)
+      const isStored = await store.catalogue.storeNoticed({ place, known }, stored)
       unstored.delete(place)
-      stored = now
+      stored = { place, known }
       return isStored
     }
 
-    for (const notice of next.notices.slice(0, mostAtOnce)) {
+    for (const notice of judged.flatMap((each) => each.notice ?? []).slice(0, mostAtOnce)) {
       // Places that do not answer take long.
       if (!(await mayTell())) return
       try {
@@ -82,7 +83,7 @@ export async function keepNotified(
         continue
       }
       telemetry.emit({ name: 'NoticeSent', place })
-      untold.delete(notice.key)
+      told.add(notice)
       if (!(await save())) return
     }
     await save()
@@ -94,21 +95,4 @@ export async function keepNotified(
     })
     await clock.sleep(everyMs, signal).catch(() => undefined)
   }
-}
-
-/** What a place knows while it has not been told of some keys. */
-function knownAfter(
-  before: readonly Noticed[],
-  after: readonly Noticed[],
-  untold: ReadonlySet<string>,
-): Noticed[] {
-  const kept = after.map((each) => {
-    if (!untold.has(each.key)) return each
-    const { toldAtMs: _, ...rest } = each
-    const { text = each.text, toldAtMs } = before.find(({ key }) => key === each.key) ?? {}
-    return toldAtMs === undefined ? rest : { ...rest, text, toldAtMs }
-  })
-  // The end of a problem that could not be told.
-  const ended = before.filter(({ key }) => untold.has(key) && !after.some((each) => each.key === key))
-  return [...kept, ...ended]
 }

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { backfillLines, planLines } from '../../../src/commands/backfill/text.ts'
+import { backfillLines } from '../../../src/commands/backfill/text.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
 import type { Output } from '../../../src/commands/command.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
-import type { BackfillPlan } from '../../../src/maintenance/backfill/backfill-plan.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../../../src/domain/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
@@ -126,23 +125,6 @@ test('prints plain lines without a terminal, each once, and a summary', () => {
 })
 
 const pipe = { write: () => undefined, isTTY: false, hasColors: () => false }
-
-test('a plan shows the time before which events of a day become dead letters', () => {
-  const day = '2026-11-21' as Day
-  const plan: BackfillPlan = {
-    from: day,
-    to: day,
-    zones: [{ id: 101, name: 'shop', account: 'default' }],
-    sinks: ['datadog'],
-    streams: [{ stream: { zone: 101, day, sink: 'datadog' }, state: 'queued' }],
-    estimate: () => 3,
-    delivered: undefined,
-    partlyTooOld: [{ day, sink: 'datadog', hours: 18, beforeMs: Date.parse('2026-11-21T18:07:31Z') }],
-  }
-  expect(planLines(plan, paintFor(pipe)).join('\n').replaceAll(/\n +/g, ' ')).toContain(
-    `${day}  → datadog: events before 18:07 UTC are skipped (too_old): the destination takes none older than 18 h (batch.maxAgeHours)`,
-  )
-})
 
 test('the list says how much of each backfill has been read', () => {
   const half = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { StoredCursor } from '../../../src/domain/checkpoint.ts'
-import { cursorBefore, rememberCursor } from '../../../src/domain/scan/overlap.ts'
+import { cursorBefore, rememberCursor } from '../../../src/domain/scan/progress.ts'
 import { cursorAt, minuteMs } from '../builders.ts'
 
 /** A listing in the order of time: its pages, each with the times of its events in ms. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { dropScans, type Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { mergeCommitted, type CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { PageFacts } from '../../../src/domain/scan/page.ts'
-import { afterPage, stepOf, scanFor } from '../../../src/domain/scan/progress.ts'
+import { afterPage, scanFor } from '../../../src/domain/scan/progress.ts'
 import type { Scan } from '../../../src/domain/scan/scan.ts'
 import type { Ordering } from '../../../src/domain/scan/ordering.ts'
 import {
@@ -23,12 +23,7 @@ const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revo
 
 function commit(before: Checkpoint, scan: Scan, facts: Partial<PageFacts>, nowMs = at(3)): Checkpoint {
   const page = buildFacts({ cursor: scan.cursor, ...facts })
-  return afterPage(
-    before,
-    { step: stepOf(before, scan, page, policy), facts: page, sureMs: Infinity },
-    nowMs,
-    policy,
-  )
+  return afterPage(before, scan, page, { nowMs, sureMs: Infinity }, policy).after
 }
 
 const last = { more: false, next: null }
@@ -132,9 +127,8 @@ describe('a full scan', () => {
     ['does not by an unconfirmed time', at(68), undefined, false],
     ['does not with a start in the future', at(200), Infinity, false],
   ])('%s', (_, beganAtMs, sureMs, ended) => {
-    const facts = buildFacts(last)
-    const step = stepOf(read(), buildScan({ beganAtMs }), facts, policy)
-    const after = afterPage(read(), { step, facts, sureMs }, at(69), policy)
+    const scan = buildScan({ beganAtMs })
+    const { after } = afterPage(read(), scan, buildFacts(last), { nowMs: at(69), sureMs }, policy)
     expect(after.ended).toEqual(ended ? { as: 'complete', atMs: at(69) } : undefined)
     expect(after.lastFull?.beganAtMs).toBe(beganAtMs > at(69) ? at(1) : beganAtMs)
   })

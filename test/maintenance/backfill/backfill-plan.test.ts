@@ -136,13 +136,3 @@ test('leaves out days that are too old for the destination, with the limit', asy
   )
   expect([outcome.get(`1 ${before(1)}`), outcome.get(`1 ${today}`)]).toEqual(['queued', 'queued'])
 })
-
-test('reports once for all zones a day of which the destination accepts only the newer events', async () => {
-  const sixBefore = Date.parse(before(1)) + 6 * 3_600_000
-  const maxAgeHours = (nowMs - sixBefore) / 3_600_000
-  const { plan, outcome } = await planned(before(1), today, { maxAgeHours })
-  expect(outcome.get(`2 ${before(1)}`)).toBe('queued')
-  expect(plan.partlyTooOld).toEqual([
-    { day: before(1), sink: 'archive', hours: maxAgeHours, beforeMs: sixBefore },
-  ])
-})
