@@ -83,7 +83,7 @@ async function auditOver(
     if (hasParts(sink))
       files.set(sink.name, filesOf(opened.use(openParts(sink, runtime, signal)), sink.format, store))
   const figures = new ComparedDays()
-  const askShipping = async () => (await workersOn(config, runtime.clock)).length > 0
+  const askShipping = async () => (await workersOn(config, store, runtime.clock)).length > 0
   const { findings, gaps } = await auditDays(
     { ...request, sinks: sinks.map(({ name }) => name) },
     {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { systemClock } from '../clock.ts'
 import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
@@ -65,9 +64,9 @@ export async function lookAt(
   return (await backfillStatuses(own, store, mostOfZones))[0]
 }
 
-/** The process that ships on the store of a configuration now. */
-export async function shippingProcess(config: Config): Promise<string | undefined> {
-  return (await workersOn(config, systemClock))[0]?.name
+/** The process that ships on the store now. */
+export async function shippingProcess({ config, store, runtime }: Work): Promise<string | undefined> {
+  return (await workersOn(config, store, runtime.clock))[0]?.name
 }
 
 /**
@@ -83,7 +82,7 @@ export async function runInPlace(
 ): Promise<readonly GivenUp[] | undefined> {
   const { config, store, runtime } = work
   const { clock, apiClock } = runtime
-  const lock = createLock(config, clock)
+  const lock = createLock(config, store, clock)
   if (!(await lock.acquire()).ok) return undefined
   try {
     const holder = createHolder(true)

@@ -163,11 +163,11 @@ interface KnownOfState {
 }
 
 async function askState(config: Config, clock: Clock, signal: AbortSignal): Promise<KnownOfState> {
-  const running = (await workersOn(config, clock)).find(({ host }) => host === hostname())
   await using stored = await openWork(config, { store: 'existing' }, signal)
+  const { store, hasStore } = stored
   return {
-    running,
-    held: stored.hasStore ? await heldSinks(config, stored.store) : new Map<string, string>(),
+    running: (await workersOn(config, store, clock)).find(({ host }) => host === hostname()),
+    held: hasStore ? await heldSinks(config, store) : new Map<string, string>(),
   }
 }
 

@@ -37,7 +37,7 @@ export function createRuntime(
   })
   const metrics = createMetrics({ version, clock })
   metrics.prepare(knownOf(config))
-  const told = createTelemetry({ logger, metrics, clock })
+  const told = createTelemetry(logger, metrics, clock)
   const telemetry: Telemetry = {
     emit(internalEvent) {
       told.emit(internalEvent)

@@ -26,7 +26,7 @@ export async function renameSinkInStore(
   if (!hasStore)
     throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
   await using parts = new AsyncDisposableStack()
-  const lock = parts.adopt(createLock(config, clock), (each) => each.release())
+  const lock = parts.adopt(createLock(config, store, clock), (each) => each.release())
   const locked = await lock.acquire()
   if (!locked.ok) {
     const why = `another shieldlog runs on this state: ${locked.holder}`

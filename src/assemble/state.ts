@@ -72,9 +72,9 @@ export function fleetState({ state }: Config): RedisStateConfig | undefined {
  * The lock against a second schedule on a store. Over Redis it counts as held while any process lives there; it does not
  * stop one from starting, which the fencing tokens of the streams make harmless.
  */
-export function createLock(config: Config, clock: Clock): ScheduleLock {
-  if (config.state.kind === 'sqlite') return createScheduleLock({ path: config.state.path, clock })
-  const holder = async () => (await workersOn(config, clock))[0]?.name
+export function createLock({ state }: Config, store: Store, clock: Clock): ScheduleLock {
+  if (state.kind === 'sqlite') return createScheduleLock({ path: state.path, clock })
+  const holder = async () => (await workersIn(store))[0]?.name
   return {
     async acquire() {
       const other = await holder()
@@ -85,25 +85,15 @@ export function createLock(config: Config, clock: Clock): ScheduleLock {
   }
 }
 
-/** Of an embedded store: at most the process that holds its schedule lock. */
-export async function workersOf(lock: ScheduleLock): Promise<WorkerStatus[]> {
-  const name = await lock.holder()
+/** The processes that ship on a store now: on an embedded one at most that which holds its schedule lock. */
+export async function workersOn(config: Config, store: Store, clock: Clock): Promise<WorkerStatus[]> {
+  if (config.state.kind === 'redis') return workersIn(store)
+  const name = await createLock(config, store, clock).holder()
   return name === undefined ? [] : [{ role: 'all', name, ...readProcessName(name) }]
 }
 
-/** The processes that ship on the store now. */
-export async function workersOn(config: Config, clock: Clock): Promise<WorkerStatus[]> {
-  if (config.state.kind === 'sqlite') return workersOf(createLock(config, clock))
-  const store = await openExistingStore(config, clock)
-  try {
-    return store === undefined ? [] : await workersIn(store)
-  } finally {
-    await store?.close()
-  }
-}
-
 /** The processes of a fleet, the oldest first. */
-export async function workersIn({ processes }: Store): Promise<WorkerStatus[]> {
+async function workersIn({ processes }: Store): Promise<WorkerStatus[]> {
   const { nowMs, living } = await processes.living()
   return living.map(({ role, pid, host, startedAtMs, heardAtMs }) => {
     const startedAt = new Date(startedAtMs).toISOString()

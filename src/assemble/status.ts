@@ -39,7 +39,7 @@ export async function readStatus(
     {
       ...deps,
       planner: new Planner(deps),
-      workers: () => workersOn(config, runtime.clock),
+      workers: () => workersOn(config, store, runtime.clock),
       isRetired: (zone) => isRetired(config, zone),
     },
     choose(config),

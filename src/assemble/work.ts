@@ -1,9 +1,8 @@
 import type { Config } from '../config/schema.ts'
 import { listZones, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
-import type { Holder, Store } from '../ports/store.ts'
+import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
-import type { Backend } from './daemon/backend.ts'
 import { createHolder, createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
 import { createReading, type Reading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
@@ -27,7 +26,7 @@ interface Needs {
 export class Work implements AsyncDisposable {
   readonly runtime: QuietRuntime
   /** Who takes streams, where this command pumps or changes them. */
-  readonly holder: Holder = createHolder(false)
+  readonly holder = createHolder(false)
   /** With the zones that were needed. */
   config: Config
   /** Only where `needs` names it. */
@@ -35,28 +34,12 @@ export class Work implements AsyncDisposable {
   /** False where nothing was ever shipped: the store is an empty one in memory. */
   hasStore = false
   readonly #parts = new AsyncDisposableStack()
-  #limitsOf: Backend['limitsOf'] | undefined
+  #limitsOf: Parameters<typeof createReading>[2]
   #reading: Reading | undefined
 
-  private constructor(config: Config, runtime: QuietRuntime) {
+  constructor(config: Config, runtime: QuietRuntime) {
     this.config = config
     this.runtime = runtime
-  }
-
-  /** Throws Failure; what is open by then is closed. */
-  static async open(
-    config: Config,
-    { store, zones, sharesBudgets = false, runtime = createQuietRuntime() }: Needs,
-    signal: AbortSignal,
-  ): Promise<Work> {
-    await using parts = new AsyncDisposableStack()
-    const work = parts.use(new Work(config, runtime))
-    if (sharesBudgets) await work.#shareBudgets()
-    if (store === 'created') await work.createStore()
-    if (store === 'existing') await work.#keep(await openExistingStore(config, runtime.clock))
-    if (zones !== undefined) work.config = await work.#withZones(zones, signal)
-    parts.move()
-    return work
   }
 
   /** The API clients. */
@@ -67,16 +50,25 @@ export class Work implements AsyncDisposable {
     return this.#reading
   }
 
+  async openStore(): Promise<void> {
+    const existing = await openExistingStore(this.config, this.runtime.clock)
+    this.hasStore = existing !== undefined
+    this.#keep(existing ?? (await openEmptyStore(this.config, this.runtime.clock)))
+  }
+
   /** Makes the store where there is none yet. */
   async createStore(): Promise<Store> {
-    if (!this.hasStore) await this.#keep(await openStore(this.config, this.runtime.clock))
+    if (!this.hasStore) this.#keep(await openStore(this.config, this.runtime.clock))
+    this.hasStore = true
     return this.store
   }
 
+  #keep(store: Store): void {
+    this.store = this.#parts.adopt(store, (each) => each.close())
+  }
+
   /** Creates what delivers and changes streams; `delivers: false` opens no sink. */
-  async shipping(
-    options: Pick<ShippingOver, 'held' | 'delivers'> & { readonly holder?: Holder } = {},
-  ): Promise<Shipping> {
+  async shipping(options: Partial<Pick<ShippingOver, 'delivers' | 'holder'>> = {}): Promise<Shipping> {
     const { createShipping } = await import('./shipping.ts')
     const { store, reading, holder } = this
     const shipping = createShipping(this.config, this.runtime, { store, reading, holder, ...options })
@@ -88,51 +80,53 @@ export class Work implements AsyncDisposable {
     return withHeartbeat({ store: this.store, clock: this.runtime.clock, holder: this.holder }, work)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#parts.disposeAsync()
-  }
-
-  async #keep(store: Store | undefined): Promise<void> {
-    this.hasStore = store !== undefined
-    const kept = store ?? (await openEmptyStore(this.config, this.runtime.clock))
-    this.store = this.#parts.adopt(kept, (each) => each.close())
-  }
-
-  async #withZones(zones: NonNullable<Needs['zones']>, signal: AbortSignal): Promise<Config> {
+  /** Throws Failure. */
+  async needZones(zones: NonNullable<Needs['zones']>, signal: AbortSignal): Promise<void> {
     const accounts = discoveringIn(this.config)
-    if (accounts.length === 0) return this.config
+    if (accounts.length === 0) return
     const lists = zones === 'listed' ? [] : await this.store.catalogue.zoneLists()
-    const stored = new Map(lists.map((list) => [list.account, list]))
-    const isKnown = zones === 'stored' || accounts.every(({ name }) => stored.has(name))
-    if (isKnown) return withZones(this.config, stored)
-    const found = new Map<string, Extract<AccountZones, { zones: unknown }>>()
-    for (const each of await listZones(this.reading.clientOf)(accounts, signal)) {
-      if ('failure' in each) throw each.failure
-      found.set(each.account, each)
+    let found: Parameters<typeof withZones>[1] = new Map(lists.map((list) => [list.account, list]))
+    if (zones !== 'stored' && !accounts.every(({ name }) => found.has(name))) {
+      const listed = await listZones(this.reading.clientOf)(accounts, signal)
+      found = new Map(listed.map((each) => [each.account, zonesOr(each)]))
     }
-    return withZones(this.config, found)
+    this.config = withZones(this.config, found)
   }
 
-  async #shareBudgets(): Promise<void> {
+  async shareBudgets(): Promise<void> {
     const fleet = fleetState(this.config)
     // SQLite has no budgets that processes share.
     if (fleet === undefined) return
-    const [{ connectRedis }, { createAccountLimits }] = await Promise.all([
-      import('../redis/connection.ts'),
-      import('../redis/account-limits.ts'),
-    ])
-    const { keyPrefix } = fleet
-    // Without an answer of Redis the gate uses a budget of this process.
-    const client = connectRedis(fleet, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
+    const { connectLimits } = await import('./shared-limits.ts')
+    const { client, limitsOf } = connectLimits(fleet, this.runtime.clock)
     this.#parts.defer(() => client.disconnect())
-    this.#limitsOf = (account, { api: { maxRequestsPerSecond } }) =>
-      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, this.runtime.clock)
+    this.#limitsOf = limitsOf
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parts.disposeAsync()
   }
 }
 
-/** Opens what a command needs; `await using` closes it. Throws Failure. */
-export function openWork(config: Config, needs: Needs, signal: AbortSignal): Promise<Work> {
-  return Work.open(config, needs, signal)
+function zonesOr(listed: AccountZones) {
+  if ('failure' in listed) throw listed.failure
+  return listed
+}
+
+/** Opens what a command needs; `await using` closes it. Throws Failure; what is open by then is closed. */
+export async function openWork(
+  config: Config,
+  { store, zones, sharesBudgets = false, runtime = createQuietRuntime() }: Needs,
+  signal: AbortSignal,
+): Promise<Work> {
+  await using parts = new AsyncDisposableStack()
+  const work = parts.use(new Work(config, runtime))
+  if (sharesBudgets) await work.shareBudgets()
+  if (store === 'created') await work.createStore()
+  if (store === 'existing') await work.openStore()
+  if (zones !== undefined) await work.needZones(zones, signal)
+  parts.move()
+  return work
 }
 
 /** The configuration with the zones that a run ships, else with those that the API lists. Throws Failure. */

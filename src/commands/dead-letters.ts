@@ -13,7 +13,7 @@ import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { table, type Column } from './terminal/table.ts'
 import { counted } from '../domain/text/counts.ts'
-import { paintFor, type Paint, jsonResult, nowAndThen } from './terminal/text.ts'
+import { paintFor, type Paint, jsonResult, nowAndThen, plainSomeOf } from './terminal/text.ts'
 import { resultText } from './terminal/yaml.ts'
 
 const replayHelp = `
@@ -138,18 +138,17 @@ function chosenOf(config: Config, all: readonly DeadLetter[], options: Choice): 
     .slice(0, limit)
 }
 
-/** Whether each id of `--id` has a dead letter; names the others on stderr. */
+/** Whether each id of `--id` has a dead letter; names the others on stderr. A limit may have left them out. */
 function areIdsFound(
-  found: readonly { readonly id: string }[],
-  { options: { id: asked = [], limit = Infinity }, io }: Chosen,
+  chosen: readonly DeadLetter[],
+  { options: { id = [], limit = Infinity }, io }: Chosen,
 ): boolean {
-  // A limit that is reached may have left them out.
-  const unknown = found.length < limit ? asked.filter((id) => !found.some((each) => each.id === id)) : []
-  for (const id of unknown)
-    io.stderr.write(
-      `no dead letter of event ${printable(id, 200)} matches; to see them: ${commandLine('dead-letters list')}\n`,
-    )
-  return unknown.length === 0
+  const unknown = chosen.length < limit ? new Set(id).difference(new Set(chosen.map((each) => each.id))) : []
+  for (const each of unknown) {
+    const what = `no dead letter of event ${printable(each, 200)} matches`
+    io.stderr.write(`${what}; to see them: ${commandLine('dead-letters list')}\n`)
+  }
+  return [...unknown].length === 0
 }
 
 function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
@@ -168,14 +167,9 @@ function countLines(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[])
   })
 }
 
-function listJson(deadLetters: readonly DeadLetter[]): string {
-  return jsonResult({
-    deadLetters: deadLetters.map(({ event: _event, at, ...deadLetter }) => ({
-      ...deadLetter,
-      at: iso(at),
-    })),
-    counts: countsOf(deadLetters),
-  })
+function listJson(all: readonly DeadLetter[]): string {
+  const deadLetters = all.map(({ event: _event, at, ...deadLetter }) => ({ ...deadLetter, at: iso(at) }))
+  return jsonResult({ deadLetters, counts: countsOf(all) })
 }
 
 const mostAnswer = 300
@@ -198,21 +192,10 @@ function listText(deadLetters: readonly DeadLetter[], paint: Paint): string {
   return `${[first, ...listed, '', ...countLines(deadLetters)].join('\n')}\n`
 }
 
-/** A dead letter with its event in native form; `event` is null where it cannot be read. */
-interface Shown extends Omit<DeadLetter, 'at' | 'event'> {
-  readonly at: string
-  readonly event: unknown
-  readonly problem?: string
-}
-
-function shownOf(chosen: readonly DeadLetter[], config: Config): Shown[] {
+/** Dead letters with their events in native form; null, and the problem, where one cannot be read. */
+function shownOf(chosen: readonly DeadLetter[], config: Config) {
   const read = deadLetterReader(config)
-  return chosen.map((deadLetter) => ({
-    ...deadLetter,
-    at: iso(deadLetter.at),
-    event: null,
-    ...read(deadLetter),
-  }))
+  return chosen.map((each) => ({ ...each, at: iso(each.at), event: null, ...read(each) }))
 }
 
 async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
@@ -225,8 +208,10 @@ async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen
   const dropped = await changeDeadLetters(work, { delivers: false }, (over) =>
     dropDeadLetters(chosen, over, io.signal),
   )
-  const text = countLines(dropped).map((line) => `dropped of ${line}\n`)
-  const told = text.length === 0 ? 'no dead letters\n' : text.join('')
+  const told =
+    countLines(dropped)
+      .map((line) => `dropped of ${line}\n`)
+      .join('') || 'no dead letters\n'
   io.stdout.write(options.json === true ? jsonResult({ dropped: countsOf(dropped) }) : told)
   return exitCodes.done
 }
@@ -243,36 +228,25 @@ async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chos
   const results = await changeDeadLetters(work, { delivers: true }, (over) =>
     replayDeadLetters(chosen, over, progressed, io.signal),
   )
-  const output = resultOutput(
-    io,
-    work.config.sinks.filter(({ name }) => results.some(({ sink }) => sink === name)),
-  )
-  output.write(options.json === true ? replayJson(results) : replayText(results))
-  if (io.signal.aborted) return exitCodes.done
-  const isWhole = results.every(({ refused, left }) => refused.size === 0 && left === 0)
-  return isWhole ? exitCodes.done : exitCodes.failed
-}
-
-function replayJson(results: readonly SinkReplay[]): string {
   const sinks = results.map(({ refused, ...rest }) => ({
     ...rest,
     refusedAgain: Object.fromEntries(refused),
   }))
-  return jsonResult({ sinks })
+  const tried = work.config.sinks.filter(({ name }) => sinks.some(({ sink }) => sink === name))
+  resultOutput(io, tried).write(options.json === true ? jsonResult({ sinks }) : replayText(results))
+  if (io.signal.aborted) return exitCodes.done
+  const isWhole = results.every(({ refused, left }) => refused.size === 0 && left === 0)
+  return isWhole ? exitCodes.done : exitCodes.failed
 }
 
 function replayText(results: readonly SinkReplay[]): string {
   if (results.length === 0) return 'no dead letters\n'
   const lines = results.map(({ sink, delivered, refused, gone, left, error }) => {
     const reasons = [...refused].map(([reason, count]) => `${count} refused again (${reason})`)
-    const parts = [
-      `${delivered} delivered`,
-      ...reasons,
-      ...(gone > 0 ? [`${gone} already replayed or dropped`] : []),
-      ...(left > 0 ? [`${left} not tried`] : []),
-    ]
-    return `${printable(sink)}: ${parts.join(', ')}${error === undefined ? '' : `: ${printable(error)}`}`
+    const rest = plainSomeOf([gone, 'already replayed or dropped'], [left, 'not tried'])
+    const why = error === undefined ? '' : `: ${printable(error)}`
+    return `${printable(sink)}: ${[`${delivered} delivered`, ...reasons, ...rest].join(', ')}${why}\n`
   })
   const isRefused = results.some(({ refused }) => refused.size > 0)
-  return `${[...lines, ...(isRefused ? ['dead-letters list shows the reasons'] : [])].join('\n')}\n`
+  return `${lines.join('')}${isRefused ? 'dead-letters list shows the reasons\n' : ''}`
 }

@@ -4,6 +4,7 @@ import { durationText } from '../domain/text/time.ts'
 
 /** What an internal event says of a condition that lasts or is repeated. */
 export interface Report {
+  readonly event: InternalEvent['name']
   /** Reports of one event and group form one condition. Never built from text of the wire. */
   readonly group: string
   readonly level: LineLevel
@@ -22,167 +23,123 @@ export interface Report {
   readonly lastsMs: number
 }
 
-export interface ConditionsDeps {
-  /** Monotonic clock, ms. */
-  readonly nowMs: () => number
-  readonly tell: Logger['line']
+/** One cause, however many streams it affects. */
+interface Condition {
+  latest: Report
+  /** The members, and until when each stays one without a further report. */
+  readonly members: Map<string, number>
+  /** Every zone affected since it began. */
+  readonly zones: Set<number>
+  count: number
+  untold: number
+  beganAtMs: number
+  beginnings: number
+  /** The latest line, and when it was written. */
+  told: 'begins' | 'lasts' | 'ends'
+  toldAtMs: number
 }
 
-type EventName = InternalEvent['name']
-
 export const tenMinutesMs = 600_000
+const dayMs = 86_400_000
 const tellEveryMs = 1000
-/** A further beginning within ten minutes is counted, not logged. */
+/** A further beginning is counted, not logged, until ten minutes pass without one. */
 const mostBeginnings = 3
 /** Beyond this, further groups of one event share a condition, so that input from outside cannot grow the map. */
 const mostGroups = 200
 
 /**
  * Condenses lasting or repeated reports into few lines: one at the beginning, one every ten minutes with a count, and
- * one when the last member (a stream, say) leaves. Uses no timer: later internal events drive it.
+ * one when the last member (a stream, say) leaves. Uses no timer: later internal events drive it. `nowMs`: a monotonic
+ * clock.
  */
-export class Conditions {
-  readonly #deps: ConditionsDeps
+export function createConditions(nowMs: () => number, tell: Logger['line']) {
   /** By event and group. */
-  readonly #all = new Map<EventName, Map<string, Condition>>()
-  #toldDueAtMs = Number.NEGATIVE_INFINITY
+  const all = new Map<string, Condition>()
+  const of = (event: Report['event']) => [...all.values()].filter(({ latest }) => latest.event === event)
+  let toldDueAtMs = -Infinity
 
-  constructor(deps: ConditionsDeps) {
-    this.#deps = deps
-  }
-
-  report(event: EventName, report: Report): void {
-    const groups = this.#all.get(event) ?? new Map<string, Condition>()
-    this.#all.set(event, groups)
-    const group = groups.has(report.group) || groups.size < mostGroups ? report.group : 'others'
-    const condition = groups.get(group) ?? new Condition(event, this.#deps)
-    groups.set(group, condition)
-    condition.report(report)
-    for (const other of groups.values())
-      if (other !== condition) other.leaveIf((member) => member === report.member)
-  }
-
-  /** Removes a member from the condition, in whichever group it is; without one, ends all conditions of the event. */
-  leave(event: EventName, member?: string): void {
-    for (const condition of this.#all.get(event)?.values() ?? [])
-      condition.leaveIf((each) => member === undefined || each === member)
-  }
-
-  stands(event: EventName, group: string): boolean {
-    return this.#all.get(event)?.get(group)?.stands === true
-  }
-
-  /** Logs the lines that are due. Cheap; called for every internal event. */
-  tellDue(): void {
-    const nowMs = this.#deps.nowMs()
-    if (nowMs - this.#toldDueAtMs < tellEveryMs) return
-    this.#toldDueAtMs = nowMs
-    for (const groups of this.#all.values())
-      for (const [group, condition] of groups) {
-        condition.leaveIf((_, untilMs) => untilMs <= nowMs, 'no longer reported')
-        condition.tellDue()
-        if (condition.isForgotten()) groups.delete(group)
-      }
-  }
-}
-
-type Phase = 'begins' | 'lasts' | 'ends'
-const dayMs = 86_400_000
-
-/** One cause, however many streams it affects. */
-class Condition {
-  readonly #event: EventName
-  readonly #deps: ConditionsDeps
-  /** The members, and until when each stays one without a further report. */
-  readonly #members = new Map<string, number>()
-  /** Every zone affected since it began. */
-  readonly #zones = new Set<number>()
-  #latest: Report | undefined
-  #count = 0
-  #untold = 0
-  #toldAtMs = Number.NEGATIVE_INFINITY
-  /** Times of the beginnings that were logged in the last ten minutes; the last one stays. */
-  #beginnings: number[] = []
-  /** Of the latest line. */
-  #phase: Phase = 'ends'
-
-  constructor(event: EventName, deps: ConditionsDeps) {
-    this.#event = event
-    this.#deps = deps
-  }
-
-  get stands(): boolean {
-    return this.#members.size > 0
-  }
-
-  report(report: Report): void {
-    const nowMs = this.#deps.nowMs()
-    const begins = !this.stands && this.#begin(nowMs)
-    const { zone, member, lastsMs } = report
-    this.#latest = report
-    this.#count++
-    this.#untold++
-    if (zone !== undefined) this.#zones.add(zone)
-    this.#members.set(member, nowMs + lastsMs)
-    if (begins) this.#say('begins', report.message + report.outlook)
-  }
-
-  leaveIf(isGone: (member: string, untilMs: number) => boolean, how = 'ended'): void {
-    if (!this.stands) return
-    for (const [member, untilMs] of this.#members) if (isGone(member, untilMs)) this.#members.delete(member)
-    // If the latest line already reports the end, no further line is needed.
-    const isTold = !this.#latest!.hasEnd || this.#phase === 'ends'
-    if (!this.stands && !isTold) this.#say('ends', this.#summary(how))
-  }
-
-  tellDue(): void {
-    const { hasEnd, lastsMs } = this.#latest!
-    const isDue = this.#untold > 0 || (this.stands && hasEnd)
-    if (lastsMs > dayMs || !isDue || !this.#isLongAgo(this.#toldAtMs)) return
-    const how = !hasEnd ? undefined : this.stands ? 'still' : 'ended'
-    this.#say(how === 'ended' ? 'ends' : 'lasts', this.#summary(how))
-  }
-
-  isForgotten(): boolean {
-    const hasNothingToTell = this.#untold === 0 || this.#latest!.lastsMs > dayMs
-    return !this.stands && hasNothingToTell && this.#isLongAgo(this.#toldAtMs)
-  }
-
-  /** Limits flapping. */
-  #begin(nowMs: number): boolean {
-    const recent = this.#beginnings.filter((atMs) => !this.#isLongAgo(atMs))
-    if (recent.length >= mostBeginnings) return false
-    this.#beginnings = [...recent, nowMs]
-    this.#count = 0
-    this.#zones.clear()
-    return true
-  }
-
-  #say(phase: Phase, message: string): void {
-    const { hasEnd, fields, details, level } = this.#latest!
-    this.#toldAtMs = this.#deps.nowMs()
-    this.#untold = 0
-    this.#phase = phase
-    this.#deps.tell(phase === 'ends' ? 'info' : level, this.#event, message, {
-      ...(hasEnd && { phase }),
-      ...fields,
-      ...(phase === 'begins' && details),
-      count: this.#count,
-      ...(this.#zones.size > 1 && { zones: this.#zones.size }),
+  function say(condition: Condition, told: Condition['told'], message: string): void {
+    const { latest, count, zones } = condition
+    Object.assign(condition, { told, toldAtMs: nowMs(), untold: 0 })
+    tell(told === 'ends' ? 'info' : latest.level, latest.event, message, {
+      ...(latest.hasEnd && { phase: told }),
+      ...latest.fields,
+      ...(told === 'begins' && latest.details),
+      count,
+      ...(zones.size > 1 && { zones: zones.size }),
     })
   }
 
   /** For example `ended after 12 min (57 times, 500 zones), last: zone 101 → siem: no answer within 30 s`. */
-  #summary(how?: string): string {
-    const zones = this.#zones.size > 1 ? `, ${this.#zones.size} zones` : ''
-    const times = this.#count === 1 ? '1 time' : `${this.#count} times`
-    const duration = durationText((this.#deps.nowMs() - this.#beginnings.at(-1)!) / 1000)
-    const counts =
-      how === undefined ? `${times} in ${duration}${zones}` : `${how} after ${duration} (${times}${zones})`
-    return `${counts}, last: ${this.#latest!.message}`
+  function summaryOf({ zones, count, beganAtMs, latest }: Condition, how: string): string {
+    const affected = zones.size > 1 ? `, ${zones.size} zones` : ''
+    const times = count === 1 ? '1 time' : `${count} times`
+    return `${how} ${durationText((nowMs() - beganAtMs) / 1000)} (${times}${affected}), last: ${latest.message}`
   }
 
-  #isLongAgo(atMs: number): boolean {
-    return this.#deps.nowMs() - atMs >= tenMinutesMs
+  function removeMembers(
+    condition: Condition,
+    isGone: (member: string, untilMs: number) => boolean,
+    how = 'ended after',
+  ): void {
+    const { members, latest, told } = condition
+    if (members.size === 0) return
+    for (const [member, untilMs] of members) if (isGone(member, untilMs)) members.delete(member)
+    // If the latest line already reports the end, no further line is needed.
+    if (members.size === 0 && latest.hasEnd && told !== 'ends')
+      say(condition, 'ends', summaryOf(condition, how))
   }
+
+  /** Logs the line that is due. Returns whether the condition can be forgotten. */
+  function tellDue(condition: Condition): boolean {
+    removeMembers(condition, (_, untilMs) => untilMs <= nowMs(), 'no longer reported after')
+    const { latest, members, untold, toldAtMs } = condition
+    if (nowMs() - toldAtMs < tenMinutesMs) return false
+    const stands = members.size > 0
+    if (latest.lastsMs > dayMs) return !stands
+    if (untold === 0 && !(stands && latest.hasEnd)) return !stands
+    if (!latest.hasEnd) say(condition, 'lasts', summaryOf(condition, 'repeated within'))
+    else if (stands) say(condition, 'lasts', summaryOf(condition, 'still after'))
+    else say(condition, 'ends', summaryOf(condition, 'ended after'))
+    return false
+  }
+
+  return {
+    report(report: Report): void {
+      const { event, zone, member } = report
+      const key = `${event} ${report.group}`
+      const group = all.has(key) || of(event).length < mostGroups ? key : `${event} others`
+      const condition = all.get(group) ?? newCondition(report)
+      all.set(group, condition)
+      const begins = condition.members.size === 0 && condition.beginnings++ < mostBeginnings
+      if (begins) {
+        Object.assign(condition, { count: 0, beganAtMs: nowMs() })
+        condition.zones.clear()
+      }
+      condition.latest = report
+      condition.count++
+      condition.untold++
+      if (zone !== undefined) condition.zones.add(zone)
+      condition.members.set(member, nowMs() + report.lastsMs)
+      if (begins) say(condition, 'begins', report.message + report.outlook)
+      for (const other of of(event)) if (other !== condition) removeMembers(other, (each) => each === member)
+    },
+    /** Removes a member from the conditions of an event; without one, ends all of them. */
+    leave(event: Report['event'], member?: string): void {
+      for (const condition of of(event))
+        removeMembers(condition, (each) => member === undefined || each === member)
+    },
+    stands: (event: Report['event'], group: string) => (all.get(`${event} ${group}`)?.members.size ?? 0) > 0,
+    /** Logs the lines that are due. Cheap; called for every internal event. */
+    tellDue(): void {
+      if (nowMs() - toldDueAtMs < tellEveryMs) return
+      toldDueAtMs = nowMs()
+      for (const [key, condition] of all) if (tellDue(condition)) all.delete(key)
+    },
+  }
+}
+
+function newCondition(latest: Report): Condition {
+  const counts = { count: 0, untold: 0, beginnings: 0, beganAtMs: 0, toldAtMs: -Infinity }
+  return { latest, members: new Map(), zones: new Set(), told: 'ends', ...counts }
 }

@@ -4,67 +4,52 @@ import { streamKey, type Stream } from '../domain/stream.ts'
 import { systemCode } from '../domain/text/system-error.ts'
 import { durationText } from '../domain/text/time.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
-import { Conditions, tenMinutesMs, type Report } from './conditions.ts'
-import type { Condition, Definition, Definitions, Now } from './internal-events/definition.ts'
+import { createConditions, tenMinutesMs } from './conditions.ts'
+import type { Condition, Definition, Definitions } from './internal-events/definition.ts'
 import type { Fields, Logger } from './logger.ts'
 import type { Labels, Metrics } from './metrics/metrics.ts'
 import type { CountedMetric } from './metrics/metric-definitions.ts'
-import { apiInternalEvents } from './internal-events/api.ts'
 import { processInternalEvents } from './internal-events/process.ts'
-import { sinkInternalEvents } from './internal-events/sinks.ts'
-import { streamInternalEvents } from './internal-events/streams.ts'
-
-export interface TelemetryDeps {
-  readonly logger: Logger
-  /** Prepared with the configuration: its zones give messages their names. */
-  readonly metrics: Metrics
-  readonly clock: Clock
-}
+import { shippingInternalEvents } from './internal-events/shipping.ts'
 
 /** Every internal event has a definition; the compiler reports a missing one. */
-export const internalEvents: Definitions = {
-  ...processInternalEvents,
-  ...apiInternalEvents,
-  ...streamInternalEvents,
-  ...sinkInternalEvents,
-}
+export const internalEvents: Definitions = { ...processInternalEvents, ...shippingInternalEvents }
 
-/** Updates the metrics and writes the line of each internal event. `emit` never throws. */
-export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Telemetry {
-  const conditions = new Conditions({ nowMs: () => clock.monotonic(), tell: logger.line })
+/**
+ * Updates the metrics and writes the line of each internal event. `emit` never throws. The metrics are prepared with the
+ * configuration: its zones give messages their names.
+ */
+export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock): Telemetry {
+  const conditions = createConditions(() => clock.monotonic(), logger.line)
   const accountOf = (zone: number) => metrics.zone(zone)?.account ?? 'unknown'
-  const now: Now = {
-    isThrottled: ({ zone }) => conditions.stands('ApiThrottled', accountOf(zone)),
+  const now = {
+    isThrottled: ({ zone }: Stream) => conditions.stands('ApiThrottled', accountOf(zone)),
     get nowMs() {
       return clock.now()
     },
   }
 
-  function count(
-    { counts = {}, labels, measure }: Definition<InternalEvent>,
-    event: InternalEvent,
-    facts: Facts,
-  ) {
+  function count(definition: Definition<InternalEvent>, event: InternalEvent, facts: Facts): void {
+    const { counts = {}, labels, measure } = definition
+    const own = typeof labels === 'function' ? labels(event) : labels
     for (const [metric, of] of Object.entries(counts)) {
       const value = of === 1 ? 1 : (facts[of] as number | readonly number[] | undefined)
-      if (value !== undefined)
-        metrics.count(metric as CountedMetric, { ...(facts as Labels), ...labels }, value)
+      if (value !== undefined) metrics.count(metric as CountedMetric, { ...(facts as Labels), ...own }, value)
     }
     measure?.(event, metrics)
   }
 
   function tell(definition: Definition<InternalEvent>, event: InternalEvent, facts: Facts): void {
-    const { condition, levelOf, fields, text } = definition
+    const { condition, levelOf, fields, text, ends = [] } = definition
     const member = memberOf(facts)
-    for (const name of definition.ends ?? []) conditions.leave(name, member)
-    const begins = condition !== undefined && condition.stands?.(event, now) !== false
+    for (const name of ends) conditions.leave(name, member)
+    const level = levelOf?.(event, now) ?? definition.level
+    const begins = condition !== undefined && level !== 'debug'
     if (condition !== undefined && !begins) conditions.leave(event.name, member)
-    const level = condition !== undefined && !begins ? 'debug' : (levelOf?.(event) ?? definition.level)
     if (text !== undefined && (begins || logger.isEnabled(level))) {
       const message = `${subjectOf(facts)}${text(event, now)}`
       const details = fields?.(event) ?? fieldsOf(facts)
-      if (begins)
-        conditions.report(event.name, { level, message, details, ...reportOf(condition, event, facts) })
+      if (begins) conditions.report({ level, message, details, ...reportOf(condition, event, facts) })
       else logger.line(level, event.name, message, details)
     }
     conditions.tellDue()
@@ -74,13 +59,14 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
     { by, hasEnd = false, lastsMs = tenMinutesMs }: Condition<InternalEvent>,
     event: InternalEvent,
     facts: Facts,
-  ): Omit<Report, 'level' | 'message' | 'details'> {
-    const { zone, retryAtMs } = facts
+  ) {
+    const { zone, retryAtMs = Number.NaN } = facts
     const all: Facts = zone === undefined ? facts : { account: accountOf(zone), ...facts }
     const shared = (typeof by === 'function' ? by(event) : by).map((name) => [name, all[name]] as const)
     const group = shared.map(([, value]) => String(value)).join(' ')
-    const waitSeconds = ((retryAtMs ?? Number.NaN) - clock.now()) / 1000
+    const waitSeconds = (retryAtMs - clock.now()) / 1000
     return {
+      event: event.name,
       group,
       fields: Object.fromEntries(shared),
       // Who cannot report an end has no condition of his own.
@@ -129,15 +115,13 @@ export function createTelemetry({ logger, metrics, clock }: TelemetryDeps): Tele
 }
 
 /** All that an event says as one flat object: also the fields of its stream or gap, and the code of its error. */
-type Facts = Readonly<Record<string, unknown>> & {
-  readonly zone?: number
-  readonly day?: Stream['day']
-  readonly sink?: string
-  readonly app?: string
-  readonly account?: string
-  readonly place?: string
-  readonly retryAtMs?: number
-}
+type Facts = Readonly<Record<string, unknown>> &
+  Partial<Stream> & {
+    readonly app?: string
+    readonly account?: string
+    readonly place?: string
+    readonly retryAtMs?: number
+  }
 
 function factsOf({ name: _name, ...event }: InternalEvent): Facts {
   const { stream, gap, of, failure, error = failure, ...own } = event as Readonly<Record<string, object>>
@@ -167,8 +151,7 @@ function fieldsOf(facts: Facts): Fields {
 }
 
 /** Who has a condition: a stream, or a zone, an application, an account or a place as a whole. */
-function memberOf(facts: Facts): string | undefined {
-  const { zone, day, sink, app, account, place } = facts
+function memberOf({ zone, day, sink, app, account, place }: Facts): string | undefined {
   if (zone !== undefined && day !== undefined && sink !== undefined) return streamKey({ zone, day, sink })
   return zone === undefined ? (app ?? account ?? place) : String(zone)
 }

@@ -21,12 +21,12 @@ describe('from the parts of a file sink', () => {
       expect(ended.code, ended.stderr).toBe(0)
       expect(readLines(copy)).toEqual(lines)
       expect(lines).toHaveLength(whole)
-      expect(ended.stdout).toMatch(/^2 days, 1200 events shipped, 0 already there, 0 lines unreadable, in /)
+      expect(ended.stdout).toMatch(/^1200 events shipped, 0 already there, in /)
       expect(ended.stderr).toContain(`${days[0]}  zone 101 → copy: 300 events shipped, 0 already there\n`)
 
       const again = await ship('--sink', 'copy')
       expect(again.code, again.stderr).toBe(0)
-      expect(again.stdout).toMatch(/^2 days, 0 events shipped, 1200 already there, /)
+      expect(again.stdout).toMatch(/^0 events shipped, 1200 already there, /)
       // What a running process forgets of such days is counted still, and is not shipped again.
       await inStore(place, async (store) => {
         for (const { stream, archives, ended } of await store.catalogue.checkpoints()) {
@@ -38,7 +38,7 @@ describe('from the parts of a file sink', () => {
       })
       const forgotten = await ship('--sink', 'copy')
       expect(forgotten.code, forgotten.stderr).toBe(0)
-      expect(forgotten.stdout).toMatch(/^2 days, 0 events shipped, 1200 already there, /)
+      expect(forgotten.stdout).toMatch(/^0 events shipped, 1200 already there, /)
       const [, plain] = partsBelow(place.events).map((part) => join(place.events, part))
       const [line] = readFileSync(plain!, 'utf8').split('\n')
       const { id, logId } = JSON.parse(line!) as { id?: string; logId?: string }
@@ -68,7 +68,7 @@ describe('from the parts of a file sink', () => {
       /zone 102 → siem: .*401.*; this sink gets nothing more in this run: run it again\n/,
     )
     expect(refused.stdout).toMatch(
-      /^2 days, 1200 events shipped, 300 already there, .* 1 stream incomplete, in /,
+      /^1200 events shipped, 300 already there, .*1 of \d+ streams incomplete, in /,
     )
     expect(compareFiles(join(place.folder, 'copy'), place.simulator, zones, days)).toEqual(exactly(whole))
     far.answer(() => ({ status: 200 }))
@@ -139,7 +139,7 @@ describe('from the parts of a file sink', () => {
     expect(far.taken).toHaveLength(3_999)
     appendFileSync(part, bytes.subarray(torn))
     const second = await ship()
-    expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/ 1 events? shipped, /)])
+    expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/^1 event shipped, /)])
     expect(far.taken.toSorted()).toEqual(lines)
   })
 

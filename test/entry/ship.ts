@@ -85,10 +85,10 @@ async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number>
   const options = {
     runtime,
     backend,
-    zones: () => zonesOf(config),
-    readZones: async () => undefined,
+    directory: { fill: () => config, read: async () => undefined },
     turned: () => undefined,
     sinkGone: () => process.exit(1),
+    notReady: async () => [],
     history: new LagHistory(),
   }
   const engine = createEngine(config, options)

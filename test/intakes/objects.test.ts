@@ -122,7 +122,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     const range = ['--from', days[0], '--to', days[2], '--sink', 'copy', '--source', 'siem']
     const filled = await place.ended(['backfill', ...range])
     expect(filled.code, filled.stdout + filled.stderr).toBe(0)
-    expect(filled.stdout).toContain(' events shipped, 0 already there, 0 lines unreadable, ')
+    expect(filled.stdout).toContain(' events shipped, 0 already there, in ')
   })
 
   test('ships into a bucket with Object Lock: what check wrote stays there, as versions', async () => {

@@ -24,11 +24,8 @@ export function setUp(level: LogLevel = 'info', zoneCount = 5) {
   }))
   const known = { zones, sinks: ['archive', 'siem'], accounts: ['default', 'second'], places: ['ops'] }
   metrics.prepare(known)
-  const telemetry = createTelemetry({
-    logger: createLogger({ level, format: 'json', stream: log }),
-    metrics,
-    clock,
-  })
+  const logger = createLogger({ level, format: 'json', stream: log })
+  const telemetry = createTelemetry(logger, metrics, clock)
   /** Something that happens all the time and drives what is due. */
   const tick = () =>
     telemetry.emit({ name: 'PageFetched', stream: streamOf(101), priority, events: 0, bytes: 0 })

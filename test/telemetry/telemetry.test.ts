@@ -30,7 +30,7 @@ it('a bug or a closed log never throws and is counted on; a line that could not 
     throw new Error('closed')
   }
   const logger = createLogger({ level: 'trace', format: 'json', stream: { write } })
-  const telemetry = createTelemetry({ logger, metrics, clock })
+  const telemetry = createTelemetry(logger, metrics, clock)
   const unknown = ['constructor', 'StreamFailed', 'Nothing'].map((name) => ({ name }))
   for (const bad of [null, undefined, {}, ...unknown])
     expect(() => telemetry.emit(bad as InternalEvent)).not.toThrow()

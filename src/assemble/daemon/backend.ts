@@ -8,7 +8,7 @@ import { LocalSchedule } from '../../schedule/local/schedule.ts'
 import type { ScheduleDeps } from '../../schedule/pumping.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
-import { createLock, fleetState, openStore, workersOf } from '../state.ts'
+import { createLock, fleetState, openStore, workersOn } from '../state.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
 
@@ -22,18 +22,16 @@ export interface Backend {
   workers(): Promise<WorkerStatus[]>
   /** The limits of an account that processes share; undefined where each process has its own. */
   limitsOf(account: string, config: Config): SharedLimits | undefined
-  createSchedule(config: Config, deps: EngineDeps): Schedule
+  /** `reconnected`: called once the store may hold an older state. */
+  createSchedule(
+    config: Config,
+    deps: Omit<ScheduleDeps, 'heartbeat'> & { readonly reconnected: () => void },
+  ): Schedule
   /** Whether this process of those that share the store does what one of them does. Rejects while that is not known. */
   leads(): Promise<boolean>
   /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
   storeTrouble(): string | undefined
   close(): Promise<void>
-}
-
-/** What any schedule needs of an engine. */
-interface EngineDeps extends Omit<ScheduleDeps, 'heartbeat'> {
-  /** Call it once the store may hold an older state. */
-  readonly reconnected: () => void
 }
 
 const askAgainMs = 2_000
@@ -76,7 +74,7 @@ async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSigna
   const { clock } = runtime
   await using parts = new AsyncDisposableStack()
   const store = parts.adopt(await openStore(config, clock), (each) => each.close())
-  const lock = parts.adopt(createLock(config, clock), (each) => each.release())
+  const lock = parts.adopt(createLock(config, store, clock), (each) => each.release())
   await acquire(lock, runtime, signal)
   const holder = createHolder(true)
   const open = parts.move()
@@ -84,7 +82,7 @@ async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSigna
     store,
     holder,
     schedules: true,
-    workers: () => workersOf(lock),
+    workers: () => workersOn(config, store, clock),
     limitsOf: () => undefined,
     storeTrouble: () => undefined,
     leads: async () => true,

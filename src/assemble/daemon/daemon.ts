@@ -3,7 +3,7 @@ import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
-import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { keepLatest } from '../../domain/promises.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../../notify/systemd.ts'
@@ -13,7 +13,6 @@ import { LagHistory } from '../../status/lag-history.ts'
 import { openBackend, type Backend, type Role } from './backend.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
 import { ZoneDirectory, type MissingZones } from '../../discovery/zone-directory.ts'
-import { zonesOf } from '../../config/planned.ts'
 import { knownOf, type Runtime } from '../runtime.ts'
 import { stateName } from '../state.ts'
 import { version } from '../version.ts'
@@ -33,7 +32,6 @@ interface DaemonOptions {
 
 /** `/readyz` reads the store at most this often. */
 const readAgainMs = 2_000
-const sampleEveryMs = 30_000
 
 /** The running system of one configuration: the store, the engine that ships, the HTTP server. */
 export class Daemon {
@@ -54,7 +52,7 @@ export class Daemon {
   /** A reload during the start is applied after it. */
   #reloading = this.#started.promise
   #zones: ZoneDirectory | undefined
-  #watching = Promise.resolve()
+  #watching: Promise<unknown> | undefined
   readonly #stopped = new AbortController()
 
   constructor({ config, warnings, overridden }: Loaded, options: DaemonOptions) {
@@ -72,13 +70,12 @@ export class Daemon {
   /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
   async open(signal: AbortSignal): Promise<void> {
     const { serve, role } = this.#options
-    const { metrics, telemetry } = this.#runtime
+    const { metrics, telemetry, clock } = this.#runtime
     const waits = async (failure: Failure) => {
       this.#trouble = failure.message
       await this.#listen()
     }
-    const waiting = serve ? waits : undefined
-    this.#backend = await openBackend(this.#config, role, this.#runtime, signal, waiting)
+    this.#backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
     this.#trouble = undefined
     const zones = new ZoneDirectory({
       ...this.#runtime,
@@ -93,8 +90,10 @@ export class Daemon {
       await zones.refresh(this.#config, signal, true)
     }
     this.#engine = this.#makeEngine(this.#config)
-    if (this.#backend.schedules) metrics.readState(() => this.engine().observe())
-    metrics.beforeScrape(() => measureSpace(this.#config.sinks, metrics, this.#runtime.clock))
+    metrics.readAtScrape({
+      measure: () => measureSpace(this.#config.sinks, metrics, clock),
+      ...(this.#backend.schedules && { observe: () => this.engine().observe() }),
+    })
     if (serve) await this.#listen()
     this.#warnOf(this.#warnings)
     const known = knownOf(zones.fill(this.#config))
@@ -107,11 +106,12 @@ export class Daemon {
     this.#phase = 'running'
     await this.engine().start()
     const { signal } = this.#stopped
-    const watching = this.#zones!.watch(() => this.#config, signal)
     const { clock } = this.#runtime
     const isHealthy = () => this.#health().healthy
-    const informed = keepSystemdInformed(this.#options.systemd ?? {}, { clock, isHealthy }, signal)
-    this.#watching = Promise.all([watching, this.#beat(signal), informed]).then(() => undefined)
+    this.#watching = Promise.all([
+      this.#zones!.watch(() => this.#config, signal),
+      keepSystemdInformed(this.#options.systemd ?? {}, { clock, isHealthy }, signal),
+    ])
     this.#started.resolve()
   }
 
@@ -160,18 +160,17 @@ export class Daemon {
 
   /** An engine of a configuration; it ships nothing before its start. */
   #makeEngine(config: Config): Engine {
-    const turned = (loop: string) => {
-      this.#turns.set(loop, this.#runtime.clock.monotonic())
-      if (this.#phase === 'starting') this.#phase = 'running'
-    }
     const { runtime, sinkGone } = this.#options
     return createEngine(config, {
       runtime,
       backend: this.#backend!,
-      zones: () => zonesOf(this.#zones!.fill(config)),
-      readZones: () => this.#zones!.read(),
-      turned,
+      directory: this.#zones!,
+      turned: (loop) => {
+        this.#turns.set(loop, runtime.clock.monotonic())
+        if (this.#phase === 'starting') this.#phase = 'running'
+      },
       sinkGone,
+      notReady: () => this.#notReady(),
       history: this.#history,
     })
   }
@@ -237,41 +236,12 @@ export class Daemon {
       views: () => this.#engine?.views,
     })
     await this.#server.start()
-    // Nothing waits for its end: a store that hangs must not delay the stop.
-    void this.#takeSamples(this.#stopped.signal)
   }
 
   /** Whether the loops turn, whatever API, sinks and store do. */
   #health(): HealthState {
     const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
     return healthOf(loops, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
-  }
-
-  /** For the history of the status page. Never rejects. */
-  async #takeSamples(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#runtime.clock.sleep(sampleEveryMs, signal).catch(() => undefined)
-      // While the store does not answer, the history has a hole.
-      if (!signal.aborted) await this.#engine?.sample().catch(() => undefined)
-    }
-  }
-
-  /** Says that all is well, or why not, to a monitor that notices when nobody says anything. Never rejects. */
-  async #beat(signal: AbortSignal): Promise<void> {
-    const { clock, telemetry } = this.#runtime
-    while (!signal.aborted) {
-      const { heartbeat } = this.#config
-      await clock.sleep((heartbeat?.everyMinutes ?? 1) * 60_000, signal).catch(() => undefined)
-      if (signal.aborted || heartbeat === undefined) continue
-      try {
-        await this.engine().beat(await this.#notReady(), signal)
-        telemetry.emit({ name: 'HeartbeatSent' })
-      } catch (failure) {
-        if (signal.aborted) return
-        if (isFailure(failure)) telemetry.emit({ name: 'HeartbeatFailed', failure })
-        else telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error: failure })
-      }
-    }
   }
 
   /** Why the process is not ready, in texts that contain nothing from the wire; none where it is. */

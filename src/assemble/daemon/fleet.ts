@@ -3,13 +3,13 @@ import type { Config } from '../../config/schema.ts'
 import type { RedisStateConfig } from '../../config/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
-import { createAccountLimits } from '../../redis/account-limits.ts'
-import { connectRedis, onConnected } from '../../redis/connection.ts'
 import type { Holder, Store } from '../../ports/store.ts'
+import { onConnected } from '../../redis/connection.ts'
 import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
-import { createHolder } from '../quiet-runtime.ts'
+import { createHolder, type QuietRuntime } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
-import { openStore, workersIn } from '../state.ts'
+import { connectLimits } from '../shared-limits.ts'
+import { openStore, workersOn } from '../state.ts'
 import type { Backend, Role } from './backend.ts'
 
 /** Interval of ticks as a share of the poll interval. A plan of many zones takes longer by itself. */
@@ -24,16 +24,14 @@ export async function openFleet(
   config: Config,
   state: RedisStateConfig,
   role: Role,
-  { clock, telemetry, apiClock }: Runtime,
+  runtime: Runtime,
 ): Promise<Backend> {
-  const { keyPrefix } = state
+  const { clock, telemetry } = runtime
   await using parts = new AsyncDisposableStack()
   const store = parts.adopt(await openStore(config, clock, { telemetry }), (each) => each.close())
-  // The store and the schedule report errors of Redis, since their work stops then.
-  const connected = connectRedis(state, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
-  const client = parts.adopt(connected, (each) => each.disconnect())
+  const { client, limitsOf } = connectLimits(state, clock)
+  parts.defer(() => client.disconnect())
   const holder = createHolder(false)
-  const startedAtMs = clock.now()
   const { processes } = store
   parts.defer(async () => {
     await within(removeMs, processes.forget(holder.id), clock).catch(() => undefined)
@@ -41,11 +39,12 @@ export async function openFleet(
   // After a reconnect Redis may hold an older state.
   let reconnected: (() => void) | undefined
   onConnected(client, () => reconnected?.())
+  const beat = createHeartbeat(store, holder, role, runtime)
   let storeTrouble: string | undefined
 
   async function heartbeat(accounts: readonly string[]): Promise<void> {
     try {
-      await beat({ store, holder, role, startedAtMs }, accounts, { clock, apiClock })
+      await beat(accounts)
       storeTrouble = undefined
     } catch (error) {
       storeTrouble = messageOf(error)
@@ -65,51 +64,51 @@ export async function openFleet(
       return living.find((each) => each.role !== 'worker')?.id === holder.id
     },
     schedules: role !== 'worker',
-    workers: () => workersIn(store),
-    limitsOf: (account, { api: { maxRequestsPerSecond } }) =>
-      createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock),
-    createSchedule(now, deps) {
-      const { streams, backfillStreams } = now.workers
-      const accounts = now.accounts.map(({ name }) => name)
-      const sinks = now.sinks.map(({ name }) => name)
+    workers: () => workersOn(config, store, clock),
+    limitsOf,
+    createSchedule({ workers: { streams, backfillStreams }, accounts, sinks, poll }, deps) {
       reconnected = deps.reconnected
+      const names = accounts.map(({ name }) => name)
       return new BullmqSchedule(
-        { connection: state, keyPrefix, role, sinks, streams, backfillStreams, tickMs: tickMsOf(now) },
-        { ...deps, heartbeat: () => heartbeat(accounts) },
+        {
+          connection: state,
+          keyPrefix: state.keyPrefix,
+          role,
+          sinks: sinks.map(({ name }) => name),
+          streams,
+          backfillStreams,
+          tickMs: Math.min(
+            longestTickMs,
+            Math.max(shortestTickMs, Math.round(poll.everySeconds * tickShareMs)),
+          ),
+        },
+        { ...deps, heartbeat: () => heartbeat(names) },
       )
     },
     close: () => open.disposeAsync(),
   }
 }
 
-interface FleetMember {
-  readonly store: Pick<Store, 'ledger' | 'processes'>
-  readonly holder: Holder
-  readonly role: Role
-  readonly startedAtMs: number
-}
-
-/** Says that a process is alive, and what it has confirmed of the API's clocks. Throws Failure. */
-export async function beat(
-  { store, holder, role, startedAtMs }: FleetMember,
-  accounts: readonly string[],
-  { clock, apiClock }: Pick<Runtime, 'clock' | 'apiClock'>,
-): Promise<void> {
-  const { nowMs, living } = await store.processes.living()
-  const storeAheadMs = nowMs - clock.steady()
-  const known = accounts.filter((name) => apiClock.isConfirmed(name))
-  const aheadMs = Object.fromEntries(
-    known.map((name) => [name, Math.round(apiClock.now(name) - clock.steady() - storeAheadMs)]),
-  )
-  const facts = { role, host: hostname(), pid: process.pid, startedAtMs, aheadMs }
-  await store.ledger.heartbeat(holder, facts)
-  // A process that sends requests to the API knows its time better.
-  if (role !== 'scheduler') return
-  // What another process tells, two answers over two connections have confirmed there.
-  for (const { aheadMs: told } of living)
-    for (const [account, ms] of Object.entries(told)) apiClock.learn(account, ms + storeAheadMs, {})
-}
-
-function tickMsOf({ poll }: Config): number {
-  return Math.min(longestTickMs, Math.max(shortestTickMs, Math.round(poll.everySeconds * tickShareMs)))
+/** Says that a process is alive, and what it has confirmed of the clocks of these accounts. Throws Failure. */
+export function createHeartbeat(
+  store: Pick<Store, 'ledger' | 'processes'>,
+  holder: Holder,
+  role: Role,
+  { clock, apiClock }: Pick<QuietRuntime, 'clock' | 'apiClock'>,
+) {
+  const startedAtMs = clock.now()
+  return async (accounts: readonly string[]): Promise<void> => {
+    const { nowMs, living } = await store.processes.living()
+    const storeAheadMs = nowMs - clock.steady()
+    const known = accounts.filter((name) => apiClock.isConfirmed(name))
+    const aheadMs = Object.fromEntries(
+      known.map((name) => [name, Math.round(apiClock.now(name) - clock.steady() - storeAheadMs)]),
+    )
+    await store.ledger.heartbeat(holder, { role, host: hostname(), pid: process.pid, startedAtMs, aheadMs })
+    // A process that sends requests to the API knows its time better.
+    if (role !== 'scheduler') return
+    // What another process tells, two answers over two connections have confirmed there.
+    for (const { aheadMs: told } of living)
+      for (const [account, ms] of Object.entries(told)) apiClock.learn(account, ms + storeAheadMs, {})
+  }
 }

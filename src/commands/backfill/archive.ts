@@ -83,7 +83,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   const names = sinks.map(({ name }) => name).join(', ')
   const where = source.type === 'file' ? source.path : `bucket ${source.bucket}`
   say(`backfill of ${range} from the files of ${source.name} (${printable(where)}) to ${names}`)
-  const settled: [Stream, Archived][] = []
+  const all: Archived[] = []
   const beganMs = systemClock.monotonic()
   const isTime = nowAndThen()
   const told = {
@@ -92,38 +92,40 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
         say(`${whoOf(stream)}: ${counted(shipped, 'event')} shipped so far, ${present} already there`)
     },
     settled(stream: Stream, archived: Archived) {
-      settled.push([stream, archived])
+      all.push(archived)
       for (const line of linesOf(stream, archived)) say(isWhole(archived) ? line : bad(line))
     },
   }
-  let isStopped = false
   try {
     await backfillFromArchive(config, request, told, io.signal)
   } catch (error) {
     if (!isFailure(error) || !io.signal.aborted) throw error
-    isStopped = true
     say('stopped; the same command continues it')
   }
-  const all = settled.map(([, archived]) => archived)
-  const unreadable = all.map((each) => each.unreadable)
-  const days = new Set(settled.flatMap(([{ day }, { leftOut }]) => (leftOut === undefined ? [day] : [])))
   const incomplete = all.filter((archived) => !isWhole(archived)).length
+  const unreadable = sumOf(
+    all.map((each) => each.unreadable),
+    'lines',
+  )
   const sums = [
-    counted(days.size, 'day'),
     `${counted(sumOf(all, 'shipped'), 'event')} shipped`,
     `${sumOf(all, 'present')} already there`,
-    ...plainSomeOf([sumOf(all, 'refused'), 'refused']),
-    `${counted(sumOf(unreadable, 'lines'), 'line')} unreadable`,
-    ...(incomplete > 0 ? [`${counted(incomplete, 'stream')} incomplete`] : []),
+    ...plainSomeOf(
+      [sumOf(all, 'refused'), 'refused'],
+      [unreadable, unreadableText(unreadable)],
+      [incomplete, `of ${counted(all.length, 'stream')} incomplete`],
+    ),
   ]
   const seconds = (systemClock.monotonic() - beganMs) / 1000
   resultOutput(io, sinks).write(`${sums.join(', ')}, in ${seconds.toFixed(1)} s\n`)
-  return incomplete > 0 && !isStopped ? exitCodes.failed : exitCodes.done
+  return incomplete > 0 && !io.signal.aborted ? exitCodes.failed : exitCodes.done
 }
 
 function whoOf({ zone, day, sink }: Stream): string {
   return `${day}  zone ${zone} → ${printable(sink)}`
 }
+
+const unreadableText = (lines: number) => (lines === 1 ? 'line unreadable' : 'lines unreadable')
 
 function isWhole({ leftOut, refused, unreadable: { lines, damagedParts } }: Archived): boolean {
   return leftOut === undefined && lines + damagedParts + refused === 0
@@ -135,9 +137,9 @@ function linesOf(stream: Stream, archived: Archived): string[] {
   const counts = plainSomeOf(
     [filtered, 'filtered'],
     [skipped, `skipped, too old for ${printable(stream.sink)}`],
-    [refused, `event${refused === 1 ? '' : 's'} refused (dead letters)`],
-    [lines, `line${lines === 1 ? '' : 's'} unreadable`],
-    [damagedParts, `damaged part${damagedParts === 1 ? '' : 's'}`],
+    [refused, 'refused (dead letters)'],
+    [lines, unreadableText(lines)],
+    [damagedParts, damagedParts === 1 ? 'damaged part' : 'damaged parts'],
   )
   const text =
     leftOut === undefined

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { addBackfill, lookAt, planIn, runInPlace, shippingProcess } from '../../assemble/backfill.ts'
 import { hasParts } from '../../assemble/parts.ts'
 import { openWork, withKnownZones, type Work } from '../../assemble/work.ts'
-import type { Loaded } from '../../config/load.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
 import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
@@ -12,14 +11,12 @@ import { archiveRequestOf, runFromArchive } from './archive.ts'
 import { backfillLines, failingLines, leftOutLines, planLines } from './text.ts'
 import { createBackfillView, mostRows } from './view.ts'
 import { backfillStatuses } from '../../status/status.ts'
-import type { Store } from '../../ports/store.ts'
 import { exitCodes, resultOutput, type Io, UsageError, type Registration } from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
 import { counted } from '../../domain/text/counts.ts'
 import { paintFor, jsonResult } from '../terminal/text.ts'
 import { commandLine, programName, example } from '../program-name.ts'
 import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
-import type { Backfill } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 
@@ -70,19 +67,17 @@ export function register(registration: Registration): void {
     )
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
-      const { source, dryRun = false } = options
-      const loaded =
+      const { source, dryRun = false, resend = false } = options
+      const config =
         source === undefined && !dryRun
-          ? await loadToBackfill(load, command)
-          : load(command, source === undefined ? 'comparison' : 'delivery')
-      const config = await withKnownZones(loaded.config, io.signal)
-      if (options.resend === true) checkResend(config, options, io)
+          ? await loadToBackfill(load, command, io.signal)
+          : await withKnownZones(load(command, dryRun ? 'comparison' : 'delivery').config, io.signal)
+      if (resend) checkResend(config, options, io)
       const request = requestOf(config, options)
-      if (source !== undefined) {
-        exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
-        return
-      }
-      exit(await withView(config, io, (shown) => start(request, shown, options)))
+      if (source !== undefined)
+        return exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
+      await using shown = await openView(config, io)
+      exit(await start(request, shown, options))
     })
   registerBackfillChanges(backfill, registration)
 }
@@ -148,35 +143,27 @@ function registerBackfillChanges(backfill: Command, { io, exit, load }: Registra
       .argument('<id>', 'as `backfill list` shows it')
       .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a${isResumed ? ' --watch' : ''}`))
       .action(async (id: string, _: unknown, command: Command) => {
-        const loaded = isResumed ? await loadToBackfill(load, command) : load(command, 'state')
-        const config = isResumed ? await withKnownZones(loaded.config, io.signal) : loaded.config
         // `backfill` itself has the option too, and parses it wherever it is.
         const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
-        const code = await withView(config, io, async (shown) => {
-          const { backfills } = shown.work.store
-          const before = await find(backfills, id)
-          if (!(await backfills.setState(id, state))) {
-            shown.view.say(`backfill ${id} is already ${before.state}`)
-            return exitCodes.failed
-          }
-          const said = `${id} ${state}`
-          if (isResumed) return serveBackfill({ ...shown, id, watch, said })
-          io.stdout.write(`${said}\n`)
-          return exitCodes.done
-        })
-        exit(code)
+        const config = isResumed
+          ? await loadToBackfill(load, command, io.signal)
+          : load(command, 'state').config
+        await using shown = await openView(config, io)
+        const { backfills } = shown.work.store
+        const all = await backfills.list()
+        const before = all.find((each) => each.id === id)
+        const known = all.map((each) => each.id)
+        if (before === undefined)
+          throw unknownName({ option: 'backfill', name: id, what: 'is not known', known })
+        const said = `${id} ${state}`
+        if (!(await backfills.setState(id, state))) {
+          shown.view.say(`backfill ${id} is already ${before.state}`)
+          exit(exitCodes.failed)
+        } else if (isResumed) exit(await serveBackfill({ ...shown, id, watch, said }))
+        else io.stdout.write(`${said}\n`)
       })
     if (isResumed) change.option('--watch', 'show progress until it is done')
   }
-}
-
-/** Throws UsageError that names the known ids. */
-async function find(backfills: Pick<Store['backfills'], 'list'>, id: string): Promise<Backfill> {
-  const all = await backfills.list()
-  const found = all.find((each) => each.id === id)
-  if (found !== undefined) return found
-  const known = all.map((each) => each.id)
-  throw unknownName({ option: 'backfill', name: id, what: 'is not known', known })
 }
 
 /** Refuses, before anything is read, what cannot be shipped once more or confirmed. Throws UsageError. */
@@ -187,11 +174,9 @@ function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io,
   // What was shipped to it exactly once would be there twice.
   const keeper = chooseSinks(config, names).find(hasParts)
   if (keeper !== undefined) {
-    const others = config.sinks.filter((sink) => !hasParts(sink)).map(({ name }) => name)
-    const other = others.length === 0 ? '' : `choose another sink (--sink ${others.join(',')}), or `
     const place = keeper.type === 'file' ? 'path' : 'prefix'
     throw new UsageError(
-      `--resend does not work for ${keeper.type} sinks, and ${printable(keeper.name)} is one: ${other}give it a new name and ${place} in the configuration, and run a backfill for it`,
+      `--resend does not work for ${keeper.type} sinks, and ${printable(keeper.name)} is one: choose others with --sink, or give it a new name and ${place} in the configuration, and run a backfill for it`,
     )
   }
   if (!yes && !dryRun && ask === undefined)
@@ -215,9 +200,15 @@ function isResendAgreed(
 }
 
 /** Where a process ships on the state, the backfill is left to it; else this command delivers, with the secrets of sinks. */
-async function loadToBackfill(load: Registration['load'], command: Command): Promise<Loaded> {
-  const loaded = load(command, 'comparison')
-  return (await shippingProcess(loaded.config)) === undefined ? load(command, 'delivery') : loaded
+async function loadToBackfill(
+  load: Registration['load'],
+  command: Command,
+  signal: AbortSignal,
+): Promise<Config> {
+  const { config } = load(command, 'comparison')
+  await using work = await openWork(config, { store: 'existing' }, signal)
+  const isLeft = (await shippingProcess(work)) !== undefined
+  return withKnownZones(isLeft ? config : load(command, 'delivery').config, signal)
 }
 
 interface Shown {
@@ -230,15 +221,11 @@ interface Shown {
  * Logs less than a run: the progress display shows what happens. Both are text for people, unless the configuration asks
  * for JSON: then both are JSON lines.
  */
-async function withView(
-  { log, ...others }: Config,
-  io: Io,
-  use: (shown: Shown) => Promise<number>,
-): Promise<number> {
+async function openView({ log, ...others }: Config, io: Io): Promise<Shown & AsyncDisposable> {
   const config: Config = { ...others, log: { ...log, format: log.format === 'json' ? 'json' : 'pretty' } }
   const view = createBackfillView(config, io, systemClock)
-  await using work = await openWork(config, { store: 'existing' }, io.signal)
-  return await use({ work, view, io })
+  const work = await openWork(config, { store: 'existing' }, io.signal)
+  return { work, view, io, [Symbol.asyncDispose]: () => work[Symbol.asyncDispose]() }
 }
 
 interface Serving extends Shown {
@@ -254,14 +241,13 @@ interface Serving extends Shown {
  */
 async function serveBackfill(serving: Serving): Promise<number> {
   const { id, watch, said, work, view, io } = serving
-  const { config } = work
-  const holder = await shippingProcess(config)
-  const output = resultOutput(io, holder === undefined ? config.sinks : [])
+  const holder = await shippingProcess(work)
+  const output = resultOutput(io, holder === undefined ? work.config.sinks : [])
   // The id is alone on its line, for scripts.
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${said}\n`)
   if (holder === undefined && (await isServedHere(serving)))
     return conclude(serving, await lookAt(work, id, mostRows))
-  view.say(`${printable((await shippingProcess(config)) ?? holder ?? 'another process')} works on it`)
+  view.say(`${printable((await shippingProcess(work)) ?? holder ?? 'another process')} works on it`)
   if (!watch) return leftOutCode(await lookAt(work, id, mostRows))
   const last = await follow(serving, true, io.signal)
   return io.signal.aborted ? exitCodes.done : conclude(serving, last)
@@ -282,8 +268,7 @@ async function isServedHere(serving: Serving): Promise<boolean> {
     const { config } = work
     const { level } = config.log
     const logLevel = level === 'info' ? 'warn' : level
-    const options = { logLevel, ...(view.log !== undefined && { log: view.log }) } as const
-    const runtime = createRuntime(config, options)
+    const runtime = createRuntime(config, { logLevel, ...(view.log !== undefined && { log: view.log }) })
     await using here = await openWork(config, { store: 'created', runtime }, io.signal)
     return (await runInPlace(here, id, io.signal)) !== undefined
   } finally {
@@ -292,11 +277,6 @@ async function isServedHere(serving: Serving): Promise<boolean> {
     if (io.signal.aborted)
       view.say(`stopped; the next run continues it, or: ${commandLine(`backfill resume ${id}`)}`)
   }
-}
-
-const remedies: Readonly<Record<string, string>> = {
-  running: 'the next run tries again, or',
-  paused: 'to continue',
 }
 
 function conclude({ id, view, io }: Serving, look: BackfillStatus | undefined): number {
@@ -310,8 +290,7 @@ function conclude({ id, view, io }: Serving, look: BackfillStatus | undefined): 
   for (const line of wrong) view.say(bad(line), 'error')
   view.say(summary)
   if (look.queued === 0) return leftOutCode(look)
-  const remedy = remedies[look.state]
-  if (remedy !== undefined) view.say(`${remedy}: ${commandLine(`backfill resume ${id}`)}`)
+  if (look.state !== 'cancelled') view.say(`to continue: ${commandLine(`backfill resume ${id}`)}`)
   return exitCodes.failed
 }
 
@@ -321,7 +300,6 @@ function leftOutCode(look: BackfillStatus | undefined): number {
 
 /** A run that is being restarted is back within this time. */
 const workerPatienceMs = 60_000
-const askWorkerMs = 2_000
 /** Reading the state may take at most a tenth of the time. */
 const lookShare = 10
 const mostFailures = 10
@@ -337,18 +315,15 @@ async function follow(
   signal: AbortSignal,
 ): Promise<BackfillStatus | undefined> {
   let failures = 0
-  let [askedAtMs, servedAtMs] = [-Infinity, systemClock.monotonic()]
+  let servedAtMs = systemClock.monotonic()
   for (;;) {
     const beganMs = systemClock.monotonic()
     try {
       const look = await lookAt(work, id, mostRows)
       if (look !== undefined) view.show(look)
       if (look === undefined || look.state !== 'running' || signal.aborted) return look
-      if (needsWorker && beganMs - askedAtMs >= askWorkerMs) {
-        askedAtMs = beganMs
-        if ((await shippingProcess(work.config)) !== undefined) servedAtMs = beganMs
-        else if (beganMs - servedAtMs >= workerPatienceMs) return look
-      }
+      if (!needsWorker || (await shippingProcess(work)) !== undefined) servedAtMs = beganMs
+      if (beganMs - servedAtMs >= workerPatienceMs) return look
       failures = 0
     } catch (error) {
       if (!isFailure(error, 'store_unavailable') || ++failures > mostFailures) throw error

@@ -13,31 +13,26 @@ const mostNamed = 5
 
 export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const { from, to, zones, sinks, streams, resend } = plan
-  const sizes = [
-    counted(daysBetween(from, to) + 1, 'day'),
-    counted(zones.length, 'zone'),
-    counted(sinks.length, 'sink'),
-  ]
+  const days = daysBetween(from, to) + 1
+  const size = `${counted(days, 'day')} × ${counted(zones.length, 'zone')} × ${counted(sinks.length, 'sink')}`
   const queued = streams.filter(({ state }) => state === 'queued')
   const left = streams.length - queued.length
-  const days = Map.groupBy(queued, ({ stream }) => stream.day)
   return [
-    `${resend === true ? 'resend' : 'backfill'} from ${from} to ${to}: ${sizes.join(' × ')}`,
-    ...[...days].map(
-      ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
+    `${resend === true ? 'resend' : 'backfill'} from ${from} to ${to}: ${size}`,
+    ...[...Map.groupBy(queued, ({ stream }) => stream.day)].map(
+      ([day, own]) => `  ${day}  ${queuedText(own, plan)}`,
     ),
     ...leftOutLines(reasonsOf(streams), paint.width).map(paint.bad),
-    `total: ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
+    `total: ${queuedText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }
 
-function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): string {
+function queuedText(queued: readonly Backfilled[], { estimate }: BackfillPlan): string {
   const known = queued.flatMap(({ stream }) => estimate(stream) ?? [])
-  const unknown = queued.length - known.length
-  if (known.length === 0) return queued.length === 0 ? 'no requests' : 'an unknown number of requests'
   const calls = known.reduce((sum, pages) => sum + pages, 0)
-  const more = unknown === 0 ? '' : ` and an unknown number for ${counted(unknown, 'stream')}`
-  return `about ${counted(calls, 'request')}${more}`
+  const isKnown = known.length === queued.length
+  const requests = isKnown ? `about ${counted(calls, 'request')}` : 'an unknown number of requests'
+  return `${counted(queued.length, 'stream')} queued, ${requests}`
 }
 
 /** Days that are not read, with the reason; consecutive days with the same reason share a line. */
@@ -72,11 +67,7 @@ const backfillColumns: readonly Column<BackfillStatus>[] = [
   ['from', ({ from }) => from],
   ['to', ({ to }) => to],
   ['state', ({ state }) => state],
-  [
-    'read',
-    ({ days }) =>
-      days.some(({ queued, done }) => queued + done > 0) ? `${Math.floor(shareOf(days) * 100)} %` : '-',
-  ],
+  ['read', ({ days }) => `${Math.floor(shareOf(days) * 100)} %`],
   ['done', ({ done }) => String(done), { spare: 1 }],
   ['queued', ({ queued }) => String(queued), { spare: 2 }],
   ['left out', ({ leftOut }) => String(leftOut)],

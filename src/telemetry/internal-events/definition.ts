@@ -11,15 +11,15 @@ export interface Definition<Event extends InternalEvent> {
   readonly meaning: string
   /** What it adds to counters and histograms: 1, or a field of the event. The event's facts give the labels. */
   readonly counts?: Readonly<Partial<Record<CountedMetric, 1 | keyof Event>>>
-  /** Labels that are the same for each such event. */
-  readonly labels?: Labels
+  /** Labels that no fact of the event has. */
+  readonly labels?: Labels | ((event: Event) => Labels)
   measure?(event: Event, metrics: Counting): void
   /** The conditions that it ends for what it is about: a stream, a zone, an account; else all of them. */
   readonly ends?: readonly InternalEvent['name'][]
   /** What happened, without what it is about, which begins the line. An event without a text has no line. */
   text?(event: Event, now: Now): string
-  /** Where it varies. */
-  levelOf?(event: Event): LineLevel
+  /** Where it varies. An event of level debug begins no condition, and ends the one of its kind. */
+  levelOf?(event: Event, now: Now): LineLevel
   /** Fields of the line, where they are not all facts of the event. */
   fields?(event: Event): Fields
   /** Where the event may last or be repeated. */
@@ -34,8 +34,6 @@ export interface Condition<Event> {
   readonly hasEnd?: boolean
   /** How long it lasts without a further event; default: ten minutes. Above a day only beginning and end are written. */
   readonly lastsMs?: number | ((event: Event, now: Now) => number)
-  /** False for an event that begins no condition: it ends one of its kind, and its line has the level debug. */
-  stands?(event: Event, now: Now): boolean
 }
 
 export interface Now {

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { isOpenGap } from '../../domain/gap.ts'
 import { createTurns, keepLatest, within } from '../../domain/promises.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import type { Zone, Stream } from '../../domain/stream.ts'
@@ -15,7 +16,9 @@ import {
   type MetricDefinition,
   type StateMetric,
 } from './metric-definitions.ts'
-import { isOpenGap } from '../../domain/gap.ts'
+
+/** Names and values; those that the metric does not have are ignored where a definition gives the names. */
+export type Labels = Readonly<Record<string, string | number | undefined>>
 
 export interface Measured {
   readonly labels: Labels
@@ -43,14 +46,19 @@ export interface Known {
   readonly places?: readonly string[]
 }
 
+/** What is read at a scrape, which waits for each 4 s at most. */
+interface Sources {
+  /** Measures what changes by itself. */
+  readonly measure?: () => Promise<void>
+  /** For the gauges of shared state: one route per configured zone and sink. */
+  readonly observe?: () => Promise<Observation>
+}
+
 export interface Metrics extends Counting {
   /** Before the first scrape and at each reload: counters of new names begin at 0, series of old names go. */
   prepare(known: Known): void
   zone(id: number): Zone | undefined
-  /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
-  readState(read: () => Promise<Observation>): void
-  /** Sets what is called before each scrape to measure what changes by itself; a scrape waits 4 s for it at most. */
-  beforeScrape(measure: () => Promise<void>): void
+  readAtScrape(sources: Sources): void
   /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
   text(): Promise<readonly string[]>
   readonly contentType: string
@@ -59,6 +67,14 @@ export interface Metrics extends Counting {
 /** Gauges of the library with names that end like counters, which `promtool check metrics` refuses. */
 const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
 
+const freshMs = 3000
+/** Below the usual scrape timeout of 10 s. */
+const patienceMs = 4000
+
+/**
+ * The text format is written here, and the library has only the metrics of the process: it takes twenty times as long
+ * for the 170,000 series of 5,000 zones with two sinks, and holds the event loop meanwhile.
+ */
 export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -68,14 +84,13 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   const measured = new Map<MeasuredMetric, readonly (Measured & { readonly series: Series })[]>()
   let zones = new Map<number, Zone>()
   let names = namesOf(nothing)
-  let readStateSeries: ReturnType<typeof createStateGauges> | undefined
-  let scrape: Promise<readonly string[]> | undefined
-  let measureNow: (() => Promise<void>) | undefined
+  let sources: Sources = {}
+  let latest: { readonly observed: Observation; readonly atMs: number } | undefined
 
   function count(metric: CountedMetric, given: Labels, value: number | readonly number[] = 1): void {
     const own = counted.get(metric)!
-    const { names, buckets, series } = own
-    for (const [key, addend] of additions(labelText(given, names), buckets, value)) {
+    const { labelNames, buckets, series } = own
+    for (const [key, addend] of additions(labelText(given, labelNames), buckets, value)) {
       const before = series.get(key)
       if (before === undefined || addend === 0) continue
       series.set(key, before + addend)
@@ -86,11 +101,10 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   function measure(metric: MeasuredMetric, of: Labels, rows: readonly Measured[]): void {
     const isOther = ({ labels }: Measured) =>
       Object.entries(of).some(([name, value]) => labels[name] !== value)
-    const others = (measured.get(metric) ?? []).filter(isOther)
     const own = rows
       .filter((row) => isAllowed(metric, row))
       .map(({ labels, value }) => ({ labels, value, series: [labelText(labels), value] as const }))
-    measured.set(metric, [...others, ...own])
+    measured.set(metric, [...(measured.get(metric) ?? []).filter(isOther), ...own])
   }
 
   function isAllowed(metric: MeasuredMetric, { labels, value }: Measured): boolean {
@@ -111,35 +125,52 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
       const before = counted.get(metric)?.series
       const keys = combinations(labels).flatMap((text) => additions(text, buckets, 0).map(([key]) => key))
       const series = new Map(keys.map((key) => [key, before?.get(key) ?? 0]))
-      counted.set(metric, { names: Object.keys(labels), buckets, series, isChanged: true, text: [] })
+      counted.set(metric, { labelNames: Object.keys(labels), buckets, series, isChanged: true, text: [] })
     }
+    for (const [metric, rows] of measured) measure(metric, {}, rows)
     const infos = known.zones.map(({ id, name, account }) => ({ zone: String(id), name, account }))
-    for (const metric of measured.keys()) measure(metric, {}, measured.get(metric)!)
-    measure(
-      'zone_info',
-      {},
-      infos.map((labels) => ({ labels, value: 1 })),
-    )
+    const rows = infos.map((labels) => ({ labels, value: 1 }))
+    measure('zone_info', {}, rows)
+  }
+
+  const measuring = keepLatest(async () => sources.measure?.(), freshMs, clock)
+  const observing = keepLatest(
+    async () => {
+      const observed = await sources.observe!()
+      latest = { observed, atMs: clock.monotonic() }
+    },
+    freshMs,
+    clock,
+  )
+
+  /** Lag is always present once it was known, the rest only while the store answers. */
+  async function stateSeries(): Promise<StateSeries> {
+    if (sources.observe === undefined) return {}
+    const isUp = (await within(patienceMs, observing.read(), clock).catch(() => 'late')) !== 'late'
+    const up = { state_up: [['', Number(isUp)]] } as const
+    if (latest === undefined) return up
+    const { observed, atMs } = latest
+    const routes = observed.routes
+      .filter(({ summary: { zone, sink } }) => names.zones.has(String(zone)) && names.sinks.has(sink))
+      .map((route) => ({ ...route, labels: routeLabels(route.summary) }))
+    const lasting = lastingSeries(routes, (clock.monotonic() - atMs) / 1000)
+    return { ...up, ...lasting, ...(isUp && presentSeries(observed, routes)) }
   }
 
   async function expose(): Promise<readonly string[]> {
     const letTurn = createTurns({ clock, turn: setImmediate })
-    const isConfigured = (zone: string, sink: string) => names.zones.has(zone) && names.sinks.has(sink)
-    if (measureNow !== undefined) await within(patienceMs, measureNow(), clock).catch(() => undefined)
-    const ofState: StateSeries = (await readStateSeries?.(isConfigured)) ?? {}
+    const measuredNow = within(patienceMs, measuring.read(), clock).catch(() => undefined)
+    const [ofState] = await Promise.all([stateSeries(), measuredNow])
     const parts: string[] = []
-    for (const { name, type, help } of metricDefinitions) {
-      const write = (series: Iterable<Series>) =>
-        metricText({ name: metricPrefix + name, type, help }, series, letTurn)
-      const own = counted.get(name as CountedMetric)
+    for (const definition of metricDefinitions) {
+      const own = counted.get(definition.name as CountedMetric)
       if (own?.isChanged === true) {
         own.isChanged = false
-        own.text = await write(own.series)
+        own.text = await metricText(definition, own.series, letTurn)
       }
-      const gauge =
-        ofState[name as StateMetric] ??
-        (measured.get(name as MeasuredMetric) ?? []).map(({ series }) => series)
-      parts.push(...(own?.text ?? (await write(gauge))))
+      const rows = measured.get(definition.name as MeasuredMetric) ?? []
+      const gauge = ofState[definition.name as StateMetric] ?? rows.map(({ series }) => series)
+      parts.push(...(own?.text ?? (await metricText(definition, gauge, letTurn))))
     }
     return [...parts, await registry.metrics()]
   }
@@ -152,26 +183,14 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     measure,
     prepare,
     zone: (id) => zones.get(id),
-    readState(read) {
-      if (readStateSeries !== undefined)
-        throw new Error('the state of the streams is read from one place only')
-      readStateSeries = createStateGauges(read, clock)
-    },
-    beforeScrape(measure) {
-      measureNow = keepLatest(measure, freshMs, clock).read
-    },
-    text() {
-      scrape ??= expose().finally(() => {
-        scrape = undefined
-      })
-      return scrape
-    },
+    readAtScrape: (given) => void (sources = given),
+    text: keepLatest(expose, 0, clock).read,
   }
 }
 
 /** A counter or histogram. */
 interface Counted {
-  readonly names: readonly string[]
+  readonly labelNames: readonly string[]
   readonly buckets: readonly number[] | undefined
   readonly series: Map<string, number>
   /** Since its text was begun: most counters of a large fleet do not change from one scrape to the next. */
@@ -197,19 +216,18 @@ function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [], places 
 /** Metrics with the same labels share the texts: with thousands of zones they take more memory than the values. */
 function combinationsOf(names: Names): (labels: MetricDefinition['labels']) => readonly string[] {
   const made = new Map<string, readonly string[]>()
-  const make = (labels: MetricDefinition['labels']) => {
+  return (labels) => {
+    const key = JSON.stringify(labels)
+    const known = made.get(key)
+    if (known !== undefined) return known
     let all: Labels[] = [{}]
     for (const [label, set] of Object.entries(labels)) {
       const values = typeof set !== 'string' ? set : set === 'any' ? [] : [...names[set]]
       all = all.flatMap((one) => values.map((value) => ({ ...one, [label]: value })))
     }
-    return all.map((one) => labelText(one))
-  }
-  return (labels) => {
-    const key = JSON.stringify(labels)
-    const known = made.get(key) ?? make(labels)
-    made.set(key, known)
-    return known
+    const texts = all.map((one) => labelText(one))
+    made.set(key, texts)
+    return texts
   }
 }
 
@@ -219,8 +237,10 @@ function additions(
   buckets: readonly number[] | undefined,
   given: number | readonly number[],
 ): Series[] {
-  const finite = (typeof given === 'number' ? [given] : given).filter(Number.isFinite)
-  const values = finite.map((value) => Math.max(0, value))
+  const values = [given]
+    .flat()
+    .filter(Number.isFinite)
+    .map((value) => Math.max(0, value))
   const sum = values.reduce((left, right) => left + right, 0)
   if (buckets === undefined) return [[labels, sum]]
   const bucket = (bound: number | string, count: number): Series => [
@@ -235,30 +255,23 @@ function additions(
   ]
 }
 
-/**
- * The text format of Prometheus. The library takes twenty times as long for the 170,000 series of 5,000 zones with two
- * sinks, and holds the event loop meanwhile: only the metrics of the process itself are its own.
- */
-
 /** A suffix of the metric's name with the labels as text, and the value. */
 type Series = readonly [series: string, value: number]
-
-/** Names and values; those that the metric does not have are ignored where a definition gives the names. */
-export type Labels = Readonly<Record<string, string | number | undefined>>
 
 /** Lines that are written before the event loop may turn. */
 const linesAtOnce = 500
 
-/** One metric in parts of whole lines. `help`: one line without a backslash. */
+/** One metric in parts of whole lines. Its help is one line without a backslash. */
 async function metricText(
-  { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
+  { name, type, help }: MetricDefinition,
   series: Iterable<Series>,
   letTurn: () => Promise<void>,
 ): Promise<string[]> {
-  const parts = [`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`]
+  const full = metricPrefix + name
+  const parts = [`# HELP ${full} ${help}\n# TYPE ${full} ${type}\n`]
   let lines: string[] = []
   for (const [labels, value] of series) {
-    lines.push(`${name}${labels} ${valueText(value)}\n`)
+    lines.push(`${full}${labels} ${value === Infinity ? '+Inf' : value}\n`)
     if (lines.length < linesAtOnce) continue
     parts.push(lines.join(''))
     lines = []
@@ -278,48 +291,8 @@ function escapedValue(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }
 
-function valueText(value: number): string {
-  if (Number.isFinite(value)) return String(value)
-  if (Number.isNaN(value)) return 'NaN'
-  return value > 0 ? '+Inf' : '-Inf'
-}
-
 /** A metric that is absent has no series now. */
 type StateSeries = Readonly<Partial<Record<StateMetric, Iterable<Series>>>>
-
-const freshMs = 3000
-/** Below the usual scrape timeout of 10 s. */
-const patienceMs = 4000
-
-/** Reads the gauges of shared state from the store, in bounded time even when the store hangs. */
-function createStateGauges(
-  read: () => Promise<Observation>,
-  clock: Clock,
-): (isConfigured: (zone: string, sink: string) => boolean) => Promise<StateSeries> {
-  let latest:
-    { readonly observed: Observation; readonly beganMs: number; readonly endedMs: number } | undefined
-
-  async function readNow(): Promise<void> {
-    const beganMs = clock.monotonic()
-    const observed = await read()
-    // A reading that nobody waits for any more may end after a later one.
-    if (latest === undefined || latest.beganMs <= beganMs)
-      latest = { observed, beganMs, endedMs: clock.monotonic() }
-  }
-
-  const reading = keepLatest(readNow, freshMs, clock)
-  return async (isConfigured) => {
-    const isUp = (await within(patienceMs, reading.read(), clock).catch(() => 'late')) !== 'late'
-    const up = { state_up: [['', Number(isUp)]] } as const
-    if (latest === undefined) return up
-    const { observed, endedMs } = latest
-    const routes = observed.routes
-      .filter(({ summary: { zone, sink } }) => isConfigured(String(zone), sink))
-      .map((route) => ({ ...route, labels: routeLabels(route.summary) }))
-    const age = (clock.monotonic() - endedMs) / 1000
-    return { ...up, ...lastingSeries(routes, age), ...(isUp && presentSeries(observed, routes)) }
-  }
-}
 
 type LabelledRoute = Observation['routes'][number] & { readonly labels: string }
 
@@ -327,10 +300,7 @@ function routeLabels({ zone, sink }: Pick<Stream, 'zone' | 'sink'>): string {
   return labelText({ zone, sink })
 }
 
-/**
- * Lag is always present once it was known: while the store does not answer, nothing is committed, so lag grows in real
- * time and an alert on it continues. Everything else is absent then.
- */
+/** While the store does not answer, nothing is committed: lag grows in real time, and an alert on it continues. */
 function lastingSeries(routes: readonly LabelledRoute[], ageSeconds: number): StateSeries {
   return {
     zone_lag_seconds: routes.map(({ labels, time, caughtUpAtMs }) => [

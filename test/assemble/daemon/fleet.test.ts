@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { beat } from '../../../src/assemble/daemon/fleet.ts'
+import { createHeartbeat } from '../../../src/assemble/daemon/fleet.ts'
 import type { Role } from '../../../src/assemble/daemon/backend.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
@@ -11,8 +11,8 @@ it('a process that only schedules learns the time of the API from those that rea
   onTestFinished(() => store.close())
   const memberOf = (role: Role) => {
     const apiClock = createApiClock(clock)
-    const member = { store, holder: { id: role, schedule: false }, role, startedAtMs: 0 }
-    return { apiClock, beat: () => beat(member, ['main'], { clock, apiClock }) }
+    const beat = createHeartbeat(store, { id: role, schedule: false }, role, { clock, apiClock })
+    return { apiClock, beat: () => beat(['main']) }
   }
   const [worker, scheduler] = [memberOf('worker'), memberOf('scheduler')]
   for (const connection of [{}, {}]) worker.apiClock.learn('main', 3_600_000, connection)

@@ -137,7 +137,7 @@ test('objects serve as a source: backfill ships their events to another sink, to
   const days = ['--from', yesterday, '--to', yesterday]
   const ended = await shop.execute('backfill', '--source', 'lake', '--sink', 'copy', ...days)
   expect(ended.code, ended.stderr).toBe(0)
-  expect(ended.stdout).toMatch(/^1 day, 150 events shipped, 0 already there, 0 lines unreadable, /)
+  expect(ended.stdout).toMatch(/^150 events shipped, 0 already there, in /)
   const lines = [...copy.objects].flatMap(([key, { body }]) =>
     key.startsWith('zone=') ? gunzipSync(body).toString().trimEnd().split('\n') : [],
   )

@@ -126,7 +126,7 @@ test('is paused, resumed and cancelled from another terminal, and ends with the 
   const paused = await told(place, 'backfill', 'pause', id)
   expect([paused.code, paused.stdout]).toEqual([0, `${id} paused\n`])
   const stopped = await outcomeOf(first)
-  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringMatching(/paused: .*2 streams not read/)])
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringMatching(/paused: .*2 not read/)])
   const read = linesBelow(events).length
   expect(read).toBeLessThan(2 * 3000)
 

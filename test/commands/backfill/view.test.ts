@@ -106,9 +106,9 @@ test('shows no more days than fit', () => {
   const { view, drawn } = viewed(true)
   const days = daysFrom('2026-10-01' as Day, dayOf(Date.parse('2026-11-18T00:00:00Z')))
   view.show(look(days.map((day, index) => progress(day, index < 5 ? { queued: 0, done: 1 } : {}))))
-  expect(drawn()).toHaveLength(14)
+  expect(drawn()).toHaveLength(15)
   expect(drawn()[1]).toMatch(/^2026-10-06 /)
-  expect(drawn()[12]).toBe('… and 38 more days')
+  expect(drawn()[13]).toBe('… and 32 more days')
 })
 
 test('prints plain lines without a terminal, each once, and a summary', () => {
@@ -133,6 +133,6 @@ test('the list says how much of each backfill has been read', () => {
   ]
   const unread = [progress('2026-11-20', { queued: 0, leftOut: 1 })]
   const lines = backfillLines([look(half), look(unread)], { ...paintFor(pipe), isPiped: false, width: 80 })
-  expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-'])
+  expect(lines.map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '0 %'])
   expect(lines.filter((line) => line.length > 80)).toEqual([])
 })

@@ -1,16 +1,19 @@
-import { withoutSink, type Failure, type FailureCode } from '../../domain/failure.ts'
+import { messageOf, withoutSink, type Failure, type FailureCode } from '../../domain/failure.ts'
+import { removedText } from '../../domain/retention.ts'
 import type { Stream } from '../../domain/stream.ts'
+import { counted, countOf } from '../../domain/text/counts.ts'
 import { durationText } from '../../domain/text/time.ts'
-import { counted } from '../../domain/text/counts.ts'
 import type { SomeDefinitions, Now } from './definition.ts'
 
 /** How long after its next try a stream may be silent before another worker is assumed to have it. */
 const graceMs = 900_000
 
 /** By default no day is read for longer. */
-const readableMs = 5 * 86_400_000
+const longestReadMs = 5 * 86_400_000
 
-export const streamInternalEvents = {
+const condition = { by: ['sink'] }
+
+export const shippingInternalEvents = {
   PageFetched: {
     level: 'debug',
     meaning: 'A page of a stream was read.',
@@ -88,7 +91,7 @@ export const streamInternalEvents = {
       'The API gave two events with the same log id and time, but other content. Both were delivered, each with an id of its own: the log id, `~` and a hash of the entry. Logged once for a zone and day.',
     text: ({ stream: { day } }) =>
       `${day}: the API gave events with other content the same log id and time; shieldlog delivers each with an id of its own and does not report further ones of this day`,
-    condition: { by: ['zone', 'day'], lastsMs: readableMs },
+    condition: { by: ['zone', 'day'], lastsMs: longestReadMs },
   },
   ScanCompleted: {
     level: 'debug',
@@ -115,7 +118,8 @@ export const streamInternalEvents = {
       stored
         ? 'a stored cursor has expired'
         : `a cursor expired during a scan; a full scan begins (restart ${restarts} in a row)`,
-    condition: { by: ['account'], stands: ({ stored }) => !stored },
+    levelOf: ({ stored }) => (stored ? 'debug' : 'warn'),
+    condition: { by: ['account'] },
   },
   OrderingChanged: {
     level: 'info',
@@ -125,23 +129,27 @@ export const streamInternalEvents = {
       to === 'unknown'
         ? `revoked the ordering ${from}, so polls read the whole day: ${why}`
         : `confirmed the ordering ${to}: ${why}`,
-    condition: { by: ['account'], stands: ({ to }) => to === 'unknown' },
+    levelOf: ({ to }) => (to === 'unknown' ? 'info' : 'debug'),
+    condition: { by: ['account'] },
   },
   StreamFailed: {
     level: 'error',
     meaning:
       'A pump failed. The checkpoint keeps its position, and the stream is tried again. Level warn: it may recover without help; level error: a person must act. Streams that fail for the same reason share one line.',
     counts: { stream_failures_total: 1 },
-    levelOf: ({ failure: { kind, code } }) =>
+    levelOf({ stream, failure }, now) {
+      const { kind, code } = failure
+      if (isToldElsewhere(stream, failure, now)) return 'debug'
+      if (kind === 'stop' || kind === 'refuse') return 'error'
       // Waiting for the predecessor is normal in a takeover.
-      kind === 'stop' || kind === 'refuse' ? 'error' : code === 'held' ? 'info' : 'warn',
+      return code === 'held' ? 'info' : 'warn'
+    },
     text: ({ stream, failure }) => withoutSink(failure.message, stream.sink),
     condition: {
       by: ({ failure }) => ['code', ...(sides[failure.code] ?? ['account', 'sink'])],
       hasEnd: true,
       lastsMs: ({ retryAtMs }, { nowMs }) =>
         (Number.isFinite(retryAtMs) ? Math.max(0, retryAtMs - nowMs) : 0) + graceMs,
-      stands: ({ stream, failure }, now) => !isToldElsewhere(stream, failure, now),
     },
   },
   StreamRecovered: {
@@ -151,6 +159,112 @@ export const streamInternalEvents = {
     ends: ['StreamFailed'],
     text: ({ failures, seconds }) =>
       `recovered after ${counted(failures, 'failure')} in ${durationText(seconds)}`,
+  },
+  SinkAnswered: {
+    level: 'debug',
+    meaning: 'One request or write to a sink ended. Each retry counts.',
+    counts: { sink_requests_total: 1, sink_request_duration_seconds: 'seconds', sink_bytes_total: 'bytes' },
+    text: ({ outcome, seconds }) => `${outcome} in ${Math.round(seconds * 1000)} ms`,
+  },
+  SinkHeld: {
+    level: 'error',
+    meaning:
+      'Nothing is shipped to a sink, since everything would be shipped to it again, or events would be in its folder twice: it looks like a renamed one, or its folder has files of another sink of the state. The message names the remedy; other sinks are not affected.',
+    text: ({ why }) => `held: ${why}`,
+  },
+  SinkReleased: {
+    level: 'info',
+    meaning: 'A sink that was held is shipped to from now on.',
+    text: () => 'no longer held',
+  },
+  EventsLost: {
+    level: 'error',
+    meaning:
+      'A destination acknowledged a body but answered that it dropped some of its events, without saying which: they are neither stored there nor dead letters. `backfill --resend` ships the day again, with duplicates.',
+    counts: { events_lost_total: 'count' },
+    text: ({ count, answer }) =>
+      `the destination dropped ${counted(count, 'event')} of a body that it acknowledged${answer === '' ? '' : `: ${answer}`}`,
+    condition,
+  },
+  ObjectWritten: {
+    level: 'debug',
+    meaning: 'One object was written into a bucket.',
+    counts: { sink_objects_total: 1 },
+  },
+  ObjectAdopted: {
+    level: 'info',
+    meaning:
+      'An earlier try had written an object, but was not committed: a lost answer, a crash, or a state that was set back. Its events count as delivered. Normal after a crash.',
+    counts: { sink_objects_adopted_total: 1 },
+    text: ({ key }) => `found ${key}, which an earlier try had written: its events count as delivered`,
+    condition,
+  },
+  FileCut: {
+    level: 'info',
+    meaning:
+      'shieldlog cut a part back to its committed length. The events after that length are read again, or are in another part. Normal after a crash. A copy of what was cut is kept for two weeks.',
+    counts: { part_repairs_total: 1 },
+    labels: { repair: 'cut' },
+    text: ({ part, bytes, keptAside }) =>
+      `cut ${bytes} uncommitted bytes off ${part}${keptAside ? '; a copy is kept under .shieldlog/aside/' : ''}`,
+    condition,
+  },
+  FileShort: {
+    level: 'error',
+    meaning:
+      'A part is shorter than its committed length: another program or the disk lost data. Later events go to a new part. `audit --deep` finds what is missing; `audit --deep --repair` writes it again.',
+    counts: { part_repairs_total: 1 },
+    labels: { repair: 'short' },
+    text: ({ part, expected, found }) =>
+      `${part} has ${found} of ${expected} committed bytes: data was lost on disk; \`audit --deep --repair\` writes it again`,
+    condition,
+  },
+  FileReplaced: {
+    level: 'warn',
+    meaning: 'Another program moved, removed or changed a part. Later events go to a new part.',
+    counts: { part_repairs_total: 1 },
+    labels: { repair: 'replaced' },
+    text: ({ part, why }) => `later events of ${part} go to a new part: ${why}`,
+    condition,
+  },
+  PartCompressed: {
+    level: 'debug',
+    meaning: 'A closed part was compressed.',
+    text: ({ part, bytes, compressedBytes }) =>
+      `compressed ${part} from ${bytes} to ${compressedBytes} bytes`,
+  },
+  CompressionFailed: {
+    level: 'warn',
+    meaning: 'A closed part could not be compressed. It stays plain, and compression is tried again later.',
+    text: ({ part, error }) =>
+      `cannot compress ${part ?? 'closed parts'}, which stay plain: ${messageOf(error)}`,
+    fields: ({ sink, part }) => ({ sink, part }),
+    condition,
+  },
+  PartsOfAnotherStore: {
+    level: 'warn',
+    meaning:
+      'The folder contains parts that another store or sink wrote: the store was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
+    text: ({ why }) => `leaves parts in its folder alone that it did not write: ${why}`,
+    condition,
+  },
+  DayRemoved: {
+    level: 'info',
+    meaning:
+      'The `retention` of a file sink removed the files of a zone and day. The ledger keeps a mark of it, so that an audit does not call them missing.',
+    counts: { sink_removals_total: 1 },
+    text: ({ stream: { day }, limit, bytes }) =>
+      `${day} was ${removedText(limit)}: ${countOf(bytes, 'byte')}`,
+    fields: ({ stream, bytes }) => ({ ...stream, bytes }),
+    condition: { by: ['sink', 'day'] },
+  },
+  RetentionExceeded: {
+    level: 'warn',
+    meaning:
+      'A file sink has more than `retention.maxBytes`, and its other days must stay: they have not ended, can still be read, or a backfill needs them. Raise the limit, or give the sink fewer events. Logged once while it lasts.',
+    text: ({ excessBytes }) =>
+      `${countOf(excessBytes, 'byte')} more than retention.maxBytes: the days that are left can still be read, so they stay`,
+    condition: { ...condition, lastsMs: 2 * 86_400_000 },
   },
 } satisfies SomeDefinitions
 
