@@ -1,6 +1,5 @@
-import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
-import { categoryOf, messageOf, severityOf } from './describe-event.ts'
+import { describe } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts } from './line.ts'
 
 /** Version, vendor and product. */
@@ -15,49 +14,28 @@ type Fields = Record<string, string | number | undefined>
  * Common Event Format, version 0: a header and an extension of `key=value`. Values are cut to the lengths of its
  * dictionary; keys that begin with `BunnyShield` are not in it, and are not cut.
  */
-export const createCefFormat = lineFormat({
-  name: 'cef',
-  mediaType: 'text/plain',
-  encode,
-  identify,
-})
+export const createCefFormat = lineFormat({ name: 'cef', mediaType: 'text/plain', encode, identify })
 
-function encode(event: Event, parts: Parts): string {
-  const { action, rule } = event
-  const name = messageOf(event) ?? rule?.id ?? action ?? 'event'
-  const header = [deviceVersion, rule?.id ?? action ?? 'none', name, String(severityOf(event).cef)]
-  const texts = header.map((text) => headerText(cutTo(text, most.header)))
-  const line = `${start}${texts.join('|')}|${textOf(fieldsOf(event, parts))}`
-  return isIdentifiedBy(line, event) ? line : `${line} ${textOf(identityFields(event))}`
-}
-
-/** True for a UUID and a time in whole ms, which `externalId` and `rt` hold in full. Other lines are read to find out. */
-function isIdentifiedBy(line: string, { id, time, timeMs }: Event): boolean {
-  if (/^[\da-f-]{1,40}$/i.test(id) && timeMs !== undefined && time === timeOf(String(timeMs))) return true
-  const read = identify(line)
-  return read?.id === id.toWellFormed() && read.time === time
-}
-
-function fieldsOf(event: Event, { labels, log, raw, set = {} }: Parts): Fields {
-  const { action, client, match, request, response, rule, zone } = event
-  const url = partsOf(request?.url)
+function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
+  const { action, client, id, match, request, response, rule, time, zone } = event
+  const { url, category, message, severity } = describe(event)
   const isV6 = client?.ip?.includes(':') === true
-  return {
+  const fields = {
     rt: event.timeMs,
-    externalId: cutTo(event.id, most.id),
-    act: short(action, most.action),
-    cat: short(categoryOf(event)),
-    msg: short(rule?.message === undefined ? undefined : messageOf(event)),
+    externalId: cutTo(id, most.id),
+    act: cutTo(action, most.action),
+    cat: cutTo(category),
+    msg: rule?.message === undefined ? undefined : cutTo(message),
     src: isV6 ? undefined : client?.ip,
     ...labelled('c6a2', 'Source IPv6 Address', isV6 ? client?.ip : undefined),
-    app: short(url?.scheme.toUpperCase(), most.app),
-    dhost: short(url?.host),
+    app: cutTo(url?.scheme.toUpperCase(), most.app),
+    dhost: cutTo(url?.host),
     dpt: url?.port,
-    request: short(request?.url),
-    requestMethod: short(request?.method),
-    requestClientApplication: short(request?.userAgent),
+    request: cutTo(request?.url),
+    requestMethod: cutTo(request?.method),
+    requestClientApplication: cutTo(request?.userAgent),
     ...labelled('cs1', 'Country', client?.country),
-    ...labelled('cs2', 'Zone', zone.name === '' ? undefined : zone.name),
+    ...labelled('cs2', 'Zone', zone.name || undefined),
     ...labelled('cs3', 'Client Address', client?.address),
     ...labelled('cs4', 'Match Operator', match?.operator),
     ...labelled('cs5', 'Match Value', match?.value),
@@ -73,10 +51,21 @@ function fieldsOf(event: Event, { labels, log, raw, set = {} }: Parts): Fields {
       Object.entries(set).map(([name, value]) => [`BunnyShield_${name.replace('.', '_')}`, value]),
     ),
   }
+  const name = message ?? rule?.id ?? action ?? 'event'
+  const header = [deviceVersion, rule?.id ?? action ?? 'none', name, String(severity.cef)]
+  const texts = header.map((text) => headerText(cutTo(text, most.header)))
+  const line = `${start}${texts.join('|')}|${textOf(fields)}`
+  if (isIdentifiedBy(line, event)) return line
+  // Percent-encoding keeps every character of an id that `externalId` had to shorten.
+  const identity = { BunnyShieldId: encodeURIComponent(id.toWellFormed()), BunnyShieldTime: time }
+  return `${line} ${textOf(identity)}`
 }
 
-function short(text: string | undefined, length: number = most.text): string | undefined {
-  return text === undefined ? undefined : cutTo(text, length)
+/** True for a UUID and a time in whole ms, which `externalId` and `rt` hold in full. Other lines are read to find out. */
+function isIdentifiedBy(line: string, { id, time, timeMs }: Event): boolean {
+  if (/^[\da-f-]{1,40}$/i.test(id) && timeMs !== undefined && time === timeOf(String(timeMs))) return true
+  const read = identify(line)
+  return read?.id === id.toWellFormed() && read.time === time
 }
 
 /** CEF explains a custom field in a second field, named after the first with `Label`. */
@@ -92,11 +81,6 @@ function textOf(fields: Fields): string {
     if (value !== undefined) parts.push(`${key}=${typeof value === 'number' ? value : extensionText(value)}`)
   }
   return parts.join(' ')
-}
-
-/** The full id and time, if `externalId` or `rt` had to shorten them. Percent-encoding keeps every character. */
-function identityFields({ id, time }: Event): Fields {
-  return { BunnyShieldId: encodeURIComponent(id.toWellFormed()), BunnyShieldTime: time }
 }
 
 function identify(line: string): Identity | undefined {
@@ -127,8 +111,9 @@ function timeOf(ms: string | undefined): string | undefined {
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 
 /** At most `length` characters, whole ones. */
-function cutTo(text: string, length: number): string {
-  return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+function cutTo<Text extends string | undefined>(text: Text, length = most.text): Text | string {
+  if (text === undefined || text.length <= length) return text
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 }
 
 export function headerText(text: string): string {

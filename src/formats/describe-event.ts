@@ -1,4 +1,5 @@
 import type { Event } from '../domain/event/event.ts'
+import { partsOf } from '../domain/event/request-url.ts'
 
 /** Families of the OWASP Core Rule Set by the first three digits of a rule id. */
 const families: Readonly<Record<string, string>> = {
@@ -18,26 +19,26 @@ const families: Readonly<Record<string, string>> = {
   944: 'java attack',
 }
 
-/** The group of the rule as received; without one, the family of a rule of the OWASP Core Rule Set. */
-export function categoryOf({ rule }: Event): string | undefined {
-  if (rule?.group !== undefined) return rule.group
-  return /^\d{6}$/.test(rule?.id ?? '') ? families[rule!.id!.slice(0, 3)] : undefined
-}
-
-/** One line for people: the message of the rule, else the text of the log, else action, method and URL. */
-export function messageOf({ action, log, request, rule }: Event): string | undefined {
-  if (rule?.message !== undefined) return rule.message
+/** What the formats of SIEMs say of an event beside its members. */
+export function describe({ action, client, log, request, rule, severity }: Event) {
+  const { country } = client ?? {}
+  // The only form that SIEMs look up.
+  const isIso = country !== undefined && /^[A-Z]{2}$/.test(country)
+  const family = /^\d{6}$/.test(rule?.id ?? '') ? families[rule!.id!.slice(0, 3)] : undefined
   const text = log['text']
-  if (typeof text === 'string' && text !== '') return text
-  const parts = [action, request?.method, request?.url].filter((part) => part !== undefined)
-  return parts.length === 0 ? undefined : parts.join(' ')
-}
-
-/** The country as `iso` if it is two upper-case letters, which is the only form that SIEMs look up, else as `other`. */
-export function countryOf({ client }: Event): { readonly iso?: string; readonly other?: string } {
-  const country = client?.country
-  if (country === undefined) return {}
-  return /^[A-Z]{2}$/.test(country) ? { iso: country } : { other: country }
+  const words = [action, request?.method, request?.url].filter((word) => word !== undefined).join(' ')
+  const disposition = dispositionOf(action)
+  return {
+    url: partsOf(request?.url),
+    /** The group of the rule as received; without one, the family of a rule of the OWASP Core Rule Set. */
+    category: rule?.group ?? family,
+    /** One line for people: the message of the rule, else the text of the log, else action, method and URL. */
+    message: rule?.message ?? (typeof text === 'string' && text !== '' ? text : words || undefined),
+    country: isIso ? country : undefined,
+    otherCountry: isIso ? undefined : country,
+    disposition,
+    severity: severityOf(severity, disposition),
+  }
 }
 
 /** The object; undefined if all of its members are undefined. */
@@ -68,11 +69,9 @@ const severities = byWord<Severity>([
 ])
 
 /** Most entries have no severity; OpenTelemetry's number then depends on whether the request was denied. */
-export function severityOf({ severity, action }: Pick<Event, 'severity' | 'action'>): Severity {
+function severityOf(severity: string | undefined, { isDenied }: Disposition): Severity {
   const named = severity === undefined ? undefined : severities.get(severity.trim())
-  if (named !== undefined) return named
-  const otlp = dispositionOf(action).isDenied === true ? 13 : 9
-  return { ocsf: severity === undefined ? 0 : 99, otlp, cef: 'Unknown' }
+  return named ?? { ocsf: severity === undefined ? 0 : 99, otlp: isDenied === true ? 13 : 9, cef: 'Unknown' }
 }
 
 /** What was done with a request, in the terms of each schema. */

@@ -1,7 +1,6 @@
-import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
-import { categoryOf, countryOf, dispositionOf, filled, messageOf, severityOf } from './describe-event.ts'
+import { describe, filled } from './describe-event.ts'
 import { type Constants, identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const version = '9.4.0'
@@ -9,31 +8,26 @@ const dataset = 'bunny_shield.event'
 const product = 'bunny_shield'
 
 /** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. Values without an ECS field are in `bunny.shield`. */
-export const createEcsFormat = lineFormat({
-  name: 'ecs',
-  encode,
-  identify,
-})
+export const createEcsFormat = lineFormat({ name: 'ecs', encode, identify })
 
 function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
   const { action, client, match, request, response, rule, severity, zone } = event
-  const url = partsOf(request?.url)
-  const category = categoryOf(event)
-  const country = countryOf(event)
+  const { url, category, message, country, otherCountry, disposition, severity: level } = describe(event)
+  const { ip } = client ?? {}
   // Elasticsearch refuses a document whose `ip` is masked, so only a whole address becomes an `ip`.
   const source = filled({
     address: client?.address,
-    ip: client?.ip,
+    ip,
     as: filled({ number: client?.asn }),
-    geo: filled({ country_iso_code: country.iso }),
+    geo: filled({ country_iso_code: country }),
   })
   return jsonLine({
     '@timestamp': event.time,
     ecs: { version },
-    message: messageOf(event),
-    labels: membersOf(set, (name) => (name.startsWith(stream) ? undefined : name)),
-    data_stream: membersOf(set, (name) => (name.startsWith(stream) ? name.slice(stream.length) : undefined)),
+    message,
+    labels: membersOf(set, /^(?!data_stream\.)/),
+    data_stream: membersOf(set, /^data_stream\./),
     tags: ['bunny-shield', 'forwarded'],
     event: {
       id: event.id,
@@ -41,9 +35,9 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
       // In ECS the category web has no type `denied`, but network has: events have all categories of a web application
       // firewall.
       category: ['web', 'intrusion_detection', 'network'],
-      type: dispositionOf(action).ecs,
+      type: disposition.ecs,
       action: action?.toLowerCase(),
-      severity: severityOf(event).ecs,
+      severity: level.ecs,
       dataset,
       module: product,
       provider: product,
@@ -68,7 +62,7 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
     source,
     client: source,
     related: filled({
-      ip: client?.ip === undefined ? undefined : [client.ip],
+      ip: ip === undefined ? undefined : [ip],
       hosts: url && [url.host],
     }),
     observer: {
@@ -77,13 +71,17 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
       type: 'waf',
       geo: filled({ name: event.pop }),
     },
-    network: { protocol: 'http', direction: 'inbound', type: networkTypeOf(client?.ip) },
+    network: {
+      protocol: 'http',
+      direction: 'inbound',
+      type: ip === undefined ? undefined : ip.includes(':') ? 'ipv6' : 'ipv4',
+    },
     bunny: {
       shield: {
-        zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
+        zone: { id: zone.id, name: zone.name || undefined },
         // As received, because `event.action` is in lower case.
         action,
-        country: country.other,
+        country: otherCountry,
         match: filled(match),
         labels,
         log,
@@ -92,22 +90,10 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
   })
 }
 
-const stream = 'data_stream.'
-
-function membersOf(set: Constants, nameOf: (name: string) => string | undefined): Constants | undefined {
-  return filled(
-    Object.fromEntries(
-      Object.entries(set).flatMap(([name, value]) => {
-        const member = nameOf(name)
-        return member === undefined ? [] : [[member, value]]
-      }),
-    ),
-  )
-}
-
-function networkTypeOf(ip: string | undefined): string | undefined {
-  if (ip === undefined) return undefined
-  return ip.includes(':') ? 'ipv6' : 'ipv4'
+/** The constants whose names begin so, without that beginning. */
+function membersOf(set: Constants, beginning: RegExp): Constants | undefined {
+  const found = Object.entries(set).filter(([name]) => beginning.test(name))
+  return filled(Object.fromEntries(found.map(([name, value]) => [name.replace(beginning, ''), value])))
 }
 
 function identify(line: string): Identity | undefined {

@@ -23,7 +23,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     v: 1,
     id: event.id,
     time: event.time,
-    zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
+    zone: { id: zone.id, name: zone.name || undefined },
     action: event.action,
     severity: event.severity,
     rule: filled(event.rule),

@@ -1,9 +1,7 @@
-import { partsOf } from '../domain/event/request-url.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
 import { jsonText } from '../domain/text/json-text.ts'
-import type { Json } from '../domain/text/json.ts'
-import { isObject } from '../domain/text/json.ts'
-import { categoryOf, countryOf, filled, messageOf, severityOf } from './describe-event.ts'
+import { isObject, type Json } from '../domain/text/json.ts'
+import { describe, filled } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const eventName = 'bunny.shield.event'
@@ -17,42 +15,22 @@ const deepest = 8
  * One log record in the JSON encoding of OTLP, as it is in `resourceLogs[].scopeLogs[].logRecords[]` of a request,
  * https://opentelemetry.io/docs/specs/otlp. Attribute names follow the semantic conventions where these define one.
  */
-export const createOtlpFormat = lineFormat({
-  name: 'otlp',
-  encode,
-  identify,
-})
+export const createOtlpFormat = lineFormat({ name: 'otlp', encode, identify })
 
-function encode(event: Event, parts: Parts): string {
-  const nanoseconds = nanosecondsOf(event.time)
-  const attributes = attributesOf(event, parts)
-  if (timeOf(nanoseconds) !== event.time) attributes[timeKey] = event.time
-  return jsonLine({
-    timeUnixNano: nanoseconds,
-    severityNumber: severityOf(event).otlp,
-    severityText: event.severity,
-    eventName,
-    body: filled({ stringValue: messageOf(event) }),
-    attributes: Object.entries(attributes).flatMap(([key, value]) =>
-      value === undefined ? [] : [{ key, value: anyValue(value, 0) }],
-    ),
-  })
-}
-
-function attributesOf(event: Event, { labels, log, raw, set }: Parts): Record<string, Json | undefined> {
+function encode(event: Event, { labels, log, raw, set }: Parts): string {
   const { action, client, match, request, response, rule, zone } = event
-  const url = partsOf(request?.url)
+  const { url, category, message, country, otherCountry, severity } = describe(event)
+  const nanoseconds = nanosecondsOf(event.time)
   const method = request?.method
   const isKnown = method !== undefined && methods.has(method)
-  const country = countryOf(event)
-  return {
+  const attributes: Record<string, Json | undefined> = {
     [idKey]: event.id,
     'bunny.shield.zone.id': zone.id,
-    'bunny.shield.zone.name': zone.name === '' ? undefined : zone.name,
+    'bunny.shield.zone.name': zone.name || undefined,
     'bunny.shield.action': action,
     'security_rule.uuid': rule?.id,
     'security_rule.name': rule?.message,
-    'security_rule.category': categoryOf(event),
+    'security_rule.category': category,
     'security_rule.ruleset.name': rule?.group,
     'http.request.method': method === undefined || isKnown ? method : '_OTHER',
     'http.request.method_original': isKnown ? undefined : method,
@@ -64,8 +42,8 @@ function attributesOf(event: Event, { labels, log, raw, set }: Parts): Record<st
     'url.query': url?.query,
     'user_agent.original': request?.userAgent,
     'client.address': client?.address,
-    'geo.country.iso_code': country.iso,
-    'bunny.shield.country': country.other,
+    'geo.country.iso_code': country,
+    'bunny.shield.country': otherCountry,
     'bunny.shield.client.asn': client?.asn,
     'bunny.shield.request.id': request?.id,
     'bunny.shield.pop': event.pop,
@@ -75,7 +53,18 @@ function attributesOf(event: Event, { labels, log, raw, set }: Parts): Record<st
     'bunny.shield.log': log,
     ...set,
     'log.record.original': raw && jsonLine(raw),
+    [timeKey]: timeOf(nanoseconds) === event.time ? undefined : event.time,
   }
+  return jsonLine({
+    timeUnixNano: nanoseconds,
+    severityNumber: severity.otlp,
+    severityText: event.severity,
+    eventName,
+    body: filled({ stringValue: message }),
+    attributes: Object.entries(attributes).flatMap(([key, value]) =>
+      value === undefined ? [] : [{ key, value: anyValue(value, 0) }],
+    ),
+  })
 }
 
 /** An AnyValue. Integers are decimal text, since they have 64 bits; deeper levels are JSON text. */

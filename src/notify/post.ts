@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
+import { unescape } from 'node:querystring'
 import type { Dispatcher } from 'undici'
 import { Failure } from '../domain/failure.ts'
 import type { Notice } from '../domain/notices.ts'
@@ -7,7 +9,6 @@ import type { Secret } from '../domain/text/secret.ts'
 import type { Clock } from '../ports/process.ts'
 import { createDispatcher } from '../transport/dispatcher.ts'
 import { networkFailure } from '../transport/network-failure.ts'
-import { bodies, type PlaceKind } from './bodies.ts'
 
 /** Somewhere that is told of problems. */
 export interface Place {
@@ -17,7 +18,82 @@ export interface Place {
   readonly routingKey?: Secret | undefined
 }
 
+/** Who speaks. */
+interface Speaker {
+  readonly host: string
+  /** Of the state: the processes of a fleet tell of the same problems. */
+  readonly storeId: string
+  readonly version: string
+  /** Of pagerduty. */
+  readonly routingKey?: string
+}
+
+const mostText = 1_500
+
+const heads = { begins: 'shieldlog: a problem', lasts: 'shieldlog: still a problem', over: 'shieldlog: over' }
+
+function textOf({ status, text, remedy }: Notice): string {
+  return [`${heads[status]}. ${text}`, remedy]
+    .filter((part) => part !== '')
+    .join('\n')
+    .slice(0, mostText)
+}
+
+function inJson(value: object) {
+  return { body: JSON.stringify(value), headers: { 'content-type': 'application/json' } }
+}
+
+/** The body, and its headers, that each kind of place understands. */
+const bodies = {
+  json: (notice: Notice, { host, version }: Speaker) =>
+    inJson({ ...notice, since: new Date(notice.sinceMs).toISOString(), sinceMs: undefined, host, version }),
+  slack: (notice: Notice) => inJson({ text: textOf(notice).replaceAll(/[&<>]/g, (sign) => escapes[sign]!) }),
+  discord: (notice: Notice) => inJson({ content: textOf(notice), allowed_mentions: { parse: [] } }),
+  teams: (notice: Notice) =>
+    inJson({
+      type: 'message',
+      attachments: [
+        {
+          contentType: 'application/vnd.microsoft.card.adaptive',
+          content: {
+            type: 'AdaptiveCard',
+            version: '1.4',
+            body: [{ type: 'TextBlock', text: textOf(notice), wrap: true }],
+          },
+        },
+      ],
+    }),
+  ntfy: (notice: Notice) => ({
+    body: textOf(notice),
+    headers: { title: heads[notice.status], priority: notice.status === 'over' ? 'default' : 'high' },
+  }),
+  pagerduty: ({ status, key, text, sinceMs }: Notice, { host, storeId, routingKey = '' }: Speaker) =>
+    inJson({
+      routing_key: routingKey,
+      event_action: status === 'over' ? 'resolve' : 'trigger',
+      dedup_key: createHash('sha256').update(`${storeId} ${key}`).digest('hex'),
+      payload: {
+        summary: text.slice(0, 1024),
+        source: host,
+        severity: 'error',
+        timestamp: new Date(sinceMs).toISOString(),
+      },
+    }),
+} satisfies Record<string, (notice: Notice, speaker: Speaker) => Pick<Message, 'body' | 'headers'>>
+
+type PlaceKind = keyof typeof bodies
+
+const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
 const timeoutMs = 10_000
+
+interface Message {
+  readonly method: 'GET' | 'POST'
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Added to the path of the address. */
+  readonly more?: string
+}
 
 /** Requests to the places, and the heartbeat. Its addresses are secrets, and in no message. */
 export class Messenger {
@@ -53,20 +129,11 @@ export class Messenger {
     return this.#dispatcher.destroy()
   }
 
-  async #send(
-    what: string,
-    url: Secret,
-    request: {
-      readonly method: 'GET' | 'POST'
-      readonly body?: string
-      readonly headers?: Readonly<Record<string, string>>
-      readonly more?: string
-    },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { method, body, headers, more = '' } = request
+  async #send(what: string, url: Secret, message: Message, signal: AbortSignal): Promise<void> {
+    const { method, body, headers, more = '' } = message
     const { origin, pathname, search, username, password } = new URL(url.reveal())
-    const login = username + password === '' ? undefined : basicLogin(username, password)
+    // As a parsed URL has them: unlike decodeURIComponent, `unescape` takes a lone `%` as it is.
+    const login = Buffer.from(`${unescape(username)}:${unescape(password)}`).toString('base64')
     try {
       const status = await withDeadline(timeoutMs, signal, this.#clock, async (whole) => {
         const answer = await this.#dispatcher.request({
@@ -75,7 +142,7 @@ export class Messenger {
           method,
           headers: {
             'user-agent': `shieldlog/${this.#version}`,
-            ...(login !== undefined && { authorization: login }),
+            ...(username + password !== '' && { authorization: `Basic ${login}` }),
             ...headers,
           },
           ...(body !== undefined && { body }),
@@ -91,12 +158,4 @@ export class Messenger {
       throw networkFailure(error, what, signal)
     }
   }
-}
-
-/** The parts as a parsed URL has them; unlike decodeURIComponent this takes a lone `%` as it is. */
-function basicLogin(username: string, password: string): string {
-  const [user, word] = [username, password].map((text) =>
-    text.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))),
-  )
-  return `Basic ${Buffer.from(`${user}:${word}`, 'latin1').toString('base64')}`
 }

@@ -19,24 +19,22 @@ export interface Routing {
 type Shares = Readonly<Record<string, number>>
 export type Wants = (event: Event) => boolean
 
-/** A filter's field: what an event has of it, and whether a value is one of those that are listed. */
-interface Field {
-  readonly of: (event: Event) => readonly (string | number | undefined)[]
-  readonly matcher: (listed: readonly string[]) => (value: string) => boolean
-}
+type Matcher = (listed: readonly string[]) => (value: string) => boolean
+type Field = readonly [of: (event: Event) => readonly (string | number | undefined)[], matcher: Matcher]
 
+/** What an event has of a filter's field, and whether a value is one of those that are listed. */
 const fields = {
-  zones: { of: ({ zone }) => [zone.id, zone.name], matcher: words },
-  actions: { of: ({ action }) => [action], matcher: words },
-  severities: { of: ({ severity }) => [severity], matcher: words },
-  rules: { of: ({ rule }) => [rule?.id], matcher: words },
-  countries: { of: ({ client }) => [client?.country], matcher: words },
-  hosts: { of: ({ request }) => [partsOf(request?.url)?.host], matcher: patterns },
-  paths: { of: ({ request }) => [partsOf(request?.url)?.path], matcher: exactPatterns },
-  methods: { of: ({ request }) => [request?.method], matcher: words },
-  asns: { of: ({ client }) => [client?.asn], matcher: words },
-  addresses: { of: ({ client }) => [client?.address], matcher: networks },
-  userAgents: { of: ({ request }) => [request?.userAgent], matcher: patterns },
+  zones: [({ zone }) => [zone.id, zone.name], words],
+  actions: [({ action }) => [action], words],
+  severities: [({ severity }) => [severity], words],
+  rules: [({ rule }) => [rule?.id], words],
+  countries: [({ client }) => [client?.country], words],
+  hosts: [({ request }) => [partsOf(request?.url)?.host], patterns],
+  paths: [({ request }) => [partsOf(request?.url)?.path], exactPatterns],
+  methods: [({ request }) => [request?.method], words],
+  asns: [({ client }) => [client?.asn], words],
+  addresses: [({ client }) => [client?.address], networks],
+  userAgents: [({ request }) => [request?.userAgent], patterns],
 } satisfies Record<string, Field>
 export type FilterField = keyof typeof fields
 
@@ -57,26 +55,25 @@ function testsOf(lists: Lists): Wants[] {
     const list = lists[name]
     if (list === undefined) return []
     const [values, isListed] = 'not' in list ? [list.not, false] : [list, true]
-    const { of, matcher }: Field = fields[name]
+    const [of, matcher]: Field = fields[name]
     const matches = matcher(values.map(String))
-    return [
-      (event: Event) => of(event).some((value) => value !== undefined && matches(String(value))) === isListed,
-    ]
+    const isKnown = (value: string | number | undefined) => value !== undefined && matches(String(value))
+    return [(event: Event) => of(event).some(isKnown) === isListed]
   })
 }
 
-function words(listed: readonly string[]): (value: string) => boolean {
+function words(listed: readonly string[]): ReturnType<Matcher> {
   const known = new Set(listed.map(keyOf))
   return (value) => known.has(keyOf(value))
 }
 
 /** In any case. */
-function patterns(listed: readonly string[]): (value: string) => boolean {
+function patterns(listed: readonly string[]): ReturnType<Matcher> {
   const matches = exactPatterns(listed.map((pattern) => pattern.toLowerCase()))
   return (value) => matches(value.toLowerCase())
 }
 
-function exactPatterns(listed: readonly string[]): (value: string) => boolean {
+function exactPatterns(listed: readonly string[]): ReturnType<Matcher> {
   return (value) => listed.some((pattern) => matchesPattern(value, pattern))
 }
 
@@ -107,14 +104,12 @@ const fingerprints = 2 ** 64
 function sampled(sample: NonNullable<Routing['sample']>): Wants[] {
   return (['actions', 'rules'] as const).flatMap((name) => {
     const shares = new Map(Object.entries(sample[name] ?? {}).map(([word, share]) => [keyOf(word), share]))
-    if (shares.size === 0) return []
-    return [
-      (event: Event) => {
-        const [value] = fields[name].of(event)
-        const share = value === undefined ? undefined : shares.get(keyOf(value))
-        return share === undefined || Number(event.fingerprint) / fingerprints < share
-      },
-    ]
+    const isInShare = (event: Event) => {
+      const [value] = fields[name][0](event)
+      const share = value === undefined ? undefined : shares.get(keyOf(value))
+      return share === undefined || Number(event.fingerprint) / fingerprints < share
+    }
+    return shares.size === 0 ? [] : [isInShare]
   })
 }
 

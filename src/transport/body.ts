@@ -1,15 +1,6 @@
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import {
-  brotliDecompress,
-  brotliDecompressSync,
-  gunzip,
-  gunzipSync,
-  inflate,
-  inflateSync,
-  zstdDecompress,
-  zstdDecompressSync,
-} from 'node:zlib'
+import * as zlib from 'node:zlib'
 import { Failure } from '../domain/failure.ts'
 
 export interface BodyLimits {
@@ -22,14 +13,11 @@ export interface BodyLimits {
 
 type Decode<Decoded> = (body: Buffer, options: { maxOutputLength: number }) => Decoded
 
-const gzip = [gunzipSync, promisify(gunzip)] as const
 /** At once, and in the thread pool. */
 const decoders = new Map<string, readonly [Decode<Buffer>, Decode<Promise<Buffer>>]>([
-  ['gzip', gzip],
-  ['x-gzip', gzip],
-  ['deflate', [inflateSync, promisify(inflate)]],
-  ['br', [brotliDecompressSync, promisify(brotliDecompress)]],
-  ['zstd', [zstdDecompressSync, promisify(zstdDecompress)]],
+  ['gzip', [zlib.gunzipSync, promisify(zlib.gunzip)]],
+  ['br', [zlib.brotliDecompressSync, promisify(zlib.brotliDecompress)]],
+  ['zstd', [zlib.zstdDecompressSync, promisify(zlib.zstdDecompress)]],
 ])
 /** The supported codings, as an Accept-Encoding header. */
 export const acceptedEncodings = 'gzip, br, zstd'

@@ -27,16 +27,17 @@ export const connectTimeoutMs = 10_000
  * Failure (stop) for unusable certificates or an invalid proxy address.
  */
 export function createDispatcher({ tls = {}, connections }: DispatcherOptions): Dispatcher {
-  const secure = secureOptions(tls)
+  assertUsable(tls)
+  const secure = { ca: tls.ca, cert: tls.cert, key: tls.key, timeout: connectTimeoutMs }
   try {
     return new EnvHttpProxyAgent({
       connections,
       allowH2: false,
       keepAliveTimeout: keepAliveTimeoutMs,
       clientTtl: connectionLifeMs,
-      connect: { ...secure, timeout: connectTimeoutMs },
+      connect: secure,
       // With a proxy undici ignores `connect`: these two replace it for the tunnel and for the proxy itself.
-      requestTls: { ...secure, timeout: connectTimeoutMs },
+      requestTls: secure,
       proxyTls: { timeout: connectTimeoutMs },
       clientFactory: proxyPool,
     })
@@ -73,20 +74,14 @@ function proxyError(cause: Error): Error {
 }
 
 /** Validates the certificates now, since undici would report them only at the first connection. */
-function secureOptions({ ca, cert, key }: TlsOptions): { ca?: string; cert?: string; key?: string } {
-  const options = {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  }
+function assertUsable({ ca, cert, key }: TlsOptions): void {
   // A context without certificates of its own would only parse those of Node.
-  if (Object.keys(options).length === 0) return options
+  if (ca === undefined && cert === undefined && key === undefined) return
   try {
-    createSecureContext(options)
+    createSecureContext({ ca, cert, key })
   } catch (cause) {
     throw new Failure('stop', 'tls', `the tls files cannot be used: ${messageOf(cause)}`, { cause })
   }
   if (ca !== undefined && !ca.includes('-----BEGIN'))
     throw new Failure('stop', 'tls', 'the tls files cannot be used: the CA file holds no PEM certificate')
-  return options
 }

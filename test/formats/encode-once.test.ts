@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { encodeOnce } from '../../src/formats/encode-once.ts'
-import { createFormat } from '../../src/formats/registry.ts'
+import { createFormat, encodeOnce } from '../../src/formats/registry.ts'
 import { eventAt } from '../pump/stage.ts'
 
 it('a line is made once for the sinks that share a format, and not kept once the last of them has it', () => {

@@ -43,9 +43,7 @@ test.each([
 })
 
 test.each([
-  ['loki', { labels: { env: 'x' } }, { env: 'y' }],
   ['loki', {}, { action: 'y' }],
-  ['datadog', { tags: ['env:x'] }, { env: 'y' }],
   ['datadog', {}, { service: 'y' }],
   ['ndjson', {}, { Env: 'y' }],
   ['ndjson', {}, { env: 'a,b' }],

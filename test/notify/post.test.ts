@@ -2,8 +2,7 @@ import { onTestFinished, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Notice } from '../../src/domain/notices.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
-import type { PlaceKind } from '../../src/notify/bodies.ts'
-import { Messenger } from '../../src/notify/post.ts'
+import { Messenger, type Place } from '../../src/notify/post.ts'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
 
 const notice: Notice = {
@@ -28,7 +27,7 @@ async function setUp(status = 200) {
   return { requests, messenger, url }
 }
 
-test.each<[PlaceKind, unknown]>([
+test.each<[Place['kind'], unknown]>([
   ['json', { status: 'begins', key: notice.key, text: notice.text, since: '2026-11-20T12:00:00.000Z' }],
   ['slack', { text: 'shieldlog: a problem. shop → siem fails: &lt;503&gt;.\nIt tries again.' }],
   ['discord', { content: 'shieldlog: a problem. shop → siem fails: <503>.\nIt tries again.' }],

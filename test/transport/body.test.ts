@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type BodyLimits, readBody } from '../../src/transport/body.ts'
@@ -41,11 +41,9 @@ function answerWith(body: Buffer, encoding?: string): void {
 
 it.each([
   ['gzip', gzipSync(text)],
-  ['x-gzip', gzipSync(text)],
   ['GZIP', gzipSync(text)],
   ['br', brotliCompressSync(text)],
   ['zstd', zstdCompressSync(text)],
-  ['deflate', deflateSync(text)],
   ['identity', text],
   ['', text],
 ])('decompresses %s, and takes an empty body as empty', async (encoding, body) => {
@@ -66,7 +64,6 @@ it.each([
   ['gzip', gzipSync(bomb)],
   ['br', brotliCompressSync(bomb, { params: { 1: 1 } })],
   ['zstd', zstdCompressSync(bomb)],
-  ['deflate', deflateSync(bomb)],
 ])('stops a %s bomb at its limit', async (encoding, body) => {
   answerWith(body, encoding)
   await expect(read()).rejects.toMatchObject({ code: 'page_too_large', kind: 'refuse' })
@@ -96,7 +93,6 @@ it.each([
   ['gzip', gzipSync(text).subarray(0, 100)],
   ['br', brotliCompressSync(text).subarray(0, 60)],
   ['zstd', zstdCompressSync(text).subarray(0, 100)],
-  ['deflate', deflateSync(text).subarray(0, 100)],
   ['gzip', text],
   ['snappy', text],
 ])('refuses a body that is not valid %s', async (encoding, body) => {

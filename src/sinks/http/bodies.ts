@@ -16,28 +16,26 @@ export class Settled {
   lost = 0
   /** Bytes of the accepted events. */
   bytes = 0
-  /** Bodies that wait at the destination: their events are accepted once it confirms the receipt. */
-  readonly #waiting: { receipt: number; events: readonly Event[]; bytes: number }[] = []
+  /** Bodies that wait at the destination by their receipts: their events are accepted once it confirms it. */
+  readonly #waiting = new Map<number, () => void>()
 
   take(pieces: readonly Piece[], receipt?: number): void {
     const events = pieces.map(({ event }) => event)
     const bytes = pieces.reduce((sum, piece) => sum + piece.bytes, 0)
-    if (receipt === undefined) this.#accept(events, bytes)
-    else this.#waiting.push({ receipt, events, bytes })
+    const accept = () => {
+      this.taken.push(...events)
+      this.bytes += bytes
+    }
+    if (receipt === undefined) accept()
+    else this.#waiting.set(receipt, accept)
   }
 
   get receipts(): number[] {
-    return this.#waiting.map(({ receipt }) => receipt)
+    return [...this.#waiting.keys()]
   }
 
-  confirm(stored: ReadonlySet<number>): void {
-    for (const { receipt, events, bytes } of this.#waiting)
-      if (stored.has(receipt)) this.#accept(events, bytes)
-  }
-
-  #accept(events: readonly Event[], bytes: number): void {
-    this.taken.push(...events)
-    this.bytes += bytes
+  confirm(receipt: number): void {
+    this.#waiting.get(receipt)?.()
   }
 
   /** An event that is not accepted: a dead letter, or too old to be one. */

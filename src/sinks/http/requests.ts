@@ -8,22 +8,19 @@ import { createDispatcher } from '../../transport/dispatcher.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { createSlots } from '../slots.ts'
-import { answerTo, inSlot } from './answer-to.ts'
-import { excerptOf, headerOf, notBefore, retryAtOf, textOf } from './answer-texts.ts'
+import { type Answer, answerTo, excerptOf, headerOf, inSlot, notBefore, retryAtOf, textOf } from './answer.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
-import { noAcknowledgement, readPage, readStatus } from './protocol/answers.ts'
-import type {
-  Answer,
-  Ask,
-  AskedElsewhere,
-  Authorisation,
-  EventOutcome,
-  Preset,
-  Retry,
-  Stop,
-  Verdict,
-} from './protocol/preset.ts'
+import {
+  isTaken,
+  noAcknowledgement,
+  readPage,
+  readStatus,
+  type Retry,
+  type Stop,
+  type Verdict,
+} from './protocol/answers.ts'
+import type { Ask, AskedElsewhere, Authorisation, Preset } from './protocol/preset.ts'
 import { Receipts } from './receipts.ts'
 import { SinkSecrets } from './secrets.ts'
 
@@ -41,13 +38,6 @@ export type Sent =
    */
   | { readonly kind: 'unexplained'; readonly failure: Failure }
 
-/**
- * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first.
- * Throws Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination
- * named a time), `sink_refuses` (stop), `cancelled`.
- */
-export type Send = (pieces: readonly Piece[], signal: AbortSignal, tries?: number) => Promise<Sent>
-
 /** Headers with all secrets in plain text: never print them. */
 interface Prepared {
   readonly headers: Readonly<Record<string, string>>
@@ -55,18 +45,12 @@ interface Prepared {
   readonly credentials: Readonly<Record<string, string>>
 }
 
-interface Exchange {
-  readonly url: URL
-  readonly headers: Prepared['headers']
-  readonly method: Dispatcher.HttpMethod
-  readonly body?: Pick<Body, 'bytes' | 'plainBytes'>
-  /** The events in the body; none in a check. */
-  readonly pieces: readonly Piece[]
-  /** Interprets an answer that is not a page of HTML. */
-  readonly read: (answer: Answer) => Verdict
-}
-
 type ToSign = Pick<Authorisation, 'method' | 'url' | 'body'>
+
+interface Exchange extends Pick<AskedElsewhere, 'url' | 'headers'> {
+  readonly method: Dispatcher.HttpMethod
+  readonly body?: Buffer | undefined
+}
 
 interface Answered {
   readonly answer: Answer
@@ -79,7 +63,7 @@ const maxTries = 3
 const tryWindowMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
 /** The pump handles a longer wait: a waiting stream then occupies no worker. */
-export const maxRestMs = 2_000
+const maxRestMs = 2_000
 
 /** The requests of one sink. Throws Failure (stop) for certificates. */
 export class Requests {
@@ -106,14 +90,27 @@ export class Requests {
     this.#preset = preset
     this.#deps = deps
     this.#secrets = new SinkSecrets(settings)
-    this.#receipts = new Receipts({ clock: deps.clock, what: this.what })
+    this.#receipts = new Receipts(deps.clock, this.what)
     this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
   }
 
   /** Replaces secrets in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
-  readonly mask = (text: string): string => this.#secrets.mask(text)
+  mask(text: string): string {
+    return this.#secrets.mask(text)
+  }
 
-  readonly send: Send = async (pieces, signal, tries = maxTries) => {
+  /** Waits before events that the destination returned are sent again. */
+  pause(again: number, signal: AbortSignal): Promise<void> {
+    const { clock, random = Math.random } = this.#deps
+    return clock.sleep(backoffMs(again, backoff, random), signal)
+  }
+
+  /**
+   * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first.
+   * Throws Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination
+   * named a time), `sink_refuses` (stop), `cancelled`.
+   */
+  async send(pieces: readonly Piece[], signal: AbortSignal, tries = maxTries): Promise<Sent> {
     const { clock, random = Math.random } = this.#deps
     const body = await packBody(pieces, this.#preset.layout, this.#settings.compression)
     const untilMs = clock.monotonic() + tryWindowMs
@@ -131,8 +128,7 @@ export class Requests {
         failure = error
         isUnexplained &&= isCutOff(error)
       }
-      const { retryAt = 0 } = failure.details
-      const restMs = retryAt - clock.now()
+      const restMs = (failure.details.retryAt ?? 0) - clock.now()
       if (restMs > 0) this.#restUntilMs = Math.max(this.#restUntilMs, clock.monotonic() + restMs)
       const waitMs = backoffMs(tried - 1, backoff, random)
       const tooLong = this.#restUntilMs - clock.monotonic() > maxRestMs
@@ -145,45 +141,34 @@ export class Requests {
   }
 
   /** Checks the destination with the check of its preset. Throws Failure like a delivery. */
-  async check(signal: AbortSignal): Promise<SinkCheck> {
-    const checked = await this.#preset.check(this.#ask(signal))
-    if ('verdict' in checked) throw this.#failureOf(checked.verdict, checked.answer)
-    return checked
+  check(signal: AbortSignal): Promise<SinkCheck> {
+    return this.#preset.check(this.#ask(signal))
   }
 
-  /** Waits until the destination has confirmed these receipts. */
-  confirm(receipts: readonly number[], signal: AbortSignal): ReturnType<Receipts['confirmed']> {
-    const poll = async (waiting: readonly number[]): Promise<readonly number[]> => {
-      const { generation } = this.#secrets
-      const confirmed = await this.#preset.confirm!(waiting, this.#ask(signal))
-      if ('stored' in confirmed) return confirmed.stored
-      const { verdict, answer } = confirmed
-      if (verdict.kind === 'stop' && verdict.credentials === true) this.#secrets.reread()
-      if (this.#secrets.generation !== generation) return []
-      throw this.#failureOf(verdict, answer)
-    }
-    return this.#receipts.confirmed(receipts, poll, signal)
-  }
-
-  #ask(signal: AbortSignal): Ask {
-    const preset = this.#preset
-    return async ({ method, url = preset.url, body, mediaType = preset.mediaType }) => {
-      const bytes = Buffer.from(body ?? '')
-      const prepared = await this.#prepare({ method, url: new URL(url), body: bytes }, signal)
-      const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
-      const content = body === undefined ? {} : { body: { bytes, plainBytes: 0 } }
-      const read = ({ status }: Answer) => readStatus(status)
-      const request = { url: new URL(url), method, headers, ...content, pieces: [], read }
-      const { answer } = await this.#exchange(request, signal)
-      // A page of HTML comes from no destination, whatever the check of the preset would make of it.
-      const page = readPage(answer)
-      if (page !== undefined) throw this.#failureOf(page, answer)
-      return answer
-    }
+  /** Waits until the destination has confirmed these receipts. Throws Failure unless it confirms all. */
+  confirm(receipts: readonly number[], onStored: (receipt: number) => void, signal: AbortSignal) {
+    const poll = (waiting: readonly number[]) =>
+      this.#withNewSecrets(() => this.#preset.confirm!(waiting, this.#ask(signal)))
+    return this.#receipts.confirm(receipts, poll, onStored, signal)
   }
 
   async close(): Promise<void> {
     await this.#dispatcher.destroy()
+  }
+
+  #ask(signal: AbortSignal): Ask {
+    const preset = this.#preset
+    const byStatus = ({ status }: Answer) => readStatus(status)
+    return async ({ method, url = preset.url, body, mediaType = preset.mediaType }, read = byStatus) => {
+      const sent = { method, url: new URL(url), body: Buffer.from(body ?? '') }
+      const { headers } = await this.#prepare(sent, signal)
+      const content = body === undefined ? { body } : { headers: { ...headers, 'content-type': mediaType } }
+      const exchange = { ...sent, headers, ...content }
+      const { answer, verdict } = await this.#exchange(exchange, [], 0, read, signal)
+      if (verdict.kind === 'delivered') return answer
+      const isNone = verdict.kind === 'each' || verdict.kind === 'split'
+      throw this.#failureOf(isNone ? noSuchDestination : verdict, answer)
+    }
   }
 
   async #rest(signal: AbortSignal): Promise<void> {
@@ -197,7 +182,7 @@ export class Requests {
   /** One try, and a second at once when the refused credentials have changed since they were read. */
   async #attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Answered> {
     const post = { method: 'POST', url: this.url, body: body.bytes } as const
-    const prepared = await this.#prepareFresh(post, signal)
+    const prepared = await this.#withNewSecrets(() => this.#prepareChecked(post, signal))
     const answered = await this.#post(pieces, body, prepared, signal)
     const { answer, verdict } = answered
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
@@ -211,6 +196,19 @@ export class Requests {
     return { answer, verdict: outcomes }
   }
 
+  /** What a person must fix may be a secret in a file that has changed since: then the work is done once more. */
+  async #withNewSecrets<T>(work: () => Promise<T>): Promise<T> {
+    const { generation } = this.#secrets
+    try {
+      return await work()
+    } catch (error) {
+      if (!isFailure(error) || error.kind !== 'stop') throw error
+      this.#secrets.reread()
+      if (this.#secrets.generation === generation) throw error
+      return work()
+    }
+  }
+
   #withReceipt({ answer, verdict }: Answered): Answered {
     const receipt = verdict.kind === 'delivered' ? verdict.receipt : undefined
     if (receipt === undefined || this.#receipts.begin(receipt)) return { answer, verdict }
@@ -221,7 +219,17 @@ export class Requests {
   }
 
   #sentOf(verdict: Exclude<Verdict, Retry>, answer: Answer): Sent {
-    if (verdict.kind === 'delivered') return verdict
+    if (verdict.kind === 'delivered') {
+      const { count, answer: said = '' } = verdict.lost ?? {}
+      if (count !== undefined)
+        this.#deps.telemetry.emit({
+          name: 'EventsLost',
+          sink: this.#settings.name,
+          count,
+          answer: this.mask(said),
+        })
+      return verdict
+    }
     this.#isChecked &&= verdict.kind !== 'stop'
     if (verdict.kind === 'stop') throw this.#failureOf(verdict, answer)
     const said = textOf(answer) || `status ${answer.status}`
@@ -258,22 +266,8 @@ export class Requests {
     }
     const events = pieces.map(({ event }) => event)
     const read = (answer: Answer) => this.#preset.read(answer, events)
-    return this.#exchange({ method: 'POST', url: this.url, headers, body, pieces, read }, signal)
-  }
-
-  /**
-   * Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again.
-   */
-  async #prepareFresh(request: ToSign, signal: AbortSignal): Promise<Prepared> {
-    const { generation } = this.#secrets
-    try {
-      return await this.#prepareChecked(request, signal)
-    } catch (error) {
-      if (!isFailure(error) || error.kind !== 'stop') throw error
-      this.#secrets.reread()
-      if (this.#secrets.generation === generation) throw error
-      return this.#prepareChecked(request, signal)
-    }
+    const exchange = { method: 'POST', url: this.url, headers, body: body.bytes } as const
+    return this.#exchange(exchange, pieces, body.plainBytes, read, signal)
   }
 
   /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
@@ -307,23 +301,28 @@ export class Requests {
   }
 
   /**
-   * Sends one request once, interprets the answer and reports it to telemetry. Throws Failure: `network`, `timeout`
-   * (retry), `sink_refuses` (stop) where no trusted connection is possible, `cancelled`.
+   * Sends one request with these events once, interprets the answer and reports it to telemetry. Throws Failure:
+   * `network`, `timeout` (retry), `sink_refuses` (stop) where no trusted connection is possible, `cancelled`.
    */
-  #exchange({ body, pieces, read, ...request }: Exchange, signal: AbortSignal): Promise<Answered> {
+  #exchange(
+    request: Exchange,
+    pieces: readonly Piece[],
+    plainBytes: number,
+    read: (answer: Answer) => Verdict,
+    signal: AbortSignal,
+  ): Promise<Answered> {
     const counting = { ...this.#deps, sink: this.#settings.name, slots: this.#slots }
     return inSlot(counting, signal, async (tell) => {
-      const answer = await this.#answerTo({ ...request, ...(body && { body: body.bytes }) }, signal)
+      const answer = await this.#answerTo(request, signal)
       const verdict = readPage(answer) ?? read(answer)
-      tell(outcomeOf(verdict, pieces), bytesTaken(verdict, pieces, body))
+      const taken = verdict.kind === 'each' ? takenIn(verdict, pieces) : []
+      const bytes = taken.reduce((sum, piece) => sum + piece.bytes, 0)
+      tell(outcomeOf(verdict, pieces), verdict.kind === 'delivered' ? plainBytes : bytes)
       return { answer, verdict }
     })
   }
 
-  #answerTo(
-    { url, ...request }: Pick<Exchange, 'url' | 'method' | 'headers'> & Pick<AskedElsewhere, 'body'>,
-    signal: AbortSignal,
-  ): Promise<Answer> {
+  #answerTo({ url, ...request }: Exchange, signal: AbortSignal): Promise<Answer> {
     const over = {
       dispatcher: this.#dispatcher,
       clock: this.#deps.clock,
@@ -332,6 +331,12 @@ export class Requests {
     }
     return answerTo({ ...request, origin: url.origin, path: url.pathname + url.search }, over, signal)
   }
+}
+
+/** Another server is at the address: it answers a request without events as if it had some. */
+const noSuchDestination: Stop = {
+  kind: 'stop',
+  remedy: 'check url and preset: this is not an answer of such a destination',
 }
 
 /** A secret that was read again may contain characters that are invalid in a header. */
@@ -351,6 +356,10 @@ function isCutOff({ code, details: { cause } }: Failure): boolean {
   return code === 'network' && cutOffCodes.includes(cutOff)
 }
 
+function takenIn({ outcomes }: Extract<Verdict, { kind: 'each' }>, pieces: readonly Piece[]): Piece[] {
+  return pieces.filter(({ event }) => isTaken(outcomes.get(event)))
+}
+
 /** `ok` only if the destination accepted every event of the request, whatever the status. */
 function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   if (verdict.kind === 'delivered') return verdict.lost === undefined ? 'ok' : 'rejected'
@@ -359,18 +368,7 @@ function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   const stop = verdict.kind === 'stop' ? verdict : verdict.stop
   if (stop?.credentials === true) return 'unauthorised'
   if (stop !== undefined || verdict.kind === 'stop') return 'rejected'
-  const outcomes = pieces.map(({ event }) => verdict.outcomes.get(event))
+  const outcomes = [...verdict.outcomes.values()]
   if (outcomes.some((outcome) => typeof outcome === 'object' && 'refused' in outcome)) return 'rejected'
-  return outcomes.every(isTaken) ? 'ok' : 'server_error'
-}
-
-export function isTaken(outcome: EventOutcome | undefined): outcome is 'delivered' | 'duplicate' {
-  return outcome === 'delivered' || outcome === 'duplicate'
-}
-
-function bytesTaken(verdict: Verdict, pieces: readonly Piece[], body: Exchange['body']): number {
-  if (verdict.kind === 'delivered') return body?.plainBytes ?? 0
-  if (verdict.kind !== 'each') return 0
-  const taken = pieces.filter(({ event }) => isTaken(verdict.outcomes.get(event)))
-  return taken.reduce((sum, { bytes }) => sum + bytes, 0)
+  return takenIn(verdict, pieces).length === pieces.length ? 'ok' : 'server_error'
 }

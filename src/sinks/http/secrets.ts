@@ -1,5 +1,5 @@
 import { Secret } from '../../domain/text/secret.ts'
-import { searchedBytes } from './answer-texts.ts'
+import { searchedBytes } from './answer.ts'
 
 /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
 interface SecretSettings {
@@ -18,13 +18,13 @@ export class SinkSecrets {
   generation = 0
   readonly #secrets: readonly Secret[]
   readonly #headers: readonly (readonly [name: string, value: string | Secret])[]
-  readonly #url: URL | null
+  readonly #inUrl: readonly string[]
   readonly #made = new Set<string>()
 
   constructor(settings: SecretSettings) {
     this.#secrets = secretsIn(settings)
     this.#headers = Object.entries(settings.headers)
-    this.#url = URL.parse(settings.url ?? '')
+    this.#inUrl = urlSecrets(settings.url ?? '')
   }
 
   /** The configured headers, lower case, in plain text: never print them. */
@@ -52,13 +52,9 @@ export class SinkSecrets {
 
   /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
   mask(text: string): string {
-    const named = this.#headers.filter(([name]) => secretName.test(name))
-    return masking([
-      ...this.#secrets.filter(({ isResolved }) => isResolved).map(reveal),
-      ...named.map(([, value]) => reveal(value)),
-      ...this.#made,
-      ...(this.#url === null ? [] : urlSecrets(this.#url)),
-    ])(text)
+    const named = this.#headers.filter(([name]) => secretName.test(name)).map(([, value]) => value)
+    const resolved = this.#secrets.filter(({ isResolved }) => isResolved)
+    return masking([...[...resolved, ...named].map(reveal), ...this.#made, ...this.#inUrl])(text)
   }
 }
 
@@ -68,13 +64,12 @@ function secretsIn(value: unknown): Secret[] {
 }
 
 /** Queries and long path segments of intake addresses are often tokens. */
-function urlSecrets({ pathname, search, searchParams }: URL): string[] {
-  const segments = pathname.split('/').filter((segment) => segment.length >= 16)
-  return [
-    ...segments,
-    ...(search === '' ? [] : [search]),
-    ...[...searchParams.values()].filter((value) => value.length >= 6),
-  ]
+function urlSecrets(text: string): string[] {
+  const url = URL.parse(text)
+  if (url === null) return []
+  const { pathname, search, searchParams } = url
+  const values = [...searchParams.values()].filter((value) => value.length >= 6)
+  return [...pathname.split('/').filter((segment) => segment.length >= 16), search, ...values]
 }
 
 function reveal(value: string | Secret): string {

@@ -1,11 +1,10 @@
 import type { Refusal, RefusalReason, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/process.ts'
-import { excerptOf, notBefore } from './answer-texts.ts'
+import { excerptOf } from './answer.ts'
 import type { Piece, Settled } from './bodies.ts'
-import type { EventOutcome } from './protocol/preset.ts'
-import { isTaken, maxRestMs, type Requests, type Sent } from './requests.ts'
+import { isTaken } from './protocol/answers.ts'
+import type { Requests, Sent } from './requests.ts'
 
 /** The stream of a delivery, and what is known of its sink. */
 export interface Evidence {
@@ -17,21 +16,38 @@ export interface Evidence {
   readonly refusalsStand: boolean
 }
 
-interface SettleDeps extends Evidence {
-  readonly requests: Pick<Requests, 'what' | 'send' | 'mask'>
-  readonly clock: Clock
-  /** Waits before events that the destination returned are sent again. */
-  readonly pause: (again: number, signal: AbortSignal) => Promise<void>
-  /** Reports events that the destination dropped without saying which. */
-  readonly lost: (count: number, answer: string) => void
+interface Settling extends Evidence {
+  readonly requests: Pick<Requests, 'what' | 'send' | 'mask' | 'pause'>
+  readonly settled: Settled
+  readonly signal: AbortSignal
 }
 
 const maxAgain = 3
 /** With more events than these without a clear answer the destination counts as the cause, not the events. */
 const maxSuspects = 8
+/** This many refusals in a row, of a batch or of the sink, put the sink in doubt. */
+const doubtAfter = 8
 /** How many more events are tried alone before the sink itself counts as the cause, and at the next tries. */
 const samplesAtFirst = 32
 const samplesLater = 4
+
+/** A part of a batch still to be sent. */
+interface Part {
+  readonly pieces: readonly Piece[]
+  /** How often the destination returned these events. */
+  readonly again: number
+  /** Tries of one request, where it only tests the destination. */
+  readonly tries?: number
+  /** Every other event of the batch is settled: if this one is not accepted now, it is refused. */
+  readonly isLastTry?: boolean
+}
+
+/** An event that the destination returned: it may be sent again. */
+interface Returned {
+  readonly piece: Piece
+  readonly why: string
+  readonly refuseAfter: boolean
+}
 
 /**
  * Sends a batch until each of its events is taken or refused. A refused batch is halved, the first half first: one bad
@@ -47,34 +63,10 @@ const samplesLater = 4
  * destination. Single events of it are tried: if one is taken, the batch is halved, and what is still not taken when
  * everything else was counts as refused. If two are not taken, the destination is in trouble, and nothing is refused.
  *
- * Throws Failure like `Send`, `rejected` (retry), and `sink_refuses` (stop) where the sink has never taken an event.
+ * `settle` throws Failure like `Requests.send`, `rejected` (retry), and `sink_refuses` (stop) where the sink has never taken an event.
  */
-export async function settleBatch(
-  batch: readonly Piece[],
-  deps: SettleDeps,
-  settled: Settled,
-  signal: AbortSignal,
-): Promise<void> {
-  await new UnsettledBatch(batch, deps, settled, signal).settle()
-}
-
-/** A part of a batch still to be sent. */
-interface Part {
-  readonly pieces: readonly Piece[]
-  /** How often the destination returned these events. */
-  readonly again: number
-  /** Tries of one request, where it only tests the destination. */
-  readonly tries?: number
-  /** Every other event of the batch is settled: if this one is not accepted now, it is refused. */
-  readonly isLastTry?: boolean
-}
-
-type Returned = Partial<Extract<EventOutcome, { retry: string }>> & { readonly piece: Piece }
-
-class UnsettledBatch {
-  readonly #deps: SettleDeps
-  readonly #settled: Settled
-  readonly #signal: AbortSignal
+export class UnsettledBatch {
+  readonly #by: Settling
   /** A stack: the last is sent next. */
   readonly #parts: Part[]
   /** What the samples leave, while the sink is in doubt. */
@@ -89,16 +81,14 @@ class UnsettledBatch {
   /** Refused while the cause was not `events`. */
   readonly #undecided: Refusal[] = []
 
-  constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled, signal: AbortSignal) {
+  constructor(batch: readonly Piece[], by: Settling) {
     this.#parts = [{ pieces: batch, again: 0 }]
-    this.#deps = deps
-    this.#settled = settled
-    this.#signal = signal
-    this.#cause = deps.refusalsStand ? 'events' : 'unknown'
+    this.#by = by
+    this.#cause = by.refusalsStand ? 'events' : 'unknown'
   }
 
   async settle(): Promise<void> {
-    const { tally, stream } = this.#deps
+    const { tally, stream } = this.#by
     if (tally.timesRefused(stream) > 0 && this.#cause === 'unknown') this.#doubt(samplesLater)
     await this.#sendAll()
     while (this.#cause === 'sink') {
@@ -108,12 +98,12 @@ class UnsettledBatch {
       else throw await this.#refusesAll()
       await this.#sendAll()
     }
-    this.#settled.refusals.push(...this.#undecided)
+    this.#by.settled.refusals.push(...this.#undecided)
   }
 
   async #sendAll(): Promise<void> {
     for (let part = this.#next(); part !== undefined; part = this.#next())
-      await this.#apply(part, await this.#deps.requests.send(part.pieces, this.#signal, part.tries))
+      await this.#apply(part, await this.#by.requests.send(part.pieces, this.#by.signal, part.tries))
   }
 
   #next(): Part | undefined {
@@ -123,7 +113,7 @@ class UnsettledBatch {
 
   /** Leaves so many events of all that is open, each alone, and sets the others aside. */
   #doubt(samples: number): void {
-    const { tally, stream } = this.#deps
+    const { tally, stream } = this.#by
     this.#cause = 'sink'
     const parts = this.#parts.splice(0).reverse()
     const left = parts.flatMap(({ pieces }) => pieces)
@@ -143,13 +133,13 @@ class UnsettledBatch {
   }
 
   async #refusesAll(): Promise<Failure> {
-    const { requests, hasTaken } = this.#deps
+    const { what } = this.#by.requests
     const said = excerptOf(this.#undecided[0]?.answer ?? '')
-    if (await hasTaken()) {
+    if (await this.#by.hasTaken()) {
       const remedy = 'check what has changed there; the events are kept and tried again'
-      return new Failure('retry', 'rejected', `${requests.what} accepts no event any more${said}: ${remedy}`)
+      return new Failure('retry', 'rejected', `${what} accepts no event any more${said}: ${remedy}`)
     }
-    const never = `${requests.what} refuses every event and has accepted none yet${said}`
+    const never = `${what} refuses every event and has accepted none yet${said}`
     return new Failure('stop', 'sink_refuses', `${never}: check preset, format and url`)
   }
 
@@ -157,9 +147,7 @@ class UnsettledBatch {
     const { pieces } = part
     if (sent.kind === 'delivered') {
       this.#take(pieces, sent.receipt)
-      if (sent.lost === undefined) return
-      this.#settled.lost += sent.lost.count
-      this.#deps.lost(sent.lost.count, this.#deps.requests.mask(sent.lost.answer))
+      this.#by.settled.lost += sent.lost?.count ?? 0
     } else if (sent.kind === 'each') await this.#sortOut(part, sent)
     else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
     else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.said)
@@ -168,20 +156,21 @@ class UnsettledBatch {
 
   #take(pieces: readonly Piece[], receipt?: number): void {
     if (pieces.length === 0) return
-    this.#deps.tally.tookOne(this.#deps.stream)
+    this.#by.tally.tookOne(this.#by.stream)
     this.#hasTaken = true
     this.#decide('events')
-    this.#settled.refusals.push(...this.#undecided.splice(0))
+    this.#by.settled.refusals.push(...this.#undecided.splice(0))
     this.#silent = 0
-    this.#settled.take(pieces, receipt)
+    this.#by.settled.take(pieces, receipt)
   }
 
   #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {
-    const answer = this.#deps.requests.mask(said)
+    const answer = this.#by.requests.mask(said)
     // The age is a property of the event, and no evidence about the sink.
-    if (this.#cause === 'events' || reason === 'too_old') return this.#settled.refuse(event, reason, answer)
+    if (this.#cause === 'events' || reason === 'too_old')
+      return this.#by.settled.refuse(event, reason, answer)
     this.#undecided.push({ event, reason, answer })
-    const isDoubtful = this.#deps.tally.refusedOne(event) || this.#undecided.length >= doubtAfter
+    const isDoubtful = this.#by.tally.refusedOne(event) || this.#undecided.length >= doubtAfter
     if (isDoubtful && this.#cause === 'unknown') this.#doubt(samplesAtFirst)
   }
 
@@ -201,10 +190,8 @@ class UnsettledBatch {
     if (isTrouble || (!this.#tryOneAlone() && !this.#hasTaken)) throw failure
   }
 
-  async #sortOut(
-    { pieces, again }: Part,
-    { outcomes, failure, said }: Sent & { kind: 'each' },
-  ): Promise<void> {
+  async #sortOut({ pieces, again }: Part, sent: Extract<Sent, { kind: 'each' }>): Promise<void> {
+    const { outcomes, failure, said } = sent
     const taken: Piece[] = []
     const unsent: Piece[] = []
     const returned: Returned[] = []
@@ -215,32 +202,30 @@ class UnsettledBatch {
       else if (outcome === 'unsent') unsent.push(piece)
       else if (outcome !== undefined && 'refused' in outcome)
         refused.push(() => this.#refuse(piece, outcome.refused, outcome.answer))
-      else returned.push({ ...outcome, piece })
+      else returned.push({ piece, why: outcome?.retry ?? said, refuseAfter: outcome?.refuseAfter === true })
     }
     this.#take(taken)
     // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
     this.#add(unsent, again)
     for (const refuse of refused) refuse()
     if (failure !== undefined) throw failure
-    if (returned.length > 0) await this.#sendAgain(returned, again, said)
+    if (returned.length > 0) await this.#sendAgain(returned, again + 1)
   }
 
-  async #sendAgain(returned: readonly Returned[], again: number, said: string): Promise<void> {
-    const { requests, pause, clock } = this.#deps
-    const count = returned.length === 1 ? 'an event' : `${returned.length} events`
-    const why = returned.find(({ retry }) => retry !== undefined)?.retry ?? said
-    const message = `${requests.what} did not accept ${count}${excerptOf(requests.mask(why))}`
-    const retryAtMs = Math.max(...returned.map((each) => each.retryAtMs ?? 0))
-    const waitMs = retryAtMs - clock.now()
-    if (waitMs > maxRestMs) throw notBefore(retryAtMs, 'throttled', message)
-    if (again + 1 < maxAgain) {
-      await (waitMs > 0 ? clock.sleep(waitMs, this.#signal) : pause(again, this.#signal))
-      const pieces = returned.map(({ piece }) => piece)
-      return this.#add(pieces, again + 1)
+  async #sendAgain(returned: readonly Returned[], again: number): Promise<void> {
+    if (again < maxAgain) {
+      await this.#by.requests.pause(again - 1, this.#by.signal)
+      return this.#add(
+        returned.map(({ piece }) => piece),
+        again,
+      )
     }
-    if (!this.#hasTaken || !returned.every(({ refuseAfter }) => refuseAfter))
-      throw new Failure('retry', 'server_error', message)
-    for (const { piece, retry = said } of returned) this.#refuse(piece, 'refused', retry)
+    if (this.#hasTaken && returned.every(({ refuseAfter }) => refuseAfter))
+      return returned.forEach(({ piece, why }) => this.#refuse(piece, 'refused', why))
+    const { what } = this.#by.requests
+    const count = returned.length === 1 ? 'an event' : `${returned.length} events`
+    const message = `${what} did not accept ${count}${excerptOf(this.#by.requests.mask(returned[0]!.why))}`
+    throw new Failure('retry', 'server_error', message)
   }
 
   #add(pieces: readonly Piece[], again = 0): void {
@@ -263,8 +248,6 @@ class UnsettledBatch {
   }
 }
 
-/** This many refusals in a row, of a batch or of the sink, put the sink in doubt. */
-const doubtAfter = 8
 /** A batch is tried so often, with events of others accepted in between, before its events count as the cause. */
 const triesOfWhole = 3
 /** Streams that are remembered: each was refused as a whole and never read further. */

@@ -3,15 +3,12 @@ import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { OpenStream, Sink } from '../../ports/delivery.ts'
-import { backoffMs } from '../../transport/retry.ts'
-import { excerptOf } from './answer-texts.ts'
+import { excerptOf } from './answer.ts'
 import { cutBatches, Settled } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import { createPreset } from './presets/registry.ts'
 import { type HttpSinkDeps, Requests } from './requests.ts'
-import { type Evidence, settleBatch, Tally } from './settle.ts'
-
-const pauseLimits = { baseMs: 500, maxMs: 4_000 }
+import { type Evidence, Tally, UnsettledBatch } from './settle.ts'
 
 /**
  * Posts bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
@@ -19,15 +16,10 @@ const pauseLimits = { baseMs: 500, maxMs: 4_000 }
  * its confirmation is. Batches of one delivery are sent in sequence and confirmed together, different streams in parallel. Throws Failure (stop) for certificates.
  */
 export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Sink {
-  const { name, batch } = settings
-  const { format, clock, telemetry, random = Math.random } = deps
+  const { format, clock } = deps
   const preset = createPreset(settings, format)
   const requests = new Requests(settings, preset, deps)
   const tally = new Tally()
-  const pause = (again: number, signal: AbortSignal) =>
-    clock.sleep(backoffMs(again, pauseLimits, random), signal)
-  const lost = (count: number, answer: string) =>
-    telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
   let closing: Promise<void> | undefined
 
   async function deliver(
@@ -38,29 +30,28 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
     const settled = new Settled()
+    const settling = { ...evidence, requests, settled, signal }
     const { taken, refusals, skipped } = settled
     let failure: Failure | undefined
+    const orFailure = (error: unknown) => {
+      if (!isFailure(error)) throw error
+      failure ??= error
+    }
     let isKeptBack = false
     try {
-      const cutting = { format, preset, limits: batch, nowMs: clock.now() }
-      const settling = { ...evidence, requests, clock, pause, lost }
+      const cutting = { format, preset, limits: settings.batch, nowMs: clock.now() }
       let bodies = 0
       for (const { pieces, isFull } of cutBatches(events, cutting, settled)) {
         // With the events that follow it would be another body at the next try.
         isKeptBack = goesOn && !isFull && bodies > 0
-        if (!isKeptBack) await settleBatch(pieces, settling, settled, signal)
+        if (!isKeptBack) await new UnsettledBatch(pieces, settling).settle()
         bodies++
       }
     } catch (error) {
-      if (!isFailure(error)) throw error
-      failure = error
+      orFailure(error)
     }
-    const { receipts } = settled
-    if (receipts.length > 0) {
-      const confirmed = await requests.confirm(receipts, signal)
-      settled.confirm(confirmed.stored)
-      failure ??= confirmed.failure
-    }
+    const onStored = (receipt: number) => settled.confirm(receipt)
+    await requests.confirm(settled.receipts, onStored, signal).catch(orFailure)
     if (failure !== undefined && taken.length + refusals.length + skipped.length === 0) throw failure
     // Before this sink has accepted any event, a refusal may be an error of the sink. One by size needs no proof.
     const open = evidence.refusalsStand ? [] : refusals.filter(({ reason }) => reason === 'refused')
@@ -76,16 +67,17 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   }
 
   return {
-    name,
+    name: settings.name,
     address: requests.url.origin,
     async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
-      const own = { stream: streamKey(stream), tally, refusalsStand }
+      const evidence = {
+        stream: streamKey(stream),
+        tally,
+        hasTaken: async () => tally.hasTaken() || (await hasTaken()),
+        refusalsStand,
+      }
       return {
-        deliver(events, signal, goesOn = false) {
-          let known: Promise<boolean> | undefined
-          const asked = async () => tally.hasTaken() || (await (known ??= hasTaken()))
-          return deliver(events, { ...own, hasTaken: asked }, signal, goesOn)
-        },
+        deliver: (events, signal, goesOn = false) => deliver(events, evidence, signal, goesOn),
         close: () => Promise.resolve(),
       }
     },

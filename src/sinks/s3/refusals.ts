@@ -1,7 +1,6 @@
 import type { Failure } from '../../domain/failure.ts'
 import { keyRemedyOf } from '../aws/credentials.ts'
-import { headerOf } from '../http/answer-texts.ts'
-import type { Answer } from '../http/protocol/preset.ts'
+import { type Answer, headerOf } from '../http/answer.ts'
 
 export type Right = 's3:PutObject' | 's3:GetObject' | 's3:ListBucket' | 's3:DeleteObject'
 

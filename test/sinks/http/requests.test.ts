@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import type { EventOutcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
-import { retryAtOf } from '../../../src/sinks/http/answer-texts.ts'
-import { readPage } from '../../../src/sinks/http/protocol/answers.ts'
+import { retryAtOf } from '../../../src/sinks/http/answer.ts'
+import { type EventOutcome, readPage, type Verdict } from '../../../src/sinks/http/protocol/answers.ts'
+import type { Preset } from '../../../src/sinks/http/protocol/preset.ts'
 import { createPreset } from '../../../src/sinks/http/presets/registry.ts'
 import { Requests } from '../../../src/sinks/http/requests.ts'
 import { buildEvents } from '../../formats/events.ts'
@@ -46,7 +46,8 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
   }
   const settings = settingsOf(server.url, { headers: { Authorization: token } })
   const deps = { format, clock: systemClock, telemetry, version: 'test', random: () => 0 }
-  const { send } = new Requests(settings, preset, deps)
+  const requests = new Requests(settings, preset, deps)
+  const send: typeof requests.send = (...given) => requests.send(...given)
   return { server, send, answered: () => named(internalEvents, 'SinkAnswered') }
 }
 

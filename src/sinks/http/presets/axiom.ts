@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { isObject } from '../../../domain/text/json.ts'
-import type { JsonObject } from '../../../domain/text/json.ts'
+import type { Answer } from '../answer.ts'
 import {
   acknowledgedBut,
   answerObject,
@@ -10,9 +9,10 @@ import {
   numberAt,
   readStatus,
   textAt,
+  type Verdict,
 } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, lineLayout, type Verdict, withTime } from '../protocol/preset.ts'
+import { below, lineLayout, withTime } from '../protocol/preset.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events
@@ -24,11 +24,7 @@ export const axiom = definePreset({
   description: 'Events for a dataset of Axiom',
   compressions: ['gzip', 'zstd', 'none'],
   limits: { maxBytes: { default: 1_000_000, most: 10_000_000 } },
-  credential: {
-    field: 'token',
-    description: 'API token that may ingest into the dataset',
-    scheme: 'Bearer',
-  },
+  credential: { field: 'token', description: 'API token that may ingest into the dataset', scheme: 'Bearer' },
   settings: {
     url: httpUrl('Base address of the edge deployment', 'give token').default(
       'https://us-east-1.aws.edge.axiom.co',
@@ -48,23 +44,14 @@ export const axiom = definePreset({
 })
 
 function readIngest(answer: Answer, events: readonly Event[]): Verdict {
-  const { status } = answer
-  if (status === 429) return readLimit(answer)
+  const { status, headers } = answer
+  // Two headers contain the time at which a limit ends, in seconds since the epoch.
+  const resets = [headers['x-ratelimit-reset'], headers['x-ingestlimit-reset']].map(Number)
+  const retryAtMs = Math.max(0, ...resets.filter(Number.isFinite)) * 1000
+  if (status === 429) return { kind: 'retry', code: 'throttled', ...(retryAtMs > 0 && { retryAtMs }) }
   if (status !== 200) return readStatus(status, [200])
   const object = answerObject(answer)
   if (typeof object?.['ingested'] !== 'number')
     return noAcknowledgement('the answer has no number of ingested events: check url')
-  return acknowledgedBut(numberAt(object, 'failed'), events, failureIn(object))
-}
-
-function failureIn({ failures }: JsonObject): string {
-  const first: unknown = Array.isArray(failures) ? failures[0] : undefined
-  return isObject(first) ? textAt(first, 'error') : ''
-}
-
-/** The headers contain the time at which the limit ends, in seconds since the epoch. */
-function readLimit({ headers }: Answer): Verdict {
-  const resets = ['x-ratelimit-reset', 'x-ingestlimit-reset'].map((name) => Number(headers[name] ?? 0) * 1000)
-  const retryAtMs = Math.max(...resets.filter((ms) => Number.isFinite(ms)), 0)
-  return { kind: 'retry', code: 'throttled', ...(retryAtMs > 0 && { retryAtMs }) }
+  return acknowledgedBut(numberAt(object, 'failed'), events, textAt(object, 'failures', '0', 'error'))
 }

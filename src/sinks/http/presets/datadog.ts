@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { checkAddress, readStatus, refusalOf } from '../protocol/answers.ts'
+import { readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
+import { checkAddress } from '../protocol/preset.ts'
 
 /**
  * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,
@@ -29,16 +30,14 @@ export const datadog = definePreset({
     service: z.string().min(1).default('bunny-shield').describe('Service of the logs'),
     tags: z.array(z.string().min(1)).default([]).describe('Tags of the logs, such as env:prod'),
   },
-  mistakes: ({ tags, set = {} }) =>
-    Object.keys(set).flatMap((name) => {
-      const at = ['set', name]
-      if (/^(?:host|source|service)$/.test(name))
-        return [
-          { at, problem: 'is a reserved tag of Datadog', remedy: 'use another name; service is a setting' },
-        ]
-      const isTag = tags.some((tag) => tag.startsWith(`${name}:`))
-      return isTag ? [{ at, problem: 'is a tag, too', remedy: 'give it in tags or in set' }] : []
-    }),
+  mistakes: ({ set = {} }) =>
+    Object.keys(set)
+      .filter((name) => /^(?:host|source|service)$/.test(name))
+      .map((name) => ({
+        at: ['set', name],
+        problem: 'is a reserved tag of Datadog',
+        remedy: 'use another name; service is a setting',
+      })),
   create({ site, url, service, tags, set = {} }) {
     const ddtags = [...tags, ...Object.entries(set).map(([name, value]) => `${name}:${value}`)].join(',')
     const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags }).slice(1, -1)
@@ -57,9 +56,9 @@ export const datadog = definePreset({
       acknowledges: url === undefined ? [202] : [200, 202],
       async check(ask) {
         if (url !== undefined) return checkAddress(ask)
-        const answer = await ask({ method: 'GET', url: `https://api.${site}/api/v1/validate` })
-        if (answer.status === 200) return { found: 'accepted the API key' }
-        return { verdict: refusalOf(readStatus(answer.status)), answer }
+        const validate = `https://api.${site}/api/v1/validate`
+        await ask({ method: 'GET', url: validate }, ({ status }) => readStatus(status, [200]))
+        return { found: 'accepted the API key' }
       },
     }
   },

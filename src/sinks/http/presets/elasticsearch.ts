@@ -2,32 +2,24 @@ import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { isObject } from '../../../domain/text/json.ts'
-import type { JsonObject } from '../../../domain/text/json.ts'
+import type { SinkCheck } from '../../../ports/delivery.ts'
+import type { Answer } from '../answer.ts'
 import {
   answerObject,
-  checkByEmptyBatch,
+  delivered,
+  type EventOutcome,
   isSuccess,
+  memberOf,
   noAcknowledgement,
   numberAt,
-  objectAt,
   readStatus,
+  type Stop,
   textAt,
+  type Verdict,
 } from '../protocol/answers.ts'
 import { Aws, awsMistakes, createAwsSignature, readAws } from '../protocol/aws-signature.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import {
-  type Answer,
-  type Ask,
-  below,
-  type Checked,
-  type EventOutcome,
-  lineLayout,
-  type Preset,
-  type Stop,
-  type Verdict,
-  withTime,
-} from '../protocol/preset.ts'
+import { type Ask, below, checkByEmptyBatch, lineLayout, type Preset, withTime } from '../protocol/preset.ts'
 
 /**
  * Elasticsearch and OpenSearch by `_bulk`: `create` with an `_id` of zone, id and time, so that a repeated event, and no
@@ -57,11 +49,11 @@ export const elasticsearch = definePreset({
     aws: Aws,
   },
   mistakes(settings) {
-    const { aws, url } = settings
+    const { aws } = settings
     if (aws === undefined) return []
     const other = ['apiKey', 'username'].find((field) => field in settings)
     const both = { problem: 'cannot be used with aws', remedy: 'a request has one of them: remove the other' }
-    return [...awsMistakes(aws, url), ...(other === undefined ? [] : [{ at: other, ...both }])]
+    return [...awsMistakes(aws), ...(other === undefined ? [] : [{ at: other, ...both }])]
   },
   create(settings) {
     const { index, pipeline, format, aws } = settings
@@ -86,21 +78,22 @@ export const elasticsearch = definePreset({
 })
 
 /** A bulk request without documents is refused after the credentials were accepted. Not every server tells the rights. */
-async function checkIndex(ask: Ask, base: string, index: string, read: Preset['read']): Promise<Checked> {
+async function checkIndex(ask: Ask, base: string, index: string, read: Preset['read']): Promise<SinkCheck> {
   const found = 'accepted the credentials'
   const empty = { body: '\n', found, refusesEmpty: ({ status }: Answer) => status === 400 }
-  const checked = await checkByEmptyBatch(ask, empty, read)
-  if ('verdict' in checked) return checked
-  const answer = await ask({
+  await checkByEmptyBatch(ask, empty, read)
+  const rights = {
     method: 'POST',
     url: below(base, '/_security/user/_has_privileges'),
     body: JSON.stringify({ index: [{ names: [index], privileges: ['create_doc'] }] }),
     mediaType: 'application/json',
-  })
-  const has = answer.status === 200 ? answerObject(answer)?.['has_all_requested'] : undefined
-  if (has === undefined) return { found, untested: 'rights on the index not tested' }
-  if (has === true) return { found: `${found}, which may create documents in ${index}` }
-  return { verdict: { kind: 'stop', remedy: `grant create_doc on ${index}`, credentials: true }, answer }
+  } as const
+  const hasRights = (answer: Answer) =>
+    answer.status === 200 ? answerObject(answer)?.['has_all_requested'] : undefined
+  const lacksRights: Stop = { kind: 'stop', remedy: `grant create_doc on ${index}` }
+  const answer = await ask(rights, (told) => (hasRights(told) === false ? lacksRights : delivered))
+  if (hasRights(answer) === true) return { found: `${found}, which may create documents in ${index}` }
+  return { found, untested: 'rights on the index not tested' }
 }
 
 /** Data streams require `@timestamp`; ECS has it. */
@@ -114,40 +107,30 @@ function idOf({ id, time = '', zone }: Event): string {
 }
 
 function readBulk(answer: Answer, events: readonly Event[]): Verdict {
-  if (answer.status === 429) return readOverload(answer, readStatus(answer.status))
+  if (answer.status === 429) return readOverload(answer)
   if (answer.status !== 200) return readStatus(answer.status, [200])
-  const given = answerObject(answer)?.['items']
-  if (!Array.isArray(given)) return noAcknowledgement('the answer has no items: check url')
-  const items = given.map((one) => (isObject(one) ? objectAt(one, 'create') : undefined))
-  const matched = eventsOf(items, events)
-  if (typeof matched === 'string') return noAcknowledgement(matched)
+  const items = answerObject(answer)?.['items']
+  if (!Array.isArray(items)) return noAcknowledgement('the answer has no items: check url')
+  const byId = new Map(events.map((event) => [idOf(event), event]))
+  const hasIds = items.some((item) => idIn(item) !== '')
+  if (!hasIds && items.length !== events.length)
+    return noAcknowledgement(`the answer has ${items.length} items for ${events.length} documents`)
   const outcomes = new Map<Event, EventOutcome>()
   let stop: Stop | undefined
-  for (const [item, event] of matched) {
-    const read = readItem(item)
+  for (const [index, item] of items.entries()) {
+    const event = hasIds ? byId.get(idIn(item)) : events[index]
+    if (event === undefined && idIn(item) !== '')
+      return noAcknowledgement('an item has an _id that was not sent')
+    if (event === undefined) continue
+    const read = readItem(memberOf(item, 'create'))
     if (typeof read === 'object' && 'kind' in read) stop ??= read
     else outcomes.set(event, read)
   }
   return { kind: 'each', outcomes, ...(stop !== undefined && { stop }) }
 }
 
-type Item = JsonObject | undefined
-
-/** Each item with its event, by `_id` or else by position; a text where they cannot be those of the request. */
-function eventsOf(items: readonly Item[], events: readonly Event[]): [JsonObject, Event][] | string {
-  const byId = new Map(events.map((event) => [idOf(event), event]))
-  const matched = items.flatMap((item): [JsonObject, Event][] => {
-    const event = byId.get(textAt(item, '_id'))
-    return item === undefined || event === undefined ? [] : [[item, event]]
-  })
-  const named = items.filter((item) => textAt(item, '_id') !== '').length
-  if (matched.length < named) return 'an item has an _id that was not sent'
-  if (named > 0) return matched
-  if (items.length !== events.length)
-    return `the answer has ${items.length} items for ${events.length} documents`
-  return items.flatMap((item, index): [JsonObject, Event][] =>
-    item === undefined ? [] : [[item, events[index]!]],
-  )
+function idIn(item: unknown): string {
+  return textAt(item, 'create', '_id')
 }
 
 /** Errors of the whole sink that the answer reports for each item. */
@@ -169,7 +152,7 @@ const reasonStops: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-function readItem(item: JsonObject): EventOutcome | Stop {
+function readItem(item: unknown): EventOutcome | Stop {
   const status = numberAt(item, 'status')
   // It is not in the data stream: a person has to fix its mapping or pipeline, and to replay it.
   if (textAt(item, 'failure_store') === 'used')
@@ -179,10 +162,9 @@ function readItem(item: JsonObject): EventOutcome | Stop {
     }
   if (isSuccess(status)) return 'delivered'
   if (status === 409) return 'duplicate'
-  const error = objectAt(item, 'error')
-  const type = textAt(error, 'type')
-  const answer = `${type}: ${textAt(error, 'reason')}`
-  const remedy = reasonStops.find(([reason]) => reason.test(textAt(error, 'reason')))?.[1] ?? stops[type]
+  const [type, reason] = [textAt(item, 'error', 'type'), textAt(item, 'error', 'reason')]
+  const answer = `${type}: ${reason}`
+  const remedy = reasonStops.find(([pattern]) => pattern.test(reason))?.[1] ?? stops[type]
   if (remedy !== undefined && status < 429)
     return { kind: 'stop', remedy, credentials: type === 'security_exception', said: answer }
   // A pipeline that fails on a document always fails on it.
@@ -192,9 +174,8 @@ function readItem(item: JsonObject): EventOutcome | Stop {
 }
 
 /** 429 means overload, or a body above the limit, which is never accepted: only the numbers differ. */
-function readOverload(answer: Answer, overload: Verdict): Verdict {
-  const reason = textAt(objectAt(answerObject(answer), 'error'), 'reason')
-  const bytes = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(reason)
-  if (bytes === null || Number(bytes[1]) <= Number(bytes[2])) return overload
-  return { kind: 'split', reason: 'too_large', said: reason }
+function readOverload(answer: Answer): Verdict {
+  const said = textAt(answerObject(answer), 'error', 'reason')
+  const [, bytes, most] = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(said) ?? []
+  return Number(bytes) > Number(most) ? { kind: 'split', reason: 'too_large', said } : readStatus(429)
 }

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { eachOf, readStatus } from '../protocol/answers.ts'
+import type { Answer } from '../answer.ts'
+import { eachOf, readStatus, type Verdict } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
+import { below, unixNano } from '../protocol/preset.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 
@@ -22,12 +23,7 @@ export const loki = definePreset({
     // reject_old_samples_max_age.
     maxAgeHours: { default: 168, most: 876_000 },
   },
-  credential: {
-    field: 'bearerToken',
-    description: 'Bearer token',
-    scheme: 'Bearer',
-    optional: 'orBasic',
-  },
+  credential: { field: 'bearerToken', description: 'Bearer token', scheme: 'Bearer', optional: 'orBasic' },
   settings: {
     url: httpUrl('Address of Loki', 'give username and password, or bearerToken'),
     tenant: z
@@ -54,16 +50,9 @@ export const loki = definePreset({
         'Adds id, rule and client of the event as structured metadata; Loki before schema v13 has none',
       ),
   },
-  mistakes: ({ labels, set = {} }) =>
-    Object.keys(set)
-      .filter((name) => Object.hasOwn(labels, labelOf(name)))
-      .map((name) => ({
-        at: ['set', name],
-        problem: 'is a label, too',
-        remedy: 'give it in labels or in set',
-      })),
   create({ url, labels: given, set = {}, hourLabel, structuredMetadata, tenant }) {
-    const constants = Object.entries(set).map(([name, value]) => [labelOf(name), value] as const)
+    // Labels have no dots.
+    const constants = Object.entries(set).map(([name, value]) => [name.replace('.', '_'), value] as const)
     const labels = { ...given, ...Object.fromEntries(constants) }
     const streamOf = ({ zone, action, severity, time }: Event) => {
       const hour = hourLabel && time !== undefined ? time.slice(0, 13) : undefined
@@ -95,11 +84,6 @@ export const loki = definePreset({
     }
   },
 })
-
-/** Labels have no dots. */
-function labelOf(constant: string): string {
-  return constant.replace('.', '_')
-}
 
 function metadataOf({ id, rule, client, pop, request }: Event): string {
   return textsOf({

@@ -1,17 +1,19 @@
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
+import type { Answer } from '../answer.ts'
 import {
   acknowledgedBut,
   answerObject,
+  delivered,
   isSuccess,
   noAcknowledgement,
   numberAt,
-  objectAt,
   readStatus,
   textAt,
+  type Verdict,
 } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
+import { below, unixNano } from '../protocol/preset.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
@@ -26,12 +28,7 @@ export const otlp = definePreset({
     // The Collector accepts 20 MiB.
     maxBytes: { default: 2_000_000, most: 20_000_000 },
   },
-  credential: {
-    field: 'bearerToken',
-    description: 'Bearer token',
-    scheme: 'Bearer',
-    optional: 'orNone',
-  },
+  credential: { field: 'bearerToken', description: 'Bearer token', scheme: 'Bearer', optional: 'orNone' },
   settings: { url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken') },
   create: ({ url, format, set = {} }) => ({
     url: below(url, '/v1/logs'),
@@ -85,10 +82,10 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
   const object = answerObject(answer)
   if (isSuccess(status)) {
     // Loki and Grafana Cloud answer 204.
-    if (answer.whole && answer.body.length === 0) return { kind: 'delivered' }
+    if (answer.whole && answer.body.length === 0) return delivered
     if (object === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
-    const partial = objectAt(object, 'partialSuccess')
-    return acknowledgedBut(numberAt(partial, 'rejectedLogRecords'), events, textAt(partial, 'errorMessage'))
+    const dropped = numberAt(object, 'partialSuccess', 'rejectedLogRecords')
+    return acknowledgedBut(dropped, events, textAt(object, 'partialSuccess', 'errorMessage'))
   }
   const said = textAt(object, 'message')
   // The Collector answers 400, where others answer 413.

@@ -10,9 +10,9 @@ import {
   secret,
   secretFile,
 } from '../../../config/fields/fields.ts'
-import { checkAddress, noAcknowledgement, readStatus } from '../protocol/answers.ts'
+import { delivered, noAcknowledgement, readStatus, type Verdict } from '../protocol/answers.ts'
 import { definePreset, headerNameError } from '../protocol/define-preset.ts'
-import { arrayLayout, type Layout, lineLayout, type Preset, type Verdict } from '../protocol/preset.ts'
+import { arrayLayout, checkAddress, type Layout, lineLayout, type Preset } from '../protocol/preset.ts'
 
 const Signature = z
   .strictObject({
@@ -31,15 +31,15 @@ const Signature = z
   })
   .describe('HMAC over the body as sent, for destinations that check it')
 
-type Authorise = NonNullable<Preset['authorise']>
-
 /** Signs each body as sent, the way webhooks do: `X-Signature: sha256=<hex>`. */
-function signing({ header, secret: key, algorithm }: z.output<typeof Signature>): Authorise {
-  return ({ body }) => {
-    const hex = createHmac(algorithm, key?.reveal() ?? '')
-      .update(body)
-      .digest('hex')
-    return Promise.resolve({ [header.toLowerCase()]: `${algorithm}=${hex}` })
+function signing({
+  header,
+  secret: key,
+  algorithm,
+}: z.output<typeof Signature>): NonNullable<Preset['authorise']> {
+  return async ({ body }) => {
+    const hmac = createHmac(algorithm, key?.reveal() ?? '').update(body)
+    return { [header.toLowerCase()]: `${algorithm}=${hmac.digest('hex')}` }
   }
 }
 
@@ -83,8 +83,7 @@ function endpoint({ layout, mediaType, ...about }: Endpoint) {
     },
     /** The signature must not replace a header of every request. */
     mistakes({ headers, signature }) {
-      const others = ['user-agent', ...Object.keys(headers).map((name) => name.toLowerCase())]
-      const error = signature && headerNameError(signature.header, new Set(others))
+      const error = signature && headerNameError(signature.header, ['user-agent', ...Object.keys(headers)])
       return error === undefined ? [] : [{ at: ['signature', 'header'], ...error }]
     },
     create: ({ url, successCodes, signature }, format) => ({
@@ -93,7 +92,7 @@ function endpoint({ layout, mediaType, ...about }: Endpoint) {
       ...(signature !== undefined && { authorise: signing(signature) }),
       layout,
       read({ status }) {
-        if (successCodes?.includes(status) === true) return { kind: 'delivered' }
+        if (successCodes?.includes(status) === true) return delivered
         if (status === 409) return underWay
         const verdict = readStatus(status)
         if (successCodes === undefined || verdict.kind !== 'delivered') return verdict

@@ -2,28 +2,21 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
+import type { Answer } from '../answer.ts'
 import {
   answerObject,
-  checkByEmptyBatch,
+  delivered,
   eachOf,
+  type EventOutcome,
   isSuccess,
+  memberOf,
   noAcknowledgement,
-  numberAt,
-  objectAt,
   readStatus,
-  refusalOf,
   textAt,
+  type Verdict,
 } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import {
-  type Answer,
-  type Ask,
-  below,
-  type Confirmed,
-  lineLayout,
-  type Preset,
-  type Verdict,
-} from '../protocol/preset.ts'
+import { type Ask, below, checkByEmptyBatch, lineLayout, type Preset } from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
 
@@ -91,32 +84,30 @@ function acknowledged(
   const url = new URL(address)
   url.pathname = url.pathname.replace(/event$/, 'ack')
   url.searchParams.set('channel', channel)
-  const confirm = async (receipts: readonly number[], ask: Ask): Promise<Confirmed> => {
-    const answer = await ask({ method: 'POST', url: url.href, body: JSON.stringify({ acks: receipts }) })
-    const acks = isSuccess(answer.status) ? objectAt(answerObject(answer), 'acks') : undefined
-    if (acks !== undefined) return { stored: receipts.filter((receipt) => acks[receipt] === true) }
-    // Where the channel is gone, as after a restart, the next body begins it anew.
-    if (codeOf(answer) === 11)
-      return {
-        verdict: { kind: 'retry', code: 'server_error', said: 'code 11: the channel is gone' },
-        answer,
-      }
-    return { verdict: refusalOf(readCollector(answer, [], true)), answer }
-  }
   const read = (answer: Answer, events: readonly Event[]) => readCollector(answer, events, true)
+  const confirm = async (receipts: readonly number[], ask: Ask) => {
+    const body = JSON.stringify({ acks: receipts })
+    const answer = await ask({ method: 'POST', url: url.href, body }, readConfirmation)
+    return receipts.filter((receipt) => memberOf(answerObject(answer), 'acks', String(receipt)) === true)
+  }
   return {
     headers: { 'x-splunk-request-channel': channel },
     read,
     confirm,
     async check(ask) {
       const checked = await checkByEmptyBatch(ask, empty, read)
-      if ('verdict' in checked) return checked
-      const confirmed = await confirm([neverGiven], ask)
-      return 'verdict' in confirmed
-        ? confirmed
-        : { ...checked, found: 'accepted the token, with acknowledgement' }
+      await confirm([neverGiven], ask)
+      return { ...checked, found: 'accepted the token, with acknowledgement' }
     },
   }
+}
+
+function readConfirmation(answer: Answer): Verdict {
+  if (isSuccess(answer.status) && memberOf(answerObject(answer), 'acks') !== undefined) return delivered
+  // Where the channel is gone, as after a restart, the next body begins it anew.
+  if (codeOf(answer) === 11)
+    return { kind: 'retry', code: 'server_error', said: 'code 11: the channel is gone' }
+  return readCollector(answer, [], true)
 }
 
 /** Epoch seconds as text with all digits of the event time, because a number would lose some. */
@@ -146,43 +137,35 @@ const again = new Set([8, 9, 18, 19, 20])
 const blamesEvent = new Set([6, 12, 13, 15])
 
 function readCollector(answer: Answer, events: readonly Event[], acknowledge: boolean): Verdict {
-  const said = textAt(answerObject(answer), 'text')
+  const object = answerObject(answer)
   const code = codeOf(answer)
   if (isSuccess(answer.status)) {
     if (code !== 0) return noAcknowledgement('this is not an answer of Splunk: check url')
-    if (!acknowledge) return { kind: 'delivered' }
-    const receipt = answerObject(answer)?.['ackId']
+    if (!acknowledge) return delivered
+    const receipt = object?.['ackId']
     if (typeof receipt === 'number') return { kind: 'delivered', receipt }
     return { kind: 'stop', remedy: withoutAcknowledgement, said: 'it gives no ackId' }
   }
   if (code === undefined) return readStatus(answer.status)
+  const said = `code ${code}: ${textAt(object, 'text')}`
   const remedy = remedies[code === 10 && acknowledge ? 11 : code]
-  if (remedy !== undefined)
-    return { kind: 'stop', remedy, credentials: blamesCredentials.has(code), said: `code ${code}: ${said}` }
-  const number = events.findIndex((_, index) => index === answerObject(answer)?.['invalid-event-number'])
-  if (number >= 0 && (blamesEvent.has(code) || again.has(code)))
-    return stoppedAt(number, events, blamesEvent.has(code), acknowledge, `code ${code}: ${said}`)
-  if (blamesEvent.has(code)) return { kind: 'split', reason: 'refused', said: `code ${code}: ${said}` }
-  if (again.has(code)) return { kind: 'retry', code: 'server_error', said: `code ${code}: ${said}` }
-  return readStatus(answer.status)
-}
-
-/** Splunk has queued the events before the named one, and none after it; it gives no `ackId` for them. */
-function stoppedAt(
-  number: number,
-  events: readonly Event[],
-  isRefused: boolean,
-  acknowledge: boolean,
-  answer: string,
-): Verdict {
-  return eachOf(events, (_, index) => {
+  if (remedy !== undefined) return { kind: 'stop', remedy, credentials: blamesCredentials.has(code), said }
+  const isRefused = blamesEvent.has(code)
+  if (!isRefused && !again.has(code)) return readStatus(answer.status)
+  const number = events.findIndex((_, index) => index === object?.['invalid-event-number'])
+  if (number < 0)
+    return isRefused
+      ? { kind: 'split', reason: 'refused', said }
+      : { kind: 'retry', code: 'server_error', said }
+  // Splunk has queued the events before the named one, and none after it; it gives no `ackId` for them.
+  return eachOf(events, (_, index): EventOutcome => {
     if (index < number && !acknowledge) return 'delivered'
-    if (!isRefused) return { retry: answer }
-    return index === number ? { refused: 'refused', answer } : 'unsent'
+    if (!isRefused) return { retry: said }
+    return index === number ? { refused: 'refused', answer: said } : 'unsent'
   })
 }
 
 function codeOf(answer: Answer): number | undefined {
-  const object = answerObject(answer)
-  return typeof object?.['code'] === 'number' ? numberAt(object, 'code') : undefined
+  const code = answerObject(answer)?.['code']
+  return typeof code === 'number' ? code : undefined
 }

@@ -1,7 +1,64 @@
+import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { isObject } from '../../../domain/text/json.ts'
-import type { JsonObject } from '../../../domain/text/json.ts'
-import type { Answer, Ask, Checked, EventOutcome, Preset, Retry, Stop, Verdict } from './preset.ts'
+import { isObject, type JsonObject } from '../../../domain/text/json.ts'
+import type { Answer } from '../answer.ts'
+
+/**
+ * The outcome of one event of a request. Texts are raw: callers must mask and cut them.
+ * - `delivered`, `duplicate`: the destination has it, now or from before.
+ * - `unsent`: the destination stopped reading before this event; send it again at once.
+ * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not accepted
+ *   then, while others are, counts as refused.
+ * - `refused`: the destination will never accept it.
+ */
+export type EventOutcome =
+  | 'delivered'
+  | 'duplicate'
+  | 'unsent'
+  | { readonly retry: string; readonly refuseAfter?: true }
+  | { readonly refused: RefusalReason | SkipReason; readonly answer: string }
+
+export function isTaken(outcome: EventOutcome | undefined): outcome is 'delivered' | 'duplicate' {
+  return outcome === 'delivered' || outcome === 'duplicate'
+}
+
+/** Every request would be refused until the error is fixed; `remedy` says how. */
+export interface Stop {
+  readonly kind: 'stop'
+  readonly remedy: string
+  /** True if other credentials might help: secrets are read again, and a new token is requested. */
+  readonly credentials?: boolean
+  /** The relevant text of the answer, instead of the whole; raw. */
+  readonly said?: string
+}
+
+/** None was accepted, all may be sent again: not before `retryAtMs`, or the answer's Retry-After. */
+export interface Retry {
+  readonly kind: 'retry'
+  readonly code: 'throttled' | 'timeout' | 'server_error' | 'bad_body'
+  readonly retryAtMs?: number
+  readonly said?: string
+}
+
+/** What an answer means for the events of its request. */
+export type Verdict =
+  /**
+   * All were accepted, except `lost.count` that the destination dropped without saying which. With a `receipt` they only
+   * wait there: `Preset.confirm` says when they are stored.
+   */
+  | {
+      readonly kind: 'delivered'
+      readonly lost?: { readonly count: number; readonly answer: string }
+      readonly receipt?: number
+    }
+  /** An event without an outcome is sent again later. `stop` holds for the events to be sent again. */
+  | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<Event, EventOutcome>; readonly stop?: Stop }
+  /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
+  | { readonly kind: 'split'; readonly reason: RefusalReason | SkipReason; readonly said?: string }
+  | Retry
+  | Stop
+
+export const delivered: Verdict = { kind: 'delivered' }
 
 /** Statuses after which the same request is sent again later, as after every 5xx. */
 const again = new Set([408, 421, 423, 425, 429])
@@ -12,13 +69,7 @@ const remedies: Record<number, string> = {
   401: 'check the credentials',
   402: 'check the quota and the plan of the destination',
   403: 'check that the credentials may write there',
-  404: 'check url',
-  405: 'check url: this address does not accept events',
-  406: 'check preset and format',
   407: 'check the credentials in HTTPS_PROXY or HTTP_PROXY',
-  410: 'check url: the destination has removed this address',
-  411: 'check url: the destination, or a proxy before it, did not see the length of the body',
-  414: 'check url: it is too long',
   415: 'check preset, format and compression',
   431: 'check headers: they are too large',
 }
@@ -33,16 +84,18 @@ export function readStatus(
   own: Readonly<Record<number, string>> = {},
 ): Verdict {
   if (isSuccess(status)) {
-    if (acknowledges === undefined || acknowledges.includes(status)) return { kind: 'delivered' }
+    if (acknowledges === undefined || acknowledges.includes(status)) return delivered
     return noAcknowledgement(`this destination acknowledges with ${acknowledges.join(' or ')}: check url`)
   }
-  if (again.has(status) || status >= 500) return { kind: 'retry', code: retryCodeOf(status) }
+  if (status === 429) return { kind: 'retry', code: 'throttled' }
+  if (status === 408) return { kind: 'retry', code: 'timeout' }
+  if (again.has(status) || status >= 500) return { kind: 'retry', code: 'server_error' }
   if (blamesContent.has(status)) return { kind: 'split', reason: status === 413 ? 'too_large' : 'refused' }
   const redirected = status >= 300 && status < 400
   const remedy = redirected
     ? 'redirects are not followed: set url to the final address'
     : (own[status] ?? remedies[status])
-  return { kind: 'stop', remedy: remedy ?? 'check the sink', credentials: status === 401 || status === 403 }
+  return { kind: 'stop', remedy: remedy ?? 'check url', credentials: status === 401 || status === 403 }
 }
 
 export function isSuccess(status: number): boolean {
@@ -68,7 +121,7 @@ export function readPage({ status, headers, body, whole }: Answer): Retry | unde
 
 /** A success of a destination that says how many events it dropped, but not which: if it were all, that is known. */
 export function acknowledgedBut(count: number, events: readonly Event[], answer: string): Verdict {
-  if (count <= 0) return { kind: 'delivered' }
+  if (count <= 0) return delivered
   if (count < events.length) return { kind: 'delivered', lost: { count, answer } }
   return eachOf(events, () => ({ refused: 'refused', answer }))
 }
@@ -79,11 +132,6 @@ export function eachOf(
   outcomeOf: (event: Event, index: number) => EventOutcome,
 ): Verdict {
   return { kind: 'each', outcomes: new Map(events.map((event, index) => [event, outcomeOf(event, index)])) }
-}
-
-function retryCodeOf(status: number): Retry['code'] {
-  if (status === 429) return 'throttled'
-  return status === 408 ? 'timeout' : 'server_error'
 }
 
 /** The JSON object of an answer; undefined for anything else, and for an answer that was not read whole. */
@@ -97,68 +145,21 @@ export function answerObject({ body, whole }: Answer): JsonObject | undefined {
   }
 }
 
-/** A member that is text; empty for any other. */
-export function textAt(object: JsonObject | undefined, key: string): string {
-  const value = object?.[key]
-  return typeof value === 'string' ? value : ''
+/** The member of an object or list, of that member and so on; undefined where one is missing. */
+export function memberOf(value: unknown, ...path: readonly string[]): unknown {
+  const next = (inner: unknown, key: string): unknown =>
+    typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined
+  return path.reduce(next, value)
 }
 
-/** A member that is an object; undefined for any other. */
-export function objectAt(object: JsonObject | undefined, key: string): JsonObject | undefined {
-  const value = object?.[key]
-  return isObject(value) ? value : undefined
+/** A member that is text; empty for any other. */
+export function textAt(value: unknown, ...path: readonly string[]): string {
+  const found = memberOf(value, ...path)
+  return typeof found === 'string' ? found : ''
 }
 
 /** A number, also as text, since protobuf's JSON writes 64-bit numbers as text; 0 for anything else. */
-export function numberAt(object: JsonObject | undefined, key: string): number {
-  const value = Number(object?.[key] ?? 0)
-  return Number.isFinite(value) ? value : 0
-}
-
-/** The address exists, but not for this method, or not without a body. */
-const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
-
-/**
- * Checks an address by a request without a body and with a safe method: detects a wrong name, port, certificate or path
- * and, where the destination checks them for this method, wrong credentials. Cannot detect whether events would be
- * accepted.
- */
-export async function checkAddress(ask: Ask): Promise<Checked> {
-  const first = await ask({ method: 'HEAD' })
-  // Some frameworks answer 404 to a method without a handler; OPTIONS then shows whether the address exists.
-  const second = first.status === 404 ? await ask({ method: 'OPTIONS' }) : undefined
-  const isBetter = second !== undefined && second.status >= 200 && second.status < 300
-  const answer = isBetter ? second : first
-  const verdict = knowsAddress.has(answer.status) ? { kind: 'delivered' as const } : readStatus(answer.status)
-  if (verdict.kind === 'stop' || verdict.kind === 'retry') return { verdict, answer }
-  return {
-    found: `answered ${answer.status} to ${isBetter ? 'OPTIONS' : 'HEAD'}`,
-    untested: 'credentials not tested',
-  }
-}
-
-/** Tests address and credentials with a body without events, for destinations that accept one. */
-export interface EmptyBatch {
-  readonly body: string
-  readonly found: string
-  readonly untested?: string
-  /** True for an answer that a destination which would accept events gives, besides its acknowledgement. */
-  refusesEmpty?(answer: Answer): boolean
-}
-
-export async function checkByEmptyBatch(
-  ask: Ask,
-  { body, refusesEmpty, ...found }: EmptyBatch,
-  read: Preset['read'],
-): Promise<Checked> {
-  const answer = await ask({ method: 'POST', body })
-  const verdict = read(answer, [])
-  if (verdict.kind === 'delivered' || refusesEmpty?.(answer) === true) return found
-  return { verdict: refusalOf(verdict), answer }
-}
-
-/** Why a destination would accept nothing, from the verdict on a request of a check. */
-export function refusalOf(verdict: Verdict): Stop | Retry {
-  if (verdict.kind === 'stop' || verdict.kind === 'retry') return verdict
-  return { kind: 'stop', remedy: 'check url and preset: this is not an answer of such a destination' }
+export function numberAt(value: unknown, ...path: readonly string[]): number {
+  const found = Number(memberOf(value, ...path) ?? 0)
+  return Number.isFinite(found) ? found : 0
 }

@@ -5,9 +5,10 @@ import { choice, described } from '../../../config/fields/fields.ts'
 import { credentialsOf, keyRemedyOf, type Credentials } from '../../aws/credentials.ts'
 import { awsKeyFields, awsKeyMistakes, awsRegion } from '../../aws/settings.ts'
 import { createSigner } from '../../aws/signer.ts'
-import { textOf } from '../answer-texts.ts'
+import { type Answer, textOf } from '../answer.ts'
+import type { Stop } from './answers.ts'
 import type { SettingMistake } from './define-preset.ts'
-import type { Answer, Preset, Stop } from './preset.ts'
+import type { Preset } from './preset.ts'
 
 const Settings = z.strictObject({
   region: awsRegion('Region of the domain or collection'),
@@ -22,19 +23,8 @@ type Settings = z.output<typeof Settings>
 /** The setting `aws` of a preset whose destination may be a service of AWS. */
 export const Aws = described(Settings.optional(), 'Signs requests for AWS (Signature Version 4)')
 
-export function awsMistakes(aws: Settings, url: string): SettingMistake[] {
-  const mistakes = [...awsKeyMistakes(aws)].map(([field, error]) => ({ at: ['aws', field], ...error }))
-  const [, region, service] =
-    /\.([a-z0-9-]+)\.(es|aoss)\.amazonaws\.com(?:\.cn)?$/.exec(URL.parse(url)?.hostname ?? '') ?? []
-  const named = { region, service } as const
-  for (const field of ['region', 'service'] as const)
-    if (named[field] !== undefined && named[field] !== aws[field])
-      mistakes.push({
-        at: ['aws', field],
-        problem: `is ${aws[field]}, and url is that of ${named[field]}`,
-        remedy: `set it to ${named[field]}, or correct url`,
-      })
-  return mistakes
+export function awsMistakes(aws: Settings): SettingMistake[] {
+  return [...awsKeyMistakes(aws)].map(([field, error]) => ({ at: ['aws', field], ...error }))
 }
 
 /** Signs method, address and body as sent of each request. Refused credentials are read again, or asked for anew. */
@@ -56,16 +46,21 @@ const rights = {
   aoss: 'allow these credentials aoss:APIAccessAll in a policy of their role or user, and aoss:CreateIndex and aoss:WriteDocument in a data access policy of the collection',
 }
 
+/** Errors of settings and of the clock, in the words of AWS. */
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [/signature (?:expired|not yet current)/i, "set this host's clock, for example by NTP"],
+  [/scoped to a valid region/i, 'set aws.region to that of the domain or collection'],
+  [
+    /scoped to (?:the )?correct service/i,
+    'set aws.service: es for a domain, aoss for a collection of OpenSearch Serverless',
+  ],
+]
+
 /** Why AWS refuses a request before the destination reads it; undefined for any other answer. */
 export function readAws(answer: Answer, { service }: Settings): Stop | undefined {
   if (answer.status !== 401 && answer.status !== 403) return undefined
   const said = textOf(answer)
-  const stop = (remedy: string, credentials = false): Stop => ({ kind: 'stop', remedy, credentials })
-  if (/signature (?:expired|not yet current)/i.test(said))
-    return stop("set this host's clock, for example by NTP")
-  if (/scoped to a valid region/i.test(said))
-    return stop('set aws.region to that of the domain or collection')
-  if (/scoped to (?:the )?correct service/i.test(said))
-    return stop('set aws.service: es for a domain, aoss for a collection of OpenSearch Serverless')
-  return stop(keyRemedyOf(said) ?? rights[service], true)
+  const remedy = remedies.find(([pattern]) => pattern.test(said))?.[1]
+  if (remedy !== undefined) return { kind: 'stop', remedy }
+  return { kind: 'stop', remedy: keyRemedyOf(said) ?? rights[service], credentials: true }
 }

@@ -1,6 +1,6 @@
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
-import { notBefore, retryAtOf } from '../answer-texts.ts'
+import { notBefore, retryAtOf } from '../answer.ts'
 import { masking } from '../secrets.ts'
 import { answerObject, numberAt, readPage, readStatus, textAt } from './answers.ts'
 import type { Authorisation, Preset } from './preset.ts'
@@ -12,6 +12,14 @@ interface ClientCredentials {
   readonly scope: string
 }
 
+/** A token, or the request for it, which all share. */
+interface Held {
+  readonly secret: string
+  readonly token: Promise<Token>
+  /** Until the token is old; after a failure, until the address of tokens may be asked again. */
+  untilMs: number
+}
+
 interface Token {
   readonly header: string
   /** From then on a new one is requested. */
@@ -20,14 +28,6 @@ interface Token {
 
 /** A new token is requested this long before the old one expires. */
 const earlyMs = 120_000
-
-/** A token, or the request for it, which all share. */
-interface Held {
-  readonly secret: string
-  readonly token: Promise<Token>
-  /** Until the token is old; after a failure, until the address of tokens may be asked again. */
-  untilMs: number
-}
 
 /**
  * An access token by the client credentials grant (RFC 6749, section 4.4). Kept until shortly before it expires, the
@@ -81,20 +81,20 @@ async function askForToken(
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     body: Buffer.from(new URLSearchParams(form).toString()),
   })
-  const { status } = answer
   const object = answerObject(answer)
   const text = textAt(object, 'access_token')
-  if (status === 200 && text !== '') {
+  if (answer.status === 200 && text !== '') {
     const lifeMs = (numberAt(object, 'expires_in') || 3600) * 1000
     return { header: `Bearer ${text}`, oldMs: nowMs + Math.max(lifeMs - earlyMs, lifeMs / 2) }
   }
-  const said = [textAt(object, 'error'), textAt(object, 'error_description').split(/[\r\n]/)[0]!].filter(
-    (part) => part !== '',
-  )
+  const said = ['error', 'error_description']
+    .map((name) => textAt(object, name))
+    .filter((each) => each !== '')
   // Before the cut, which could leave the beginning of the secret; and the one that was sent, which may be replaced by now.
   const shown = masking([clientSecret])(said.join(': ')).slice(0, 300)
-  const why = `${tokenUrl.host} answered ${status} to the request for a token${shown === '' ? '' : ` (${shown})`}`
-  const verdict = readPage(answer) ?? readStatus(status, [])
+  const excerpt = shown === '' ? '' : ` (${shown})`
+  const why = `${tokenUrl.host} answered ${answer.status} to the request for a token${excerpt}`
+  const verdict = readPage(answer) ?? readStatus(answer.status, [])
   if (verdict.kind === 'retry') throw notBefore(retryAtOf(answer, nowMs), verdict.code, why)
   throw new Failure('stop', 'sink_refuses', `${why}: check the tenant, the client and its secret`)
 }

@@ -18,8 +18,16 @@ import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
-import { checkByEmptyBatch, type EmptyBatch, readStatus } from './answers.ts'
-import { arrayLayout, type BatchLimits, type Compression, lineLayout, type Preset } from './preset.ts'
+import { readStatus } from './answers.ts'
+import {
+  arrayLayout,
+  type BatchLimits,
+  checkByEmptyBatch,
+  type Compression,
+  type EmptyBatch,
+  lineLayout,
+  type Preset,
+} from './preset.ts'
 
 /** A limit of a batch: its default and the largest value allowed. */
 interface Limit {
@@ -75,7 +83,6 @@ interface PresetParts extends Pick<Preset, 'url'>, Partial<Omit<Preset, 'url' | 
   readonly check: Preset['check'] | EmptyBatch
 }
 
-/** A preset with the schema of all of its settings. */
 interface DefinedPreset extends Required<Omit<Description, 'credential' | 'limits'>> {
   readonly limits: Limits & { readonly maxEvents: Limit }
   readonly credential?: Credential
@@ -108,14 +115,14 @@ export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Defi
       name: ownName,
       format,
       ...definition.settings,
-      ...credentialFields(credential),
+      ...(credential && credentialFields(credential)),
       ...common,
     })
     .meta({ title, description })
     .superRefine((given: unknown, context) => {
       const own = mistakes?.(given as Parameters<typeof mistakes>[0]) ?? []
-      for (const { at, ...mistake } of [...own, ...credentialMistakes(credential, given as Given)])
-        addIssue(context, mistake, [at].flat())
+      const ofCredential = credential === undefined ? [] : credentialMistakes(credential, given as Given)
+      for (const { at, ...mistake } of [...own, ...ofCredential]) addIssue(context, mistake, [at].flat())
     })
   return {
     ...definition,
@@ -147,10 +154,10 @@ type Given = Readonly<Record<string, unknown>>
 
 const Headers = described(
   z.record(z.string(), headerSecret('Header value')).superRefine((headers, context) => {
-    const seen = new Set<string>()
+    const seen: string[] = []
     for (const header of Object.keys(headers)) {
       addIssue(context, headerNameError(header, seen), [header])
-      seen.add(header.toLowerCase())
+      seen.push(header)
     }
   }),
   'Headers of every request; their values are secrets',
@@ -212,10 +219,7 @@ const basicFields = {
   passwordFile: secretFile('the password'),
 }
 
-/** Its settings. */
-function credentialFields(credential: Credential | undefined): z.core.$ZodLooseShape {
-  if (credential === undefined) return {}
-  const { field, description, optional } = credential
+function credentialFields({ field, description, optional }: Credential): z.core.$ZodLooseShape {
   return {
     [field]: headerSecret(description).optional(),
     [`${field}File`]: secretFile(field),
@@ -224,31 +228,25 @@ function credentialFields(credential: Credential | undefined): z.core.$ZodLooseS
 }
 
 /** The errors: the secret is missing, user name or password without the other, or both kinds together. */
-function credentialMistakes(credential: Credential | undefined, given: Given): SettingMistake[] {
-  if (credential === undefined) return []
-  const { field, optional } = credential
+function credentialMistakes({ field, optional }: Credential, given: Given): SettingMistake[] {
   const has = (name: string) => given[name] !== undefined
   if (optional === undefined && !has(field))
     return [{ at: field, problem: 'is missing', remedy: `give ${field} or ${field}File` }]
-  const mistakes: SettingMistake[] = []
   const remedy = `give username with password, or ${field}`
   if (has('username') !== has('password'))
-    mistakes.push({ at: has('username') ? 'password' : 'username', problem: 'is missing', remedy })
-  if (has('username') && has(field))
-    mistakes.push({ at: field, problem: 'cannot be used with username', remedy })
-  return mistakes
+    return [{ at: has('username') ? 'password' : 'username', problem: 'is missing', remedy }]
+  return has('username') && has(field) ? [{ at: field, problem: 'cannot be used with username', remedy }] : []
 }
 
 /** The header with the current secret; none without one. */
 function authoriseBy({ field, header = 'authorization', scheme }: Credential, given: Given) {
   const reveal = (name: string) => (given[name] as Secret | undefined)?.reveal()
-  return (): Promise<Record<string, string>> => {
+  return async (): Promise<Record<string, string>> => {
     const [own, password] = [reveal(field), reveal('password')]
-    let text = own
-    if (own !== undefined && scheme !== undefined) text = `${scheme} ${own}`
-    else if (own === undefined && password !== undefined)
-      text = `Basic ${Buffer.from(`${String(given['username'])}:${password}`).toString('base64')}`
-    return Promise.resolve(text === undefined ? {} : { [header]: text })
+    if (own !== undefined) return { [header]: scheme === undefined ? own : `${scheme} ${own}` }
+    if (password === undefined) return {}
+    const login = Buffer.from(`${String(given['username'])}:${password}`).toString('base64')
+    return { [header]: `Basic ${login}` }
   }
 }
 
@@ -258,41 +256,23 @@ export interface SettingMistake extends SettingError {
   readonly at: string | string[]
 }
 
+const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
 /**
  * Headers that frame a request, that the sink sets for each body, or that proxies read and remove; a second value would
  * break or forge requests.
  */
-const notConfigured = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'forwarded',
-  'host',
-  'idempotency-key',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'via',
-])
-const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
+const notConfigured =
+  /^(?:connection|content-(?:encoding|length|type)|expect|forwarded|host|idempotency-key|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|via)$/i
 
-/** The error of a configured header name; undefined for a valid one. `before` holds the earlier names in lower case. */
-export function headerNameError(header: string, before: ReadonlySet<string>): SettingError | undefined {
+/** The error of a configured header name; undefined for a valid one. `before` are the names before it. */
+export function headerNameError(header: string, before: readonly string[]): SettingError | undefined {
   if (!headerName.test(header))
     return { problem: 'is not a header name', remedy: 'use letters, digits and "-"' }
-  const name = header.toLowerCase()
-  if (notConfigured.has(name))
+  if (notConfigured.test(header))
     return {
       problem: 'is a header that the sink sets or that proxies read',
       remedy: 'remove it, or choose another one',
     }
-  if (before.has(name)) return { problem: 'is given twice', remedy: 'keep one of them' }
-  return undefined
+  const isTwice = before.some((name) => name.toLowerCase() === header.toLowerCase())
+  return isTwice ? { problem: 'is given twice', remedy: 'keep one of them' } : undefined
 }

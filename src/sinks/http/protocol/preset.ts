@@ -1,68 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
-
-/** The answer of a destination to one request. */
-export interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  /** The body, decoded; empty where it was unreadable or larger than the limit. */
-  readonly body: Buffer
-  /** False where the body was unreadable or larger than the limit. */
-  readonly whole: boolean
-}
-
-/**
- * The outcome of one event of a request. Texts are raw: callers must mask and cut them.
- * - `delivered`, `duplicate`: the destination has it, now or from before.
- * - `unsent`: the destination stopped reading before this event; send it again at once.
- * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not accepted
- *   then, while others are, counts as refused.
- * - `refused`: the destination will never accept it.
- */
-export type EventOutcome =
-  | 'delivered'
-  | 'duplicate'
-  | 'unsent'
-  | { readonly retry: string; readonly retryAtMs?: number; readonly refuseAfter?: true }
-  | { readonly refused: RefusalReason | SkipReason; readonly answer: string }
-
-/** Every request would be refused until the error is fixed; `remedy` says how. */
-export interface Stop {
-  readonly kind: 'stop'
-  readonly remedy: string
-  /** True if other credentials might help: secrets are read again, and a new token is requested. */
-  readonly credentials?: boolean
-  /** The relevant text of the answer, instead of the whole; raw. */
-  readonly said?: string
-}
-
-/** None was accepted, all may be sent again: not before `retryAtMs`, or the answer's Retry-After. */
-export interface Retry {
-  readonly kind: 'retry'
-  readonly code: 'throttled' | 'timeout' | 'server_error' | 'bad_body'
-  readonly retryAtMs?: number
-  readonly said?: string
-}
-
-/** What an answer means for the events of its request. */
-export type Verdict =
-  /**
-   * All were accepted, except `lost.count` that the destination dropped without saying which. With a `receipt` they only
-   * wait there: `Preset.confirm` says when they are stored.
-   */
-  | {
-      readonly kind: 'delivered'
-      readonly lost?: { readonly count: number; readonly answer: string }
-      readonly receipt?: number
-    }
-  /** An event without an outcome is sent again later. `stop` holds for the events to be sent again. */
-  | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<Event, EventOutcome>; readonly stop?: Stop }
-  /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
-  | { readonly kind: 'split'; readonly reason: RefusalReason | SkipReason; readonly said?: string }
-  | Retry
-  | Stop
+import type { Answer } from '../answer.ts'
+import { delivered, readStatus, type Verdict } from './answers.ts'
 
 /** The texts around and between the events of a body. `between` is ASCII. */
 export interface Layout {
@@ -101,21 +40,20 @@ export interface AskedElsewhere {
   readonly body?: Buffer
 }
 
-/** The result of a check: why the sink would accept nothing, or what was found. */
-export type Checked = SinkCheck | { readonly verdict: Stop | Retry; readonly answer: Answer }
-
-/** Which receipts the destination has confirmed, or why it cannot say. */
-export type Confirmed =
-  { readonly stored: readonly number[] } | { readonly verdict: Stop | Retry; readonly answer: Answer }
-
-/** Sends one request of a check or for receipts, with the headers and credentials of the sink. */
-export type Ask = (request: {
-  readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
-  readonly url?: string
-  readonly body?: string
-  /** Of the body; that of the preset unless given. */
-  readonly mediaType?: string
-}) => Promise<Answer>
+/**
+ * Sends one request of a check or for receipts, with the headers and credentials of the sink. Throws the Failure of an
+ * answer that `read` takes for anything but `delivered`; default: for any but 2xx.
+ */
+export type Ask = (
+  request: {
+    readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
+    readonly url?: string
+    readonly body?: string
+    /** Of the body; that of the preset unless given. */
+    readonly mediaType?: string
+  },
+  read?: (answer: Answer) => Verdict,
+) => Promise<Answer>
 
 /**
  * One HTTP intake protocol with its settings, as data and small functions. The bytes of a request depend on the events
@@ -142,9 +80,9 @@ export interface Preset {
    * Asks which receipts are confirmed; polled until all are. `check` goes before the first body then, since it finds a
    * destination that gives no receipts without leaving events there that would have to be sent again. Throws Failure.
    */
-  confirm?(receipts: readonly number[], ask: Ask): Promise<Confirmed>
+  confirm?(receipts: readonly number[], ask: Ask): Promise<readonly number[]>
   /** Tries the destination without leaving an event there. Throws Failure. */
-  check(ask: Ask): Promise<Checked>
+  check(ask: Ask): Promise<SinkCheck>
 }
 
 /**
@@ -183,4 +121,42 @@ export interface BatchLimits {
   readonly maxEventBytes?: number | undefined
   /** The destination does not accept older events. */
   readonly maxAgeHours?: number | undefined
+}
+
+/** The address exists, but not for this method, or not without a body. */
+const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
+
+/**
+ * Checks an address by a request without a body and with a safe method: detects a wrong name, port, certificate or path
+ * and, where the destination checks them for this method, wrong credentials. Cannot detect whether events would be
+ * accepted. Some frameworks answer 404 to a method without a handler; OPTIONS then shows whether the address exists.
+ */
+export async function checkAddress(ask: Ask): Promise<SinkCheck> {
+  const isThere = (status: number) => knowsAddress.has(status) || status === 404
+  const head = await ask({ method: 'HEAD' }, ({ status }) =>
+    isThere(status) ? delivered : readStatus(status),
+  )
+  const found =
+    head.status === 404
+      ? `answered ${(await ask({ method: 'OPTIONS' })).status} to OPTIONS`
+      : `answered ${head.status} to HEAD`
+  return { found, untested: 'credentials not tested' }
+}
+
+/** Tests address and credentials with a body without events, for destinations that accept one. */
+export interface EmptyBatch extends SinkCheck {
+  readonly body: string
+  /** True for an answer that a destination which would accept events gives, besides its acknowledgement. */
+  refusesEmpty?(answer: Answer): boolean
+}
+
+export async function checkByEmptyBatch(
+  ask: Ask,
+  { body, refusesEmpty, ...found }: EmptyBatch,
+  read: Preset['read'],
+): Promise<SinkCheck> {
+  await ask({ method: 'POST', body }, (answer) =>
+    refusesEmpty?.(answer) === true ? delivered : read(answer, []),
+  )
+  return found
 }

@@ -170,16 +170,6 @@ test.each<[settings: object, path: string, problem: string]>([
     'cannot be used with accessKeyId',
   ],
   [{ aws: { region: 'eu-central-1' }, apiKey: new Secret('k') }, 'apiKey', 'cannot be used with aws'],
-  [
-    { aws: { region: 'eu-west-1' }, url: 'https://search-waf-x.eu-central-1.es.amazonaws.com' },
-    'aws.region',
-    'is eu-west-1, and url is that of eu-central-1',
-  ],
-  [
-    { aws: { region: 'eu-west-1' }, url: 'https://x.eu-west-1.aoss.amazonaws.com' },
-    'aws.service',
-    'is es, and url is that of aoss',
-  ],
 ])('settings that contradict each other are refused: %o', (settings, path, problem) => {
   const whole = { type: 'http', preset: 'elasticsearch', url: 'https://es.example', ...settings }
   const { error } = HttpSinkConfig.safeParse(whole)

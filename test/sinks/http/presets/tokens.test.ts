@@ -118,7 +118,7 @@ describe('an access token', () => {
     const refused = await failureOf(at(0))
     expect(refused).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
     expect(refused.message).toBe(
-      'login.example answered 401 to the request for a token (invalid_client: AADSTS7000215: Invalid client secret.): check the tenant, the client and its secret',
+      'login.example answered 401 to the request for a token (invalid_client: AADSTS7000215: Invalid client secret. Trace ID: x): check the tenant, the client and its secret',
     )
     expect(await failureOf(at(1))).toMatchObject({ kind: 'retry', code: 'server_error' })
   })

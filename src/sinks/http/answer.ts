@@ -1,3 +1,5 @@
+import { UTCDateMini } from '@date-fns/utc/date/mini'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
@@ -5,9 +7,19 @@ import { withDeadline } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import { readBody } from '../../transport/body.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
+import { retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import type { Slots } from '../slots.ts'
-import type { Answer } from './protocol/preset.ts'
+
+/** The answer of a destination to one request. */
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The body, decoded; empty where it was unreadable or larger than the limit. */
+  readonly body: Buffer
+  /** False where the body was unreadable or larger than the limit. */
+  readonly whole: boolean
+}
 
 interface Counting extends Pick<SinkDeps, 'clock' | 'telemetry'> {
   readonly sink: string
@@ -52,7 +64,7 @@ interface Request {
   readonly path: string
   readonly method: Dispatcher.HttpMethod
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Buffer | string | undefined
+  readonly body?: Buffer | undefined
 }
 
 interface Over {
@@ -79,32 +91,61 @@ export async function answerTo(
   if (signal.aborted) throw cancelled(signal.reason)
   return withDeadline(timeoutSeconds * 1000, signal, clock, async (limited) => {
     try {
-      const answer = await dispatcher.request({
+      const {
+        statusCode: status,
+        headers,
+        body,
+      } = await dispatcher.request({
         ...request,
         body: request.body ?? null,
         signal: limited,
         headersTimeout: 0,
         bodyTimeout: 0,
       })
-      const read = await readAnswer(answer, maxBytes, limited)
-      return { status: answer.statusCode, headers: answer.headers, ...read }
+      const limits = { encoding: headers['content-encoding'], maxBytes, signal: limited }
+      // The status counts even if the body cannot be used.
+      const read = await readBody(body, limits).catch((error: unknown) => {
+        if (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')) return undefined
+        throw error
+      })
+      return { status, headers, body: read ?? Buffer.alloc(0), whole: read !== undefined }
     } catch (error) {
       throw networkFailure(error, what, limited, origin)
     }
   })
 }
 
-/** The status counts even if the body cannot be used. */
-async function readAnswer(
-  { body, headers }: Dispatcher.ResponseData,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Pick<Answer, 'body' | 'whole'>> {
-  try {
-    const limits = { encoding: headers['content-encoding'], maxBytes, signal }
-    return { body: await readBody(body, limits), whole: true }
-  } catch (error) {
-    if (!isFailure(error, 'page_too_large') && !isFailure(error, 'bad_body')) throw error
-    return { body: Buffer.alloc(0), whole: false }
-  }
+/** The longest wait that a destination may ask for. */
+const maxRetryAfterMs = 3_600_000
+const excerptLength = 200
+/** Bytes of an answer that are searched for secrets. */
+export const searchedBytes = 65_536
+
+/** When the destination wants the next request: as the preset has read it, or by Retry-After; undefined for at once. */
+export function retryAtOf(answer: Answer, nowMs: number, read?: number): number | undefined {
+  const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
+  const waitMs = read === undefined ? retryAfterMsOf(asked, nowMs, maxRetryAfterMs) : read - nowMs
+  return waitMs === undefined || waitMs <= 0 ? undefined : nowMs + Math.min(waitMs, maxRetryAfterMs)
+}
+
+/** To be tried again: after a back-off, or at the named time. */
+export function notBefore(retryAt: number | undefined, code: Failure['code'], message: string): Failure {
+  if (retryAt === undefined) return new Failure('retry', code, message)
+  const at = new UTCDateMini(retryAt).toISOString()
+  return new Failure('wait', code, `${message}; next try not before ${at}`, { retryAt })
+}
+
+/** The beginning of an answer as text: more than is searched for secrets only if it has more. */
+export function textOf({ body }: Answer): string {
+  return body.toString('utf8', 0, searchedBytes + 1)
+}
+
+/** The beginning of an answer, for a message. */
+export function excerptOf(text: string): string {
+  if (text === '') return ''
+  return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
+}
+
+export function headerOf({ headers }: Pick<Answer, 'headers'>, name: string): string | undefined {
+  return [headers[name]].flat()[0]
 }
