@@ -6,7 +6,6 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-import type { Gap } from '../domain/gap.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import { keepLatest } from '../domain/promises.ts'
 import type { Zone } from '../domain/stream.ts'
@@ -14,7 +13,7 @@ import { formats, type FormatName } from '../formats/registry.ts'
 import type { SinkFiles, SinkPiece } from '../maintenance/audit/audit-files.ts'
 import { auditDays, type AuditProgress, type Finding } from '../maintenance/audit/audit.ts'
 import type { Store } from '../ports/store.ts'
-import { ComparedDays, detailsOf, type Details } from '../status/day.ts'
+import { detailsOf, type Audit } from '../status/day.ts'
 import { heldSinks } from './held-sinks.ts'
 import { hasParts, openParts, type Parts } from './parts.ts'
 import { workersOn, stateName } from './state.ts'
@@ -24,7 +23,7 @@ import { openWork, type Work } from './work.ts'
 interface AuditRequest {
   readonly zones: readonly Zone[]
   /** Absent: all days that should be readable, without those before the first day of a route. */
-  readonly days?: readonly Day[]
+  readonly days: readonly Day[] | undefined
   readonly sinks: readonly SinkConfig[]
   readonly repair: boolean
   /** Also reads the parts of file sinks and the objects of s3 sinks, line by line. */
@@ -37,25 +36,13 @@ interface AuditRequest {
   readonly progressed: (progress: AuditProgress) => void
 }
 
-export interface Audit extends Details {
-  readonly days: readonly Day[]
-  /** One for each zone, day and sink that there was to compare; the order of the configuration. */
-  readonly findings: readonly Finding[]
-  /** All that the store has. */
-  readonly gaps: readonly Gap[]
-  /** Why nothing could be compared at all. */
-  readonly blind?: string
-  /** Of the store; absent where none was opened. */
-  readonly storeId?: string
-}
-
 const rememberedMs = 2_000
 
 /** Compares days with the store, and repairs differences if requested. Throws only bugs; a stop ends it early. */
 export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<Audit> {
   const today = todayOf(systemClock.now())
   const { days = daysFrom(firstReadable(today, config.poll.readableDays), today) } = request
-  const nothing = { days, findings: [], gaps: [], details: [] }
+  const nothing = { days, findings: [] }
   try {
     await using work = await openWork(config, { store: 'existing', sharesBudgets: true }, signal)
     const areDaysNamed = request.days !== undefined
@@ -82,9 +69,8 @@ async function auditOver(
   for (const sink of sinks)
     if (hasParts(sink))
       files.set(sink.name, filesOf(opened.use(openParts(sink, runtime, signal)), sink.format, store))
-  const figures = new ComparedDays()
   const askShipping = async () => (await workersOn(config, store, runtime.clock)).length > 0
-  const { findings, gaps } = await auditDays(
+  const findings = await auditDays(
     { ...request, sinks: sinks.map(({ name }) => name) },
     {
       ...runtime,
@@ -94,8 +80,8 @@ async function auditOver(
       isShipping: keepLatest(askShipping, rememberedMs, runtime.clock).read,
       files,
       deep,
+      report,
       progressed,
-      ...(report && { compared: (stream, sides) => figures.note(stream, sides) }),
       ...(repair && {
         repair: {
           pumpDeps: shipping.deps,
@@ -113,12 +99,11 @@ async function auditOver(
     // The result itself is whole.
     tell(`the status page does not show this audit: ${messageOf(error)}`)
   })
-  const found = { days, findings, gaps, storeId: store.id }
-  if (!report) return { ...found, details: [] }
-  const streams = findings.map(({ zone, day, sink }) => ({ zone: zone.id, day, sink }))
+  const found = { days, findings, storeId: store.id }
+  if (!report) return found
   const { planner, settings } = shipping
   const deps = { ...runtime, store, planner, settings, version, turn: setImmediate }
-  return { ...found, ...(await detailsOf(streams, figures, deps)) }
+  return { ...found, ...(await detailsOf(findings, deps)) }
 }
 
 /** The status page shows the latest audit of a day. */
@@ -126,8 +111,8 @@ async function noteAudits(findings: readonly Finding[], store: Store, atMs: numb
   for (const { stream: found } of findings) {
     if (found === undefined) continue
     const { zone, day, sink, isEqual, listed, ledger, missing, extra, notYetDue, isByCounts } = found
-    const counts = { listed, ledger, missing, extra, notYetDue }
-    await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, isEqual, ...counts, isByCounts })
+    const record = { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts }
+    await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, ...record })
   }
 }
 

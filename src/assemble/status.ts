@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
-import type { Status } from '../domain/status/status.ts'
 import { Planner } from '../plan/planner.ts'
 import { readFleet, statusOf, type Choose } from '../status/status.ts'
 import { isRetired } from '../discovery/with-zones.ts'
@@ -8,16 +7,6 @@ import { heldSinks, undecidedSinks } from './held-sinks.ts'
 import { policyOf, zonesOf } from '../config/planned.ts'
 import { stateName, workersOn } from './state.ts'
 import { openWork } from './work.ts'
-
-interface StatusReading {
-  readonly status: Status
-  /** Where the state is kept. */
-  readonly state: string
-  /** False where nothing was ever shipped: the status is that of a first `run`. */
-  readonly hasStore: boolean
-  /** Sinks that may be held: this process does not know their address. */
-  readonly undecided: readonly string[]
-}
 
 /**
  * Reads the status from the store, beside a running process or without one, of what `choose` chooses from the
@@ -27,7 +16,7 @@ export async function readStatus(
   configured: Config,
   choose: (config: Config) => Choose,
   signal: AbortSignal,
-): Promise<StatusReading> {
+) {
   await using work = await openWork(configured, { store: 'existing', zones: 'stored' }, signal)
   const { config, store, hasStore, runtime } = work
   const sinks = config.sinks.map(({ name }) => name)
@@ -45,5 +34,13 @@ export async function readStatus(
     choose(config),
   )
   const status = statusOf(fleet)
-  return { status: { ...status, routes: [...status.routes] }, state: stateName(config), hasStore, undecided }
+  return {
+    status: { ...status, routes: [...status.routes] },
+    /** Where it is kept. */
+    state: stateName(config),
+    /** False where nothing was ever shipped: the status is that of a first `run`. */
+    hasStore,
+    /** Sinks that may be held: this process does not know their address. */
+    undecided,
+  }
 }

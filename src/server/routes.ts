@@ -3,16 +3,18 @@ import { extname, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
 import { createTurns, keepLatest, within } from '../domain/promises.ts'
-import {
-  cellStates,
-  mapSorts,
-  type StatusViews,
-  type DayQuery,
-  type MapQuery,
-} from '../domain/status/status-views.ts'
+import { cellStates, mapSorts, type DayQuery, type MapQuery } from '../domain/status/status.ts'
 import type { Clock } from '../ports/process.ts'
 import { jsonReply, longJsonReply, type Reply } from './reply.ts'
 import { printable } from '../domain/text/terminal-text.ts'
+
+/** What the status page reads: values that become JSON; undefined for a zone, sink or day that is not known. */
+export interface PageViews {
+  map(query: MapQuery): unknown
+  day(query: DayQuery): unknown
+  deadLetters(query: DayQuery): unknown
+  tail(query: { readonly zone: number; readonly after: number }): unknown
+}
 
 export interface ReadyState {
   readonly ready: boolean
@@ -25,8 +27,8 @@ export interface RouteDeps {
   readonly health: () => HealthState
   readonly readiness: () => Promise<ReadyState> | ReadyState
   readonly status: () => Promise<object>
-  /** What the status page reads; undefined until the process has its store. */
-  readonly views: () => StatusViews | undefined
+  /** Undefined until the process has its store. */
+  readonly views: () => PageViews | undefined
   readonly clock: Clock
 }
 
@@ -181,8 +183,16 @@ const longestFilter = 200
 
 type Parameters = URLSearchParams
 
-const views: Readonly<Record<string, (views: StatusViews, parameters: Parameters) => unknown>> = {
-  map: (views, parameters) => views.map(mapQuery(parameters)),
+const views: Readonly<Record<string, (views: PageViews, parameters: Parameters) => unknown>> = {
+  map: (views, parameters) =>
+    views.map({
+      filter: (parameters.get('filter') ?? '').slice(0, longestFilter),
+      sink: given(parameters, 'sink'),
+      state: oneOf(parameters, 'state', cellStates),
+      sort: oneOf(parameters, 'sort', mapSorts) ?? 'state',
+      page: wholeNumber(parameters, 'page', 1_000_000) ?? 1,
+      size: wholeNumber(parameters, 'size', mostSize) ?? usualSize,
+    }),
   day: (views, parameters) => views.day(dayQuery(parameters)),
   'dead-letters': (views, parameters) => views.deadLetters(dayQuery(parameters)),
   tail: (views, parameters) =>
@@ -190,24 +200,17 @@ const views: Readonly<Record<string, (views: StatusViews, parameters: Parameters
 }
 
 /** Reads the view of that name. Unknown parameters are ignored. Rejects with QueryError. */
-export async function readView(name: string, from: StatusViews, parameters: Parameters): Promise<unknown> {
+export async function readView(name: string, from: PageViews, parameters: Parameters): Promise<unknown> {
   const read = Object.hasOwn(views, name) ? views[name] : undefined
   if (read !== undefined) return read(from, parameters)
   const known = `use ${Object.keys(views).join(', ')}, or none for everything`
   throw new QueryError(`view ${quoted(name)} does not exist; ${known}`)
 }
 
-function mapQuery(parameters: Parameters): MapQuery {
-  const sink = parameters.get('sink') ?? ''
-  const state = oneOf(parameters, 'state', cellStates)
-  return {
-    filter: (parameters.get('filter') ?? '').slice(0, longestFilter),
-    ...(sink !== '' && { sink }),
-    ...(state !== undefined && { state }),
-    sort: oneOf(parameters, 'sort', mapSorts) ?? 'state',
-    page: wholeNumber(parameters, 'page', 1_000_000) ?? 1,
-    size: wholeNumber(parameters, 'size', mostSize) ?? usualSize,
-  }
+/** An empty one is none. */
+function given(parameters: Parameters, name: string): string | undefined {
+  const text = parameters.get(name)
+  return text === '' || text === null ? undefined : text
 }
 
 function dayQuery(parameters: Parameters): DayQuery {
@@ -223,29 +226,19 @@ function zoneOf(parameters: Parameters): number {
   return zone
 }
 
-function oneOf<Name extends string>(
-  parameters: Parameters,
-  name: string,
-  allowed: readonly Name[],
-): Name | undefined {
-  const text = parameters.get(name) ?? ''
-  if (text === '') return undefined
+function oneOf<Name extends string>(parameters: Parameters, name: string, allowed: readonly Name[]) {
+  const text = given(parameters, name)
   const found = allowed.find((each) => each === text)
-  if (found === undefined) throw new QueryError(`${name} ${quoted(text)} is none of ${allowed.join(', ')}`)
-  return found
+  if (found !== undefined || text === undefined) return found
+  throw new QueryError(`${name} ${quoted(text)} is none of ${allowed.join(', ')}`)
 }
 
-function wholeNumber(
-  parameters: Parameters,
-  name: string,
-  most = Number.MAX_SAFE_INTEGER,
-): number | undefined {
-  const text = parameters.get(name) ?? ''
-  if (text === '') return undefined
+function wholeNumber(parameters: Parameters, name: string, most = Number.MAX_SAFE_INTEGER) {
+  const text = given(parameters, name)
+  if (text === undefined) return undefined
   const value = /^\d+$/.test(text) ? Number(text) : NaN
-  if (!(value >= 1 && value <= most))
-    throw new QueryError(`${name} ${quoted(text)} is not a whole number from 1 to ${most}`)
-  return value
+  if (value >= 1 && value <= most) return value
+  throw new QueryError(`${name} ${quoted(text)} is not a whole number from 1 to ${most}`)
 }
 
 function quoted(text: string): string {

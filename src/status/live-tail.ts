@@ -1,28 +1,29 @@
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Event } from '../domain/event/event.ts'
-import type { TailEvent, TailView } from '../domain/status/status-views.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Found } from '../maintenance/read/follow.ts'
 import type { Clock } from '../ports/process.ts'
 
-export interface LiveTailDeps {
+interface LiveTailDeps {
   readonly clock: Clock
   readonly zones: () => readonly Zone[]
   /** Reads what is new in a zone at each call, redacted as for sinks, behind live polls of its account. */
   readonly follow: (zone: Zone) => { poll(signal: AbortSignal, most: number): Promise<Found> }
 }
 
+/** What was read of a zone since somebody first asked. */
 interface Tail {
-  readonly end: AbortController
   askedAtMs: number
-  hasRead: boolean
-  readonly view: {
-    last: number
-    events: readonly TailEvent[]
-    leftOut: number
-    polls: number
-    problem?: string
-  }
+  /** Number of the newest; they count from 1. */
+  last: number
+  /** The oldest first. */
+  events: readonly TailEvent[]
+  /** Events that came too fast to be shown. */
+  leftOut: number
+  /** How often the API was read; 0 while the first reading is under way. */
+  polls: number
+  /** Why the last reading failed. */
+  problem?: string
 }
 
 const pollEveryMs = 5_000
@@ -38,87 +39,76 @@ const longestText = 300
 export class LiveTail {
   readonly #deps: LiveTailDeps
   readonly #tails = new Map<number, Tail>()
+  readonly #stopped = new AbortController()
 
   constructor(deps: LiveTailDeps) {
     this.#deps = deps
   }
 
   /** What came after the event of this number. The first call begins to read. Undefined for an unknown zone. */
-  of(zoneId: number, after: number): TailView | undefined {
+  of(zoneId: number, after: number) {
     const zone = this.#deps.zones().find(({ id }) => id === zoneId)
     if (zone === undefined) return undefined
     const tail = this.#tails.get(zoneId) ?? this.#begin(zone)
-    const everySeconds = pollEveryMs / 1000
-    if (tail === undefined) {
-      const problem = `this process reads ${mostTails} zones live already; try again when one of these has stopped`
-      return { last: after, events: [], leftOut: 0, polls: 0, everySeconds, problem }
-    }
+    const { askedAtMs: _, ...view } = tail
     tail.askedAtMs = this.#deps.clock.monotonic()
-    const { last, events } = tail.view
     // A number that this reading has not reached is one of an earlier reading.
-    const newer = after > last ? events : events.filter(({ number }) => number > after)
-    return { ...tail.view, events: newer, everySeconds }
+    const events = after > tail.last ? tail.events : tail.events.filter(({ number }) => number > after)
+    return { ...view, events, everySeconds: pollEveryMs / 1000 }
   }
 
   stop(): void {
-    for (const { end } of this.#tails.values()) end.abort()
+    this.#stopped.abort()
   }
 
-  #begin(zone: Zone): Tail | undefined {
-    if (this.#tails.size >= mostTails) return undefined
+  #begin(zone: Zone): Tail {
     const tail: Tail = {
-      end: new AbortController(),
       askedAtMs: this.#deps.clock.monotonic(),
-      hasRead: false,
-      view: { last: 0, events: [], leftOut: 0, polls: 0 },
+      last: 0,
+      events: [],
+      leftOut: 0,
+      polls: 0,
     }
-    this.#tails.set(zone.id, tail)
-    void this.#read(zone, tail)
-    void this.#endWhenIdle(zone, tail)
+    if (this.#tails.size >= mostTails)
+      tail.problem = `this process reads ${mostTails} zones live already; try again when one of these has stopped`
+    else {
+      this.#tails.set(zone.id, tail)
+      void this.#read(zone, tail)
+    }
     return tail
   }
 
   async #read(zone: Zone, tail: Tail): Promise<void> {
     const { clock, follow } = this.#deps
-    const { signal } = tail.end
+    const { signal } = this.#stopped
     const follower = follow(zone)
-    while (!signal.aborted) {
+    let hasRead = false
+    while (!signal.aborted && clock.monotonic() - tail.askedAtMs <= idleMs) {
       try {
-        add(tail, await follower.poll(signal, mostOfPoll))
-        delete tail.view.problem
+        const { events, leftOut } = await follower.poll(signal, mostOfPoll)
+        // What existed before the first reading did not come too fast.
+        if (hasRead) tail.leftOut += leftOut
+        hasRead = true
+        const numbered = events.map((event, index) => tailEvent(event, tail.last + index + 1))
+        tail.last += events.length
+        tail.events = [...tail.events, ...numbered].slice(-mostKept)
+        delete tail.problem
       } catch (error) {
-        if (!isFailure(error) || !signal.aborted) tail.view.problem = messageOf(error)
+        if (!isFailure(error) || !signal.aborted) tail.problem = messageOf(error)
       }
-      tail.view.polls++
+      tail.polls++
       await clock.sleep(pollEveryMs, signal).catch(() => undefined)
-    }
-  }
-
-  /** Also during a long poll: the first one of a listing that is oldest-first reads all of its pages. */
-  async #endWhenIdle(zone: Zone, tail: Tail): Promise<void> {
-    const { clock } = this.#deps
-    const { signal } = tail.end
-    while (!signal.aborted) {
-      await clock.sleep(pollEveryMs, signal).catch(() => undefined)
-      if (clock.monotonic() - tail.askedAtMs > idleMs) tail.end.abort()
     }
     this.#tails.delete(zone.id)
   }
 }
 
-/** Of the events from before the first reading, those that are left out do not count. */
-function add(tail: Tail, { events, leftOut }: Found): void {
-  const { view } = tail
-  if (tail.hasRead) view.leftOut += leftOut
-  tail.hasRead = true
-  const numbered = events.map((event, index) => tailEvent(event, view.last + index + 1))
-  view.last += events.length
-  view.events = [...view.events, ...numbered].slice(-mostKept)
-}
+export type TailView = NonNullable<ReturnType<LiveTail['of']>>
+type TailEvent = ReturnType<typeof tailEvent>
 
-function tailEvent({ time, action, rule, request, client }: Event, number: number): TailEvent {
-  const cut = (text: string | number | undefined) =>
-    text === undefined ? '' : String(text).slice(0, longestText)
+/** Texts are cut; empty where absent. */
+function tailEvent({ time, action, rule, request, client }: Event, number: number) {
+  const cut = (text: string | number = '') => String(text).slice(0, longestText)
   return {
     number,
     time: cut(time),

@@ -2,70 +2,64 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { daysFrom, endOf, shiftDay, type Day } from '../domain/day.ts'
 import { isOpenGap } from '../domain/gap.ts'
 import { caughtUpOf, hasEndedEarly } from '../domain/plan/lag.ts'
-import type { PlannedStream } from '../domain/plan/plan.ts'
 import { stateOf, todayOf, type StreamState } from '../domain/plan/stream-state.ts'
 import { createTurns } from '../domain/promises.ts'
 import type { Observation, ObservedRoute, RouteTime } from '../domain/status/observation.ts'
 import { firstUnfinished } from '../domain/status/problems.ts'
-import {
-  cellStates,
-  type CellState,
-  type CellView,
-  type MapQuery,
-  type MapRoute,
-  type MapView,
-} from '../domain/status/status-views.ts'
+import { cellStates, type CellState, type MapQuery } from '../domain/status/status.ts'
 import { routeKey } from '../domain/stream.ts'
 import type { LagHistory } from './lag-history.ts'
 import { countersOf } from './observe.ts'
-import { readFleet, type Fleet, type StatusDeps } from './status.ts'
+import { readFleet, type StatusDeps } from './status.ts'
 
 export interface PageDeps extends StatusDeps {
   readonly keepDays: number
   /** Accounts that the API asked to pause. */
-  readonly pauses: () => Promise<MapView['pauses']>
-}
-
-interface PageRoute {
-  readonly summary: ObservedRoute['summary']
-  /** Delivered events of the last day. */
-  readonly eventsToday: number
-  /** In the order of the days; none for a day of which nothing is known. */
-  readonly cells: readonly CellView[]
-  /** The place of the most urgent state among all days in the list of states; current days count like complete ones. */
-  readonly urgency: number
-}
-
-/** Everything that the page shows of a fleet, at one instant. */
-export interface PageFleet extends Fleet {
-  readonly days: readonly Day[]
-  readonly routes: readonly PageRoute[]
-  readonly pauses: MapView['pauses']
+  readonly pauses: () => Promise<readonly { readonly account: string; readonly until: string }[]>
 }
 
 /** The map has a month at most. */
 const mostDays = 31
 
-export async function readPage(deps: PageDeps): Promise<PageFleet> {
+export type PageFleet = Awaited<ReturnType<typeof readPage>>
+type PageRoute = PageFleet['routes'][number]
+export type CellView = PageRoute['cells'][number]
+
+/** Everything that the page shows of a fleet, at one instant. Days and cells: the oldest first. */
+export async function readPage(deps: PageDeps) {
   const [fleet, pauses] = await Promise.all([readFleet(deps), deps.pauses()])
   const { routes: observed, deadLetters } = fleet.observed
   const days = mapDays(deps)
+  const today = days.at(-1)
   const deadLettersOf = Map.groupBy(deadLetters, (count) => routeKey(count.zone, count.sink))
   const letTurn = createTurns(deps)
-  const routes: PageRoute[] = []
+  const routes = []
   for (const route of observed) {
     const { summary } = route
     const refused = deadLettersOf.get(routeKey(summary.zone, summary.sink)) ?? []
-    const cells = days.flatMap((day) => cellView(day, route, refused))
+    const cells = days.flatMap((day) => {
+      const cell = cellOn(day, route, refused)
+      if (cell === undefined) return []
+      const { state, checkpoint, gaps, deadLetters } = cell
+      const events = countersOf(checkpoint).delivered
+      return { day, state, events, deadLetters: deadLetters || undefined, gaps: gaps || undefined }
+    })
     const last = cells.at(-1)
-    const eventsToday = last?.day === days.at(-1) ? (last?.events ?? 0) : 0
-    routes.push({ summary, eventsToday, cells, urgency: urgencyOf(cells) })
+    const eventsToday = last?.day === today ? last!.events : 0
+    routes.push({ ...summary, eventsToday, cells, urgency: urgencyOf(cells) })
     await letTurn()
   }
   return { ...fleet, days, routes, pauses }
 }
 
-/** Readable days and those before them whose checkpoints are kept, the oldest first. */
+const placeOf = new Map(cellStates.map((state, place) => [state, place]))
+
+/** The place of the most urgent state in the list of states; current days count like complete ones. */
+function urgencyOf(cells: readonly { readonly state: CellState }[]): number {
+  return Math.min(placeOf.get('open')!, ...cells.map(({ state }) => placeOf.get(state)!))
+}
+
+/** Readable days and those before them whose checkpoints are kept. */
 function mapDays({ settings, keepDays, apiClock, clock }: PageDeps): Day[] {
   const { policy, zones } = settings()
   const nowMs = Math.max(
@@ -77,142 +71,121 @@ function mapDays({ settings, keepDays, apiClock, clock }: PageDeps): Day[] {
   return daysFrom(shiftDay(today, 1 - count), today)
 }
 
-export interface Cell {
-  readonly day: Day
-  readonly planned: PlannedStream | undefined
-  readonly checkpoint: Checkpoint | undefined
-  readonly gaps: number
-  readonly deadLetters: number
-}
+export type Cell = NonNullable<ReturnType<typeof cellOn>>
 
-/** Undefined for a day of which nothing is known. `refused`: dead letters of the route. */
+/** A day of a route; undefined for one of which nothing is known. `refused`: dead letters of the route. */
 export function cellOn(
   day: Day,
-  { planned: route, gaps }: Pick<ObservedRoute, 'planned' | 'gaps'>,
+  {
+    planned: route,
+    gaps: gapsOfRoute,
+    time: { nowMs, policy },
+  }: Pick<ObservedRoute, 'planned' | 'gaps' | 'time'>,
   refused: Observation['deadLetters'],
-): Cell | undefined {
+) {
   const planned = route.live.find(({ stream }) => stream.day === day)
   const checkpoint = planned?.checkpoint ?? route.checkpoints.find(({ stream }) => stream.day === day)
-  let [ownGaps, deadLetters] = [0, 0]
-  for (const gap of gaps) if (gap.day === day) ownGaps++
+  let [gaps, deadLetters] = [0, 0]
+  for (const gap of gapsOfRoute) if (gap.day === day) gaps++
   for (const each of refused) if (each.day === day) deadLetters += each.count
-  const isKnown = planned !== undefined || checkpoint !== undefined || ownGaps > 0 || deadLetters > 0
-  return isKnown ? { day, planned, checkpoint, gaps: ownGaps, deadLetters } : undefined
-}
-
-export function streamStateOf({ day, planned, checkpoint }: Cell, { nowMs, policy }: RouteTime): StreamState {
-  return planned?.state ?? stateOf(day, checkpoint?.ended, nowMs, policy)
-}
-
-/** Undefined for a day that was never planned, so that nothing can be said of it. */
-export function cellStateOf(cell: Cell, time: RouteTime): CellState | undefined {
-  const { planned, checkpoint, gaps, deadLetters } = cell
-  const state = streamStateOf(cell, time)
-  const hasEnded = state === 'complete' || state === 'expired'
-  if (checkpoint?.trouble !== undefined && !hasEnded) return 'failing'
-  if (checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, time.nowMs))
-    return 'failing'
-  if (gaps > 0) return 'gap'
-  if (planned === undefined && checkpoint === undefined) return deadLetters > 0 ? 'dead_letters' : undefined
-  if (!hasEnded && isUnread(cell, state, time)) return 'unread'
-  return deadLetters > 0 ? 'dead_letters' : state
+  if (planned === undefined && checkpoint === undefined && gaps + deadLetters === 0) return undefined
+  const streamState = planned?.state ?? stateOf(day, checkpoint?.ended, nowMs, policy)
+  const hasEnded = streamState === 'complete' || streamState === 'expired'
+  const isFailing = hasEnded
+    ? checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, nowMs)
+    : checkpoint?.trouble !== undefined
+  const isPlanned = planned !== undefined || checkpoint !== undefined
+  let state: CellState = deadLetters > 0 ? 'dead_letters' : streamState
+  if (isPlanned && !hasEnded && isUnread(checkpoint, streamState, { nowMs, policy })) state = 'unread'
+  if (gaps > 0) state = 'gap'
+  if (isFailing) state = 'failing'
+  return { day, planned, checkpoint, streamState, state, gaps, deadLetters }
 }
 
 /** A current day is unread until its first page; a past day until it was read to its end. */
-function isUnread({ day, checkpoint }: Cell, state: StreamState, { nowMs, policy }: RouteTime): boolean {
+function isUnread(
+  checkpoint: Checkpoint | undefined,
+  state: StreamState,
+  { nowMs, policy }: RouteTime,
+): boolean {
   if (checkpoint === undefined || checkpoint.counters.pages === 0) return true
-  if (state === 'open' && nowMs < endOf(day)) return false
-  return state === 'settling' && caughtUpOf({ stream: checkpoint.stream, checkpoint }, policy) < endOf(day)
-}
-
-function cellView(day: Day, route: ObservedRoute, refused: Observation['deadLetters']): CellView[] {
-  const cell = cellOn(day, route, refused)
-  const state = cell === undefined ? undefined : cellStateOf(cell, route.time)
-  if (cell === undefined || state === undefined) return []
-  const { checkpoint, gaps, deadLetters } = cell
-  return [
-    {
-      day,
-      state,
-      events: countersOf(checkpoint).delivered,
-      deadLetters: deadLetters > 0 ? deadLetters : undefined,
-      gaps: gaps > 0 ? gaps : undefined,
-    },
-  ]
-}
-
-const placeOf = new Map(cellStates.map((state, place) => [state, place]))
-const leastUrgent = placeOf.get('open')!
-
-function urgencyOf(cells: PageRoute['cells']): number {
-  return Math.min(leastUrgent, ...cells.map(({ state }) => placeOf.get(state)!))
+  const { stream } = checkpoint
+  if (state === 'open' && nowMs < endOf(stream.day)) return false
+  return state === 'settling' && caughtUpOf({ stream, checkpoint }, policy) < endOf(stream.day)
 }
 
 const mostProblems = 12
+
+export type MapView = ReturnType<typeof mapView>
 
 /** One page of the map. Totals and problems are of the whole fleet, whatever is chosen. */
 export function mapView(
   fleet: PageFleet,
   query: MapQuery,
   { version, history }: { readonly version: string; readonly history: LagHistory },
-): MapView {
+) {
   const { status, observed, days, routes, pauses } = fleet
+  const { size } = query
   const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
-  const pages = Math.max(1, Math.ceil(chosen.length / query.size))
+  const pages = Math.max(1, Math.ceil(chosen.length / size))
   const page = Math.min(query.page, pages)
   const nowMs = Date.parse(status.at)
-  const shown = chosen.slice((page - 1) * query.size, page * query.size)
+  const shown = chosen.slice((page - 1) * size, page * size)
   return {
     ...status,
     version,
     readableDays: observed.settings.policy.readableDays,
     days,
-    sinks: [...new Set(routes.map(({ summary }) => summary.sink))].sort(),
+    sinks: [...new Set(routes.map(({ sink }) => sink))].sort(),
     totals: totalsOf(fleet),
-    unfinished: firstUnfinished(routes.map(({ summary }) => summary)),
+    /** Of all routes, the oldest. */
+    unfinished: firstUnfinished(routes),
     problems: status.problems.slice(0, mostProblems),
     problemsLeftOut: Math.max(0, status.problems.length - mostProblems),
-    chosen: { routes: chosen.length, page, pages, size: query.size },
-    routes: shown.map(({ summary, eventsToday, cells }): MapRoute => {
-      return { ...summary, eventsToday, cells, history: history.of(summary.zone, summary.sink, nowMs) }
+    chosen: { routes: chosen.length, page, pages, size },
+    routes: shown.map((route) => {
+      const { urgency: _, ...own } = route
+      return { ...own, history: history.of(route.zone, route.sink, nowMs) }
     }),
     queues: observed.queues,
     pauses,
   }
 }
 
-function totalsOf({ days, routes, observed: { gaps, deadLetters } }: PageFleet): MapView['totals'] {
+function totalsOf({ days, routes, observed: { gaps, deadLetters } }: PageFleet) {
   const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
   const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
   const today = days.at(-1)
   let [unreadDays, refused] = [0, 0]
   for (const { count } of deadLetters) refused += count
-  for (const { summary, cells: own } of routes) {
-    states[summary.state]++
-    for (const { day, state } of own) {
+  for (const route of routes) {
+    states[route.state]++
+    for (const { day, state } of route.cells) {
       cells[state]++
       if (state === 'unread' && day !== today) unreadDays++
     }
   }
   return {
-    zones: new Set(routes.map(({ summary }) => summary.zone)).size,
+    zones: new Set(routes.map(({ zone }) => zone)).size,
     routes: routes.length,
     states,
     cells,
     gaps: gaps.length,
+    /** Days with gaps that nobody has acknowledged. */
     lostDays: new Set(gaps.filter(isOpenGap).map(({ day }) => day)).size,
     deadLetters: refused,
+    /** Past days that were not read to their end. */
     unreadDays,
   }
 }
 
 function choiceOf({ filter, sink, state }: MapQuery): (route: PageRoute) => boolean {
   const words = filter.toLowerCase().split(/\s+/)
-  return ({ summary, cells }) => {
-    const text = `${summary.zone} ${summary.name} → ${summary.sink}`.toLowerCase()
+  return (route) => {
+    const text = `${route.zone} ${route.name} → ${route.sink}`.toLowerCase()
     return (
-      (sink === undefined || summary.sink === sink) &&
-      (state === undefined || cells.some((cell) => cell.state === state)) &&
+      (sink === undefined || route.sink === sink) &&
+      (state === undefined || route.cells.some((cell) => cell.state === state)) &&
       words.every((word) => text.includes(word))
     )
   }
@@ -220,16 +193,15 @@ function choiceOf({ filter, sink, state }: MapQuery): (route: PageRoute) => bool
 
 type Compare = (left: PageRoute, right: PageRoute) => number
 
-const bySink: Compare = ({ summary: { sink: left } }, { summary: { sink: right } }) =>
-  left === right ? 0 : left < right ? -1 : 1
-const byZone: Compare = (left, right) => left.summary.zone - right.summary.zone || bySink(left, right)
+const bySink: Compare = ({ sink: left }, { sink: right }) => (left === right ? 0 : left < right ? -1 : 1)
+const byZone: Compare = (left, right) => left.zone - right.zone || bySink(left, right)
 
 const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
   state: (left, right) => left.urgency - right.urgency,
   zone: byZone,
   sink: bySink,
   // As it is shown: routes with the same lag keep their order.
-  lag: (left, right) => right.summary.lagSeconds - left.summary.lagSeconds,
+  lag: (left, right) => right.lagSeconds - left.lagSeconds,
   events: (left, right) => right.eventsToday - left.eventsToday,
 }
 

@@ -11,7 +11,7 @@ import {
   type ObservedRoute,
   type RouteTime,
 } from '../domain/status/observation.ts'
-import type { DayStatus, ErrorStatus, GapStatus, RouteStatus } from '../domain/status/status.ts'
+import type { ErrorStatus } from '../domain/status/status.ts'
 import { routeKey, type Priority } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { PlanSettings, Planner } from '../plan/planner.ts'
@@ -42,17 +42,24 @@ export async function observe(deps: ObserveDeps): Promise<Observation> {
   const letTurn = createTurns(deps)
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   await letTurn()
-  const counts = new StreamCounts()
+  const streams = { open: 0, settling: 0, complete: 0, expired: 0 }
+  const refusedAccounts = new Set<string>()
+  const [due, delayed] = [new StreamTally(), new StreamTally()]
   const routes: ObservedRoute[] = []
   for (const route of planned) {
-    const { zone, sink, streams } = route
+    const { zone, sink } = route
     const time = { nowMs: apiClock.now(zone.account), policy: settings.policy }
-    for (const each of streams) counts.add(each, time.nowMs)
+    for (const each of route.streams) {
+      const { priority, state, checkpoint, dueAtMs } = each
+      if (priority === 'live') streams[state]++
+      if (dueAtMs <= time.nowMs) due.add(priority, sink, 1)
+      if ((troubleOf(each, checkpoint)?.retryAtMs ?? 0) > time.nowMs) delayed.add(priority, sink, 1)
+      if (checkpoint?.trouble?.code === 'unauthorised') refusedAccounts.add(zone.account)
+    }
     const own = gapsOf.get(routeKey(zone.id, sink)) ?? []
     routes.push(observeRoute(route, { time, gaps: own }, settings.held?.get(sink)))
     await letTurn()
   }
-  const { streams, refusedAccounts, due, delayed } = counts
   const queues = settings.sinks.flatMap((sink) =>
     (['live', 'backfill'] as const).flatMap((priority) => {
       const pumped = active.of(priority, sink)
@@ -146,7 +153,10 @@ export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Troubl
   return { code, message, failures: count, since: iso(sinceMs), retryAt: iso(retryAtMs) }
 }
 
-export function routeStatus({ planned, time, gaps, summary }: ObservedRoute): RouteStatus {
+export type RouteStatus = ReturnType<typeof routeStatus>
+
+/** What `status` says of a route. Instants are ISO 8601. */
+export function routeStatus({ planned, time, gaps, summary }: ObservedRoute) {
   return {
     ...summary,
     days: planned.live.map((each) => dayStatus(each, time)),
@@ -154,7 +164,7 @@ export function routeStatus({ planned, time, gaps, summary }: ObservedRoute): Ro
   }
 }
 
-function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DayStatus {
+function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime) {
   const { checkpoint, state, stream } = planned
   const lagMs = Math.max(0, nowMs - caughtUpOf(planned, policy))
   return {
@@ -164,19 +174,20 @@ function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DaySta
     ...countersOf(checkpoint),
     order: checkpoint?.ordering.order ?? 'unknown',
     lastFullScanAt: checkpoint?.lastFull === undefined ? undefined : iso(checkpoint.lastFull.endedAtMs),
+    /** Of the scan that is under way. */
     scanningPages: (checkpoint?.incremental ?? checkpoint?.full)?.pages,
     lastError: checkpoint?.trouble === undefined ? undefined : errorStatus(checkpoint.trouble),
   }
 }
 
-export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt }: Gap): GapStatus {
+export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt: knownAt }: Gap) {
   return {
     day,
     from: iso(from),
     to: iso(to),
     reason,
     recordedAt: iso(recordedAt),
-    acknowledgedAt: acknowledgedAt === undefined ? undefined : iso(acknowledgedAt),
+    acknowledgedAt: knownAt === undefined ? undefined : iso(knownAt),
   }
 }
 
@@ -186,23 +197,6 @@ export function countersOf(checkpoint: Checkpoint | undefined): Counters {
 }
 
 const none: Counters = { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 }
-
-class StreamCounts {
-  /** Of the live priority. */
-  readonly streams = { open: 0, settling: 0, complete: 0, expired: 0 }
-  readonly refusedAccounts = new Set<string>()
-  readonly due = new StreamTally()
-  readonly delayed = new StreamTally()
-
-  /** `nowMs`: by the API's clock for the stream's account. */
-  add(planned: PlannedStream, nowMs: number): void {
-    const { priority, state, stream, checkpoint, dueAtMs, zone } = planned
-    if (priority === 'live') this.streams[state]++
-    if (dueAtMs <= nowMs) this.due.add(priority, stream.sink, 1)
-    if ((troubleOf(planned, checkpoint)?.retryAtMs ?? 0) > nowMs) this.delayed.add(priority, stream.sink, 1)
-    if (checkpoint?.trouble?.code === 'unauthorised') this.refusedAccounts.add(zone.account)
-  }
-}
 
 export class StreamTally {
   readonly #counts = new Map<string, number>()

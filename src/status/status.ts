@@ -5,12 +5,19 @@ import { reasonsOf, type Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { problemsOf } from '../domain/status/problems.ts'
 import type { Observation } from '../domain/status/observation.ts'
-import type { BackfillStatus, RouteStatus, Status, WorkerStatus } from '../domain/status/status.ts'
+import type { BackfillStatus, WorkerStatus } from '../domain/status/status.ts'
 import { routeKey, type Route } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import { byDay, createProgressReading, summed } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
-import { errorStatus, gapStatus, observe, routeStatus, type ObserveDeps } from './observe.ts'
+import {
+  errorStatus,
+  gapStatus,
+  observe,
+  routeStatus,
+  type ObserveDeps,
+  type RouteStatus,
+} from './observe.ts'
 
 export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
@@ -19,15 +26,12 @@ export interface StatusDeps extends ObserveDeps {
   readonly isRetired: (zone: number) => boolean
 }
 
-export interface Fleet {
-  readonly observed: Observation
-  readonly status: Omit<Status, 'routes'>
-}
+export type Fleet = Awaited<ReturnType<typeof readFleet>>
 
 export type Choose = (route: Pick<Route, 'zone' | 'sink'>) => boolean
 
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
-export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true): Promise<Fleet> {
+export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true) {
   const { store, clock } = deps
   const [whole, known, workers, backfills] = await Promise.all([
     observe(deps),
@@ -35,7 +39,7 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
     deps.workers(),
     recentBackfills(store, clock.now()),
   ])
-  const observed = {
+  const observed: Observation = {
     ...whole,
     routes: whole.routes.filter(({ summary }) => isChosen(summary)),
     gaps: whole.gaps.filter(isChosen),
@@ -51,21 +55,22 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
   return { observed, status: { ...status, problems: problemsOf({ ...observed, ...status }) } }
 }
 
-/** A status whose routes are made while they are read: the days of a large fleet all at once are costly to keep. */
-export interface StatusInSteps extends Omit<Status, 'routes'> {
-  readonly routes: Iterable<RouteStatus>
+/** Its routes are made while they are read: the days of a large fleet all at once are costly to keep. */
+export function statusOf({ status, observed }: Fleet) {
+  const routes: Iterable<RouteStatus> = {
+    [Symbol.iterator]: () => observed.routes.values().map(routeStatus),
+  }
+  return { ...status, routes }
 }
 
-export function statusOf({ status, observed }: Fleet): StatusInSteps {
-  return { ...status, routes: { [Symbol.iterator]: () => observed.routes.values().map(routeStatus) } }
-}
+export type Status = Omit<ReturnType<typeof statusOf>, 'routes'> & { readonly routes: readonly RouteStatus[] }
 
 /** Routes that the store knows, or has gaps of, and the configuration does not name. */
 async function unconfiguredRoutes(
   { gaps, settings: { zones, sinks, policy } }: Observation,
   known: readonly Pick<Route, 'zone' | 'sink'>[],
   { store, clock, isRetired }: StatusDeps,
-): Promise<Status['unconfigured']> {
+) {
   const configured = new Set(zones.map(({ id }) => id))
   const strange = new Map(
     [...known, ...gaps]
@@ -90,7 +95,7 @@ async function unconfiguredRoutes(
       unfinishedDays: daysOf(unfinished),
       unreadDays: daysOf(unread),
       goneDays: daysOf(unread.filter(isGone)),
-      left: sinks.includes(route.sink) ? 'zone' : 'sink',
+      left: sinks.includes(route.sink) ? ('zone' as const) : ('sink' as const),
       gaps: (gapsOf.get(key) ?? []).map(gapStatus),
       ...(!configured.has(route.zone) && isRetired(route.zone) && { retired: true as const }),
     }

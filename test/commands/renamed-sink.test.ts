@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf, type Day } from '../../src/domain/day.ts'
-import type { Status } from '../../src/domain/status/status.ts'
+import type { Status } from '../../src/status/status.ts'
 import { systemClock } from '../../src/clock.ts'
 import { commitOnce } from '../contract/checkpoint-store/builders.ts'
 import { openSqliteStore } from '../setup/stores.ts'

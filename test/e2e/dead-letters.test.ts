@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
-import type { Status } from '../../src/domain/status/status.ts'
+import type { Status } from '../../src/status/status.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { keyOfLine, receiver, type Got, type Receiver } from './receiver.ts'

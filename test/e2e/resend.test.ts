@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import type { Status } from '../../src/domain/status/status.ts'
+import type { Status } from '../../src/status/status.ts'
 import { backfillsOf, told } from '../commands/backfilling.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { StatusViews } from '../../src/domain/status/status-views.ts'
+import type { PageViews } from '../../src/server/routes.ts'
 import { jsonReply, longJsonReply } from '../../src/server/reply.ts'
 import { healthOf, QueryError, readView } from '../../src/server/routes.ts'
 import { textOf } from './client.ts'
@@ -37,7 +37,7 @@ it.each([
 })
 
 const asked = (query: unknown) => query
-const views = { map: asked, day: asked, deadLetters: asked, tail: asked } as unknown as StatusViews
+const views = { map: asked, day: asked, deadLetters: asked, tail: asked } as unknown as PageViews
 
 /** The query that the views get. */
 function read(text: string): Promise<unknown> {

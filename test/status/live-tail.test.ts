@@ -27,7 +27,7 @@ test('reads while somebody asks, all together once, and ends when nobody asks', 
   let next: Event[] = [eventAt(1), eventAt(2)]
   const { clock, tail, polls } = open(() => Promise.resolve(next.splice(0)))
   expect(tail.of(1, 0)).toEqual({ last: 0, events: [], leftOut: 0, polls: 0, everySeconds: 5 })
-  await clock.untilSleeping(2)
+  await clock.untilSleeping()
   expect(tail.of(1, 0)?.events.map(({ number }) => number)).toEqual([1, 2])
   next = [eventAt(3)]
   await clock.advance(5_000)
@@ -43,7 +43,7 @@ test('reads while somebody asks, all together once, and ends when nobody asks', 
 test('keeps the newest events, and counts those that came too fast', async () => {
   const { clock, tail } = open(() => Promise.resolve(Array.from({ length: 150 }, (_, at) => eventAt(at))))
   tail.of(1, 0)
-  await clock.untilSleeping(2)
+  await clock.untilSleeping()
   expect(tail.of(1, 0)).toMatchObject({ last: 100, leftOut: 0 })
   await clock.advance(5_000)
   await clock.advance(5_000)
@@ -59,7 +59,7 @@ test('reports an error of the API and tries again', async () => {
   const found = Array.from({ length: 150 }, (_, at) => eventAt(at))
   const { clock, tail } = open(() => (fails ? Promise.reject(new Error('no route')) : Promise.resolve(found)))
   tail.of(1, 0)
-  await clock.untilSleeping(2)
+  await clock.untilSleeping()
   expect(tail.of(1, 0)?.problem).toBe('no route')
   fails = false
   await clock.advance(5_000)

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { endOf, shiftDay } from '../../src/domain/day.ts'
-import type { MapQuery } from '../../src/domain/status/status-views.ts'
-import { cellStateOf, type Cell } from '../../src/status/map.ts'
+import type { MapQuery } from '../../src/domain/status/status.ts'
+import { cellOn } from '../../src/status/map.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { readDay, story, trouble, zonesOf } from '../server/page/story.ts'
 import { emptyWorld, viewsOf } from '../server/page/world.ts'
@@ -106,7 +106,7 @@ describe('the map', () => {
   it('has a bounded size with 500 zones and two sinks', async () => {
     const world = fleet(500)
     world.sinks = ['archive', 'siem']
-    const days = (await mapOf(world)).days as (typeof today)[]
+    const { days } = await mapOf(world)
     world.checkpoints = world.zones.flatMap(({ id: zone }) =>
       world.sinks.flatMap((sink) => days.map((day) => readDay({ zone, sink, day }, 900))),
     )
@@ -122,13 +122,19 @@ const old = shiftDay(today, -5)
 
 const read = { counters: { pages: 1, events: 5, delivered: 5, duplicates: 0, late: 0, deadLetters: 0 } }
 
-function stateOf(day: typeof today, checkpoint: Partial<Checkpoint> | undefined, more: Partial<Cell> = {}) {
-  const cell: Cell = { day, planned: undefined, checkpoint: undefined, gaps: 0, deadLetters: 0, ...more }
-  if (checkpoint === undefined) return cellStateOf(cell, time)
-  return cellStateOf(
-    { ...cell, checkpoint: buildCheckpoint({ stream: { ...stream, day }, ...checkpoint }) },
-    time,
-  )
+function stateOf(
+  day: typeof today,
+  checkpoint: Partial<Checkpoint> | undefined,
+  { gaps = 0, deadLetters = 0 } = {},
+) {
+  const own = { ...stream, day }
+  const checkpoints = checkpoint === undefined ? [] : [buildCheckpoint({ stream: own, ...checkpoint })]
+  const zone = { id: stream.zone, name: '', account: '' }
+  const planned = { zone, sink: stream.sink, streams: [], live: [], checkpoints }
+  const gap = { ...own, from: 0, to: 1, reason: 'unreadable', recordedAt: 1 } as const
+  const refused = { ...own, reason: 'refused', count: deadLetters, bytes: 1 } as const
+  const route = { planned, time, gaps: Array.from({ length: gaps }, () => gap) }
+  return cellOn(day, route, [refused])?.state
 }
 
 describe('the state of a day on the map', () => {

@@ -6,7 +6,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { plan } from '../../src/domain/plan/plan.ts'
 import { problemsOf } from '../../src/domain/status/problems.ts'
 import { Planner } from '../../src/plan/planner.ts'
-import { cellOn, cellStateOf } from '../../src/status/map.ts'
+import { cellOn } from '../../src/status/map.ts'
 import { observe, observeRoute } from '../../src/status/observe.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
@@ -80,8 +80,8 @@ function routeAt(nowMs: number, more: Partial<Checkpoint>) {
   const live = plan({ nowOf: () => nowMs, zones: [shop], sinks: [sink], policy, checkpoints, routes })
   const planned = { zone: shop, sink, streams: live, live, checkpoints }
   const time = { nowMs, policy }
-  const cell = cellOn(today, { planned, gaps: [] }, [])!
-  return { observed: observeRoute(planned, { time, gaps: [] }), cell: cellStateOf(cell, time) }
+  const observed = observeRoute(planned, { time, gaps: [] })
+  return { observed, cell: cellOn(today, observed, [])?.state }
 }
 
 test.for(['complete', 'expired'] as const)(

@@ -15,20 +15,12 @@ import { commandLine, example } from '../program-name.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { countText } from '../../domain/text/counts.ts'
 import { aboutText, paintFor, wrapped } from '../terminal/text.ts'
-import {
-  checkReportFile,
-  readKey,
-  readNamed,
-  reportOf,
-  signatureProblem,
-  signed,
-  writeReport,
-  writeReportFile,
-} from './report.ts'
 import type { AuditProgress } from '../../maintenance/audit/audit.ts'
 import { iso } from '../../domain/text/time.ts'
-import { auditJson, auditText, exitCodeOf, failureLines } from './text.ts'
 import { version } from '../../assemble/version.ts'
+import { failureLines, reportOf } from './findings.ts'
+import { openReport, readKey, readNamed, signatureProblem, signed, writeReport } from './report.ts'
+import { auditJson, auditText, exitCodeOf } from './text.ts'
 
 interface AuditOptions {
   readonly zone?: string[]
@@ -105,43 +97,47 @@ async function runAudit(
   const { repair = false, deep = false, json = false, day: days, report: reportFile } = options
   const zones = chooseZones(config, options.zone)
   const sinks = chooseSinks(config, options.sink)
-  const areDaysNamed = days !== undefined
-  if (reportFile !== undefined) checkReportFile(reportFile)
   if (options.sign !== undefined && reportFile === undefined)
     throw new UsageError('--sign signs a report; name its file with --report')
   const key = options.sign === undefined ? undefined : readKey(options.sign, 'private')
+  const fill = reportFile === undefined ? undefined : openReport(reportFile)
   const beganAtMs = systemClock.now()
   const progress = createProgress(io.stderr)
-  const report = reportFile !== undefined
-  const request = { zones, sinks, repair, deep, report, ...(areDaysNamed && { days }), ...progress }
+  const request = { zones, sinks, repair, deep, report: fill !== undefined, days, ...progress }
   const audited = await auditDays(config, request, io.signal).finally(() => progress.end())
-  const code = exitCodeOf(audited, areDaysNamed)
+  const code = exitCodeOf(audited, days !== undefined)
   const isAnyThere = audited.findings.length > 0
   const output = resultOutput(io, repair ? sinks : [])
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
     return `${commandLine('audit', file.named)} --zone ${zone} --day ${day}${only}`
   }
-  const told = { zones, sinks: sinks.map(({ name }) => name), again, areDaysNamed }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
-  else if (isAnyThere) output.write(auditText(audited, told, paintFor(output)))
+  else if (isAnyThere) {
+    const told = { zones, sinks: sinks.map(({ name }) => name), again }
+    output.write(auditText(audited, told, paintFor(output)))
+  }
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))
-  if (reportFile !== undefined && isAnyThere) {
-    const about = {
-      api: config.api.baseUrl,
-      host: hostname(),
-      version,
-      ...(file.path !== undefined && { configuration: file.path }),
-      settingsHash: file.settingsHash,
-      state: `${stateName(config)} (${audited.storeId ?? 'no store'})`,
-      beganAt: iso(beganAtMs),
-      endedAt: iso(systemClock.now()),
-      isDeep: deep,
-    }
-    const html = writeReport(reportOf(audited, about))
-    writeReportFile(reportFile, key === undefined ? html : signed(html, key))
-    io.stderr.write(`report: ${printable(reportFile)}\n`)
-  } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
+  if (fill === undefined) return code
+  if (!isAnyThere) {
+    fill(undefined)
+    io.stderr.write('no report was written, since nothing could be compared\n')
+    return code
+  }
+  const about = {
+    api: config.api.baseUrl,
+    host: hostname(),
+    version,
+    configuration: file.path,
+    settingsHash: file.settingsHash,
+    state: `${stateName(config)} (${audited.storeId ?? 'no store'})`,
+    beganAt: iso(beganAtMs),
+    endedAt: iso(systemClock.now()),
+    isDeep: deep,
+  }
+  const html = writeReport(reportOf(audited, about))
+  fill(key === undefined ? html : signed(html, key))
+  io.stderr.write(`report: ${printable(reportFile!)}\n`)
   return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code
 }
 

@@ -1,86 +1,34 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
-import { accessSync, chmodSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
-import type { Audit } from '../../assemble/audit.ts'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Failure } from '../../domain/failure.ts'
-import type { ReportRow, ReportView } from '../../domain/status/status-views.ts'
-import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
-import type { Finding } from '../../maintenance/audit/audit.ts'
 import { UsageError } from '../command.ts'
-import { countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { failureLines, fileText, removalText, streamText, summaryOf, verdictOf } from './text.ts'
+import type { ReportView } from './findings.ts'
 
-type About = Omit<ReportView, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>
-
-/** `about`: where, when and how it was read. */
-export function reportOf(audit: Audit, about: About): ReportView {
-  const { days, findings, details } = audit
-  const failures = failureLines(audit)
-  const rowOf = (finding: Finding): ReportRow => {
-    const { zone, day, sink, stream, file } = finding
-    return { zone: zone.id, name: zone.name, sink, day, result: verdictOf(finding), stream, file }
-  }
-  const rows = findings.map(rowOf)
-  return {
-    ...about,
-    ...headlineOf(rows, failures.length > 0),
-    scope: `${days.length === 1 ? days[0] : `${days[0]} to ${days.at(-1)}`}: ${summaryOf(audit)}`,
-    failures,
-    rows,
-    days: details.map((detail) => {
-      const { zone, sink, day } = detail.view
-      const finding = findings.find(
-        (each) => each.zone.id === zone && each.sink === sink && each.day === day,
-      )!
-      const { stream, file, removed } = finding
-      const told = [
-        stream && streamText(stream),
-        file && fileText(file, stream),
-        removed && removalText(removed),
-      ]
-      return { ...rowOf(finding), ...detail, texts: told.filter((text) => text !== undefined) }
-    }),
-  }
-}
-
-function headlineOf(rows: readonly ReportRow[], hasFailed: boolean): Pick<ReportView, 'level' | 'headline'> {
-  const [bad, unsure] = (['bad', 'warn'] as const).map((tone) =>
-    countText(rows.filter(({ result }) => result.tone === tone).length),
-  )
-  const ofDays = `of ${countOf(rows.length, 'day')} of a zone and sink`
-  if (bad !== '0')
-    return { level: 'bad', headline: `${bad} ${ofDays} differ, have a gap, or could not be read.` }
-  if (unsure !== '0') {
-    const others = 'Nothing is missing on the others.'
-    return { level: 'attention', headline: `${unsure} ${ofDays} could not be compared. ${others}` }
-  }
-  const newer = sumOf(
-    rows.flatMap(({ stream }) => stream ?? []),
-    'notYetDue',
-  )
-  const upTo =
-    newer === 0 ? '.' : ` up to the last scan. Not delivered yet: ${countOf(newer, 'newer event')}.`
-  const same = `Nothing is missing: what the API lists and the ledger of shieldlog have the same events${upTo}`
-  // Of the repairs that failed, another process has delivered the events meanwhile.
-  return hasFailed
-    ? { level: 'attention', headline: `${same} A repair failed.` }
-    : { level: 'well', headline: same }
-}
-
-/** Throws UsageError where a report could not be written: an audit may take long before it is. */
-export function checkReportFile(path: string): void {
-  const named = `--report ${printable(path)}`
-  if (path === '-') throw new UsageError(`${named}: name a file; standard output has the result`)
-  if (existsSync(path)) throw new UsageError(`${named}: the file exists; remove it, or name another file`)
+/**
+ * Makes the file before anything is read, since an audit may take long; readable by its owner only. Throws UsageError.
+ * Returns what fills it, and throws Failure; without a report it removes it.
+ */
+export function openReport(path: string): (html: string | undefined) => void {
+  const name = printable(path)
+  if (path === '-') throw new UsageError('--report -: name a file; standard output has the result')
   try {
-    accessSync(dirname(path), constants.W_OK)
+    writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
-    const why = `${printable(dirname(path))} ${isMissing ? 'does not exist' : 'is not writable'}`
-    throw new UsageError(`${named}: ${why}; name a file in a folder that you can write to`)
+    const why = systemErrorText(error)
+    throw new UsageError(`--report ${name}: ${why}; name a new file in a folder that you can write to`)
+  }
+  return (html) => {
+    if (html === undefined) return rmSync(path)
+    try {
+      writeFileSync(path, html)
+    } catch (cause) {
+      const why = `the report cannot be written to ${name}: ${systemErrorText(cause)}. Audit again with another --report.`
+      throw new Failure('stop', 'unwritable', why, { cause })
+    }
   }
 }
 
@@ -90,18 +38,6 @@ export function readNamed(path: string, remedy: string): Buffer {
     return readFileSync(path)
   } catch (error) {
     throw new UsageError(`${printable(path)} cannot be read: ${systemErrorText(error)}; ${remedy}`)
-  }
-}
-
-/** Readable by its owner only. Throws Failure, also where the file was made meanwhile. */
-export function writeReportFile(path: string, html: string): void {
-  try {
-    writeFileSync(path, html, { flag: 'wx', mode: 0o600 })
-    // Whatever the umask took away.
-    chmodSync(path, 0o600)
-  } catch (cause) {
-    const why = `the report cannot be written to ${printable(path)}: ${systemErrorText(cause)}. Audit again with another --report.`
-    throw new Failure('stop', 'unwritable', why, { cause })
   }
 }
 

@@ -8,9 +8,8 @@ import { jsonResult, paintFor, wrapped } from '../terminal/text.ts'
 import { statusLines } from './text.ts'
 import { watchStatus } from './watch.ts'
 import { isGrave } from '../../domain/status/problems.ts'
-import type { Status } from '../../domain/status/status.ts'
 import type { Config } from '../../config/schema.ts'
-import type { Choose } from '../../status/status.ts'
+import type { Choose, Status } from '../../status/status.ts'
 
 interface StatusOptions {
   readonly zone?: string[]

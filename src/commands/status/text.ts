@@ -1,20 +1,16 @@
-import type {
-  DayStatus,
-  RouteStatus,
-  Status,
-  BackfillStatus,
-  StatusProblem,
-} from '../../domain/status/status.ts'
-import { textWidth, wrapPlain, wrap, printable } from '../../domain/text/terminal-text.ts'
-import { counted, countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { isOpenGap } from '../../domain/gap.ts'
-import { aboutText, type Paint } from '../terminal/text.ts'
 import { version } from '../../assemble/version.ts'
+import { isOpenGap } from '../../domain/gap.ts'
+import { byDeadline, leftTexts, zoneLabel } from '../../domain/status/problems.ts'
+import type { BackfillStatus, StatusProblem } from '../../domain/status/status.ts'
+import { counted, countOf, countText, sumOf } from '../../domain/text/counts.ts'
+import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
-import { byDeadline, causeOf, triesText, unconfiguredTexts, zoneLabel } from '../../domain/status/problems.ts'
-import { commandLine } from '../program-name.ts'
+import type { RouteStatus } from '../../status/observe.ts'
+import type { Status } from '../../status/status.ts'
 import { backfillLines, shareOf } from '../backfill/text.ts'
+import { commandLine } from '../program-name.ts'
 import { table, type Column } from '../terminal/table.ts'
+import { aboutText, type Paint } from '../terminal/text.ts'
 
 export interface StatusView {
   readonly verbose?: boolean
@@ -35,21 +31,12 @@ const leastRoutes = 5
 export function statusLines(status: Status, paint: Paint, view: StatusView = {}): string[] {
   const { verbose = false } = view
   const before = [...firstBlocks(status, paint), headerLines(status, paint)]
-  const after = [sentences(status, verbose).flatMap((text) => hanging(text, paint.width))]
+  const after = [sentences(status, verbose).flatMap((text) => wrap(text, '', paint.width))]
   // Blank line and header of the table, the line about those left out, the prompt, and the line that holds the cursor.
   const room = paint.rows - joined([...before, ...after]).length - 5
-  const most = {
-    routes: paint.isPiped && !verbose ? pipedRoutes : Infinity,
-    lines: verbose ? Infinity : Math.max(leastRoutes, room),
-  }
+  const most = verbose ? Infinity : paint.isPiped ? pipedRoutes : Math.max(leastRoutes, room)
   const details = verbose ? detailBlocks(status, paint) : []
   return joined([...before, routeTable(status, most, view, paint), ...after, ...details])
-}
-
-/** Only the first line begins in the first column: text of a destination must not look like a line of its own. */
-function hanging(text: string, width: number): string[] {
-  if (textWidth(text) <= width) return [text]
-  return wrapPlain(text, width - 2).map((line, index) => (index === 0 ? line : `  ${line}`))
 }
 
 /** With a blank line between blocks. */
@@ -62,25 +49,28 @@ function joined(blocks: readonly (readonly string[])[]): string[] {
 function headerLines({ at, workers }: Status, { width, isPiped }: Paint): string[] {
   const [first, ...others] = workers
   const [start] = workers.flatMap(({ startedAt }) => startedAt ?? []).sort()
-  const parts = [`shieldlog ${version}`]
-  if (others.length > 0) parts.push(`${workers.length} processes`)
-  else if (first?.pid !== undefined)
-    parts.push(`process ${first.pid} on ${printable(first.host ?? '-', 100)}`)
-  else if (first !== undefined) parts.push(printable(first.name))
-  if (start !== undefined) {
-    const seconds = Math.max(0, (Date.parse(at) - Date.parse(start)) / 1000)
-    parts.push(`${others.length > 0 ? 'the oldest ' : ''}running for ${durationText(seconds)}`)
-  }
-  const time = minuteText(at)
-  return wrapPlain([...parts, isPiped ? time : time.slice('2026-11-20 '.length)].join(', '), width)
+  const seconds = start === undefined ? 0 : Math.max(0, (Date.parse(at) - Date.parse(start)) / 1000)
+  const one =
+    first?.pid === undefined
+      ? printable(first?.name ?? '')
+      : `process ${first.pid} on ${printable(first.host ?? '-', 100)}`
+  const parts = [
+    `shieldlog ${version}`,
+    first !== undefined && (others.length > 0 ? `${workers.length} processes` : one),
+    start !== undefined && `${others.length > 0 ? 'the oldest ' : ''}running for ${durationText(seconds)}`,
+    isPiped ? minuteText(at) : minuteText(at).slice('2026-11-20 '.length),
+  ]
+  return wrapPlain(parts.filter((part) => part !== false).join(', '), width)
 }
 
+const ofKind = ({ problems }: Status, kind: StatusProblem['kind']) =>
+  problems.filter((problem) => problem.kind === kind)
+
 /** What `status` says first: what was lost, and that nothing ships. */
-function firstBlocks({ problems }: Status, { width, bad }: Paint): string[][] {
-  const of = (kind: StatusProblem['kind']) => problems.filter((problem) => problem.kind === kind)
+function firstBlocks(status: Status, { width, bad }: Paint): string[][] {
   return [
-    of('gap').flatMap((problem) => hanging(withCommand(problem), width).map(bad)),
-    of('stopped').flatMap(({ text, remedy }) => [
+    ofKind(status, 'gap').flatMap((problem) => wrap(withCommand(problem), '', width).map(bad)),
+    ofKind(status, 'stopped').flatMap(({ text, remedy }) => [
       ...wrapPlain(text, width).map(bad),
       ...(remedy === '' ? [] : wrapPlain(remedy, width)),
       // On its own line, so that it can be copied.
@@ -91,29 +81,25 @@ function firstBlocks({ problems }: Status, { width, bad }: Paint): string[][] {
 
 /** Lines of problems, beyond which only `--verbose` shows more. */
 const mostProblems = 12
+/** The first lines and the table say these. */
+const saidBefore = new Set<StatusProblem['kind']>(['gap', 'stopped', 'behind'])
 
 /** The notes below the table, most urgent first; one or two sentences per line. */
 function sentences(status: Status, isVerbose: boolean): string[] {
-  const problems = status.problems.flatMap(problemLine)
+  const problems = status.problems
+    .filter(({ kind }) => !saidBefore.has(kind))
+    .map((problem) => (problem.kind === 'failing' ? problem.text : withCommand(problem)))
   const shown = isVerbose ? problems : problems.slice(0, mostProblems)
   const left = problems.length - shown.length
   return [
     ...(status.routes.length === 0
       ? ['No zones are known: run lists those of the account at its start.']
       : []),
-    ...failingSentence(status),
+    ...deadlineSentence(status),
     ...shown,
     ...(left === 0 ? [] : [`and ${left} more problems: --verbose`]),
     ...status.backfills.flatMap((each) => backfillSentence(each, status.at)),
   ]
-}
-
-/** None for what the table or the first lines say. */
-function problemLine(problem: StatusProblem): string[] {
-  const { kind, text, routes } = problem
-  if (kind === 'gap' || kind === 'stopped' || kind === 'behind') return []
-  if (kind === 'failing') return routes === 1 ? [] : [text]
-  return [withCommand(problem)]
 }
 
 /** The problem with the first command to type, or with what to do where there is none. */
@@ -124,22 +110,17 @@ function withCommand({ text, remedy, command }: StatusProblem): string {
 }
 
 /** The API deadline matters only where a route fails or is behind: every other one reads in time. */
-function failingSentence({ routes, at, problems }: Status): string[] {
-  const own = problems.filter(({ kind }) => kind === 'failing')
+function deadlineSentence(status: Status): string[] {
+  const own = ofKind(status, 'failing')
   const failing = sumOf(own, 'routes')
-  const isStopped = problems.some(({ kind }) => kind === 'stopped')
-  const late = isStopped ? [] : [...own, ...problems.filter(({ kind }) => kind === 'behind')]
-  const [first] = late.toSorted(byDeadline)
-  const parts = []
-  if (failing > 0)
-    parts.push(`${failing} of ${counted(routes.length, 'route')} ${failing === 1 ? 'fails' : 'fail'}.`)
+  const isStopped = ofKind(status, 'stopped').length > 0
+  const [first] = isStopped ? [] : [...own, ...ofKind(status, 'behind')].sort(byDeadline)
+  const routes = counted(status.routes.length, 'route')
+  const parts = failing === 0 ? [] : [`${failing} of ${routes} ${failing === 1 ? 'fails' : 'fail'}.`]
   if (first?.apiDeadlineAt !== undefined) {
-    const { zone = 0, name = '', sink = '' } = first
-    const whose =
-      first.routes === 1
-        ? `${zoneLabel({ zone, name })} → ${printable(sink)}`
-        : counted(first.routes ?? 0, 'route')
-    parts.push(`API deadline for ${whose}: ${fromNow(first.apiDeadlineAt, at)}.`)
+    const { routes: late = 0, zone = 0, name = '', sink = '' } = first
+    const whose = late === 1 ? `${zoneLabel({ zone, name })} → ${printable(sink)}` : counted(late, 'route')
+    parts.push(`API deadline for ${whose}: ${fromNow(first.apiDeadlineAt, status.at)}.`)
   }
   return parts.length === 0 ? [] : [parts.join(' ')]
 }
@@ -170,25 +151,25 @@ function detailBlocks(
   paint: Paint,
 ): string[][] {
   const lines = (text: string, indent = '') => wrap(text, indent, paint.width)
+  const letters = deadLetters.map(
+    ({ sink, reason, count, bytes }) =>
+      `dead letters in ${printable(sink)}: ${countText(count)} ${printable(reason)}, ${countText(bytes)} bytes`,
+  )
+  // Those with unfinished days are problems.
+  const left = unconfigured.filter(({ unfinishedDays }) => unfinishedDays.length === 0)
   return [
-    ...routes.map((route) => routeLines(route, paint)),
+    ...routes.map((route) => [
+      ...lines(`${zoneLabel(route)} → ${printable(route.sink)}`),
+      ...table(route.days, dayColumns, paint),
+      ...route.gaps.flatMap((gap) => lines(gapText(gap), '  ').map(paint.bad)),
+    ]),
     workers.flatMap(({ role, name }) => lines(`${role}: ${printable(name)}`)),
     backfillLines(backfills, paint),
-    [
-      ...deadLetters.flatMap(({ sink, reason, count, bytes }) =>
-        lines(
-          `dead letters in ${printable(sink)}: ${countText(count)} ${printable(reason)}, ${countText(bytes)} bytes`,
-        ),
-      ),
-      // Those with unfinished days are problems.
-      ...unconfigured
-        .filter(({ unfinishedDays }) => unfinishedDays.length === 0)
-        .flatMap((route) => lines(unconfiguredTexts([route]).text).map(paint.dim)),
-    ],
+    [...letters, ...left.map((route) => leftTexts([route]).text)].flatMap((text) => lines(text)),
   ]
 }
 
-const dayColumns: readonly Column<DayStatus>[] = [
+const dayColumns: readonly Column<RouteStatus['days'][number]>[] = [
   ['  day', ({ day }) => `  ${day}`],
   ['state', ({ state, lastError }) => (lastError === undefined ? state : `${state}, failing`)],
   ['lag', ({ lagSeconds }) => (lagSeconds === undefined ? '-' : durationText(lagSeconds))],
@@ -197,115 +178,25 @@ const dayColumns: readonly Column<DayStatus>[] = [
   ['order', ({ order }) => order, { spare: 4 }],
   ['late', ({ late }) => countText(late), { spare: 1 }],
   ['dead letters', ({ deadLetters }) => countText(deadLetters), { spare: 2 }],
-  ['last full scan', lastScanText],
+  [
+    'last full scan',
+    ({ lastFullScanAt, scanningPages }) =>
+      lastFullScanAt === undefined
+        ? scanningPages === undefined
+          ? '-'
+          : `under way, ${counted(scanningPages, 'page')}`
+        : secondText(lastFullScanAt),
+  ],
 ]
 
-function lastScanText({ lastFullScanAt, scanningPages }: DayStatus): string {
-  if (lastFullScanAt !== undefined) return secondText(lastFullScanAt)
-  return scanningPages === undefined ? '-' : `under way, ${counted(scanningPages, 'page')}`
-}
-
-function routeLines(route: RouteStatus, paint: Paint): string[] {
-  return [
-    ...wrapPlain(`${zoneLabel(route)} → ${printable(route.sink)}`, paint.width),
-    ...table(route.days, dayColumns, paint),
-    ...route.gaps.flatMap(({ day, from, to, reason, acknowledgedAt }) => {
-      const known =
-        acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(acknowledgedAt)}`
-      const text = `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${known}`
-      return wrap(text, '  ', paint.width).map(paint.bad)
-    }),
-  ]
+function gapText({ day, from, to, reason, acknowledgedAt }: RouteStatus['gaps'][number]): string {
+  const known =
+    acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(acknowledgedAt)}`
+  return `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${known}`
 }
 
 const names = { most: 24, least: 8 }
-
-/** A row a route under a header, what is wrong first: so many routes, in so many lines. */
-function routeTable(
-  status: Status,
-  most: { readonly routes: number; readonly lines: number },
-  { live, hasFilter = false }: StatusView,
-  paint: Paint,
-): string[] {
-  const { at, problems } = status
-  if (status.routes.length === 0) return []
-  const isStopped = problems.some(({ kind }) => kind === 'stopped')
-  const all = status.routes.toSorted((left, right) => urgencyOf(left) - urgencyOf(right))
-  // No row has less than a line.
-  const routes = all.slice(0, Math.min(most.routes, most.lines))
-  const today = ({ days }: RouteStatus) => days.filter(({ day }) => day === at.slice(0, 10))
-  const notes = notesOf(all, at).slice(0, routes.length)
-  const count = (title: string, spare: number, isShown: boolean, of: (route: RouteStatus) => number) =>
-    isShown || all.some((route) => of(route) > 0)
-      ? [[title, (route: RouteStatus) => countText(of(route)), { align: 'right', spare }] as const]
-      : []
-  const columns: readonly Column<RouteStatus>[] = [
-    ['zone', zoneLabel, names],
-    ['sink', ({ sink }) => printable(sink), names],
-    [
-      'state',
-      (route) => standingText(route, isStopped),
-      { paint: (cell, route) => paintState(cell, route, isStopped, paint) },
-    ],
-    ['lag', ({ lagSeconds }) => shortDuration(lagSeconds), { align: 'right' }],
-    ...count('events today', 4, true, (route) => sumOf(today(route), 'delivered')),
-    ...count('filtered', 2, hasFilter, (route) => sumOf(today(route), 'filtered')),
-    ...count('skipped', 3, false, ({ days }) => sumOf(days, 'skipped')),
-    ...count('lost', 5, false, ({ days }) => sumOf(days, 'lost')),
-    ['last event', (route) => lastEventText(route, at), { spare: 1 }],
-    ...(live ?? []),
-    // A pipe has the note in the row.
-    ['note', (route) => (paint.isPiped ? notes[routes.indexOf(route)]! : '')],
-  ]
-  const [header = '', ...rows] = table(routes, columns, paint)
-  let used = 0
-  const shown = rows
-    .map((row, index) => [
-      row,
-      ...(paint.isPiped || notes[index] === ''
-        ? []
-        : wrapPlain(notes[index]!, paint.width - 4).map((line) => `    ${line}`)),
-    ])
-    .filter((lines) => (used += lines.length) <= most.lines)
-  return [header, ...shown.flat(), ...leftOutLine(all.slice(shown.length), isStopped)]
-}
-
 const urgencies = ['failing', 'behind', 'not_read', 'up_to_date'] as const
-
-/** Routes of the same urgency keep their order. */
-function urgencyOf({ state, gaps }: RouteStatus): number {
-  const place = urgencies.indexOf(state)
-  return gaps.some(isOpenGap) ? Math.min(place, 0.5) : place
-}
-
-/** `and 360 more routes, 360 up to date: --verbose`. */
-function leftOutLine(routes: readonly RouteStatus[], isStopped: boolean): string[] {
-  if (routes.length === 0) return []
-  const states = Map.groupBy(routes, (route) => standingText(route, isStopped))
-  const what = [...states].map(([state, own]) => `${countText(own.length)} ${state}`).join(', ')
-  return [`and ${countOf(routes.length, 'more route')}, ${what}: --verbose`]
-}
-
-/** What is wrong with each route alone, and when it is tried again. A cause that several have is told below the table. */
-function notesOf(routes: readonly RouteStatus[], at: string): string[] {
-  const causes = routes.map(({ state, lastError, sink }) =>
-    state === 'failing' ? causeOf(lastError, sink) : '',
-  )
-  const shared = new Set(causes.filter((cause, index) => causes.indexOf(cause) !== index))
-  return routes.map((route, index) => {
-    const cause = causes[index]!
-    const lost = new Set(route.gaps.filter(isOpenGap).map(({ day }) => day)).size
-    const parts = cause === '' || shared.has(cause) ? [] : [cause, triesText([route], at)]
-    if (lost > 0) parts.push(countOf(lost, 'lost day'))
-    return parts.filter((part) => part !== '').join('; ')
-  })
-}
-
-function lastEventText({ newestEventAt }: RouteStatus, at: string): string {
-  if (newestEventAt === undefined) return '-'
-  return `${shortDuration(Math.max(0, (Date.parse(at) - Date.parse(newestEventAt)) / 1000))} ago`
-}
-
 const standings = {
   failing: 'FAILING',
   not_read: 'not read yet',
@@ -313,12 +204,50 @@ const standings = {
   up_to_date: 'up to date',
 } as const
 
-/** The state of a route in a word or two. A route that nothing works on is not up to date for long. */
-function standingText({ state }: RouteStatus, isStopped: boolean): string {
-  return isStopped && state !== 'failing' ? 'stopped' : standings[state]
-}
-
-function paintState(cell: string, { state, gaps }: RouteStatus, isStopped: boolean, paint: Paint): string {
-  if (state === 'failing' || isStopped) return paint.bad(cell)
-  return state === 'up_to_date' && !gaps.some(isOpenGap) ? paint.good(cell) : cell
+/** A row a route under a header, what is wrong first; those of the same urgency keep their order. */
+function routeTable(
+  status: Status,
+  most: number,
+  { live = [], hasFilter = false }: StatusView,
+  paint: Paint,
+): string[] {
+  const { at } = status
+  const isStopped = ofKind(status, 'stopped').length > 0
+  const hasLost = ({ gaps }: RouteStatus) => gaps.some(isOpenGap)
+  const urgencyOf = (route: RouteStatus) =>
+    Math.min(urgencies.indexOf(route.state), hasLost(route) ? 0.5 : Infinity)
+  const all = status.routes.toSorted((left, right) => urgencyOf(left) - urgencyOf(right))
+  const today = ({ days }: RouteStatus) => days.filter(({ day }) => day === at.slice(0, 10))
+  const count = (title: string, spare: number, isShown: boolean, of: (route: RouteStatus) => number) =>
+    isShown || all.some((route) => of(route) > 0)
+      ? [[title, (route: RouteStatus) => countText(of(route)), { align: 'right', spare }] as const]
+      : []
+  function paintState(cell: string, route: RouteStatus): string {
+    if (route.state === 'failing' || isStopped) return paint.bad(cell)
+    return route.state === 'up_to_date' && !hasLost(route) ? paint.good(cell) : cell
+  }
+  function lastEvent({ newestEventAt }: RouteStatus): string {
+    if (newestEventAt === undefined) return '-'
+    return `${shortDuration(Math.max(0, (Date.parse(at) - Date.parse(newestEventAt)) / 1000))} ago`
+  }
+  const columns: readonly Column<RouteStatus>[] = [
+    ['zone', zoneLabel, names],
+    ['sink', ({ sink }) => printable(sink), names],
+    // A route that nothing works on is not up to date for long.
+    [
+      'state',
+      ({ state }) => (isStopped && state !== 'failing' ? 'stopped' : standings[state]),
+      { paint: paintState },
+    ],
+    ['lag', ({ lagSeconds }) => shortDuration(lagSeconds), { align: 'right' }],
+    ...count('events today', 4, true, (route) => sumOf(today(route), 'delivered')),
+    ...count('filtered', 2, hasFilter, (route) => sumOf(today(route), 'filtered')),
+    ...count('skipped', 3, false, ({ days }) => sumOf(days, 'skipped')),
+    ...count('lost', 5, false, ({ days }) => sumOf(days, 'lost')),
+    ['last event', lastEvent, { spare: 1 }],
+    ...live,
+  ]
+  const left = all.length - Math.min(all.length, most)
+  const rest = left === 0 ? [] : [`and ${countOf(left, 'more route')}: --verbose`]
+  return all.length === 0 ? [] : [...table(all.slice(0, most), columns, paint), ...rest]
 }

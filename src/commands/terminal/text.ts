@@ -15,12 +15,7 @@ export function aboutText(count: number): string {
 
 type Counts = readonly (readonly [count: number, what: string])[]
 
-/** What there is any of: `3,000 missing`, not `0 extra`. */
-export function someOf(...counts: Counts): string[] {
-  return counts.filter(([count]) => count > 0).map(([count, what]) => `${countText(count)} ${what}`)
-}
-
-/** The same with plain digits, for lines that also go into logs. */
+/** What there is any of, in plain digits, for lines that also go into logs: `3000 missing`, not `0 extra`. */
 export function plainSomeOf(...counts: Counts): string[] {
   return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
 }

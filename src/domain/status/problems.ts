@@ -1,4 +1,5 @@
-import { gapReasonTexts, isOpenGap, type Gap, type GapReason } from '../gap.ts'
+import type { SinkDeadLetters } from '../event/delivery.ts'
+import { gapReasonTexts, isOpenGap, type Gap } from '../gap.ts'
 import { earlyEndCode } from '../plan/route-state.ts'
 import { daysBetween, type Day } from '../day.ts'
 import { routeKey } from '../stream.ts'
@@ -7,41 +8,38 @@ import { printable } from '../text/terminal-text.ts'
 import { withoutSink } from '../failure.ts'
 import { countOf, countText, sumOf } from '../text/counts.ts'
 import type { Observation, ObservedRoute } from './observation.ts'
-import type { ErrorStatus, FleetStatus, RouteSummary, StatusProblem } from './status.ts'
+import type { ErrorStatus, LeftRoute, RouteSummary, StatusProblem, WorkerStatus } from './status.ts'
 
-export interface ProblemFacts
-  extends Pick<Observation, 'at' | 'gaps'>, Pick<FleetStatus, 'deadLetters' | 'unconfigured' | 'workers'> {
+export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps'> {
   readonly routes: readonly Pick<ObservedRoute, 'planned' | 'summary'>[]
+  readonly deadLetters: readonly SinkDeadLetters[]
+  readonly unconfigured: readonly LeftRoute[]
+  readonly workers: readonly WorkerStatus[]
 }
 
 /** All problems of a status; the only place that works them out. */
 export function problemsOf(facts: ProblemFacts): StatusProblem[] {
   const { at, routes, gaps, unconfigured, deadLetters } = facts
-  const today = at.slice(0, 10)
   const all = routes.map(({ summary }) => summary)
   const inState = (state: RouteSummary['state']) => all.filter((route) => route.state === state)
-  const failing = byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
-  const behind = byCause(inState('behind'), ({ sink }) => sink)
-  const bySinkWith = (counter: CounterName, day?: string) =>
-    byCause(
-      routes.filter((route) => countedBy([route], counter, day) > 0),
-      ({ summary }) => summary.sink,
-    )
-  const delivering = new Set(bySinkWith('delivered', today).map(([route]) => route!.summary.sink))
-  const filtering = bySinkWith('filtered', today).filter(([route]) => !delivering.has(route!.summary.sink))
+  const sinks = byCause(routes, ({ summary }) => summary.sink)
   const left = unconfigured.filter(({ unfinishedDays }) => unfinishedDays.length > 0)
   return [
     ...byCause(gaps.filter(isOpenGap), ({ reason }) => reason).map((own) => gapProblem(own, all)),
-    ...stoppedProblems(facts, all),
-    ...failing.map((own) => failingProblem(own, at)).sort(byDeadline),
-    ...behind.map((own) => behindProblem(own, at)).sort(byDeadline),
-    ...bySinkWith('lost').map(lostProblem),
+    ...stoppedProblem(facts, all),
+    ...byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
+      .map((own) => failingProblem(own, at))
+      .sort(byDeadline),
+    ...byCause(inState('behind'), ({ sink }) => sink)
+      .map((own) => behindProblem(own, at))
+      .sort(byDeadline),
+    ...sinks.flatMap(lostProblem),
     ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
-    ...byCause(left, leftCause).map((own): StatusProblem => {
-      const { zone, sink } = own[0]!
-      return { kind: 'unconfigured', ...unconfiguredTexts(own), routes: own.length, zone, sink }
-    }),
-    ...filtering.map((own) => filteredProblem(own, today)),
+    // What left is one cause: a sink with all its zones, or a zone with all its sinks.
+    ...byCause(left, (each) => (isSinkGone(each) ? `sink ${each.sink}` : `zone ${each.zone}`)).map(
+      leftProblem,
+    ),
+    ...sinks.flatMap((own) => filteredProblem(own, at.slice(0, 10))),
   ]
 }
 
@@ -55,7 +53,7 @@ function gapProblem(gaps: readonly Gap[], routes: readonly RouteSummary[]): Stat
   const nameOf = new Map(routes.map(({ zone, name }) => [zone, name]))
   const own = new Map(gaps.map(({ zone, sink }) => [routeKey(zone, sink), { zone, sink }]))
   const affected = Array.from(own.values(), (each) => ({ ...each, name: nameOf.get(each.zone) ?? '' }))
-  const reason: GapReason = gaps[0]!.reason
+  const { reason } = gaps[0]!
   return {
     kind: 'gap',
     text: `${whoOf(affected)}: events of ${daysText(gaps.map(({ day }) => day))} were lost, because ${gapReasonTexts[reason]}.`,
@@ -67,17 +65,16 @@ function gapProblem(gaps: readonly Gap[], routes: readonly RouteSummary[]): Stat
   }
 }
 
-function stoppedProblems(
+function stoppedProblem(
   { workers, at }: Pick<ProblemFacts, 'workers' | 'at'>,
   routes: readonly RouteSummary[],
 ): StatusProblem[] {
-  const lacks = (role: 'scheduler' | 'worker') =>
-    workers.every((each) => each.role !== role && each.role !== 'all')
-  if (!lacks('scheduler') && !lacks('worker')) return []
+  const roles = new Set(workers.map(({ role }) => role))
+  if (roles.has('all') || (roles.has('scheduler') && roles.has('worker'))) return []
   const reason =
     workers.length === 0
       ? 'no shieldlog process runs on this state'
-      : lacks('worker')
+      : roles.has('scheduler')
         ? 'only a scheduler runs on this state, and no worker'
         : 'only workers run on this state, and no scheduler'
   const text = `Nothing is shipping: ${reason}.`
@@ -86,16 +83,17 @@ function stoppedProblems(
 
 function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem {
   const { sink, lastError } = own[0]!
-  const hasEnded = lastError?.code === earlyEndCode
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
   const parts = [causeOf(lastError, sink), isHeld ? '' : triesText(own, at)]
+  const next = isHeld ? '' : 'shieldlog tries again by itself. '
   return {
     kind: 'failing',
     text: `${whoOf(own)} ${own.length === 1 ? 'fails' : 'fail'}: ${parts.filter((part) => part !== '').join('; ')}.`,
-    remedy: hasEnded
-      ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
-      : `${isHeld ? '' : 'shieldlog tries again by itself. '}${deadlineText(own, at)}`.trim(),
+    remedy:
+      lastError?.code === earlyEndCode
+        ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
+        : `${next}${deadlineText(own, at)}`.trim(),
     ...aboutOf(own),
     ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),
@@ -112,29 +110,43 @@ function behindProblem(own: readonly RouteSummary[], at: string): StatusProblem 
   }
 }
 
-function lostProblem(own: readonly ProblemRoute[]): StatusProblem {
+type ProblemRoute = ProblemFacts['routes'][number]
+
+/** `routes`: those of one sink, as for `filteredProblem`. */
+function lostProblem(routes: readonly ProblemRoute[]): StatusProblem[] {
+  const own = routes.filter((route) => countedBy([route], 'lost') > 0)
+  if (own.length === 0) return []
   const about = aboutOf(own.map(({ summary }) => summary))
-  return {
-    kind: 'lost',
-    text: `${printable(about.sink!)} dropped ${countOf(countedBy(own, 'lost'), 'event')} that it had accepted.`,
-    remedy:
-      'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.',
-    ...about,
-  }
+  const text = `${printable(about.sink!)} dropped ${countOf(countedBy(own, 'lost'), 'event')} that it had accepted.`
+  const remedy =
+    'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.'
+  return [{ kind: 'lost', text, remedy, ...about }]
 }
 
-function filteredProblem(own: readonly ProblemRoute[], today: string): StatusProblem {
+function filteredProblem(routes: readonly ProblemRoute[], today: string): StatusProblem[] {
+  const own = routes.filter((route) => countedBy([route], 'filtered', today) > 0)
+  if (own.length === 0 || countedBy(routes, 'delivered', today) > 0) return []
   const about = aboutOf(own.map(({ summary }) => summary))
-  const filtered = countedBy(own, 'filtered', today)
-  return {
-    kind: 'filtered',
-    text: `${printable(about.sink!)}: all ${countOf(filtered, 'event')} today ${filtered === 1 ? 'was' : 'were'} filtered.`,
-    remedy: 'If that is not meant, correct where and sample of the sink.',
-    ...about,
-  }
+  const filtered = countOf(countedBy(own, 'filtered', today), 'event')
+  const text = `${printable(about.sink!)}: all ${filtered} today were filtered.`
+  const remedy = 'If that is not meant, correct where and sample of the sink.'
+  return [{ kind: 'filtered', text, remedy, ...about }]
 }
 
-function deadLetterProblem(own: FleetStatus['deadLetters']): StatusProblem {
+/** Of the live days, or of one of them. */
+function countedBy(
+  routes: readonly ProblemRoute[],
+  counter: 'delivered' | 'filtered' | 'lost',
+  day?: string,
+): number {
+  let sum = 0
+  for (const { planned } of routes)
+    for (const { stream, checkpoint } of planned.live)
+      if (day === undefined || stream.day === day) sum += checkpoint?.counters[counter] ?? 0
+  return sum
+}
+
+function deadLetterProblem(own: readonly SinkDeadLetters[]): StatusProblem {
   const { sink } = own[0]!
   const name = printable(sink)
   return {
@@ -146,84 +158,70 @@ function deadLetterProblem(own: FleetStatus['deadLetters']): StatusProblem {
   }
 }
 
-type Left = FleetStatus['unconfigured'][number]
+const isSinkGone = ({ left, retired }: LeftRoute) => left === 'sink' && retired !== true
 
-/** What left the configuration is one cause: a sink with all its zones, or a zone with all its sinks. */
-function leftCause({ zone, sink, left, retired }: Left): string {
-  return left === 'sink' && !retired ? `sink ${sink}` : `zone ${zone}${retired ? ' retired' : ''}`
+function leftProblem(own: readonly LeftRoute[]): StatusProblem {
+  const { zone, sink } = own[0]!
+  return { kind: 'unconfigured', ...leftTexts(own), routes: own.length, zone, sink }
 }
 
 /** `own`: routes that left for one cause, at least one. */
-export function unconfiguredTexts(own: readonly Left[]): { text: string; remedy: string } {
-  const { zone, sink, retired, left } = own[0]!
-  const isSink = left === 'sink' && !retired
-  const daysOf = (of: (each: Left) => readonly string[]) => [...new Set(own.flatMap(of))]
-  const unread = daysOf((each) => each.unreadDays)
-  const gone = retired ? unread : daysOf((each) => each.goneDays)
-  const readable = unread.filter((day) => !gone.includes(day))
-  const read = daysOf((each) => each.unfinishedDays).filter((day) => !unread.includes(day))
+export function leftTexts(own: readonly LeftRoute[]): { text: string; remedy: string } {
+  const { zone, sink, retired = false } = own[0]!
+  const isSink = isSinkGone(own[0]!)
+  const unread = new Set(own.flatMap(({ unreadDays }) => unreadDays))
+  const gone = retired ? unread : new Set(own.flatMap(({ goneDays }) => goneDays))
+  const readable = unread.difference(gone)
+  const read = new Set(own.flatMap(({ unfinishedDays }) => unfinishedDays)).difference(unread)
   const told = [
     ['not read to the end, and the API no longer lists it', gone],
     ['not read to the end', readable],
     ['read, but not read again for late events', read],
   ] as const
-  const parts = told.flatMap(([what, days]) => (days.length === 0 ? [] : [`${what}: ${daysText(days)}`]))
-  const days = parts.length === 0 ? 'no day was left unfinished' : parts.join('; ')
-  const others = [...new Set(own.map((each) => (isSink ? `zone ${each.zone}` : printable(each.sink))))].sort()
+  const parts = told.flatMap(([what, days]) => (days.size === 0 ? [] : [`${what}: ${daysText(days)}`]))
   const name = printable(sink)
+  const others = [...new Set(own.map((each) => (isSink ? `zone ${each.zone}` : printable(each.sink))))]
   const who = isSink
     ? `Sink ${name} (${others.length === 1 ? others[0] : `${countText(others.length)} zones`})`
-    : `Zone ${zone} (→ ${others.join(', ')})`
-  const finish = readable.length + read.length > 0
+    : `Zone ${zone} (→ ${others.sort().join(', ')})`
+  const remedies = [
+    retired && 'What was not read is recorded as gaps.',
+    !retired && readable.size + read.size > 0 && 'To finish these days, configure it again.',
+    isSink && `If it has a new name: shieldlog state rename-sink ${name} NEW.`,
+  ]
+  const state = retired ? 'is retired: the API lists it no more' : 'is not configured any more'
   return {
-    text: `${who} ${retired ? 'is retired: the API lists it no more' : 'is not configured any more'}; ${days}.`,
-    remedy: [
-      ...(retired ? ['What was not read is recorded as gaps.'] : []),
-      ...(finish && !retired ? ['To finish these days, configure it again.'] : []),
-      ...(isSink ? [`If it has a new name: shieldlog state rename-sink ${name} NEW.`] : []),
-    ].join(' '),
+    text: `${who} ${state}; ${parts.length === 0 ? 'no day was left unfinished' : parts.join('; ')}.`,
+    remedy: remedies.filter((remedy) => remedy !== false).join(' '),
   }
-}
-
-export function causeOf(lastError: ErrorStatus | undefined, sink: string): string {
-  if (lastError === undefined) return ''
-  const { code, message } = lastError
-  const short = withoutSink(message, sink).replace(/^[a-z_]+ of account [^:]+: /, '')
-  // A refused key and an unknown zone need no words of the API: what to check is known.
-  const known =
-    code === 'unauthorised'
-      ? short.replace(/(check [^:]*): .*$/, '$1')
-      : code === 'zone_gone'
-        ? `${short.replace(/:.*$/s, '')}: correct zones (shieldlog zones lists the ids)`
-        : short
-  return printable(known, mostCause).replace(/[.;:\s]+$/, '')
 }
 
 const mostCause = 400
 
-/** `6 tries since 13:52, next try 14:04`. A time that has passed is no promise: nothing runs, or a try is under way. */
-export function triesText(routes: readonly Pick<RouteSummary, 'lastError'>[], at: string): string {
-  const errors = routes.flatMap(({ lastError }) => lastError ?? [])
-  const earliest = (field: 'since' | 'retryAt') => errors.map((error) => error[field]).sort()[0] ?? ''
-  const [first] = errors
-  if (first === undefined) return ''
-  const since = `since ${clockText(earliest('since'), at)}`
-  const next = earliest('retryAt')
-  return [
-    ...(errors.length > 1
-      ? [since]
-      : first.failures > 1
-        ? [`${countText(first.failures)} tries ${since}`]
-        : []),
-    ...(next > at ? [`next try ${clockText(next, at)}`] : []),
-  ].join(', ')
+function causeOf(lastError: ErrorStatus | undefined, sink: string): string {
+  if (lastError === undefined) return ''
+  const { code, message } = lastError
+  let cause = withoutSink(message, sink).replace(/^[a-z_]+ of account [^:]+: /, '')
+  // A refused key and an unknown zone need no words of the API: what to check is known.
+  if (code === 'unauthorised') cause = cause.replace(/(check [^:]*): .*$/, '$1')
+  if (code === 'zone_gone')
+    cause = `${cause.replace(/:.*$/s, '')}: correct zones (shieldlog zones lists the ids)`
+  return printable(cause, mostCause).replace(/[.;:\s]+$/, '')
 }
 
-type Unfinished = NonNullable<RouteSummary['unfinished']>
+/** `since 13:52, next try 14:04`. A time that has passed is no promise: nothing runs, or a try is under way. */
+function triesText(routes: readonly Pick<RouteSummary, 'lastError'>[], at: string): string {
+  const errors = routes.flatMap(({ lastError }) => lastError ?? [])
+  if (errors.length === 0) return ''
+  const earliest = (field: 'since' | 'retryAt') => errors.map((error) => error[field]).sort()[0]!
+  const next = earliest('retryAt')
+  const since = `since ${clockText(earliest('since'), at)}`
+  return next > at ? `${since}, next try ${clockText(next, at)}` : since
+}
 
 /** The one deadline: the instant at which the oldest unfinished day of these routes becomes unreadable. */
-export function firstUnfinished(routes: readonly Pick<RouteSummary, 'unfinished'>[]): Unfinished | undefined {
-  let first: Unfinished | undefined
+export function firstUnfinished(routes: readonly Pick<RouteSummary, 'unfinished'>[]) {
+  let first: RouteSummary['unfinished']
   for (const { unfinished } of routes)
     if (unfinished !== undefined && (first === undefined || unfinished.apiDeadlineAt < first.apiDeadlineAt))
       first = unfinished
@@ -275,7 +273,7 @@ export function zoneLabel({ zone, name }: Pick<RouteSummary, 'zone' | 'name'>): 
 const mostRanges = 4
 
 /** `2026-11-18`, `2026-11-18 to 2026-11-20 (3 days)`, `2026-11-18, 2026-11-20 (2 days)`. */
-function daysText(given: readonly string[]): string {
+function daysText(given: Iterable<string>): string {
   const days = [...new Set(given)].sort()
   const ranges: [string, string][] = []
   for (const day of days) {
@@ -286,18 +284,6 @@ function daysText(given: readonly string[]): string {
   const named = ranges.slice(0, mostRanges).map(([from, to]) => (from === to ? from : `${from} to ${to}`))
   const all = ranges.length > mostRanges ? [...named, 'and others'] : named
   return days.length === 1 ? all.join('') : `${all.join(', ')} (${countText(days.length)} days)`
-}
-
-type ProblemRoute = ProblemFacts['routes'][number]
-type CounterName = 'delivered' | 'filtered' | 'lost'
-
-/** Of the live days, or of one of them. */
-function countedBy(routes: readonly ProblemRoute[], counter: CounterName, day?: string): number {
-  let sum = 0
-  for (const { planned } of routes)
-    for (const { stream, checkpoint } of planned.live)
-      if (day === undefined || stream.day === day) sum += checkpoint?.counters[counter] ?? 0
-  return sum
 }
 
 function byCause<T>(all: readonly T[], cause: (each: T) => string): T[][] {

@@ -1,21 +1,8 @@
-import type { Counters } from '../checkpoint.ts'
-import type { SinkDeadLetters } from '../event/delivery.ts'
 import type { GapReason } from '../gap.ts'
 import type { RouteStanding } from '../plan/route-state.ts'
 import type { Stream } from '../stream.ts'
 
-/** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
-export interface DayStatus extends Counters {
-  readonly day: string
-  readonly state: string
-  readonly lagSeconds?: number | undefined
-  readonly order: string
-  readonly lastFullScanAt?: string | undefined
-  /** Pages of the scan that is under way. */
-  readonly scanningPages?: number | undefined
-  readonly lastError?: ErrorStatus | undefined
-}
-
+/** Instants are ISO 8601 here. */
 export interface ErrorStatus {
   readonly code: string
   readonly message: string
@@ -38,19 +25,18 @@ export interface RouteSummary extends Pick<Stream, 'zone' | 'sink'> {
   readonly lastError?: ErrorStatus | undefined
 }
 
-export interface RouteStatus extends RouteSummary {
-  readonly days: readonly DayStatus[]
-  readonly gaps: readonly GapStatus[]
-}
-
-export interface GapStatus {
-  readonly day: string
-  readonly from: string
-  readonly to: string
-  readonly reason: GapReason
-  readonly recordedAt: string
-  /** Absent until a person has acknowledged it. */
-  readonly acknowledgedAt?: string | undefined
+/** A route that the store knows and the configuration does not name. */
+export interface LeftRoute extends Pick<Stream, 'zone' | 'sink'> {
+  /** Days that a configured route would still be read on, and those that were not read to their end. */
+  readonly unfinishedDays: readonly string[]
+  /** Those of them that were not read to their end. */
+  readonly unreadDays: readonly string[]
+  /** Those of the unread ones that the API no longer lists. */
+  readonly goneDays: readonly string[]
+  /** What left the configuration: the zone, or its sink. */
+  readonly left: 'zone' | 'sink'
+  /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */
+  readonly retired?: true
 }
 
 export interface WorkerStatus {
@@ -93,22 +79,20 @@ export interface BackfillDayStatus {
   readonly events: number
 }
 
-/**
- * What a person should know, the most urgent first:
- * - `gap`: events were lost, and nobody has acknowledged it.
- * - `stopped`: nothing ships.
- * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
- * - `lost`: a destination says that it dropped events which it had accepted.
- * - `dead_letters`: a sink refused events.
- * - `unconfigured`: a route left the configuration with unfinished days.
- * - `filtered`: `where` and `sample` of a sink left out every event of today.
- */
-export type ProblemKind =
-  'gap' | 'stopped' | 'failing' | 'behind' | 'lost' | 'dead_letters' | 'unconfigured' | 'filtered'
-
 /** One cause, however many routes have it. Texts are safe to print. */
 export interface StatusProblem {
-  readonly kind: ProblemKind
+  /**
+   * The most urgent first:
+   * - `gap`: events were lost, and nobody has acknowledged it.
+   * - `stopped`: nothing ships.
+   * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
+   * - `lost`: a destination says that it dropped events which it had accepted.
+   * - `dead_letters`: a sink refused events.
+   * - `unconfigured`: a route left the configuration with unfinished days.
+   * - `filtered`: `where` and `sample` of a sink left out every event of today.
+   */
+  readonly kind:
+    'gap' | 'stopped' | 'failing' | 'behind' | 'lost' | 'dead_letters' | 'unconfigured' | 'filtered'
   readonly text: string
   /** What to do about it; empty where the text says all. */
   readonly remedy: string
@@ -129,29 +113,41 @@ export interface StatusProblem {
   readonly apiDeadlineAt?: string
 }
 
-export interface Status extends FleetStatus {
-  readonly problems: readonly StatusProblem[]
-  readonly routes: readonly RouteStatus[]
+/**
+ * What the status page shows of one day of a route, the most urgent first:
+ * - `failing`: the last try ended with an error, and nobody else will fix it.
+ * - `gap`: some events of the day can no longer be read.
+ * - `unread`: the day was not read to its end yet, but still can be.
+ * - `dead_letters`: the sink refused some events, which wait for a person.
+ * - `expired`: the day was read after its end, but became unreadable before its last settling scan.
+ * - `open`, `settling`, `complete`: as of the stream.
+ */
+export const cellStates = [
+  'failing',
+  'gap',
+  'unread',
+  'dead_letters',
+  'expired',
+  'open',
+  'settling',
+  'complete',
+] as const
+export type CellState = (typeof cellStates)[number]
+
+export const mapSorts = ['state', 'zone', 'sink', 'lag', 'events'] as const
+
+/** Which routes of the completeness map to answer. */
+export interface MapQuery {
+  /** Part of a zone's name, id or sink, in any case; empty for all. */
+  readonly filter: string
+  readonly sink?: string | undefined
+  readonly state?: CellState | undefined
+  readonly sort: (typeof mapSorts)[number]
+  /** From 1. */
+  readonly page: number
+  /** Routes on a page. */
+  readonly size: number
 }
 
-/** What is said of a fleet without its routes. */
-export interface FleetStatus {
-  readonly at: string
-  readonly deadLetters: readonly SinkDeadLetters[]
-  /** Routes that the store knows and the configuration does not name. */
-  readonly unconfigured: readonly (Pick<Stream, 'zone' | 'sink'> & {
-    /** Days that a configured route would still be read on, and those that were not read to their end. */
-    readonly unfinishedDays: readonly string[]
-    /** Those of them that were not read to their end. */
-    readonly unreadDays: readonly string[]
-    /** Those of the unread ones that the API no longer lists. */
-    readonly goneDays: readonly string[]
-    /** What left the configuration: the zone, or its sink. */
-    readonly left: 'zone' | 'sink'
-    readonly gaps: readonly GapStatus[]
-    /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */
-    readonly retired?: true
-  })[]
-  readonly workers: readonly WorkerStatus[]
-  readonly backfills: readonly BackfillStatus[]
-}
+/** A day of a route, as a person names it. */
+export type DayQuery = Omit<Stream, 'day'> & { readonly day: string }

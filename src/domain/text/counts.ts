@@ -22,6 +22,11 @@ export function firstOf(names: readonly (string | number)[], most: number): stri
   return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
+/** What there is any of: `3,000 missing`, not `0 extra`. */
+export function someOf(...counts: (readonly [count: number, what: string])[]): string[] {
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${countText(count)} ${what}`)
+}
+
 export function sumOf<Name extends string>(
   items: readonly { readonly [key in Name]?: number | undefined }[],
   name: Name,

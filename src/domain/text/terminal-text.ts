@@ -44,7 +44,7 @@ function characterWidth(character: string): number {
 }
 
 /** The longest beginning of a text that takes at most so many columns. */
-export function beginning(text: string, width: number): string {
+function beginning(text: string, width: number): string {
   let [taken, used] = ['', 0]
   for (const character of text) {
     used += characterWidth(character)
@@ -72,39 +72,27 @@ export function widestOf(texts: readonly string[]): number {
   return widest
 }
 
-/** Wraps a text at spaces. A word that no line can hold is not split, and stays where it is. */
+/** Wraps a text at spaces, further lines two columns deeper. A word that no line can hold stays whole, to be copied. */
 export function wrap(text: string, indent: string, width: number): string[] {
+  return wrapped(text, indent, `${indent}  `, width)
+}
+
+/** The same with every line from the first column. */
+export function wrapPlain(text: string, width: number): string[] {
+  return wrapped(text, '', '', width)
+}
+
+function wrapped(text: string, first: string, further: string, width: number): string[] {
   const lines: string[] = []
-  let line = indent
+  let line = first
   for (const word of text.split(' ')) {
     const isFirst = line.trim() === ''
     const fits = textWidth(line) + 1 + textWidth(word) <= width
-    const wouldFit = indent.length + 2 + textWidth(word) <= width
+    const wouldFit = further.length + textWidth(word) <= width
     if (!isFirst && !fits && wouldFit) {
       lines.push(line)
-      line = `${indent}  ${word}`
-    } else line = isFirst ? `${line}${word}` : `${line} ${word}`
+      line = further + word
+    } else line = isFirst ? line + word : `${line} ${word}`
   }
   return [...lines, line]
-}
-
-/** Wraps a text at spaces, every line from the first column; only a word that no line can hold is split. */
-export function wrapPlain(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    const next = line === '' ? word : `${line} ${word}`
-    if (textWidth(next) <= width) {
-      line = next
-      continue
-    }
-    if (line !== '') lines.push(line)
-    line = word
-    while (textWidth(line) > width) {
-      const part = beginning(line, Math.max(2, width))
-      lines.push(part)
-      line = line.slice(part.length)
-    }
-  }
-  return line === '' && lines.length > 0 ? lines : [...lines, line]
 }

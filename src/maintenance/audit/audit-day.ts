@@ -1,16 +1,16 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
-import { paceOf, type Policy } from '../../domain/policy.ts'
+import type { Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 import { iso } from '../../domain/text/time.ts'
-import type { Ledger, Store } from '../../ports/store.ts'
-import { isSettled, minuteText, type StreamAudit, type ListedMinute } from '../../domain/audit-report.ts'
+import type { Ledger } from '../../ports/store.ts'
+import { isSettled } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
-import { compareWithLedger, type MinuteDifference } from './compare.ts'
+import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 import { readDay, type ReadDeps } from '../read/read-day.ts'
 import type { Event, Identity } from '../../domain/event/event.ts'
@@ -25,46 +25,24 @@ export interface AuditTarget {
 }
 
 export interface DayDeps extends ReadDeps, PartsDeps {
-  readonly store: Store
   readonly policy: Policy
-  /** Gets the figures of both sides that a stream's last comparison was made of. */
-  readonly compared?: (stream: Stream, sides: ComparedSides) => void
-}
-
-/** What the API lists, and what the ledger has, by minute. */
-export interface ComparedSides {
-  readonly listing: FoundEvents
-  /** When the last page was read, by the API's clock. */
-  readonly listedAtMs: number
-  readonly ledger: readonly MinuteCount[]
-  readonly differs: boolean
-}
-
-interface Subject {
-  readonly stream: Stream
-  readonly before: readonly MinuteCount[]
-  readonly events: MissingEvents
+  /** Also gives the minutes of both sides. */
+  readonly report: boolean
 }
 
 const mostRestarts = 3
-const lookAgainMs = 1_000
-const longestWaitMs = 90_000
 
 /**
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
  * compare: the API does not answer, the day cannot be read, the store is unavailable.
  */
-export async function auditDay(
-  { zone, day, sinks }: AuditTarget,
-  deps: DayDeps,
-  signal: AbortSignal,
-): Promise<{ readonly streams: readonly StreamAudit[]; readonly listing: FoundEvents }> {
+export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps, signal: AbortSignal) {
   const { ledger } = deps.store
   const subjects: Subject[] = []
   for (const sink of sinks) {
     const stream = { zone: zone.id, day, sink }
     const before = await ledger.minutes(stream)
-    subjects.push({ stream, before, events: new MissingEvents(ledger, stream) })
+    subjects.push({ stream, name: zone.name, before, events: new MissingEvents(ledger, stream) })
   }
   const listing = new FoundEvents()
   for (let restarts = 0, isRead = false; !isRead; restarts++) {
@@ -79,96 +57,131 @@ export async function auditDay(
       if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
     }
   }
-  const listedAtMs = deps.apiClock.now(zone.account)
-  const streams: StreamAudit[] = []
-  for (const subject of subjects)
-    streams.push(await judge(subject, { zone, listing, listedAtMs }, deps, signal))
+  const nowMs = deps.apiClock.now(zone.account)
+  const streams: Judged[] = []
+  for (const subject of subjects) streams.push(await judge(subject, listing, nowMs, deps, signal))
   return { streams, listing }
 }
 
-/** Compares again while a running process is about to ship events that have only just appeared. */
+interface Subject {
+  readonly stream: Stream
+  /** Of the zone. */
+  readonly name: string
+  readonly before: readonly MinuteCount[]
+  readonly events: MissingEvents
+}
+
+type Judged = Awaited<ReturnType<typeof judge>>
+
+/** How the ledger compares with what the API lists. Counts are events. */
+export type StreamAudit = Judged['audit'] & {
+  /** Events that a repair has shipped. */
+  readonly repaired?: number
+  /** Not all differing minutes and events are named: the audit found too many in all. */
+  readonly isShortened?: true
+}
+
+/** `nowMs`: when the last page was read, by the API's clock. */
 async function judge(
-  { stream, before, events }: Subject,
-  { zone, ...listed }: Pick<ComparedSides, 'listing' | 'listedAtMs'> & { readonly zone: Zone },
+  { stream, name, before, events }: Subject,
+  listing: FoundEvents,
+  nowMs: number,
   deps: DayDeps,
   signal: AbortSignal,
-): Promise<StreamAudit> {
-  const { policy, clock, store } = deps
-  const untilMs = clock.monotonic() + Math.min(longestWaitMs, paceOf(policy, stream) * 2 + 10_000)
-  for (;;) {
-    const after = await store.ledger.minutes(stream)
-    const load = (minutes: readonly number[]) => store.ledger.loadSeen(stream, minutes)
-    const differences = await compareWithLedger(listed.listing, { before, after, load })
-    const checkpoint = await store.ledger.read(stream)
-    const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, zone)
-    const missing = events.reportOf(differences, dueUntilMs)
-    const isFresh =
-      missing.due > 0 &&
-      dueUntilMs !== Infinity &&
-      missing.oldestMs > dueUntilMs - policy.overlapMs &&
-      dueUntilMs <= listed.listedAtMs
-    if (isFresh && clock.monotonic() < untilMs && (await deps.isShipping())) {
-      await clock.sleep(lookAgainMs, signal)
-      continue
-    }
-    const parts = await differingParts(stream, deps, signal)
-    const extra = sumOf(differences, 'lacking')
-    deps.compared?.(stream, { ...listed, ledger: after, differs: missing.due + extra > 0 })
-    const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
-    return {
-      ...stream,
-      name: zone.name,
-      isEqual: missing.due === 0 && extra === 0 && parts.every(isSettled),
-      listed: listed.listing.count,
-      ledger: sumOf(after, 'count'),
-      missing: missing.due,
-      extra,
-      notYetDue: missing.notYetDue,
-      ...(checkpoint?.caughtUpAtMs !== undefined && { caughtUpAt: iso(checkpoint.caughtUpAtMs) }),
-      deadLetters,
-      dropped,
-      filtered,
-      lost,
-      skipped,
-      isByCounts: differences.some((each) => each.events === undefined),
-      minutes: missing.minutes,
-      missingEvents: missing.events,
-      parts,
-    }
+) {
+  const { ledger } = deps.store
+  const after = await ledger.minutes(stream)
+  const load = (minutes: readonly number[]) => ledger.loadSeen(stream, minutes)
+  const differences = await compareWithLedger(listing, { before, after, load })
+  const checkpoint = await ledger.read(stream)
+  const { minutes, missingEvents } = events.reportOf(
+    differences,
+    await dueUntilOf(stream, checkpoint, deps, nowMs),
+  )
+  const parts = await differingParts(stream, deps, signal)
+  const [missing, extra] = [sumOf(minutes, 'missing'), sumOf(minutes, 'extra')]
+  const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
+  const audit = {
+    ...stream,
+    name,
+    isEqual: missing === 0 && extra === 0 && parts.every(isSettled),
+    listed: listing.count,
+    ledger: sumOf(after, 'count'),
+    /** Listed by the API, not in the ledger, and due. */
+    missing,
+    /** In the ledger, and not listed by the API. */
+    extra,
+    /** Not in the ledger, and newer than what a running process has to have delivered by now. */
+    notYetDue: sumOf(minutes, 'notYetDue'),
+    ...(checkpoint?.caughtUpAtMs !== undefined && { caughtUpAt: iso(checkpoint.caughtUpAtMs) }),
+    // Of the ledger's events, those that were not delivered; and of the delivered ones, those that the destination says
+    // it dropped, without saying which.
+    deadLetters,
+    dropped,
+    filtered,
+    skipped,
+    lost,
+    /** The fingerprints were dropped, so that only counts and hashes were compared. */
+    isByCounts: differences.some((each) => each.events === undefined),
+    /** Those that differ. */
+    minutes,
+    /** The first of them, as far as their ids are known. */
+    missingEvents,
+    /** All that differ. Foreign ones, of which no lines are missing, make only the files differ. */
+    parts,
   }
+  if (!deps.report) return { audit }
+  const listed = [...listing.minutes].map(([minute, { fingerprints, hash }]) => {
+    return { minute, count: fingerprints.size, hash }
+  })
+  const { day } = stream
+  const sides = { ledger: dayMinutes(after, day), listed: { ...dayMinutes(listed, day), at: iso(nowMs) } }
+  return { audit, sides }
 }
 
 /**
  * Newer events are not delivered yet, and no difference: an open stream has not read them yet, and of a past day or a
- * stream without a checkpoint a running process is about to read them. Infinity: everything that is listed is due.
+ * stream without a checkpoint a running process is about to read them. With each poll it also reads again the time of
+ * the overlap. Infinity: everything that is listed is due.
  */
 async function dueUntilOf(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
-  deps: DayDeps,
-  zone: Zone,
+  { policy, store, isShipping }: DayDeps,
+  nowMs: number,
 ): Promise<number> {
-  const { apiClock, policy, store } = deps
   // No instant of the day, while no scan is complete: an event may have the first one.
   const caughtUpAtMs = checkpoint?.caughtUpAtMs ?? startOf(stream.day) - 1
-  const state = stateOf(stream.day, checkpoint?.ended, apiClock.now(zone.account), policy)
-  if (state === 'open' && checkpoint !== undefined) return caughtUpAtMs
-  if (state === 'complete' || state === 'expired' || caughtUpAtMs >= endOf(stream.day)) return Infinity
-  const { zone: id, day, sink } = stream
+  const state = stateOf(stream.day, checkpoint?.ended, nowMs, policy)
+  const isOpen = state === 'open' && checkpoint !== undefined
+  const hasEnded = state === 'complete' || state === 'expired'
+  if (!isOpen && (hasEnded || caughtUpAtMs >= endOf(stream.day))) return Infinity
+  if (!(await isShipping())) return isOpen ? caughtUpAtMs : Infinity
+  const { zone, day, sink } = stream
   // A running process may be about to read a stream that has no checkpoint yet.
   const routes = checkpoint === undefined ? await store.catalogue.routes() : []
-  const isPlanned = routes.some((each) => each.zone === id && each.sink === sink && each.firstDay <= day)
-  const isAwaited = checkpoint !== undefined || isPlanned
-  return isAwaited && (await deps.isShipping()) ? caughtUpAtMs : Infinity
+  const isPlanned = routes.some((each) => each.zone === zone && each.sink === sink && each.firstDay <= day)
+  return checkpoint !== undefined || isPlanned ? caughtUpAtMs - policy.overlapMs : Infinity
 }
 
-interface MissingReport {
-  readonly due: number
-  readonly notYetDue: number
-  /** Time of the oldest due event; Infinity where there is none, -Infinity where one has no time. */
-  readonly oldestMs: number
-  readonly minutes: ListedMinute[]
-  readonly events: Identity[]
+const minutesOfDay = 1440
+
+export type DayMinutes = ReturnType<typeof dayMinutes>
+
+/** Events for each minute of a day, with an order-free hash of all in 16 hex digits. */
+export function dayMinutes(counts: readonly MinuteCount[], day: Day) {
+  const first = startOf(day) / 60_000
+  const minutes = Array.from({ length: minutesOfDay }, () => 0)
+  let [events, untimed, sum] = [0, 0, 0n]
+  for (const { minute, count, hash } of counts) {
+    events += count
+    sum = BigInt.asUintN(64, sum + hash)
+    const index = minute - first
+    // An event's time may lie outside the day that lists it.
+    if (minute === untimedMinute || index < 0 || index >= minutesOfDay) untimed += count
+    else minutes[index] = count
+  }
+  return { events, minutes, untimed, hash: sum.toString(16).padStart(16, '0') }
 }
 
 /** Beyond this number events are counted and not named. */
@@ -178,7 +191,7 @@ const mostNamed = 1_000
 /** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
 export class MissingEvents {
   readonly #seen: SeenWindow
-  readonly #noted = new Map<bigint, { readonly report: Identity; readonly timeMs: number | undefined }>()
+  readonly #noted = new Map<bigint, { readonly identity: Identity; readonly timeMs: number | undefined }>()
 
   constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream) {
     this.#seen = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
@@ -195,39 +208,26 @@ export class MissingEvents {
     for (const event of events) {
       const { fingerprint, id, time, timeMs } = event
       if (!unseen.has(fingerprint)) continue
-      this.#noted.set(fingerprint, { report: time === undefined ? { id } : { id, time }, timeMs })
+      this.#noted.set(fingerprint, { identity: time === undefined ? { id } : { id, time }, timeMs })
       listing.noteOther(event)
     }
   }
 
-  /** `dueUntilMs`: newer events need not be in the ledger yet. */
-  reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport {
-    const minutes: ListedMinute[] = []
-    const events: Identity[] = []
-    let [due, notYetDue, oldestMs] = [0, 0, Infinity]
-    for (const { minute, found, ledger, unknown, lacking, events: known } of differences) {
-      const dueOnes = (known?.unknown ?? []).filter((each) => this.#timeOf(each, minute) <= dueUntilMs)
-      const early = (known?.unknown.length ?? 0) - dueOnes.length
-      for (const fingerprint of dueOnes) {
-        oldestMs = Math.min(oldestMs, this.#timeOf(fingerprint, minute))
+  /** `dueUntilMs`: newer events need not be in the ledger yet. Where only counts remain, all are due. */
+  reportOf(differences: readonly MinuteDifference[], dueUntilMs: number) {
+    const missingEvents: Identity[] = []
+    const minutes = differences.map(({ minute, found: listed, ledger, unknown, lacking: extra, events }) => {
+      const startMs = minute === untimedMinute ? undefined : minute * 60_000
+      let notYetDue = 0
+      for (const fingerprint of events?.unknown ?? []) {
         const event = this.#noted.get(fingerprint)
-        if (event !== undefined && events.length < mostNamed) events.push(event.report)
+        const timeMs = event === undefined ? startMs : event.timeMs
+        if (timeMs !== undefined && timeMs > dueUntilMs) notYetDue++
+        else if (event !== undefined && missingEvents.length < mostNamed) missingEvents.push(event.identity)
       }
-      // Where only counts remain, the missing events are unknown.
-      if (known === undefined && unknown > 0) oldestMs = -Infinity
-      const missing = unknown - early
-      due += missing
-      notYetDue += early
-      const counts = { listed: found, ledger, missing, extra: lacking, notYetDue: early }
-      minutes.push({ minute: minuteText(minute), ...counts })
-    }
-    return { due, notYetDue, oldestMs, minutes, events }
-  }
-
-  /** -Infinity for an event without a time. */
-  #timeOf(fingerprint: bigint, minute: number): number {
-    const event = this.#noted.get(fingerprint)
-    if (event !== undefined) return event.timeMs ?? -Infinity
-    return minute === untimedMinute ? -Infinity : minute * 60_000
+      const counts = { listed, ledger, missing: unknown - notYetDue, extra, notYetDue }
+      return { minute: minuteText(minute), ...counts }
+    })
+    return { minutes, missingEvents }
   }
 }

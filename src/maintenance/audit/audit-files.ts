@@ -1,25 +1,14 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
-import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
-import {
-  foreignLinesOf,
-  isSettled,
-  minuteText,
-  type FileAudit,
-  type ForeignLines,
-  type LineProblem,
-  type LineReport,
-  type PartEnd,
-  type PartLines,
-  type PartReport,
-} from '../../domain/audit-report.ts'
+import { untimedMinute } from '../../domain/event/seen.ts'
+import { isSettled, type PartEnd, type PartLines, type PartReport } from '../../domain/audit-report.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 import { seenAs, type Sighting } from '../../pump/seen-window.ts'
-import { compareWithLedger, type MinuteDifference } from './compare.ts'
+import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 
 /** A line that no format can read has no identity. */
@@ -44,14 +33,15 @@ export interface PartsDeps {
   readonly files: ReadonlyMap<string, SinkFiles>
 }
 
-export interface FilesLooked {
-  readonly report: FileAudit
-  /** The checkpoint that the files were compared with. */
-  readonly checkpoint: Checkpoint
-  /** Events without a line, and lines without an event. */
-  readonly lost: readonly Sighting[]
-  readonly unknown: readonly Sighting[]
-  readonly ends: ReadonlyMap<string, PartEnd>
+export type FilesLooked = Awaited<ReturnType<typeof auditFiles>>
+
+/** How the parts of a file sink, or the objects of an s3 sink, compare with the ledger, line by line. */
+export type FileAudit = FilesLooked['report'] & {
+  /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
+  readonly restored?: number
+  readonly kept?: number
+  /** Not all differing minutes and bad lines are named: the audit found too many in all. */
+  readonly isShortened?: true
 }
 
 /**
@@ -62,10 +52,10 @@ export async function auditFiles(
   { zone, stream, files }: { readonly zone: Zone; readonly stream: Stream; readonly files: SinkFiles },
   deps: PartsDeps,
   signal: AbortSignal,
-): Promise<FilesLooked> {
+) {
   const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
   const read = () => piecesOf(files.readLines(stream, checkpoint), signal)
-  const problems = new ProblemTally()
+  const bad = new BadLines()
   const found = new FoundEvents()
   const ends = new Map<string, PartEnd>()
   let [lines, repeated] = [0, 0]
@@ -75,17 +65,17 @@ export async function auditFiles(
       lines += piece.lines.length
       for (const [index, identity] of piece.lines.entries()) {
         const line = { part, line: piece.from + index, ...identity }
-        if (identity === undefined) problems.add({ ...line, problem: 'unreadable' })
+        if (identity === undefined) bad.add({ ...line, problem: 'unreadable' })
         else if (found.add(seenAs(identity))) continue
         else if (files.mayRepeat === true) repeated++
-        else problems.add({ ...line, problem: 'doubled' })
+        else bad.add({ ...line, problem: 'doubled' })
       }
       continue
     }
     ends.set(part, piece)
     const line = piece.wholeLines + 1
-    if (piece.damage !== undefined) problems.add({ part, line, problem: 'damaged', why: piece.damage })
-    else if (piece.isTorn) problems.add({ part, line, problem: 'torn' })
+    if (piece.damage !== undefined) bad.add({ part, line, problem: 'damaged', why: piece.damage })
+    else if (piece.isTorn) bad.add({ part, line, problem: 'torn' })
   }
   const differences = await compareWithLedger(found, {
     before: ledger,
@@ -94,7 +84,7 @@ export async function auditFiles(
     waiting: deadLetters.map(seenAs),
   })
   const unknown = sightingsOf(differences, 'unknown')
-  if (unknown.length > 0) await nameLines(read(), unknown, problems)
+  if (unknown.length > 0) await nameLines(read(), unknown, bad)
   const parts = await differingParts(stream, deps, signal)
   const foreign = await foreignLines(stream, files, parts, signal)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
@@ -107,31 +97,39 @@ export async function auditFiles(
   const minutes = differences.map(({ minute, found, ledger, lacking, unknown }) => {
     return { minute: minuteText(minute), ledger, lines: found, missing: lacking, extra: unknown }
   })
-  const bad = missing + extra + problems.total + foreignLinesOf({ foreign })
-  return {
-    checkpoint,
-    report: {
-      ...stream,
-      name: zone.name,
-      isEqual: bad === 0 && parts.every(isSettled),
-      lines,
-      ...(repeated > 0 && { repeated }),
-      ledger: sumOf(ledger, 'count'),
-      deadLetters: deadLetters.length,
-      dropped,
-      filtered,
-      missing,
-      problems: problems.counts,
-      isByCounts: differences.some(({ events }) => events === undefined),
-      minutes: missing + extra === 0 ? [] : minutes,
-      badLines: problems.named(),
-      parts,
-      foreign,
-    },
-    lost: missing === 0 || elsewhere > 0 ? [] : sightingsOf(differences, 'lacking'),
-    unknown,
-    ends,
+  const isWhole = missing + extra + bad.count + sumOf(foreign, 'lines') === 0
+  const report = {
+    ...stream,
+    name: zone.name,
+    isEqual: isWhole && parts.every(isSettled),
+    /** Whole ones, up to the committed lengths. */
+    lines,
+    /** Their event has an earlier one too, of a sink that may ship an event twice: no difference. */
+    ...(repeated > 0 && { repeated }),
+    ledger: sumOf(ledger, 'count'),
+    deadLetters: deadLetters.length,
+    dropped,
+    filtered,
+    /** Have no line, and need one: they do not wait as dead letters, were not dropped, and are wanted. */
+    missing,
+    /** Of lines that should not be there. */
+    problems: bad.counts,
+    isByCounts: differences.some(({ events }) => events === undefined),
+    minutes: missing + extra === 0 ? [] : minutes,
+    /** The first of them, by part and number. */
+    badLines: bad.first(),
+    parts,
+    foreign,
   }
+  const lost = missing === 0 || elsewhere > 0 ? [] : sightingsOf(differences, 'lacking')
+  /** `lost`: events without a line; `unknown`: lines without an event; `checkpoint`: what the files were compared with. */
+  return { report, checkpoint, lost, unknown, ends }
+}
+
+/** Whether a repair has something to do: it never removes foreign parts. */
+export function isRepairable({ isEqual, problems, minutes, missing, parts }: FileAudit): boolean {
+  const bad = Object.values(problems).some((count) => count > 0)
+  return !isEqual && (bad || minutes.length > 0 || missing > 0 || !parts.every(isSettled))
 }
 
 async function* piecesOf(pieces: AsyncIterable<SinkPiece>, signal: AbortSignal): AsyncGenerator<SinkPiece> {
@@ -151,7 +149,7 @@ function sightingsOf(differences: readonly MinuteDifference[], of: 'unknown' | '
 async function nameLines(
   pieces: AsyncIterable<SinkPiece>,
   unknown: readonly Sighting[],
-  problems: ProblemTally,
+  bad: BadLines,
 ): Promise<void> {
   const wanted = new Set(unknown.map(({ fingerprint }) => fingerprint))
   for await (const piece of pieces) {
@@ -159,11 +157,11 @@ async function nameLines(
     for (const [index, identity] of piece.lines.entries())
       // Each once: a second line of the event is a doubled one.
       if (identity !== undefined && wanted.delete(seenAs(identity).fingerprint))
-        problems.add({ part: piece.part, line: piece.from + index, problem: 'unknown', ...identity })
+        bad.add({ part: piece.part, line: piece.from + index, problem: 'unknown', ...identity })
   }
 }
 
-function linesElsewhere({ committed }: Checkpoint, parts: FileAudit['parts']): number {
+function linesElsewhere({ committed }: Checkpoint, parts: readonly PartReport[]): number {
   const names = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? [part] : [])))
   return sumOf(
     committed.filter(({ part }) => names.has(part)),
@@ -175,11 +173,7 @@ const mostTries = 100
 const pauseMs = 100
 
 /** Committed lengths, ledger and dead letters of one commit, without a fence. */
-async function readSnapshot(
-  stream: Stream,
-  { store, clock }: PartsDeps,
-  signal: AbortSignal,
-): Promise<{ checkpoint: Checkpoint; ledger: readonly MinuteCount[]; deadLetters: readonly Identity[] }> {
+async function readSnapshot(stream: Stream, { store, clock }: PartsDeps, signal: AbortSignal) {
   for (let tries = 0; tries < mostTries; tries++) {
     const checkpoint = await store.ledger.read(stream)
     if (checkpoint === undefined) {
@@ -195,22 +189,25 @@ async function readSnapshot(
   throw new Failure('retry', 'held', `${streamKey(stream)} is being written all the time; try again later`)
 }
 
-/** Counts the lines of parts that are not the sink's own, by the reason. One with a committed length was counted before. */
+/**
+ * Parts in the stream's folder that the store does not know as the sink's own, with their lines, by the reason: readers of
+ * the folder find these too. One with a committed length was counted before.
+ */
 async function foreignLines(
   stream: Stream,
   files: SinkFiles,
-  parts: FileAudit['parts'],
+  parts: readonly PartReport[],
   signal: AbortSignal,
-): Promise<ForeignLines[]> {
-  const whys = new Map<string, string>()
-  for (const { part, problem, expectedBytes, why } of parts)
-    if (problem === 'foreign' && expectedBytes === undefined) whys.set(part, why)
-  const found = new Map<string, ForeignLines>()
-  if (whys.size === 0) return []
-  const committed = [...whys.keys()].map((part) => ({ writer: '', part, bytes: Infinity, lines: Infinity }))
+) {
+  const others = parts.filter(
+    ({ problem, expectedBytes }) => problem === 'foreign' && expectedBytes === undefined,
+  )
+  if (others.length === 0) return []
+  const whys = new Map(others.map(({ part, why }) => [part, why]))
+  const found = new Map<string, { why: string; parts: number; lines: number }>()
+  const committed = others.map(({ part }) => ({ writer: '', part, bytes: Infinity, lines: Infinity }))
   for await (const piece of piecesOf(files.readLines(stream, { committed }), signal)) {
-    if ('lines' in piece) continue
-    const lines = piece.wholeLines + (piece.isTorn ? 1 : 0)
+    const lines = 'lines' in piece ? 0 : piece.wholeLines + (piece.isTorn ? 1 : 0)
     if (lines === 0) continue
     const why = whys.get(piece.part)!
     const before = found.get(why) ?? { why, parts: 0, lines: 0 }
@@ -219,29 +216,39 @@ async function foreignLines(
   return [...found.values()]
 }
 
+/**
+ * What is wrong with a line of a part:
+ * - `unreadable`: no line that any format wrote.
+ * - `unknown`: a line of an event that the ledger does not have, or that waits as a dead letter.
+ * - `doubled`: an earlier line has the same event.
+ * - `torn`: the committed part of the file ends within it.
+ * - `damaged`: from here on the part cannot be read.
+ */
+const noneBad = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
+
+interface BadLine extends Partial<Identity> {
+  readonly part: string
+  /** From 1. */
+  readonly line: number
+  readonly problem: keyof typeof noneBad
+  readonly why?: string
+}
+
 const mostNamed = 1_000
 
-/** Counts all bad lines, and keeps the first of them. */
-class ProblemTally {
-  readonly counts: Record<LineProblem, number> = {
-    unreadable: 0,
-    unknown: 0,
-    doubled: 0,
-    torn: 0,
-    damaged: 0,
-  }
-  readonly #named: LineReport[] = []
+/** Counts all bad lines, and keeps some of them. */
+class BadLines {
+  readonly counts = { ...noneBad }
+  count = 0
+  readonly #named: BadLine[] = []
 
-  add(report: LineReport): void {
-    this.counts[report.problem]++
-    if (this.#named.length < mostNamed) this.#named.push(report)
+  add(line: BadLine): void {
+    this.count++
+    this.counts[line.problem]++
+    if (this.#named.length < mostNamed) this.#named.push(line)
   }
 
-  get total(): number {
-    return Object.values(this.counts).reduce((sum, count) => sum + count, 0)
-  }
-
-  named(): LineReport[] {
+  first(): BadLine[] {
     return this.#named.toSorted((a, b) => (a.part === b.part ? a.line - b.line : a.part < b.part ? -1 : 1))
   }
 }

@@ -1,8 +1,7 @@
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { auditFiles, type FilesLooked } from './audit-files.ts'
-import { auditDay, type AuditTarget, type DayDeps } from './audit-day.ts'
-import { isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
+import { auditFiles, isRepairable, type FileAudit, type FilesLooked } from './audit-files.ts'
+import { auditDay, type AuditTarget, type DayDeps, type StreamAudit } from './audit-day.ts'
 import type { FoundEvents } from '../read/found-events.ts'
 import { unseeLost } from '../unsee.ts'
 import type { Day } from '../../domain/day.ts'
@@ -15,7 +14,7 @@ import type { PumpDeps } from '../../pump/session.ts'
 import { fewOfAccounts } from '../read/few-of-accounts.ts'
 import { serveRequest } from '../hold-stream.ts'
 
-export interface AuditDeps extends DayDeps {
+interface AuditDeps extends DayDeps {
   /** Also compares the lines of files. */
   readonly deep: boolean
   /** Absent: nothing is repaired. */
@@ -52,17 +51,20 @@ export interface Finding {
   readonly day: Day
   readonly sink: string
   /** Comparison with the API; absent also where the API no longer lists the day and only files were compared. */
-  readonly stream?: StreamAudit
-  readonly file?: FileAudit
+  readonly stream?: StreamAudit | undefined
+  readonly file?: FileAudit | undefined
+  /** For a report, of the first days that are equal, and of the first that differ. */
+  readonly sides?: Awaited<ReturnType<typeof auditDay>>['streams'][number]['sides']
   /** Why it could not be compared, or not compared again after a repair. */
   readonly failure?: Failure
-  readonly unrepaired?: string
-  readonly gap?: Gap
+  /** Why a repair ended early. */
+  readonly unrepaired?: string | undefined
+  readonly gap?: Gap | undefined
   /** The sink's retention has removed the files of the day. */
-  readonly removed?: Removed
+  readonly removed?: Removed | undefined
 }
 
-export interface AuditChoice {
+interface AuditChoice {
   readonly zones: readonly Zone[]
   /** Names. */
   readonly sinks: readonly string[]
@@ -76,15 +78,16 @@ const atOnce = { usual: 4, deep: 2 }
 
 /**
  * Compares a few days at once, by zone, then day; one that cannot be compared does not stop the others. Repairs what
- * differs where that is requested, and compares it again. Answers all gaps too. Throws the Failures of a store, and bugs; a stop ends it early.
+ * differs where that is requested, and compares it again. Throws the Failures of a store, and bugs; a stop ends it early.
  */
 export async function auditDays(
   choice: AuditChoice,
   deps: AuditDeps,
   signal: AbortSignal,
-): Promise<{ readonly findings: readonly Finding[]; readonly gaps: readonly Gap[] }> {
-  const targets = await targetsOf(choice, deps.store)
-  const gaps = await deps.store.catalogue.gaps()
+): Promise<Finding[]> {
+  const { store } = deps
+  const targets = await targetsOf(choice, store)
+  const gaps = await store.catalogue.gaps()
   const found = new Map<AuditTarget, readonly Finding[]>()
   const shorten = detailBudget()
   let listed = 0
@@ -103,26 +106,27 @@ export async function auditDays(
       return undefined
     }
   }
+  const bare = ({ zone, day, sinks }: AuditTarget) => sinks.map((sink) => ({ zone, day, sink }))
   await fewOfAccounts(
     targets,
     deps.deep ? atOnce.deep : atOnce.usual,
     ({ zone }) => zone.account,
     work,
-    (target, failure) => void settle(target, eachOf(target, { failure })),
+    (target, failure) =>
+      void settle(
+        target,
+        bare(target).map((each) => ({ ...each, failure })),
+      ),
   )
   const findings: Finding[] = []
-  for (const finding of targets.flatMap((target) => found.get(target) ?? eachOf(target, {}))) {
+  for (const finding of targets.flatMap((target): readonly Finding[] => found.get(target) ?? bare(target))) {
     const { zone, day, sink } = finding
     const gap = gaps.find((each) => each.zone === zone.id && each.day === day && each.sink === sink)
     const stream = { zone: zone.id, day, sink }
-    const removed = deps.files.has(sink) ? (await deps.store.ledger.read(stream))?.removed : undefined
-    findings.push({ ...finding, ...(gap && { gap }), ...(removed && { removed }) })
+    const removed = deps.files.has(sink) ? (await store.ledger.read(stream))?.removed : undefined
+    findings.push({ ...finding, gap, removed })
   }
-  return { findings, gaps }
-}
-
-function eachOf({ zone, day, sinks }: AuditTarget, found: Pick<Finding, 'failure'>): Finding[] {
-  return sinks.map((sink) => ({ zone, day, sink, ...found }))
+  return findings
 }
 
 async function targetsOf(
@@ -154,10 +158,6 @@ interface Repaired extends Pick<StreamAudit, 'repaired'>, Pick<FileAudit, 'resto
 async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSignal): Promise<Finding[]> {
   const { zone, day, sinks } = target
   const repairs = new Map<string, Repaired>()
-  const findingOf = (sink: string, found: Pick<Finding, 'stream' | 'file' | 'failure'>): Finding => {
-    const { error } = repairs.get(sink) ?? {}
-    return { zone, day, sink, ...found, ...(error !== undefined && { unrepaired: error }) }
-  }
   try {
     let looked = await look(target, deps, signal)
     for (const sink of deps.repair === undefined ? [] : sinks) {
@@ -167,18 +167,23 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
     // Also after a failed repair: it may have shipped some events.
     if (repairs.size > 0) looked = await look(target, deps, signal)
     return sinks.flatMap((sink) => {
-      const stream = looked.streams.find((each) => each.sink === sink)
+      const { audit, sides } = looked.streams.find((each) => each.audit.sink === sink) ?? {}
       const file = looked.files.get(sink)?.report
-      if (stream === undefined && file === undefined) return []
-      const { repaired, restored, kept = 0 } = repairs.get(sink) ?? {}
-      return findingOf(sink, {
-        ...(stream && { stream: repaired === undefined ? stream : { ...stream, repaired } }),
-        ...(file && { file: restored === undefined ? file : { ...file, restored, kept } }),
-      })
+      if (audit === undefined && file === undefined) return []
+      const { error: unrepaired, repaired, restored, kept = 0 } = repairs.get(sink) ?? {}
+      return {
+        zone,
+        day,
+        sink,
+        stream: audit && { ...audit, ...(repaired !== undefined && { repaired }) },
+        file: file && { ...file, ...(restored !== undefined && { restored, kept }) },
+        sides,
+        unrepaired,
+      }
     })
   } catch (error) {
     const failure = failureOf(error)
-    return sinks.map((sink) => findingOf(sink, { failure }))
+    return sinks.map((sink) => ({ zone, day, sink, failure, unrepaired: repairs.get(sink)?.error }))
   }
 }
 
@@ -188,9 +193,7 @@ function failureOf(error: unknown): Failure {
   return error
 }
 
-interface Looked {
-  /** Of all sinks; none where the API no longer lists the day. */
-  readonly streams: readonly StreamAudit[]
+interface Looked extends Pick<Awaited<ReturnType<typeof auditDay>>, 'streams'> {
   readonly files: ReadonlyMap<string, FilesLooked>
   /** What the API lists, or why it could not be read: then only files were compared. */
   readonly listing: FoundEvents | Failure
@@ -226,7 +229,7 @@ async function repairOne(
   const { pumpDeps, held, tell, pump, requestId } = deps.repair!
   const file = files.get(stream.sink)
   const looked = file !== undefined && isRepairable(file.report) ? file : undefined
-  const isMissing = streams.some(({ sink, isEqual }) => sink === stream.sink && !isEqual)
+  const isMissing = streams.some(({ audit }) => audit.sink === stream.sink && !audit.isEqual)
   if (looked === undefined && !isMissing) return undefined
   if (listing instanceof Error) return { error: listing.message }
   const why = held.get(stream.sink)
@@ -260,26 +263,27 @@ async function repairOne(
 const mostDetails = 200_000
 /** So many of each a report names in any case. */
 const least = 20
+/** Minutes of both sides take 24 KB a day. */
+const mostSides = 100
 
 /** Bounds the memory: once the budget is used up, a report keeps its counts and the first details, and says so. */
 export function detailBudget(details = mostDetails): (finding: Finding) => Finding {
   let left = details
-  function first<Item>(all: readonly Item[]): readonly Item[] {
-    const most = Math.max(least, left)
-    left -= Math.min(all.length, most)
-    return all.length <= most ? all : all.slice(0, most)
-  }
-  return (finding) => {
-    const { stream, file } = finding
-    const [minutes, events] = [first(stream?.minutes ?? []), first(stream?.missingEvents ?? [])]
-    const [fileMinutes, lines] = [first(file?.minutes ?? []), first(file?.badLines ?? [])]
-    const isCut = minutes !== stream?.minutes || events !== stream.missingEvents
-    const isFileCut = fileMinutes !== file?.minutes || lines !== file.badLines
-    return {
-      ...finding,
-      ...(stream && isCut && { stream: { ...stream, minutes, missingEvents: events, isShortened: true } }),
-      ...(file &&
-        isFileCut && { file: { ...file, minutes: fileMinutes, badLines: lines, isShortened: true } }),
+  const sidesOf = { equal: 0, differing: 0 }
+  function shorten<Audit extends StreamAudit | FileAudit>(audit: Audit | undefined): Audit | undefined {
+    let short = audit
+    for (const name of ['minutes', 'missingEvents', 'badLines'] as const) {
+      const all = (audit as Partial<Record<typeof name, readonly unknown[]>> | undefined)?.[name] ?? []
+      const most = Math.max(least, left)
+      left -= Math.min(all.length, most)
+      if (all.length > most) short = { ...short!, [name]: all.slice(0, most), isShortened: true }
     }
+    return short
+  }
+  return ({ sides, ...finding }) => {
+    const { stream, file } = finding
+    const mayKeep =
+      sides !== undefined && sidesOf[stream?.isEqual === true ? 'equal' : 'differing']++ < mostSides
+    return { ...finding, stream: shorten(stream), file: shorten(file), ...(mayKeep && { sides }) }
   }
 }

@@ -1,4 +1,4 @@
-import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
+import { minuteOf, unpackFingerprints, untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import type { Sighting } from '../../pump/seen-window.ts'
 import type { FoundEvents } from '../read/found-events.ts'
 
@@ -22,6 +22,11 @@ export interface MinuteDifference {
   readonly lacking: number
   /** Fingerprints of both; undefined where the ledger has dropped its own, and only counts remain. */
   readonly events?: { readonly unknown: readonly bigint[]; readonly lacking: readonly bigint[] }
+}
+
+/** Start of a minute of event time, ISO 8601; null for events without a time. */
+export function minuteText(minute: number): string | null {
+  return minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
 }
 
 const minutesAtOnce = 60

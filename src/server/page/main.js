@@ -11,8 +11,8 @@ import { verdictOf } from './verdict.js'
 import { readChoice, writeChoice } from './choice.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/status/status-views.ts').DayView} DayView
+ * @typedef {import('../../status/map.ts').MapView} MapView
+ * @typedef {import('../../status/day.ts').DayView} DayView
  */
 
 const everyMs = 5_000

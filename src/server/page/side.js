@@ -11,7 +11,7 @@ import {
 } from './parts/texts.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../status/map.ts').MapView} MapView
  * @typedef {MapView['backfills'][number]} Backfill
  */
 

@@ -4,9 +4,9 @@ import { table } from './parts/tables.js'
 import { counted, countText, printable, zoneText } from './parts/texts.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/status/status-views.ts').TailView} TailView
- * @typedef {import('../../domain/status/status-views.ts').TailEvent} TailEvent
+ * @typedef {import('../../status/map.ts').MapView} MapView
+ * @typedef {import('../../status/live-tail.ts').TailView} TailView
+ * @typedef {import('../../status/live-tail.ts').TailView['events'][number]} TailEvent
  */
 
 const askEveryMs = 2_000

@@ -1,9 +1,9 @@
 import { clockText, counted, countText, durationText, fromNow, printable, zoneText } from './parts/texts.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../status/map.ts').MapView} MapView
  * @typedef {import('../../domain/status/status.ts').StatusProblem} StatusProblem
- * @typedef {import('../../domain/status/status-views.ts').CellState} CellState
+ * @typedef {import('../../domain/status/status.ts').CellState} CellState
  * @typedef {{ readonly filter?: string, readonly sink?: string, readonly state?: CellState }} Choice
  * @typedef {object} Problem
  * @property {CellState} shape

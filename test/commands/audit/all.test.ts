@@ -1,10 +1,8 @@
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { auditText } from '../../../src/commands/audit/text.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 import { dayOf, daysFrom, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { inStore } from '../backfilling.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
 import * as faults from '../../simulator/faults.ts'
 
@@ -46,7 +44,7 @@ describe('an audit of everything', () => {
     expect(late.stdout).toContain('Missing: 2 at 01:00.')
   })
 
-  test('takes chosen days, zones and sinks, names older gaps, and tells sinks that differ apart', async () => {
+  test('takes chosen days, zones and sinks, and tells sinks that differ apart', async () => {
     const workshop = await openWorkshopWithApi({ days: 3 })
     await workshop.execute('run', '--once')
     const days = ['--day', 'today,yesterday', '--day', yesterday]
@@ -62,18 +60,6 @@ describe('an audit of everything', () => {
       ['--sink', 'x'],
     ])
       expect((await workshop.execute('audit', ...wrong)).code).toBe(2)
-
-    // Names the days with gaps that the API no longer lists, unless days were named.
-    const day = shiftDay(today, -9)
-    const span = { from: startOf(day), to: startOf(day) + 1, recordedAt: startOf(today) }
-    const lost = { zone: 101, day, ...span, reason: 'unreadable' as const }
-    const other = { ...lost, sink: 'other', day: shiftDay(today, -8) }
-    const database = join(workshop.folder, 'var', 'shieldlog.db')
-    await inStore({ database }, ({ catalogue }) => catalogue.addGaps([{ ...lost, sink: 'archive' }, other]))
-    const told = `events were lost on 1 day that the API no longer lists (${day}): shieldlog gaps list\n`
-    const whole = await workshop.execute('audit')
-    expect([whole.code, whole.stdout]).toEqual([0, expect.stringContaining(told)])
-    expect((await workshop.execute('audit', '--day', 'today')).stdout).not.toContain('gaps list')
 
     // One row for each sink of a zone if they differ.
     const file = (name: string, of: string) => ({ name, type: 'file', path: `${workshop.folder}/${of}` })
@@ -156,9 +142,9 @@ test('on a narrow terminal days stand below each other, and a long map has only 
     const own = { ...none, ...ok, ...(isBad && { missing: 3, isEqual: false }), missingEvents: [] }
     return { zone, sink, day, stream: { zone: zone.id, name: '', sink, day, ...own } }
   })
-  const told = { zones, sinks, again: () => 'audit', areDaysNamed: true }
+  const told = { zones, sinks, again: () => 'audit' }
   const output = { write: () => undefined, isTTY: true, columns: 80 }
-  const text = auditText({ days: many, findings, gaps: [], details: [] }, told, paintFor(output))
+  const text = auditText({ days: many, findings }, told, paintFor(output))
   const row = (title: string, cells: readonly string[]) =>
     `${title.padEnd(12)}${cells.map((cell) => cell.padEnd(12)).join('')}`.trimEnd()
   expect(text.split('\n').slice(0, 7)).toEqual([

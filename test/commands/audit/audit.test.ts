@@ -6,7 +6,7 @@ import { readParts } from '../../sinks/file/samples.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { inStore } from '../backfilling.ts'
 import { accessKey, openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
-import type { StreamAudit } from '../../../src/domain/audit-report.ts'
+import type { StreamAudit } from '../../../src/maintenance/audit/audit-day.ts'
 import * as faults from '../../simulator/faults.ts'
 
 const today = dayOf(Date.now())

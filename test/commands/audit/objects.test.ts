@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import type { FileAudit } from '../../../src/domain/audit-report.ts'
+import type { FileAudit } from '../../../src/maintenance/audit/audit-files.ts'
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import { fakeKey, startFakeBucket } from '../../setup/fake-bucket.ts'
 import { openWorkshopWithApi } from '../workshop.ts'

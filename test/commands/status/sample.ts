@@ -1,5 +1,6 @@
 import { problemsOf, type ProblemFacts } from '../../../src/domain/status/problems.ts'
-import type { DayStatus, GapStatus, RouteStatus, Status } from '../../../src/domain/status/status.ts'
+import type { RouteStatus } from '../../../src/status/observe.ts'
+import type { Status } from '../../../src/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'
@@ -10,19 +11,26 @@ export function terminal(columns: number, hasColors = false, rows = 50) {
 
 export const piped = () => paintFor({ write: () => undefined })
 
-export const day = (changes: Partial<DayStatus> = {}): DayStatus => ({
-  day: '2026-11-20',
-  state: 'open',
-  lagSeconds: 9,
-  order: 'newest-first',
-  events: 10,
-  delivered: 182_440,
-  pages: 1825,
-  duplicates: 0,
-  late: 0,
-  deadLetters: 0,
-  ...changes,
-})
+type DayStatus = RouteStatus['days'][number]
+type GapStatus = RouteStatus['gaps'][number]
+
+export const day = (changes: Partial<Record<keyof DayStatus, unknown>> = {}) =>
+  ({
+    day: '2026-11-20',
+    state: 'open',
+    lagSeconds: 9,
+    order: 'newest-first',
+    events: 10,
+    delivered: 182_440,
+    pages: 1825,
+    duplicates: 0,
+    late: 0,
+    deadLetters: 0,
+    lastFullScanAt: undefined,
+    scanningPages: undefined,
+    lastError: undefined,
+    ...changes,
+  }) as DayStatus
 
 export const route = (changes: Partial<RouteStatus> = {}): RouteStatus => ({
   zone: 101,
@@ -117,14 +125,16 @@ const plain: Omit<Status, 'problems'> = {
 
 export const status = statusWith()
 
-export const gap = (changes: Partial<GapStatus> = {}): GapStatus => ({
-  day: '2026-11-17',
-  from: '2026-11-17T00:00:00.000Z',
-  to: '2026-11-18T00:00:00.000Z',
-  reason: 'unreadable',
-  recordedAt: '2026-11-20T00:01:00.000Z',
-  ...changes,
-})
+export const gap = (changes: Partial<Record<keyof GapStatus, unknown>> = {}) =>
+  ({
+    day: '2026-11-17',
+    from: '2026-11-17T00:00:00.000Z',
+    to: '2026-11-18T00:00:00.000Z',
+    reason: 'unreadable',
+    recordedAt: '2026-11-20T00:01:00.000Z',
+    acknowledgedAt: undefined,
+    ...changes,
+  }) as GapStatus
 
 type LeftRoute = Status['unconfigured'][number]
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Status } from '../../../src/domain/status/status.ts'
+import type { Status } from '../../../src/status/status.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'
@@ -58,7 +58,8 @@ test('reads while a process runs, names it, and works after it has ended', async
   expect(code).toBe(1)
   expect(text).toMatch(new RegExp(`^shieldlog \\S+, process ${running.pid} on .*, running for `))
   expect(text).toMatch(/^101 shop +archive +up to date +\d+ s +30 /m)
-  expect(text).toMatch(/^102 +archive +FAILING .*status 400.*; .*next try /m)
+  expect(text).toMatch(/^102 +archive +FAILING /m)
+  expect(text).toMatch(/^102 → archive fails: .*status 400.*; .*next try /m)
   expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
   expect((await execute('status', '--zone', 'shop')).code).toBe(0)
   await running.kill('SIGTERM')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { version } from '../../../src/assemble/version.ts'
 import { statusExitCode } from '../../../src/commands/status/status.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
-import type { Status } from '../../../src/domain/status/status.ts'
+import type { Status } from '../../../src/status/status.ts'
 import { day, failing, gap, leftRoute, piped, route, status, statusWith, terminal } from './sample.ts'
 
 const textOf = (of: Status, columns: number, verbose = false) =>
@@ -12,32 +12,26 @@ const textOf = (of: Status, columns: number, verbose = false) =>
 const [worker] = status.workers
 const acknowledgedAt = '2026-11-20T09:00:00.000Z'
 
-test('shows one row per route, with notes below the rows', () => {
+test('shows a row for each route, and below them what fails', () => {
   expect(textOf(status, 80)).toBe(`\
 shieldlog ${version}, process 812 on siem-1, running for 3 d 4 h, 14:03 UTC
 
 zone      sink     state          lag  events today  last event
 101 shop  siem     FAILING     12 min       174,021  12 min ago
-    https://siem.example/in answered 503: the indexer is not available at the
-    moment, try again later; 6 tries since 13:52, next try 14:04
 101 shop  archive  up to date     9 s       182,440  3 s ago
 102 blog  archive  up to date    11 s             0  -
 102 blog  siem     up to date    11 s             0  -
 
 1 of 4 routes fails. API deadline for 101 shop → siem: in 1 d 21 h.
+101 shop → siem fails: https://siem.example/in answered 503: the indexer is not
+  available at the moment, try again later; since 13:52, next try 14:04.
 12 dead letters in siem (refused, too_large): shieldlog dead-letters list
-Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 8
-  min left.`)
-})
-
-test('prints one plain line per route into a pipe, with its note at the end', () => {
-  const lines = statusLines(status, piped())
-  expect(lines.filter((line) => line.startsWith('101 shop'))).toHaveLength(2)
-  expect(lines[3]).toMatch(/^101 shop +siem +FAILING .* 503: .*; 6 tries since 13:52, next try 14:04$/)
-  expect(lines.join('\n')).not.toContain('\u001B')
+Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 8 min
+  left.`)
 })
 
 test('uses colours only on a terminal with colours, and has the same text without', () => {
+  expect(statusLines(status, piped()).join('\n')).not.toContain('\u001B')
   const painted = statusLines(status, terminal(80, true)).join('\n')
   expect(painted).toContain('\u001B[31m')
   expect(stripVTControlCharacters(painted)).toBe(textOf(status, 80))
@@ -47,7 +41,7 @@ test.each([60, 70, 80, 120, 160])('no line is wider than %i columns', (columns) 
   const [filtered, skipped, lost] = [1_234_567, 2_345_678, 3_456_789]
   const days = [day({ delivered: 12_345_678, filtered, skipped, lost })]
   const wide = route({ name: 'a-long-name-of-a-zone', sink: 'a-long-name-of-a-sink', days })
-  const long = route({ ...failing, name: 'name '.repeat(30), sink: 'a'.repeat(63), gaps: [gap()] })
+  const long = route({ ...failing, name: 'name '.repeat(30), sink: 'a'.repeat(40), gaps: [gap()] })
   for (const routes of [[wide], [...status.routes, long]]) {
     const text = textOf(statusWith({ workers: [], routes }), columns, true)
     expect(text.split('\n').filter((line) => line.length > columns)).toEqual([])
@@ -262,7 +256,6 @@ test('has one line for one cause, in words of the user, however many routes have
   expect(text).toContain(
     '\n300 zones → siem fail: the API refuses the access key (401); check api.accessKeyFile; since 13:31, next try 14:05.',
   )
-  expect(textOf(fleet(1, 1), 160).match(/the API refuses the access key .401.; .*; 3 tries/g)).toHaveLength(1)
 })
 
 test('shows at most a screen of routes, failing ones first, unless --verbose', () => {
@@ -273,11 +266,8 @@ test('shows at most a screen of routes, failing ones first, unless --verbose', (
   expect(screen.length).toBeLessThan(30)
   expect(rowsOf(screen).slice(0, 4)).toEqual(['5000', '5001', '5002', '1000'])
   const left = 400 - rowsOf(screen).length
-  expect(screen).toContain(`and ${left} more routes, ${left} up to date: --verbose`)
+  expect(screen).toContain(`and ${left} more routes: --verbose`)
   expect(rowsOf(statusLines(many, piped()))).toHaveLength(40)
   expect(rowsOf(statusLines(many, piped(), { verbose: true }).slice(0, 404))).toHaveLength(400)
   expect(rowsOf(statusLines(many, terminal(100, false, 8)))).toHaveLength(5)
-  expect(statusLines(fleet(50, 2), piped())).toContain(
-    'and 12 more routes, 10 FAILING, 2 up to date: --verbose',
-  )
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { resultText } from '../../../src/commands/terminal/yaml.ts'
 import { table } from '../../../src/commands/terminal/table.ts'
 import { paintFor, wrapped } from '../../../src/commands/terminal/text.ts'
-import { wrapPlain, beginning, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
+import { wrapPlain, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
 
 test('a wide character takes two columns, a combining mark none', () => {
   expect(['shop', '日本', 'ﾊﾝｶｸ', 'e\u0301', '한국', 'متجر', '🚀', '…→█'].map(textWidth)).toEqual([
@@ -15,7 +15,6 @@ test('texts are cut and padded by columns, never within a wide character', () =>
   expect(cut('日本語', 6)).toBe('日本語')
   expect(pad('日本', 6)).toBe('日本  ')
   expect(pad('日本', 6, 'right')).toBe('  日本')
-  expect(beginning('日本語', 3)).toBe('日')
 })
 
 test('a table keeps wide characters aligned, and has no column that is empty', () => {
@@ -33,9 +32,8 @@ test('a table keeps wide characters aligned, and has no column that is empty', (
   ])
 })
 
-test('a word longer than a line is split by columns', () => {
-  const lines = wrapPlain('日本語のお店ブログ', 7)
-  expect(lines).toEqual(['日本語', 'のお店', 'ブログ'])
+test('a word longer than a line stays whole, so that a command can be copied', () => {
+  expect(wrapPlain('run 日本語のお店 now', 7)).toEqual(['run 日本語のお店', 'now'])
 })
 
 const message = `two errors:\n  zones[1]: ${'is text '.repeat(10)}\n  state: is a list\n`

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../../src/domain/day.ts'
-import type { ReportDay, ReportView } from '../../../src/domain/status/status-views.ts'
+import type { ReportView } from '../../../src/commands/audit/findings.ts'
 import { writeReport } from '../../../src/commands/audit/report.ts'
 import { today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/available.ts'
@@ -62,7 +62,7 @@ function reportFile(view: ReportView): string {
 /** A report of these days of a world; in the first of them events are missing and extra. */
 async function reportView(world: World): Promise<ReportView> {
   const { views } = viewsOf(world)
-  const days: ReportDay[] = []
+  const days: ReportView['days'][number][] = []
   for (const route of routes) {
     const view = (await views.day(route))!
     const isEqual = days.length > 0
@@ -83,6 +83,7 @@ async function reportView(world: World): Promise<ReportView> {
         {
           text: 'the API lists 20 events, 18 were delivered.',
           details: [`part ${'x'.repeat(200)} is short`],
+          isNews: true,
         },
       ],
       stream: {

@@ -14,7 +14,7 @@ import {
 
 /** The parts of one day of a route, as the page and the report of an audit show them. */
 
-/** @typedef {import('../../../domain/status/status-views.ts').DayView} DayView */
+/** @typedef {import('../../../status/day.ts').DayView} DayView */
 
 /** `shop → siem, 2026-11-20`. @param {DayView} view */
 export function dayTitle(view) {

@@ -16,7 +16,7 @@ import { minuteReader } from './minute-reader.js'
 import { lastAudit } from './last-audit.js'
 import { deadLetterTable } from './refused.js'
 
-/** @typedef {import('../../../domain/status/status-views.ts').DayView} DayView */
+/** @typedef {import('../../../status/day.ts').DayView} DayView */
 
 /**
  * One day of a route. Drawn anew only when the view changed.

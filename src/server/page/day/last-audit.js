@@ -2,7 +2,7 @@ import { element } from '../parts/elements.js'
 import { shapeOf } from '../parts/states.js'
 import { counted, countText, printable, secondText } from '../parts/texts.js'
 
-/** @typedef {import('../../../domain/status/status-views.ts').DayView} DayView */
+/** @typedef {import('../../../status/day.ts').DayView} DayView */
 
 /** What the latest audit of the day found, or how to make one. @param {DayView} view */
 export function lastAudit(view) {

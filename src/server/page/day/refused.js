@@ -4,8 +4,8 @@ import { askStatus } from '../server.js'
 import { countText, printable } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../../domain/status/status-views.ts').DayView} DayView
- * @typedef {import('../../../domain/status/status-views.ts').DeadLettersView} DeadLettersView
+ * @typedef {import('../../../status/day.ts').DayView} DayView
+ * @typedef {import('../../../status/day.ts').DeadLettersView} DeadLettersView
  */
 
 /**

@@ -4,8 +4,8 @@ import { shapeOf, standings } from '../parts/states.js'
 import { countText, printable, secondsUntil, shortDuration, zoneText } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../../domain/status/status-views.ts').MapRoute} MapRoute
+ * @typedef {import('../../../status/map.ts').MapView} MapView
+ * @typedef {import('../../../status/map.ts').MapView['routes'][number]} MapRoute
  */
 
 /** A healthy lag stays low in its line, however small it is. */

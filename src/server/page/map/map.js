@@ -3,10 +3,10 @@ import { shapeOf, stateNames, states } from '../parts/states.js'
 import { counted, countText, printable, routeText, shortCount, zoneText } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../../domain/status/status-views.ts').MapRoute} MapRoute
- * @typedef {import('../../../domain/status/status-views.ts').CellView} CellView
- * @typedef {import('../../../domain/status/status-views.ts').CellState} CellState
+ * @typedef {import('../../../status/map.ts').MapView} MapView
+ * @typedef {import('../../../status/map.ts').MapView['routes'][number]} MapRoute
+ * @typedef {import('../../../status/map.ts').CellView} CellView
+ * @typedef {import('../../../domain/status/status.ts').CellState} CellState
  * @typedef {{ readonly zone: number, readonly sink: string, readonly day: string }} DayChoice
  */
 
@@ -84,7 +84,7 @@ function headRow(days) {
 
 /** @param {MapRoute} route @param {readonly string[]} days @param {string | undefined} openDay */
 function rowCells(route, days, openDay) {
-  const byDay = new Map(route.cells.map((cell) => [cell.day, cell]))
+  const byDay = new Map(route.cells.map((cell) => [String(cell.day), cell]))
   const title = `${routeText(route)} (zone ${route.zone})`
   const name = element(
     'th',
