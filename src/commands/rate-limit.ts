@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
 import { maskUrl } from '../config/complaints.ts'
@@ -6,8 +6,12 @@ import { parseYaml, type Parsed } from '../config/source.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { rateLimitRequest, updateRateLimit } from '../shield/rate-limit.ts'
-import { rateLimitUpdateJsonSchema, readUpdate, type UpdateError } from '../shield/rate-limit-update.ts'
+import {
+  rateLimitRequest,
+  rateLimitUpdateJsonSchema,
+  readUpdate,
+  updateRateLimit,
+} from '../shield/rate-limit.ts'
 import { exitCodes, UsageError, type Io, type Registration } from './command.ts'
 import { chooseAccount, wholeNumber } from './options.ts'
 import { example } from './program-name.ts'
@@ -57,12 +61,14 @@ async function update(
 ): Promise<void> {
   const { config } = load(command, dryRun ? 'nothing' : 'key')
   const name = file === '-' ? 'standard input' : printable(file, 1000)
-  const document = await readDocument(file, name, io)
-  const read = readUpdate(document.value)
+  const { value, lines } = await readDocument(file, name, io)
+  const read = readUpdate(value)
   if ('errors' in read) {
-    io.stderr.write(
-      `${errorLines(read.errors, document, name).join('\n')}\nNothing was sent. Correct ${name}; rate-limit schema describes it.\n`,
-    )
+    for (const { field, problem } of read.errors) {
+      const place = [name, lines.get(field) ?? []].flat().join(':')
+      io.stderr.write(`${printable([place, field, problem].filter(Boolean).join(': '))}\n`)
+    }
+    io.stderr.write(`Nothing was sent. Correct ${name}; rate-limit schema describes it.\n`)
     exit(exitCodes.failed)
     return
   }
@@ -76,14 +82,11 @@ async function update(
   await using work = await openWork(config, {}, io.signal)
   const client = work.reading.clientOf(chooseAccount(config, account).name)
   try {
-    const result = await updateRateLimit(client, id, read.body, io.signal)
-    const isAccepted = result.outcome === 'accepted'
-    io.stdout.write(resultText(isAccepted ? result.answer : result.rule, json))
-    if (isAccepted) io.stderr.write(acceptedNote)
-    else if (result.notShown.length > 0)
-      io.stderr.write(
-        `The answer does not show what was asked for:\n${resultText(result.notShown)}${dashboard}`,
-      )
+    const { outcome, answer, notShown } = await updateRateLimit(client, id, read.body, io.signal)
+    io.stdout.write(resultText(answer, json))
+    if (outcome === 'accepted') io.stderr.write(acceptedNote)
+    else if (notShown.length > 0)
+      io.stderr.write(`The answer does not show what was asked for:\n${resultText(notShown)}${dashboard}`)
   } catch (error) {
     // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error
@@ -92,17 +95,10 @@ async function update(
   }
 }
 
-const mostBytes = 1_048_576
-
 /** Parses `--file`, a YAML or JSON document; `-` is standard input. Throws UsageError. */
 async function readDocument(file: string, name: string, { readInput, signal }: Io): Promise<Parsed> {
-  const readText = async () => {
-    if (file === '-' && readInput !== undefined) return readInput()
-    const { size } = await stat(file)
-    if (size > mostBytes) throw new Error('it is larger than 1 MiB')
-    return readFile(file, 'utf8')
-  }
-  const text = await readText().catch((error: unknown) => {
+  const reading = file === '-' && readInput !== undefined ? readInput() : readFile(file, 'utf8')
+  const text = await reading.catch((error: unknown) => {
     if (signal.aborted) throw error
     throw new UsageError(`--file ${name} cannot be read: ${printable(systemErrorText(error))}`)
   })
@@ -110,16 +106,6 @@ async function readDocument(file: string, name: string, { readInput, signal }: I
   const [first] = parsed.errors
   if (first === undefined) return parsed
   throw new UsageError(`--file ${printable(first.where ?? name)} ${first.problem}; ${first.remedy}`)
-}
-
-/** In the order of the file. */
-function errorLines(errors: readonly UpdateError[], { lines }: Parsed, name: string): string[] {
-  return errors
-    .map((error) => ({ ...error, line: lines.get(error.field) }))
-    .toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0))
-    .map(({ field, problem, line }) =>
-      printable([line === undefined ? name : `${name}:${line}`, field, problem].filter(Boolean).join(': ')),
-    )
 }
 
 const dashboard = 'Look at the rule in the dashboard of bunny.net (Shield, rate limiting).\n'

@@ -11,10 +11,8 @@ import type { Redactor } from './redaction/redact.ts'
 
 /** Whoever wants to share a page reserves its memory first, and passes it on. */
 export interface EventLogSource extends Source {
-  /** Waits for it. Throws Failure `cancelled`. */
+  /** Waits for it. Throws Failure `no_room` with `ifRoom`, and `cancelled`. */
   reserve(request: PageRequest, signal: AbortSignal): Promise<Reservation>
-  /** Undefined where there is none now. */
-  reserveIfRoom(request: PageRequest): Reservation | undefined
   /** Without `memory` it reserves some. Releases it where it throws. */
   fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservation): Promise<Page>
 }
@@ -26,56 +24,39 @@ export function createEventLogSource(
 ): EventLogSource {
   const ends = new PageEnds()
   return {
-    reserve: ({ zone, sink }, signal) => clientOf(zone.account).reserve(sink, signal),
-    reserveIfRoom: ({ zone, sink }) => clientOf(zone.account).reserveIfRoom(sink),
+    reserve: (page, signal) => clientOf(page.zone.account).reserve(page, signal),
     async fetchPage(page, signal, memory): Promise<Page> {
-      const { zone, day, cursor, known } = page
+      const { zone, day, cursor } = page
       const client = clientOf(zone.account)
-      const { value, hash, bytes, requestedAt, clockOffsetMs, connection, reservation } = await client.send(
-        {
-          operation: 'event_logs',
-          method: 'GET',
-          path: pagePath(zone.id, day, cursor ?? client.firstPage, cursor === null),
-          ...(cursor !== null && { token: cursor }),
-          read: readPage,
-          memory,
-          page,
-        },
-        signal,
-      )
-      const read = (): PageEntries => {
-        const { entries, hasMore, token } = value()
+      const read = (body: unknown) => {
+        const { entries, more, token } = readPage(body)
         const listing = `${zone.id}/${day}`
         const { identities, end } = identitiesOf(entries, ends.before(listing, cursor))
-        const next = hasMore && token !== undefined ? (token as Cursor) : null
+        const next = more && token !== undefined ? (token as Cursor) : null
         if (next !== null) ends.keep(listing, next, end())
         const named = { id: zone.id, name: zone.name }
-        return { events: eventsOf(entries, named, redactorOf(), identities), more: hasMore, next }
+        return { events: eventsOf(entries, named, redactorOf(), identities), more, next }
       }
-      let entries: PageEntries | undefined
-      if (hash === undefined || hash !== known) entries = read()
+      const path = pagePath(zone.id, day, cursor ?? client.firstPage, cursor === null)
+      const token = cursor ?? undefined
+      const call = { operation: 'event_logs', method: 'GET', path, token, read, page } as const
+      const { value, reservation, ...answer } = await client.send(call, signal, memory)
       return {
+        ...answer,
         get events() {
-          return (entries ??= read()).events
+          return value().events
         },
         get more() {
-          return (entries ??= read()).more
+          return value().more
         },
         get next() {
-          return (entries ??= read()).next
+          return value().next
         },
-        ...(hash !== undefined && { hash }),
-        bytes,
-        requestedAt,
-        ...(clockOffsetMs !== undefined && { clockOffsetMs }),
-        connection,
         release: reservation.release,
       }
     },
   }
 }
-
-type PageEntries = Pick<Page, 'events' | 'more' | 'next'>
 
 /** More than pages are being read at once: each scan needs the end of its latest page. */
 const mostEnds = 2_000
@@ -125,7 +106,7 @@ function readPage(body: unknown) {
   const token = Number.isSafeInteger(continuationToken) ? String(continuationToken) : continuationToken
   return {
     entries: (logs ?? []) as readonly Json[],
-    hasMore: hasMoreData,
+    more: hasMoreData,
     token: typeof token === 'string' && token !== '' ? token : undefined,
   }
 }

@@ -105,26 +105,15 @@ const VolumeList = z.looseObject({
 })
 type VolumeList = z.output<typeof VolumeList>
 
-export interface Volumes {
-  readonly items: readonly VolumeTemplate[]
-  /** From the first page. */
-  readonly summary: VolumeList['summary']
-  /** False when reading stopped before the end of the listing, or when the end is uncertain. */
-  readonly isWhole: boolean
-}
-
 const mostPages = 1_000
 
 /**
  * Reads all volumes of an application. That the next page is requested by the query `nextCursor` is an assumption,
  * taken from the related lists. If the API ignores it, the first page comes again: items are therefore deduplicated by
- * id, and a cursor that repeats, or a page that brings nothing new, ends the reading. Throws Failure.
+ * id, and a cursor that repeats, or a page that brings nothing new, ends the reading: then `isWhole` is false, unless
+ * all that the first page counts are there. Throws Failure.
  */
-export async function listVolumes(
-  client: ShieldClient,
-  appId: string,
-  signal: AbortSignal,
-): Promise<Volumes> {
+export async function listVolumes(client: ShieldClient, appId: string, signal: AbortSignal) {
   const items = new Map<string, VolumeTemplate>()
   const cursors = new Set<string>()
   let summary: VolumeList['summary']

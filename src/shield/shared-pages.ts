@@ -1,4 +1,4 @@
-import { cancelled, noRoom } from '../domain/failure.ts'
+import { cancelled } from '../domain/failure.ts'
 import { orAborted } from '../domain/promises.ts'
 import type { Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
@@ -10,7 +10,8 @@ import type { EventLogSource } from './event-logs.ts'
 interface Shared {
   /** Of the request, by the steady clock. */
   readonly startedAt: number
-  readonly answer: Promise<{ readonly page: Page; readonly tookMs: number }>
+  readonly answer: Promise<Page>
+  tookMs?: number
   /** Of the stream that sent the request; by it others hold the page too. */
   readonly memory: Reservation
   /** A good answer has arrived; and a stream wants it to be parsed. */
@@ -46,9 +47,6 @@ export function sharePages(
     const found = find(request)
     const joined = found?.memory.join(sink)
     if (found !== undefined && joined !== undefined) return take(found, joined, request, signal)
-    const room = source.reserveIfRoom(request)
-    if (room !== undefined) return take(send(request, room), room, request, signal)
-    if (request.ifRoom === true) throw noRoom()
     const own = await source.reserve(request, signal)
     // Another may have sent the request meanwhile.
     const other = find(request)
@@ -65,13 +63,11 @@ export function sharePages(
     const key = keyOf(request)
     const abort = new AbortController()
     const [arrived, wanted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const beganMs = clock.monotonic()
-    let unwantedMs = 0
-    const whenWanted = async () => {
+    const [startedAt, beganMs] = [clock.steady(), clock.monotonic()]
+    const whenWanted = () => {
+      shared.tookMs = clock.monotonic() - beganMs
       arrived.resolve()
-      const arrivedMs = clock.monotonic()
-      await wanted.promise
-      unwantedMs = clock.monotonic() - arrivedMs
+      return wanted.promise
     }
     let kept: Reservation | undefined
     const forget = () => {
@@ -81,8 +77,9 @@ export function sharePages(
     const answer = source.fetchPage({ ...request, whenWanted }, abort.signal, memory).then(
       (page) => {
         shared.landed = page
+        shared.tookMs ??= clock.monotonic() - beganMs
         if (shared.waiting > 0 && pages.get(key) === shared) kept = memory.keep(forget)
-        return { page, tookMs: clock.monotonic() - beganMs - unwantedMs }
+        return page
       },
       (error: unknown) => {
         forget()
@@ -91,16 +88,17 @@ export function sharePages(
     )
     // Nobody may wait for it any more.
     answer.catch(() => undefined)
-    const startedAt = clock.steady()
+    const takenBy = new Set<string | undefined>()
     const shared: Shared = {
       startedAt,
       answer,
+
       memory,
       arrived,
       wanted,
       abort,
       waiting: 0,
-      takenBy: new Set(),
+      takenBy,
       forget,
     }
     pages.get(key)?.forget()
@@ -118,12 +116,13 @@ export function sharePages(
     shared.waiting++
     void shared.arrived.promise.then(whenWanted).then(shared.wanted.resolve)
     try {
-      const { page, tookMs } = await orAborted(shared.answer, signal)
+      const page = await orAborted(shared.answer, signal)
       shared.takenBy.add(sink)
       if (shared.takenBy.size >= sinks) shared.forget()
       if (memory === shared.memory) return page
       // Not copied: its entries may not have been parsed.
-      return Object.assign(Object.create(page), { release: memory.release, shared: { tookMs } }) as Page
+      const own = { release: memory.release, shared: { tookMs: shared.tookMs! } }
+      return Object.assign(Object.create(page), own) as Page
     } catch (error) {
       memory.release()
       throw error

@@ -22,25 +22,21 @@ const mostPages = 1_000
  * Failure.
  */
 export async function listShieldZones(client: ShieldClient, signal: AbortSignal): Promise<ListedZone[]> {
-  const zones = new Map<number, WireZone>()
+  const zones = new Map<number, z.output<typeof WireZone>>()
   for (let page = 1; page <= mostPages; page++) {
     const path = `/shield/shield-zones?page=${page}&perPage=${perPage}`
     const { data, page: place } = await client.get('shield_zones', path, ZonePage, signal)
     const known = zones.size
     for (const zone of data ?? []) zones.set(zone.shieldZoneId, zone)
+    const isEmpty = (data ?? []).length === 0
     // The page before named this one: without it the list is a part.
-    if (page > 1 && (data ?? []).length === 0) throw broken(`page ${page} is empty`)
-    if (isLast(data ?? [], place, page))
+    if (page > 1 && isEmpty) throw broken(`page ${page} is empty`)
+    // An empty list has no `page`. Beyond the last page `nextPage` still counts up, so it decides nothing.
+    if (isEmpty || (place?.currentPage ?? page) >= (place?.totalPages ?? 0))
       return [...zones.values()].flatMap(zoneOf).toSorted((one, other) => one.id - other.id)
     if (zones.size === known) throw broken(`page ${page} repeats zones of an earlier page`)
   }
   throw broken(`it has more than ${mostPages} pages`)
-}
-
-/** An empty list has no `page`. Beyond the last page `nextPage` still counts up, so it decides nothing. */
-function isLast(data: readonly WireZone[], place: ZonePage['page'], page: number): boolean {
-  if (data.length === 0 || place === null || place === undefined) return true
-  return (place.currentPage ?? page) >= place.totalPages
 }
 
 function broken(why: string): Failure {
@@ -49,24 +45,13 @@ function broken(why: string): Failure {
 
 const plans = ['Basic', 'Advanced', 'Business', 'Enterprise']
 
-function zoneOf(zone: WireZone): ListedZone[] {
-  const { shieldZoneId, name, pullZoneId, planType, wafEnabled, deletedDateTime } = zone
-  if (typeof deletedDateTime === 'string' && deletedDateTime !== '') return []
+function zoneOf(zone: z.output<typeof WireZone>): ListedZone[] {
+  const { shieldZoneId: id, name, pullZoneId, planType, wafEnabled, deletedDateTime } = zone
+  if ((deletedDateTime ?? '') !== '') return []
+  const plan = typeof planType === 'number' ? (plans[planType] ?? String(planType)) : undefined
   return [
-    {
-      id: shieldZoneId,
-      name: isShowable(name ?? '') ? (name ?? '') : '',
-      pullZone: pullZoneId ?? undefined,
-      plan: planType === null || planType === undefined ? undefined : (plans[planType] ?? String(planType)),
-      isWafEnabled: wafEnabled ?? undefined,
-    },
+    { id, name: name ?? '', pullZone: pullZoneId ?? undefined, plan, isWafEnabled: wafEnabled ?? undefined },
   ]
-}
-
-const longestName = 253
-
-function isShowable(text: string): boolean {
-  return text.trim() !== '' && text.length <= longestName && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
 }
 
 /** A field that is not as expected counts as absent; without an id a zone cannot be read. */
@@ -76,16 +61,15 @@ function lenient<T>(schema: z.ZodType<T>) {
 
 const WireZone = z.looseObject({
   shieldZoneId: z.int().min(1),
-  name: lenient(z.string()),
+  // One that can be shown.
+  name: lenient(z.string().regex(/^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,253}$/u)),
   pullZoneId: lenient(z.int()),
   planType: lenient(z.int()),
   wafEnabled: lenient(z.boolean()),
   deletedDateTime: lenient(z.string()),
 })
-type WireZone = z.output<typeof WireZone>
 
 const ZonePage = z.looseObject({
   data: z.array(WireZone).nullish(),
   page: z.looseObject({ currentPage: lenient(z.int()), totalPages: z.int().min(0) }).nullish(),
 })
-type ZonePage = z.output<typeof ZonePage>

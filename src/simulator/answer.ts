@@ -69,6 +69,13 @@ export function problem(status: number, detail: string, { path }: Route, field?:
   return jsonAnswer(status, body, 'application/problem+json')
 }
 
+/** As a service answers that limits requests. `retryAfter` is the header of that name. */
+export function tooMany(route: Route, retryAfter?: string, status = 429): Answer {
+  const answer = problem(status, 'Too many requests.', route)
+  if (retryAfter === undefined) return answer
+  return { ...answer, headers: { ...answer.headers, 'retry-after': retryAfter } }
+}
+
 /** The envelope in which an operation puts an error, the rest of it empty; other operations answer a problem. */
 const envelopes: { readonly [Name in Operation]?: (error: object, statusCode: number) => object } = {
   eventLogs: (errorResponse) => ({

@@ -1,16 +1,5 @@
 import { parseDay, type Day } from '../domain/day.ts'
 
-/** What the segments of a path name, decoded once; a value that is not valid is absent. */
-interface Values {
-  readonly zone?: number
-  readonly day?: Day
-  /** Absent where the path has no such segment, `""` where it is empty. */
-  readonly token?: string
-  /** Id of a rate-limit rule. */
-  readonly rule?: number
-  readonly app?: string
-}
-
 /** Each operation with the method that its path allows. */
 const paths = {
   eventLogs: ['GET', /^\/shield\/event-logs\/(?<zone>[^/]+)\/(?<day>[^/]+)(?:\/(?<token>[^/]*))?$/],
@@ -21,6 +10,19 @@ const paths = {
 } as const
 
 export type Operation = keyof typeof paths
+
+/** What the segments of a path name; undefined for a value that is not valid. */
+const readers = {
+  zone: int32,
+  day: dayOf,
+  /** Absent where the path has no such segment, `""` where it is empty. */
+  token: String,
+  /** Id of a rate-limit rule. */
+  rule: int32,
+  app: String,
+}
+
+type Values = { readonly [Name in keyof typeof readers]?: NonNullable<ReturnType<(typeof readers)[Name]>> }
 
 /** A request, parsed from its method and path. */
 export interface Route extends Values {
@@ -34,14 +36,6 @@ export interface Route extends Values {
   readonly allowed: string
   /** Why no operation accepts the path. */
   readonly malformed?: string
-}
-
-const readers: { readonly [Name in keyof Values]-?: (text: string) => Values[Name] } = {
-  zone: int32,
-  day: dayOf,
-  token: String,
-  rule: int32,
-  app: String,
 }
 
 export function routeOf(method: string, target: string): Route {
@@ -66,14 +60,6 @@ function valuesIn(groups: Readonly<Record<string, string | undefined>>): Partial
     values[name] = value
   }
   return values
-}
-
-/** Whether the request asks for the first page, and in the configured form. */
-export function formOf({ token }: Route, firstPage: string): 'first' | 'token' | 'wrong' {
-  const wanted = (form: string): boolean => firstPage === form || firstPage === 'any'
-  if (token === undefined) return wanted('omit') ? 'first' : 'wrong'
-  if (token === '') return wanted('empty') ? 'first' : 'wrong'
-  return token === firstPage && !['omit', 'empty', 'any'].includes(firstPage) ? 'first' : 'token'
 }
 
 function int32(text: string): number | undefined {

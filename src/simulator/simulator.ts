@@ -5,17 +5,18 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { parseDay, type Day } from '../domain/day.ts'
 import { failed, httpDate, jsonAnswer, problem, sendWhole, type Answer } from './answer.ts'
-import { shieldZonesAnswer, uploadScanningAnswer, volumesAnswer } from './api/account.ts'
+import * as account from './api/account.ts'
 import { EventLogs } from './api/event-logs.ts'
-import { RateLimits, type Rule } from './api/rate-limit.ts'
 import type { WireEntry } from './entries/entry.ts'
 import { hex4, mix } from './entries/hash.ts'
 import { Traffic, type AppendOptions } from './entries/traffic.ts'
 import { FaultRules, type FaultRule } from './faults.ts'
-import { settingsOf, type Settings, type SimulatorOptions } from './options.ts'
+import { defaults, type Settings, type SimulatorOptions } from './options.ts'
 import { routeOf, type Operation, type Route } from './route.ts'
 
 export type { WireEntry } from './entries/entry.ts'
@@ -38,7 +39,7 @@ type Recorded = { -readonly [Key in keyof SimulatorRequest]: SimulatorRequest[Ke
 
 const maxRequestsKept = 50_000
 
-/** A simulation of the API, on 127.0.0.1 by default. Throws where the port is in use or an option is out of range. */
+/** A simulation of the API, on 127.0.0.1 by default. Throws where it cannot listen. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const simulator = new Simulator(options)
   await simulator.listen()
@@ -51,7 +52,7 @@ export class Simulator {
   readonly #server: Server
   readonly #traffic: Traffic
   readonly #eventLogs: EventLogs
-  readonly #rateLimits: RateLimits
+  readonly #rules: Map<number, account.Rule>
   readonly #faults = new FaultRules()
   #settings: Settings
   #requestNumber = 0
@@ -59,10 +60,10 @@ export class Simulator {
   url = ''
 
   constructor(options: SimulatorOptions) {
-    this.#settings = settingsOf(options)
+    this.#settings = { ...defaults, ...options }
     this.#traffic = new Traffic(() => this.#settings)
     this.#eventLogs = new EventLogs(() => this.#settings, this.#traffic)
-    this.#rateLimits = new RateLimits(this.#settings.zones)
+    this.#rules = account.rulesOf(this.#settings.zones)
     this.#server = createServer((request, response) => {
       // Not part of the API: for health checks, which faults and records must not see.
       if (request.url === '/healthz') {
@@ -78,16 +79,7 @@ export class Simulator {
   /** A server on every interface gets an address of this host as its URL. */
   async listen(): Promise<void> {
     const { host, port } = this.#settings
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => {
-        const what =
-          error.code === 'EADDRINUSE'
-            ? `port ${port} is in use; choose another, or 0 for a free one`
-            : `cannot listen on ${host}: ${error.message}; choose an address of this host, 127.0.0.1 or 0.0.0.0`
-        reject(new Error(what, { cause: error }))
-      })
-      this.#server.listen(port, host, () => resolve())
-    })
+    await once(this.#server.listen(port, host), 'listening')
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('the server has no port')
     const isEverywhere = ['', '0.0.0.0', '::'].includes(host)
@@ -134,7 +126,7 @@ export class Simulator {
 
   /** Changes options, but for those that make entries. */
   set(changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'live' | 'entryBytes'>): void {
-    this.#settings = settingsOf({ ...this.#settings, ...changes })
+    this.#settings = { ...this.#settings, ...changes }
   }
 
   /** Ends the steady traffic. */
@@ -147,8 +139,8 @@ export class Simulator {
     this.#eventLogs.expireTokens()
   }
 
-  rateLimitRule(id: number): Rule | undefined {
-    return this.#rateLimits.rule(id)
+  rateLimitRule(id: number): account.Rule | undefined {
+    return this.#rules.get(id)
   }
 
   /** Closes open connections, too. Idempotent. */
@@ -193,12 +185,16 @@ export class Simulator {
     await (answer.send ?? sendWhole)(response, answer, { clock, signal })
   }
 
+  /** With what every answer has. */
   #labelled(answer: Answer): Answer {
+    const { clock, clockOffsetSeconds, compress, headers: own } = this.#settings
     const id = mix(++this.#requestNumber)
     const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
-    const { date = httpDate(this.#settings.clock.now()) } = answer
-    const headers = { ...answer.headers, 'cdn-requestid': requestId, ...(date !== null && { date }) }
-    return { ...answer, headers }
+    const { date = httpDate(clock.now() + clockOffsetSeconds * 1000) } = answer
+    const headers = { ...answer.headers, ...own, 'cdn-requestid': requestId, ...(date !== null && { date }) }
+    if (!compress || answer.body.length === 0) return { ...answer, headers }
+    const packed = { ...headers, 'content-encoding': 'gzip', vary: 'accept-encoding' }
+    return { ...answer, headers: packed, body: gzipSync(answer.body) }
   }
 
   /** The answer without any fault. */
@@ -222,10 +218,10 @@ export class Simulator {
       return failed(route, 202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
     const answers: Readonly<Record<Operation, () => Answer>> = {
       eventLogs: () => this.#eventLogs.answer(route),
-      updateRateLimit: () => this.#rateLimits.answer(route, body),
-      uploadScanning: () => uploadScanningAnswer(route, this.#settings),
-      volumes: () => volumesAnswer(route, this.#settings),
-      shieldZones: () => shieldZonesAnswer(route, this.#settings),
+      updateRateLimit: () => account.updateAnswer(route, body, this.#rules),
+      uploadScanning: () => account.uploadScanningAnswer(route, this.#settings),
+      volumes: () => account.volumesAnswer(route, this.#settings),
+      shieldZones: () => account.shieldZonesAnswer(route, this.#settings),
     }
     return answers[operation]()
   }

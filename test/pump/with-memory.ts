@@ -5,8 +5,7 @@ import type { EventLogSource } from '../../src/shield/event-logs.ts'
 /** A source whose pages take 10 bytes of memory each, of its sink. */
 export function withMemory(source: Source, budget = new PageBudget(1e9)): EventLogSource {
   return {
-    reserve: ({ sink }, signal) => budget.reserve(() => 10, signal, sink),
-    reserveIfRoom: ({ sink }) => budget.reserveIfRoom(10, sink),
+    reserve: ({ sink, ifRoom }, signal) => budget.reserve(() => 10, signal, sink, ifRoom),
     async fetchPage(request, signal, memory) {
       const own = memory ?? (await budget.reserve(() => 10, signal, request.sink))
       return { ...(await source.fetchPage(request, signal)), release: own.release }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { updateRateLimit, notShown } from '../../src/shield/rate-limit.ts'
-import { readUpdate } from '../../src/shield/rate-limit-update.ts'
+import { notShown, readUpdate, updateRateLimit } from '../../src/shield/rate-limit.ts'
 import { answer, never, startedApi, type Reply } from './shield-api.ts'
 
 const update = {
@@ -32,7 +31,7 @@ describe('the request', () => {
       request.on('data', (chunk: Buffer) => (body += chunk.toString()))
       request.on('end', () => answer(200, { id: 7, ruleName: 'login', more: 1 })(response, request))
     })
-    expect(outcome).toMatchObject({ outcome: 'updated', rule: { id: 7, ruleName: 'login', more: 1 } })
+    expect(outcome).toMatchObject({ outcome: 'updated', answer: { id: 7, ruleName: 'login', more: 1 } })
     expect(JSON.parse(body)).toEqual(update)
     expect(requests).toMatchObject([{ method: 'PATCH', url: '/shield/rate-limit/7' }])
     expect(requests[0]?.headers['content-type']).toBe('application/json')
@@ -159,7 +158,7 @@ describe('the answer', () => {
       errorResponse: { statusCode: 299, success: true, message: null, errorKey: null, more: 1 },
       further: [1],
     }
-    expect((await updating(answer(200, rule))).outcome).toMatchObject({ rule })
+    expect((await updating(answer(200, rule))).outcome).toMatchObject({ answer: rule })
   })
 
   test('that does not arrive leaves the outcome unknown, unless nothing was sent', async () => {
@@ -179,7 +178,7 @@ test('a difference between request and answer is found at any depth, with both v
     { field: 'ruleConfiguration.transformationTypes[1]', asked: 2, answered: 3 },
   ])
   expect(notShown(within({ value: 'x' }), within(null!))).toEqual([
-    { field: 'ruleConfiguration', asked: { value: 'x' }, answered: null },
+    { field: 'ruleConfiguration.value', asked: 'x' },
   ])
 })
 

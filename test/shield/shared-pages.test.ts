@@ -34,11 +34,11 @@ beforeEach(() => {
   clock = createFakeClock(1_000_000, true)
   asked = []
   budget = new PageBudget(100)
-  source = sharePages({ fetchPage, reserve, reserveIfRoom }, { sinks: 3, clock })
+  source = sharePages({ fetchPage, reserve }, { sinks: 3, clock })
 })
 
-const reserve = ({ sink }: PageRequest, signal: AbortSignal) => budget.reserve(() => 10, signal, sink)
-const reserveIfRoom = ({ sink }: PageRequest) => budget.reserveIfRoom(10, sink)
+const reserve = ({ sink, ifRoom }: PageRequest, signal: AbortSignal) =>
+  budget.reserve(() => 10, signal, sink, ifRoom)
 
 function fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservation): Promise<Page> {
   const requestedAt = clock.steady()
@@ -70,6 +70,7 @@ const ask = (sink: string, more: Partial<PageRequest> = {}, signal = never) =>
 
 async function landed(...sinks: readonly string[]): Promise<Page[]> {
   const pages = sinks.map((sink) => ask(sink))
+  await turn()
   await asked.at(-1)!.answer()
   return Promise.all(pages)
 }
@@ -92,6 +93,7 @@ describe('streams of a zone and day', () => {
   ])('ask for themselves where they need $what', async ({ more }) => {
     await landed('a')
     void ask('b', more)
+    await turn()
     expect(asked).toHaveLength(2)
   })
 
@@ -108,26 +110,31 @@ describe('streams of a zone and day', () => {
     await ask('b')
     expect(asked).toHaveLength(1)
     void ask('c', { freshForMs: 5_000 })
+    await turn()
     expect(asked).toHaveLength(2)
   })
 
   it('that come later ask again once all sinks have taken it', async () => {
     await landed('a', 'b', 'c')
     void ask('a')
+    await turn()
     expect(asked).toHaveLength(2)
   })
 
   it('get the failure of a request only if they waited for it', async () => {
     const waited = [ask('a'), ask('b')].map((page) => page.catch((error: unknown) => error))
+    await turn()
     asked[0]!.fail(new Failure('retry', 'network', 'no route'))
     expect(await Promise.all(waited)).toMatchObject([{ code: 'network' }, { code: 'network' }])
     void ask('c')
+    await turn()
     expect(asked).toHaveLength(2)
   })
 
   it('do not end a request that others wait for; the last one ends it', async () => {
     const [one, two] = [new AbortController(), new AbortController()]
     const pages = [ask('a', {}, one.signal), ask('b', {}, two.signal)].map((page) => page.catch(() => 'left'))
+    await turn()
     one.abort()
     expect(await pages[0]).toBe('left')
     expect(asked[0]!.signal.aborted).toBe(false)
@@ -139,6 +146,7 @@ describe('streams of a zone and day', () => {
   it('get the answer whose asker has left, and its memory is given back', async () => {
     const left = new AbortController()
     const pages = [ask('a', {}, left.signal).catch(() => 'left'), ask('b')] as const
+    await turn()
     left.abort()
     await pages[0]
     await asked[0]!.answer()
@@ -151,6 +159,7 @@ describe('streams of a zone and day', () => {
   it('have it parsed as soon as one of them wants it', async () => {
     const wanted = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const pages = wanted.map(({ promise }, index) => ask(`${index}`, { whenWanted: () => promise }))
+    await turn()
     const answered = asked[0]!.answer()
     expect(await Promise.race([answered, turn().then(() => 'waits')])).toBe('waits')
     wanted[1]!.resolve()
@@ -179,12 +188,14 @@ describe('the memory of a shared page', () => {
     expect(budget.reserveIfRoom(5, 'a')).toBeDefined()
     expect(budget.heldBytes).toBe(100)
     void ask('b')
+    await turn()
     expect(asked).toHaveLength(2)
   })
 
   it('is kept up to half of all, the latest ones', async () => {
     for (const cursor of '1234567'.split('')) {
       const page = ask('a', { cursor: cursor as Cursor })
+      await turn()
       await asked.at(-1)!.answer()
       ;(await page).release()
     }
@@ -221,6 +232,7 @@ describe('the memory of a shared page', () => {
   it('passes to the others where the stream that reserved it leaves', async () => {
     const left = new AbortController()
     const pages = [ask('a', {}, left.signal).catch(() => 'left'), ask('b'), ask('c')] as const
+    await turn()
     left.abort()
     await pages[0]
     expect(budget.heldBytes).toBe(10)
@@ -235,6 +247,7 @@ describe('the memory of a shared page', () => {
     async (steps) => {
       const stop = new AbortController()
       const pages = ['a', 'b'].map((sink) => ask(sink, {}, stop.signal).catch(() => undefined))
+      await turn()
       void asked[0]!.answer()
       for (let step = 0; step < steps; step++) await Promise.resolve()
       stop.abort()
@@ -256,6 +269,6 @@ async function filled(sink: string): Promise<Reservation> {
 }
 
 it('with one sink nothing is kept', async () => {
-  const plain = { fetchPage, reserve, reserveIfRoom }
+  const plain = { fetchPage, reserve }
   expect(sharePages(plain, { sinks: 1, clock })).toBe(plain)
 })

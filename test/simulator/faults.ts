@@ -3,9 +3,11 @@ import { pipeline } from 'node:stream/promises'
 import * as zlib from 'node:zlib'
 import {
   flushed,
+  httpDate,
   jsonAnswer,
   sendWhole,
   textAnswer,
+  tooMany,
   writeHead,
   type Send,
 } from '../../src/simulator/answer.ts'
@@ -29,10 +31,44 @@ export function acceptedResult(): Fault {
   return { kind: 'acceptedResult', answer: () => jsonAnswer(202, result) }
 }
 
+interface Throttle {
+  readonly status?: number
+  /** Seconds, any text, or a date so many ms ahead; default: no header. */
+  readonly retryAfter?: number | string | { readonly inMs: number }
+}
+
+export function throttle({ status = 429, retryAfter }: Throttle = {}): Fault {
+  const answer = ({ route, nowMs }: FaultContext) => {
+    if (retryAfter === undefined) return tooMany(route, undefined, status)
+    const value = typeof retryAfter === 'object' ? httpDate(nowMs + retryAfter.inMs) : String(retryAfter)
+    return tooMany(route, value, status)
+  }
+  return { kind: 'throttle', answer }
+}
+
+/** The `Date` header: shifted, or left out. */
+export function date({ offsetMs }: { readonly offsetMs: number | null }): Fault {
+  const dateAt = (nowMs: number) => (offsetMs === null ? null : httpDate(nowMs + offsetMs))
+  return { kind: 'date', answer: ({ regular, nowMs }) => ({ ...regular(), date: dateAt(nowMs) }) }
+}
+
 // The same answer, sent badly
 
 function sent(kind: string, send: Send): Fault {
   return { kind, answer: ({ regular }) => ({ ...regular(), send }) }
+}
+
+/** The answer in small pieces. */
+export function drip({ everyMs, chunkBytes = 64 }: { everyMs: number; chunkBytes?: number }): Fault {
+  return sent('drip', async (response, answer, { clock, signal }) => {
+    const { body } = answer
+    writeHead(response, answer)
+    for (let start = 0; start < body.length; start += chunkBytes) {
+      await flushed(response, body.subarray(start, start + chunkBytes))
+      await clock.sleep(everyMs, signal)
+    }
+    response.end()
+  })
 }
 
 export function delay({ ms }: { ms: number }): Fault {

@@ -61,7 +61,7 @@ test('writes a configuration for itself, with a separate state and sink', async 
   expect(config.sinks).toMatchObject([{ type: 'file', path: join(folder, 'sim-data/events') }])
   const before = readFileSync(file, 'utf8')
   const second = await executeWith('', ['simulate', '--write-config', file])
-  const why = `${file} exists already. Remove it, or use another file with --write-config.\n`
+  const why = `${file} cannot be written: file already exists (EEXIST); use another file with --write-config\n`
   expect(second).toEqual({ code: 1, stdout: '', stderr: why })
   expect(readFileSync(file, 'utf8')).toBe(before)
 })
@@ -82,13 +82,11 @@ test('serves until it is stopped, and asks for its key', async () => {
 test.each([
   ['--faults throttled,nope', 2, /use throttled,/],
   ['--faults constructor', 2, /use throttled,/],
-  ['--zones ,', 2, /at least one zone/],
   ['--days 0', 2, /at least 1/],
-  ['--page-size 0', 2, /pageSize is 0/],
-  ['--rate -1', 2, /ratePerSecond is -1/],
-  ['--port 99999', 2, /port/],
+  ['--page-size 0', 2, /at least 1/],
+  ['--rate x', 2, /use a number/],
   ['--started-at 2999-01-01T00:00:00Z', 2, /it takes a past time in UTC/],
-  ['--host 192.0.2.1', 1, /^cannot listen on 192\.0\.2\.1: .*; choose an address of this host/],
+  ['--host 192.0.2.1', 1, /^cannot listen on 192\.0\.2\.1, port 0: .*; choose another --host or --port/],
   ['--write-config /dev/null/sim.yaml', 1, /cannot be written/],
 ])('refuses %s', async (args, code, message) => {
   const { stderr, code: ended } = await executeWith('', ['simulate', ...args.split(' ')])
@@ -99,5 +97,5 @@ test('ends where its port is in use', async () => {
   const other = await startSimulator()
   onTestFinished(() => other.close())
   const { code, stderr } = await executeWith('', ['simulate', '--port', new URL(other.url).port])
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/port \d+ is in use/)])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/port \d+: address already in use/)])
 })

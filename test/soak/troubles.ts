@@ -13,6 +13,8 @@ const damages = [
   faults.repeatedEntries(),
   faults.emptyPageWithMore(),
   faults.repeatToken(),
+  faults.date({ offsetMs: 3_600_000 }),
+  faults.drip({ everyMs: 5, chunkBytes: 16_384 }),
   faults.moreWithoutToken(),
   faults.errorKey({ errorKey: 'invalid_datetime_window.event_logs', status: 401 }),
 ]

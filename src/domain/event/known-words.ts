@@ -28,14 +28,10 @@ export function unknownWord(kind: WordKind, word: string): string | undefined {
   return `is not known as ${nouns[kind]}, so it may match no event; ${remedy}`
 }
 
-const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('')
-
-/** The code of a country by its code, by another one (UK), or by its English name. */
+/** The code of a country by its code or by another one (UK). */
 function countryOf(text: string): string | undefined {
+  if (!/^[a-z]{2}$/i.test(text)) return undefined
+  const region = new Intl.Locale(`und-${text}`).region!
   const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
-  const codes = letters.flatMap((first) => letters.map((second) => first + second))
-  const isMeant = (code: string) =>
-    [code, names.of(code)].some((each) => each?.toLowerCase() === text.toLowerCase())
-  const code = codes.find((each) => names.of(each) !== undefined && isMeant(each))
-  return code === undefined ? undefined : new Intl.Locale(`und-${code}`).region
+  return names.of(region) === undefined ? undefined : region
 }

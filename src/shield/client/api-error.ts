@@ -1,5 +1,5 @@
 import { Failure, type FailureCode, type FailureDetails, type FailureKind } from '../../domain/failure.ts'
-import { isObject } from '../../domain/text/json.ts'
+import { isObject, type JsonObject } from '../../domain/text/json.ts'
 import type * as z from 'zod'
 
 export interface AnswerContext {
@@ -103,58 +103,39 @@ interface ApiError {
 const none: ApiError = { message: '', errorKey: '', status: undefined, isDeclared: false }
 
 /**
- * Reads every known error shape: the envelopes `errorResponse` and `error`, the same fields at top level,
- * ProblemDetails, validation problems (a list, or a map of lists), a single `Message`, and any of these as the `value`
- * of a framework's result. An envelope with neither a message nor a key nor a status of an error is an empty default,
- * not a failure. `type` and `instance` of a problem are left out: they may repeat the request.
+ * Reads every known error shape: the envelopes `errorResponse` and `error`, the `value` of a framework's result, or the
+ * body itself. An envelope with neither a message nor a key nor a status of an error is an empty default, not a failure.
  */
 function apiErrorOf(body: unknown): ApiError {
   if (!isObject(body)) return none
-  const envelope = errorOfEnvelope(body['errorResponse']) ?? errorOfEnvelope(body['error'])
-  if (envelope !== undefined) return envelope
-  if (isFrameworkResult(body) && isObject(body['value'])) {
-    const inner = apiErrorOf(body['value'])
-    if (inner.isDeclared) return inner
-  }
-  const own = errorOfEnvelope(body)
-  const problem = errorOfProblem(body)
-  if (own === undefined) return problem
-  return { ...own, message: own.message || problem.message, status: own.status ?? problem.status }
+  const inner = isFrameworkResult(body) ? [body['value']] : []
+  const held = [body['errorResponse'], body['error'], ...inner].map(errorIn)
+  return held.find(({ isDeclared }) => isDeclared) ?? errorIn(body)
 }
 
-function errorOfEnvelope(value: unknown): ApiError | undefined {
-  if (!isObject(value) || value['success'] === true) return undefined
-  const message = text(value['message'])
-  const errorKey = text(value['errorKey'])
-  const status = errorStatus(value['statusCode'])
+/**
+ * The fields of an envelope, of ProblemDetails, of a validation problem (a list, or a map of lists), or a single
+ * `Message`. `type` and `instance` of a problem are left out: they may repeat the request.
+ */
+function errorIn(held: unknown): ApiError {
+  if (!isObject(held) || held['success'] === true) return none
+  const [title, id] = [text(held['title']), text(held['id'])]
+  const told = [title, text(held['detail']), ...validationTexts(held['errors'])].filter(Boolean)
+  if (title !== '' && id !== '') told.push(`problem id ${id}`)
+  const message = text(held['message']) || told.join('; ') || text(held['Message'])
+  const errorKey = text(held['errorKey']) || text(held['ErrorKey'])
+  const status = errorStatus(held['statusCode']) ?? errorStatus(held['status'])
+  const isStatusAlone = Object.keys(held).length === 1 || title !== '' || isFrameworkResult(held)
   const isDeclared =
-    errorKey !== '' || (value['success'] === false && (message !== '' || status !== undefined))
-  return isDeclared ? { message, errorKey, status, isDeclared } : undefined
+    text(held['errorKey']) !== '' ||
+    (held['success'] === false && (message !== '' || status !== undefined)) ||
+    (status !== undefined && isStatusAlone)
+  return { message, errorKey, status, isDeclared }
 }
 
 /** A result object that the API's framework wrote out whole, such as AcceptedResult. */
-function isFrameworkResult(body: Readonly<Record<string, unknown>>): boolean {
+function isFrameworkResult(body: JsonObject): boolean {
   return Object.hasOwn(body, 'formatters') && Object.hasOwn(body, 'contentTypes')
-}
-
-function errorOfProblem(body: Readonly<Record<string, unknown>>): ApiError {
-  const status = errorStatus(body['status']) ?? errorStatus(body['statusCode'])
-  const title = text(body['title'])
-  const id = text(body['id'])
-  const message = [
-    title,
-    text(body['detail']),
-    ...validationTexts(body['errors']),
-    ...(title === '' || id === '' ? [] : [`problem id ${id}`]),
-  ].filter((part) => part !== '')
-  const plain = text(body['Message']) || text(body['message'])
-  return {
-    message: message.length > 0 ? message.join('; ') : plain,
-    errorKey: text(body['ErrorKey']),
-    status,
-    isDeclared:
-      status !== undefined && (title !== '' || Object.keys(body).length === 1 || isFrameworkResult(body)),
-  }
 }
 
 const mostTexts = 10

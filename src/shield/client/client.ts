@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type * as z from 'zod'
-import { Failure, isFailure, noRoom, type FailureDetails } from '../../domain/failure.ts'
+import { Failure, isFailure, type FailureDetails } from '../../domain/failure.ts'
 import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
 import { withDeadline } from '../../domain/promises.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 import type { PageRequest } from '../../ports/delivery.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
 import { acceptedEncodings, readBody } from '../../transport/body.ts'
-import { createDispatcher, type DispatcherOptions, type TlsOptions } from '../../transport/dispatcher.ts'
+import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { backoffMs, httpDateOf, retryAfterMsOf } from '../../transport/retry.ts'
 import { failureOf, parseBody, readAs } from './api-error.ts'
@@ -45,25 +44,11 @@ export interface Call<T> {
   readonly path: string
   readonly body?: string
   /** The page token in the path, for requests that carry one. */
-  readonly token?: string
+  readonly token?: string | undefined
   /** Extracts the result from a successful answer; throws Failure `bad_body` when the body has another shape. */
   readonly read: (body: unknown) => T
-  /** Reserved before, for the same sink. */
-  readonly memory?: Reservation | undefined
   /** For a page of events; other requests have the priority `live`. */
   readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'whenWanted'>
-}
-
-export interface Answer<T> {
-  readonly value: () => T
-  readonly hash?: string
-  /** Size of the decoded body. */
-  readonly bytes: number
-  /** By the steady clock, as the offset. */
-  readonly requestedAt: number
-  readonly clockOffsetMs?: number
-  readonly connection: object
-  readonly reservation: Reservation
 }
 
 /** The API with one account's key. Classifies every answer; its callers get values or Failures. */
@@ -71,8 +56,10 @@ export class ShieldClient {
   readonly account: string
   readonly firstPage: string
   readonly #options: ShieldClientOptions
-  readonly #connections: Connections
   readonly #sizes: PageSizes
+  #connections: Dispatcher
+  /** The API's clock minus this host's, by the latest answer that told it. */
+  #offsetMs = 0
   /** Consecutive answers with 429. */
   #throttledInRow = 0
 
@@ -80,33 +67,25 @@ export class ShieldClient {
     this.account = options.account
     this.firstPage = options.firstPage
     this.#options = options
-    this.#connections = new Connections(options)
+    this.#connections = createDispatcher(options)
     this.#sizes = new PageSizes(options.maxPageBytes)
   }
 
-  /** Memory for an answer, by the sizes of the account's last pages. Waits for it. */
-  reserve(sink: string | undefined, signal: AbortSignal): Promise<Reservation> {
-    return this.#options.budget.reserve(() => this.#sizes.next(), signal, sink)
-  }
-
-  /** Undefined where there is none now. */
-  reserveIfRoom(sink: string | undefined): Reservation | undefined {
-    return this.#options.budget.reserveIfRoom(this.#sizes.next(), sink)
+  /** Memory for an answer, by the sizes of the account's last pages. Waits for it; throws `no_room` with `ifRoom`. */
+  reserve({ sink, ifRoom }: Pick<PageRequest, 'sink' | 'ifRoom'>, signal: AbortSignal): Promise<Reservation> {
+    return this.#options.budget.reserve(() => this.#sizes.next(), signal, sink, ifRoom)
   }
 
   /**
    * Sends one request; a GET up to three times within ten seconds. Waits for room in the page budget first, which it
-   * holds from then on, so that no place in the account's request budget is lost. Throws only Failure, among them
-   * `throttled` (wait) as soon as the API or the request budget requires a longer wait than those limits leave, and
-   * releases the memory then.
+   * holds from then on, so that no place in the account's request budget is lost. `memory` was reserved before, for the
+   * same sink. Throws only Failure, among them `throttled` (wait) as soon as the API or the request budget requires a
+   * longer wait than those limits leave, and releases the memory then.
    */
-  async send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const { memory, page: { sink, ifRoom } = {} } = call
-    const reservation =
-      memory ?? (ifRoom === true ? this.reserveIfRoom(sink) : await this.reserve(sink, signal))
-    if (reservation === undefined) throw noRoom()
+  async send<T>(call: Call<T>, signal: AbortSignal, memory?: Reservation) {
+    const reservation = memory ?? (await this.reserve(call.page ?? {}, signal))
     try {
-      return await this.#sendWith(reservation, call, signal)
+      return { ...(await this.#try(reservation, call, signal)), reservation }
     } catch (error) {
       reservation.release()
       throw error
@@ -121,22 +100,14 @@ export class ShieldClient {
   }
 
   /** Not repeated, past the request budget and outside the memory for pages. Throws only Failure, without an answer. */
-  async look(path: string, token: string | undefined, signal: AbortSignal): Promise<Look> {
+  async look(path: string, token: string | undefined, signal: AbortSignal) {
     const { accessKey, clock } = this.#options
-    const read = (body: unknown) => body
-    const call = {
-      operation: 'event_logs',
-      method: 'GET',
-      path,
-      read,
-      ...(token !== undefined && { token }),
-    } as const
+    const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path, token, read: (body) => body }
     const key = accessKey.reveal()
     const beganMs = clock.monotonic()
     try {
       const exchange = await this.#exchange(call, key, signal)
-      const tookMs = clock.monotonic() - beganMs
-      return { ...exchange, tookMs, ...this.#judge(exchange, call, key) }
+      return { ...exchange, tookMs: clock.monotonic() - beganMs, ...this.#judge(exchange, call, key) }
     } catch (error) {
       throw networkFailure(error, this.#what(call), signal)
     }
@@ -147,19 +118,53 @@ export class ShieldClient {
     return this.read({ operation, method: 'GET', path, read }, signal)
   }
 
+  /** Connections that were replaced close by themselves, once the requests over them have ended. */
   close(): Promise<void> {
-    return this.#connections.close()
+    return this.#connections.destroy()
   }
 
   #what({ operation }: Call<unknown>): string {
     return `${operation} of account ${this.account}`
   }
 
-  #judge({ status, body, details }: Judged, call: Call<unknown>, key: string) {
+  #judge(
+    { status, body, details }: { status: number; body: Buffer; details: FailureDetails },
+    call: Call<unknown>,
+    key: string,
+  ) {
     const keySetting = this.#options.accessKey.setting || 'api.accessKey'
     const parsed = parseBody(body)
     const context = { what: this.#what(call), key, token: call.token, keySetting, details }
     return { parsed, failure: failureOf(status, parsed, context) }
+  }
+
+  async #try<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
+    const { accessKey, clock, gate, random = Math.random } = this.#options
+    const beganMs = clock.monotonic()
+    for (let tries = 1; ; tries++) {
+      const key = accessKey.reveal()
+      try {
+        await gate.enter(signal, call.page?.priority ?? 'live')
+        const answer = await this.#ask(call, key, memory, signal)
+        this.#throttledInRow = 0
+        return answer
+      } catch (error) {
+        const failure = networkFailure(error, this.#what(call), signal)
+        const mayRepeat = call.method === 'GET' && tries < mostTries
+        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
+        const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
+        const met = isThrottled ? await this.#pauseAccount(failure) : failure
+        // A certificate error does not go away within seconds.
+        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
+        if (!mayRepeat || !isPassing) throw met
+        const { retryAt } = met.details
+        const waitMs =
+          retryAt === undefined ? backoffMs(tries - 1, backoff, random) : Math.max(0, retryAt - clock.now())
+        if (clock.monotonic() - beganMs + waitMs >= longestMs)
+          throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
+        await clock.sleep(waitMs, signal)
+      }
+    }
   }
 
   /** A 429 pauses the whole account, so that its other requests do not get the same answer. */
@@ -172,17 +177,6 @@ export class ShieldClient {
     return new Failure('wait', 'throttled', message, { ...details, retryAt })
   }
 
-  /** Throws the failure where the next try would begin too late. */
-  async #waitAfter(met: Failure, tries: number, beganMs: number, signal: AbortSignal): Promise<void> {
-    const { clock, random = Math.random } = this.#options
-    const { retryAt } = met.details
-    const waitMs =
-      retryAt === undefined ? backoffMs(tries - 1, backoff, random) : Math.max(0, retryAt - clock.now())
-    if (clock.monotonic() - beganMs + waitMs >= longestMs)
-      throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
-    await clock.sleep(waitMs, signal)
-  }
-
   /** A key that was replaced in its file justifies one more try; another request may have read the new key already. */
   #hasOtherKey(refused: string): boolean {
     const { accessKey } = this.#options
@@ -190,37 +184,8 @@ export class ShieldClient {
     return accessKey.reveal() !== refused
   }
 
-  async #sendWith<T>(reservation: Reservation, call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const { accessKey, clock, gate } = this.#options
-    const beganMs = clock.monotonic()
-    for (let tries = 1; ; tries++) {
-      const key = accessKey.reveal()
-      try {
-        await gate.enter(signal, call.page?.priority ?? 'live')
-        const answer = await this.#ask(call, key, reservation, signal)
-        this.#throttledInRow = 0
-        return answer
-      } catch (error) {
-        const failure = networkFailure(error, this.#what(call), signal)
-        const mayRepeat = call.method === 'GET' && tries < mostTries
-        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
-        const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
-        const met = isThrottled ? await this.#pauseAccount(failure) : failure
-        // A certificate error does not go away within seconds.
-        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
-        if (!mayRepeat || !isPassing) throw met
-        await this.#waitAfter(met, tries, beganMs, signal)
-      }
-    }
-  }
-
   /** Counts and times a request up to its answer; the time that the answer stays unread does not count. */
-  async #ask<T>(
-    call: Call<T>,
-    key: string,
-    reservation: Reservation,
-    signal: AbortSignal,
-  ): Promise<Answer<T>> {
+  async #ask<T>(call: Call<T>, key: string, memory: Reservation, signal: AbortSignal) {
     const { clock, telemetry } = this.#options
     const { operation, page } = call
     const beganMs = clock.monotonic()
@@ -230,16 +195,17 @@ export class ShieldClient {
       telemetry.emit({ name: 'ApiAnswered', account: this.account, operation, outcome, seconds })
     }
     try {
-      const { status, body, details, ...timed } = await this.#exchange(call, key, signal)
+      const exchange = await this.#exchange(call, key, signal)
+      const { status, body, headers: _, details: __, ...told } = exchange
       endedMs = clock.monotonic()
       if (isSuccess(status)) {
-        reservation.resize(this.#sizes.heldBy(body.length))
+        memory.resize(this.#sizes.heldBy(body.length))
         await page?.whenWanted?.()
       }
       signal.throwIfAborted()
       let read: { readonly value: T } | undefined
       const parse = (): T => {
-        const { parsed, failure } = this.#judge({ status, body, details }, call, key)
+        const { parsed, failure } = this.#judge(exchange, call, key)
         if (failure !== undefined) throw failure
         return call.read(parsed)
       }
@@ -249,16 +215,10 @@ export class ShieldClient {
       if (operation === 'event_logs') {
         this.#sizes.saw(body.length)
         // Repeated, so that the budget admits waiters by their new estimates, which include this page.
-        reservation.resize(this.#sizes.heldBy(body.length))
+        memory.resize(this.#sizes.heldBy(body.length))
       }
       tell('ok')
-      return {
-        value,
-        ...(answerHash !== undefined && { hash: answerHash }),
-        bytes: body.length,
-        ...timed,
-        reservation,
-      }
+      return { ...told, value, ...(answerHash !== undefined && { hash: answerHash }), bytes: body.length }
     } catch (error) {
       if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
       throw error
@@ -266,7 +226,7 @@ export class ShieldClient {
   }
 
   /** Sends one request and reads the whole answer within the time for one try. */
-  async #exchange(call: Call<unknown>, key: string, signal: AbortSignal): Promise<Exchange> {
+  async #exchange(call: Call<unknown>, key: string, signal: AbortSignal) {
     const { baseUrl, version, requestTimeoutMs, maxPageBytes, clock } = this.#options
     const what = this.#what(call)
     if (!/^[!-~]+$/.test(key)) {
@@ -275,7 +235,7 @@ export class ShieldClient {
     }
     const { origin, pathname } = new URL(baseUrl)
     const { method, body } = call
-    const connection = this.#connections.current()
+    const connection = this.#connections
     const [requestedAt, wallMs] = [clock.steady(), clock.now()]
     return withDeadline(requestTimeoutMs, signal, clock, async (whole) => {
       try {
@@ -302,8 +262,6 @@ export class ShieldClient {
         const asked = { retryAfter: header('retry-after'), date: header('date') }
         const waitMs = retryAfterMsOf(asked, clock.now(), longestRetryAfterMs)
         const serverDate = httpDateOf(asked.date)
-        const clockOffsetMs =
-          serverDate === undefined ? undefined : this.#hear(serverDate, requestedAt, wallMs)
         return {
           status: answer.statusCode,
           headers: answer.headers,
@@ -314,9 +272,10 @@ export class ShieldClient {
             requestId: header('cdn-requestid')?.slice(0, 100),
             retryAt: waitMs === undefined ? undefined : clock.now() + waitMs,
           },
+          /** By the steady clock, as the offset of the API's clock. */
           requestedAt,
+          ...(serverDate !== undefined && { clockOffsetMs: this.#hear(serverDate, requestedAt, wallMs) }),
           connection,
-          ...(clockOffsetMs !== undefined && { clockOffsetMs }),
         }
       } catch (error) {
         throw networkFailure(error, what, whole, origin)
@@ -324,17 +283,28 @@ export class ShieldClient {
     })
   }
 
-  /** Takes the time of the API from an answer. Returns its offset to the steady clock. */
+  /**
+   * Takes the time of the API from an answer. Returns its offset to the steady clock. One that jumps counts only when a
+   * second answer confirms it; over a connection that is kept alive the same server would answer again, so the requests
+   * that follow go over new connections, and those under way end over the old ones.
+   */
   #hear(serverDate: number, requestedAt: number, wallMs: number): number {
     const { clock, telemetry } = this.#options
     // People set the wall clock right, so they are told of that one.
     const offsetMs = clockOffsetOf(serverDate, wallMs, clock.now())
     telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
     const clockOffsetMs = clockOffsetOf(serverDate, requestedAt, clock.steady())
-    this.#connections.heard(clockOffsetMs)
+    if (Math.abs(clockOffsetMs - this.#offsetMs) > jumpMs) {
+      this.#connections.close().catch(() => undefined)
+      this.#connections = createDispatcher(this.#options)
+    }
+    this.#offsetMs = clockOffsetMs
     return clockOffsetMs
   }
 }
+
+/** An answer of any kind, with what it tells of the service. */
+export type Look = Awaited<ReturnType<ShieldClient['look']>>
 
 /** A GET is tried so often, each try begun within this time; any other request once. */
 const mostTries = 3
@@ -342,23 +312,6 @@ const longestMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
 /** Pause after a 429 without Retry-After: doubled with each consecutive one. */
 const pause = { baseMs: 1_000, maxMs: 60_000 }
-
-interface Judged {
-  readonly status: number
-  readonly body: Buffer
-  readonly details: FailureDetails
-}
-
-interface Exchange extends Judged, Pick<Answer<unknown>, 'requestedAt' | 'clockOffsetMs' | 'connection'> {
-  readonly headers: IncomingHttpHeaders
-}
-
-export interface Look extends Exchange {
-  readonly tookMs: number
-  /** Undefined where the body is no JSON. */
-  readonly parsed: unknown
-  readonly failure: Failure | undefined
-}
 
 /** An answer may ask to wait for so long, and no longer. */
 const longestRetryAfterMs = 3_600_000
@@ -393,43 +346,6 @@ function outcomeOf({ code }: Failure): RequestOutcome {
 
 /** The same as where the API's clock takes an offset for a jump. */
 const jumpMs = 30_000
-
-/**
- * The connections of one account. A `Date` that jumps counts only when a second answer confirms it. Over a connection
- * that is kept alive the same server would answer again, so the requests that follow go over new connections; those
- * under way end over the old ones.
- */
-class Connections {
-  readonly #options: DispatcherOptions
-  readonly #replaced = new Set<Dispatcher>()
-  #pool: Dispatcher
-  #latestMs = 0
-
-  constructor(options: DispatcherOptions) {
-    this.#options = options
-    this.#pool = createDispatcher(options)
-  }
-
-  current(): Dispatcher {
-    return this.#pool
-  }
-
-  /** An answer has told the API's time, as an offset to this host's clock. */
-  heard(offsetMs: number): void {
-    const isJump = Math.abs(offsetMs - this.#latestMs) > jumpMs
-    this.#latestMs = offsetMs
-    if (!isJump) return
-    const old = this.#pool
-    this.#pool = createDispatcher(this.#options)
-    this.#replaced.add(old)
-    const forget = () => this.#replaced.delete(old)
-    void old.close().then(forget, forget)
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#pool, ...this.#replaced].map((each) => each.destroy()))
-  }
-}
 
 /**
  * Offset of the server's clock from ours, in ms. Its Date header has whole seconds and was written at some time between

@@ -1,4 +1,4 @@
-import { cancelled } from '../../domain/failure.ts'
+import { cancelled, noRoom } from '../../domain/failure.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 
 /** One holder's reservation of memory for a page, out of the budget of this process. */
@@ -59,12 +59,14 @@ export class PageBudget {
    * first served for each sink, while they fit the budget and the sink's share of it, so a sink that hangs does not
    * block the others. Throws Failure `cancelled` as soon as the signal aborts.
    *
-   * A pump that holds pages asks `reserveIfRoom` for the next one, and never waits here: pumps would wait for each other.
+   * A pump that holds pages never waits for the next one, since pumps would wait for each other: with `ifRoom` this
+   * throws `no_room` (cancelled) instead.
    *
    * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
    */
-  reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation> {
+  reserve(estimate: () => number, signal: AbortSignal, sink?: string, ifRoom = false): Promise<Reservation> {
     return new Promise((resolve, reject) => {
+      if (ifRoom) return resolve(this.reserveIfRoom(estimate(), sink) ?? Promise.reject(noRoom()))
       if (signal.aborted) return reject(cancelled(signal.reason))
       const leave = (): void => {
         this.#waiters.delete(waiter)

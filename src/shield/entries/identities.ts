@@ -147,27 +147,16 @@ function timeOfNumber(value: number): EntryTime | undefined {
   if (!(value >= 1e8 && value < 1e20)) return undefined
   if (value < 1e11) return timeOfMs(Math.round(value * 1000))
   if (value < 1e14) return timeOfMs(Math.floor(value))
-  return timeOfMicros(Math.floor(value < 1e17 ? value : value / 1000))
+  return timeOfDigits(String(Math.floor(value < 1e17 ? value : value / 1000)))
 }
 
 /** Text can hold more digits than a number. */
-function timeOfDigits(digits: string): EntryTime | undefined {
-  const value = BigInt(digits)
-  if (value < 10n ** 14n || value >= 10n ** 20n) return timeOfNumber(Number(digits))
-  const perMs = value < 10n ** 17n ? 1_000n : 1_000_000n
-  const [wholeMs, rest] = [value / perMs, value % perMs]
-  const whole = timeOfMs(Number(wholeMs))
-  return whole && withDigits(whole, String(rest).padStart(String(perMs).length - 1, '0'))
-}
-
-function timeOfMicros(micros: number): EntryTime | undefined {
-  const timeMs = Math.floor(micros / 1000)
-  const whole = timeOfMs(timeMs)
-  return whole && withDigits(whole, String(micros - timeMs * 1000).padStart(3, '0'))
-}
-
-function withDigits({ time, timeMs }: EntryTime, digits: string): EntryTime {
-  return { time: `${time.slice(0, -1)}${digits}Z`, timeMs }
+function timeOfDigits(text: string): EntryTime | undefined {
+  const digits = text.replace(/^0+/, '')
+  if (digits.length < 15) return timeOfNumber(Number(digits))
+  const beyondMs = digits.length < 18 ? 3 : 6
+  const whole = timeOfMs(Number(digits.slice(0, -beyondMs)))
+  return whole && { ...whole, time: `${whole.time.slice(0, -1)}${digits.slice(-beyondMs)}Z` }
 }
 
 function timeOfMs(timeMs: number): EntryTime | undefined {

@@ -163,25 +163,15 @@ function isPlain(code: number): boolean {
 /** Reads headers by lower-case name from a list of `{Name, Value}` or an object: the first one with a value. */
 function headersOf(log: JsonObject): (name: string) => string | undefined {
   const held = log['Headers'] ?? log['headers']
-  if (Array.isArray(held)) return (name) => inList(held as readonly Json[], name)
-  return isObject(held) ? (name) => inObject(held, name) : () => undefined
-}
-
-function inList(list: readonly Json[], name: string): string | undefined {
-  for (const header of list) {
-    if (!isObject(header) || !isNamed(header['Name'] ?? header['name'], name)) continue
-    const text = textOf(header['Value'] ?? header['value'])
-    if (text !== undefined) return text
+  const list = isObject(held) ? Object.entries(held).map(([Name, Value]) => ({ Name, Value })) : held
+  return (name) => {
+    for (const header of Array.isArray(list) ? (list as readonly Json[]) : []) {
+      if (!isObject(header) || !isNamed(header['Name'] ?? header['name'], name)) continue
+      const text = textOf(header['Value'] ?? header['value'])
+      if (text !== undefined) return text
+    }
+    return undefined
   }
-  return undefined
-}
-
-function inObject(headers: JsonObject, name: string): string | undefined {
-  for (const key of Object.keys(headers)) {
-    const text = isNamed(key, name) ? textOf(headers[key]) : undefined
-    if (text !== undefined) return text
-  }
-  return undefined
 }
 
 /** Compares the length first: it rules out nearly all names without a lower-case copy. */

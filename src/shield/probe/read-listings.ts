@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
-import { Failure, isFailure } from '../../domain/failure.ts'
+import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { isObject } from '../../domain/text/json.ts'
 import type { Clock } from '../../ports/process.ts'
@@ -18,18 +18,26 @@ export interface ProbeRequest {
 }
 
 /** A page as it was answered; of its entries only what tells where they stand. */
-export interface ProbedPage {
-  /** When it was requested, by the API's clock as far as it is known. */
-  readonly atMs: number
-  readonly hash: string
-  readonly bytes: number
-  /** Hashes of ids and times, in the order of the page. */
-  readonly keys: readonly string[]
-  readonly times: readonly (number | undefined)[]
-  readonly more: boolean
-  /** The token for the next page, as it was answered. */
-  readonly token: unknown
+function pageOf({ parsed, body, requestedAt, clockOffsetMs = 0 }: Look) {
+  const { logs, hasMoreData, continuationToken } = isObject(parsed) ? parsed : {}
+  const entries: readonly unknown[] = Array.isArray(logs) ? logs : []
+  const parts = entries.map((entry) => (isObject(entry) ? entry : {}))
+  return {
+    entries,
+    /** When it was requested, by the API's clock as far as it is known. */
+    atMs: requestedAt + clockOffsetMs,
+    hash: hash('sha1', body),
+    bytes: body.length,
+    /** Hashes of ids and times, in the order of the page. */
+    keys: parts.map(({ logId, timestamp }) => hash('sha1', JSON.stringify([logId, timestamp]))),
+    times: parts.map(({ timestamp }) => entryTimeOf(timestamp)?.timeMs),
+    more: hasMoreData === true,
+    /** The token for the next page, as it was answered. */
+    token: continuationToken,
+  }
 }
+
+type ProbedPage = Omit<ReturnType<typeof pageOf>, 'entries'>
 
 /** One reading of a day from its first page on. */
 export interface Walk {
@@ -37,13 +45,6 @@ export interface Walk {
   readonly pages: readonly ProbedPage[]
   /** The last page was reached. */
   readonly isWhole: boolean
-}
-
-/** A page that was read once more by the token that had opened it. */
-export interface Reread {
-  readonly page: 'first' | 'later'
-  readonly afterSeconds: number
-  readonly answer: 'same' | 'rewritten' | 'longer' | 'other' | 'refused'
 }
 
 interface Tried {
@@ -54,31 +55,28 @@ interface Tried {
 
 /** What a probe has seen. It holds counts and shapes, and hashes of ids. */
 export class Observations {
-  readonly today: Day
   readonly firstPages: ({ readonly form: string } & Tried)[] = []
   readonly days: ({ readonly day: Day; readonly events: number } & Tried)[] = []
   /** Of today, from time to time; `yesterday` once. */
   readonly walks: Walk[] = []
   yesterday: Walk | undefined
-  readonly rereads: Reread[] = []
-  readonly latenciesMs: number[] = []
+  /** Pages that were read once more by the tokens that had opened them. */
+  readonly rereads: {
+    readonly page: 'first' | 'later'
+    readonly afterSeconds: number
+    readonly answer:
+      'the same' | 'the same events in other bytes' | 'more events' | 'other events' | 'refused'
+  }[] = []
+  readonly answers: (Pick<Look, 'status' | 'tookMs'> & { readonly offsetMs: number | undefined })[] = []
   /** Values by name, of headers that tell of limits, caches and time; of others the name alone. */
   readonly headers = new Map<string, string | undefined>()
-  readonly offsetsMs: number[] = []
   readonly entries = new EntryTally()
-  requests = 0
-  readonly statuses = new Map<number, number>()
   /** The requests took so long until now. */
   lastedMs = 0
-  /** After so many requests, the API answered 429; the probe ended there. */
-  throttledAfter: number | undefined
+  /** The last answer was 429, with this header; the probe ended there. */
   retryAfter: string | undefined
   /** The code of the failure that ended it early. */
   endedBy: string | undefined
-
-  constructor(today: Day) {
-    this.today = today
-  }
 }
 
 /** A day of more pages is not read to its end. */
@@ -95,31 +93,29 @@ const rereadFirstMs = 30_000
  * without an answer. Throws Failure where no form of the first page is answered.
  */
 export async function readListings(
-  request: ProbeRequest,
+  { zone, minutes, requestsPerSecond, firstPage }: ProbeRequest,
   { client, clock, tell }: { client: ShieldClient; clock: Clock; tell: (doing: string) => void },
   signal: AbortSignal,
 ): Promise<Observations> {
-  const seen = new Observations(dayOf(clock.now()))
-  let nextAt = 0
-  let isRereadLast = false
+  const seen = new Observations()
+  const today = dayOf(clock.now())
   const startedMs = clock.monotonic()
-  const { zone, minutes, requestsPerSecond } = request
+  let nextAt = 0
 
   async function ask(day: Day, token: string, isFirst: boolean): Promise<Look> {
     await clock.sleep(Math.max(0, nextAt - clock.monotonic()), signal)
     nextAt = clock.monotonic() + 1000 / requestsPerSecond
-    const path = pagePath(zone.id, day, token, isFirst)
-    const look = await client.look(path, isFirst ? undefined : token, signal)
-    seen.requests++
+    const look = await client.look(
+      pagePath(zone.id, day, token, isFirst),
+      isFirst ? undefined : token,
+      signal,
+    )
+    seen.answers.push({ status: look.status, tookMs: look.tookMs, offsetMs: look.clockOffsetMs })
     seen.lastedMs = clock.monotonic() - startedMs
-    seen.statuses.set(look.status, (seen.statuses.get(look.status) ?? 0) + 1)
-    seen.latenciesMs.push(look.tookMs)
-    if (look.clockOffsetMs !== undefined) seen.offsetsMs.push(look.clockOffsetMs)
     for (const [name, value] of Object.entries(look.headers))
       seen.headers.set(name, telling.test(name) ? String(value).slice(0, 80) : undefined)
     if (!isFailure(look.failure, 'throttled')) return look
-    seen.throttledAfter = seen.requests
-    seen.retryAfter = look.headers['retry-after'] ?? 'none'
+    seen.retryAfter = String(look.headers['retry-after'] ?? 'none')
     throw look.failure
   }
 
@@ -130,33 +126,15 @@ export async function readListings(
   })
 
   async function firstForm(): Promise<string> {
-    const forms = new Set([request.firstPage, 'omit', 'empty', 'start'])
     let refused: Failure | undefined
-    for (const form of forms) {
-      const look = await ask(seen.today, form, true)
+    for (const form of new Set([firstPage, 'omit', 'empty', 'start'])) {
+      const look = await ask(today, form, true)
       seen.firstPages.push({ form, ...triedOf(look) })
       refused ??= look.failure
     }
     const good = seen.firstPages.find(({ isAnswered }) => isAnswered)
-    if (good === undefined)
-      throw refused ?? new Failure('refuse', 'rejected', 'the API answers no first page')
+    if (good === undefined) throw refused!
     return good.form
-  }
-
-  function pageOf({ parsed, body, requestedAt, clockOffsetMs = 0 }: Look, counts: boolean): ProbedPage {
-    const { logs, hasMoreData, continuationToken } = isObject(parsed) ? parsed : {}
-    const entries: readonly unknown[] = Array.isArray(logs) ? logs : []
-    if (counts) for (const entry of entries) seen.entries.add(entry)
-    const parts = entries.map((entry) => (isObject(entry) ? entry : {}))
-    return {
-      atMs: requestedAt + clockOffsetMs,
-      hash: hash('sha1', body),
-      bytes: body.length,
-      keys: parts.map(({ logId, timestamp }) => hash('sha1', JSON.stringify([logId, timestamp]))),
-      times: parts.map(({ timestamp }) => entryTimeOf(timestamp)?.timeMs),
-      more: hasMoreData === true,
-      token: continuationToken,
-    }
   }
 
   async function walk(day: Day, form: string, counts: boolean): Promise<Walk> {
@@ -165,7 +143,8 @@ export async function readListings(
     for (let token = form; pages.length < mostPages;) {
       const look = await ask(day, token, pages.length === 0)
       if (look.failure !== undefined) break
-      const page = pageOf(look, counts)
+      const { entries, ...page } = pageOf(look)
+      if (counts) for (const entry of entries) seen.entries.add(entry)
       pages.push(page)
       if (!page.more) return { day, pages, isWhole: true }
       if (typeof page.token !== 'string' || page.token === '' || tokens.has(page.token)) break
@@ -175,24 +154,23 @@ export async function readListings(
   }
 
   async function reread(form: string, { day, pages }: Walk): Promise<void> {
-    const second = pages[0]?.more === true ? pages[0].token : undefined
     for (const [page, token, before] of [
       ['first', form, pages[0]],
-      ['later', second, pages[1]],
+      ['later', pages[0]?.token, pages[1]],
     ] as const) {
       if (before === undefined || typeof token !== 'string') continue
       const look = await ask(day, token, page === 'first')
-      const now = pageOf(look, false)
-      const isLonger = before.keys.every((key, index) => now.keys[index] === key)
+      const now = pageOf(look)
+      const isLonger = now.keys.length > before.keys.length
       const answer = look.failure
         ? 'refused'
         : now.hash === before.hash
-          ? 'same'
-          : !isLonger
-            ? 'other'
-            : now.keys.length > before.keys.length
-              ? 'longer'
-              : 'rewritten'
+          ? 'the same'
+          : before.keys.some((key, index) => now.keys[index] !== key)
+            ? 'other events'
+            : isLonger
+              ? 'more events'
+              : 'the same events in other bytes'
       seen.rereads.push({ page, afterSeconds: (now.atMs - before.atMs) / 1000, answer })
     }
   }
@@ -201,29 +179,28 @@ export async function readListings(
     tell('first pages')
     const form = await firstForm()
     tell('today')
-    const first = await walk(seen.today, form, true)
+    const first = await walk(today, form, true)
     seen.walks.push(first)
     await reread(form, first)
     tell('past days')
     for (let back = 1; back <= mostDaysBack && seen.days.at(-1)?.isAnswered !== false; back++) {
-      const day = shiftDay(seen.today, -back)
+      const day = shiftDay(today, -back)
       const look = await ask(day, form, true)
-      seen.days.push({ day, events: pageOf(look, false).keys.length, ...triedOf(look) })
+      seen.days.push({ day, events: pageOf(look).keys.length, ...triedOf(look) })
       if (back === 1 && look.failure === undefined) seen.yesterday = await walk(day, form, true)
     }
     const beganMs = clock.monotonic()
     const endMs = beganMs + minutes * 60_000
-    let rereadAfterMs = rereadFirstMs
-    while (clock.monotonic() < endMs && seen.walks.length < mostWalks) {
+    let rereadAtMs = beganMs + rereadFirstMs
+    for (let isLast = false; !isLast;) {
       tell(`today again, ${Math.ceil((endMs - clock.monotonic()) / 1000)} s left`)
       await clock.sleep(Math.min(watchEveryMs, endMs - clock.monotonic()), signal)
-      seen.walks.push(await walk(seen.today, form, false))
-      isRereadLast = clock.monotonic() - beganMs >= rereadAfterMs
-      if (!isRereadLast) continue
+      seen.walks.push(await walk(today, form, false))
+      isLast = clock.monotonic() >= endMs || seen.walks.length >= mostWalks
+      if (!isLast && clock.monotonic() < rereadAtMs) continue
       await reread(form, first)
-      rereadAfterMs *= 2
+      rereadAtMs = beganMs + (rereadAtMs - beganMs) * 2
     }
-    if (!isRereadLast) await reread(form, first)
   } catch (error) {
     if (!isFailure(error) || seen.walks.length === 0) throw error
     seen.endedBy = error.code
@@ -236,26 +213,11 @@ const telling =
   /^(?:retry-after|.*rate-?limit.*|cache-control|age|etag|last-modified|expires|content-encoding|content-type|date|vary|cdn-cache|server)$/
 
 /** What the formats make use of. */
-const knownMembers = new Set(['logId', 'timestamp', 'log', 'labels'])
-const knownLabels = new Set([
-  'asn',
-  'country',
-  'ruleId',
-  'severity',
-  'method',
-  'ruleGroup',
-  'status',
-  'serverZone',
-])
-const knownFields = new Set([
-  'ServerZoneId',
-  'Message',
-  'Url',
-  'RemoteIp',
-  'UrlEncodedBody',
-  'Headers',
-  'TriggerMatch',
-])
+const known = {
+  member: 'logId timestamp log labels',
+  label: 'asn country ruleId severity method ruleGroup status serverZone',
+  'field of log': 'ServerZoneId Message Url RemoteIp UrlEncodedBody Headers TriggerMatch',
+}
 /** The service chooses the names; more of them are counted together. */
 const mostNames = 50
 
@@ -285,18 +247,18 @@ class EntryTally {
     else if (this.#ids.has(logId)) this.repeatedIds++
     else this.#ids.add(logId)
     note(this.units, unitOf(timestamp))
-    this.#name('member', entry, knownMembers)
-    if (isObject(labels)) this.#name('label', labels, knownLabels)
     const decoded = typeof log === 'string' ? parsed(log) : log
     note(this.logs, kindOf(log, decoded))
-    if (!isObject(decoded)) return
-    this.#name('field of log', decoded, knownFields)
-    if (typeof decoded['RemoteIp'] === 'string' && decoded['RemoteIp'].endsWith('*')) this.masked++
+    this.#name('member', entry)
+    this.#name('label', labels)
+    this.#name('field of log', decoded)
+    const address = isObject(decoded) ? decoded['RemoteIp'] : undefined
+    if (typeof address === 'string' && address.endsWith('*')) this.masked++
   }
 
-  #name(what: string, of: object, known: ReadonlySet<string>): void {
-    for (const name of Object.keys(of))
-      if (!known.has(name)) note(this.unknown, `${what} ${name.slice(0, 60)}`)
+  #name(what: keyof typeof known, of: unknown): void {
+    for (const name of isObject(of) ? Object.keys(of) : [])
+      if (!known[what].split(' ').includes(name)) note(this.unknown, `${what} ${name.slice(0, 60)}`)
   }
 }
 

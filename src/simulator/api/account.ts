@@ -1,24 +1,21 @@
 import { dayOf, daysFrom, shiftDay } from '../../domain/day.ts'
-import { jsonAnswer, problem, type Answer } from '../answer.ts'
+import { sumOf } from '../../domain/text/counts.ts'
+import { isObject } from '../../domain/text/json.ts'
+import { failed, jsonAnswer, problem, type Answer } from '../answer.ts'
 import { createDice, hashOf } from '../entries/hash.ts'
 import type { Settings } from '../options.ts'
 import type { Route } from '../route.ts'
 
-// What is read of an account beside the event logs.
-
-/** What a parameter of the query is without a value, and its limits. */
-const parameters = { page: [1, 2 ** 31 - 1], perPage: [10, 1000] } as const
+// What an account has beside its event logs.
 
 /** Lists the zones of the account. Outside the interface that the user described: what is publicly known of it. */
 export function shieldZonesAnswer(route: Route, { zones }: Settings): Answer {
-  const numberOf = (name: keyof typeof parameters) =>
-    Number(route.query.get(name)?.replace(/^\D.*/, '') ?? parameters[name][0])
-  for (const name of ['page', 'perPage'] as const) {
-    const [, most] = parameters[name]
-    const value = numberOf(name)
+  const [page, perPage] = [numberIn(route, 'page', 1), numberIn(route, 'perPage', 10)]
+  for (const [name, value, most] of [
+    ['page', page, 2 ** 31 - 1],
+    ['perPage', perPage, 1000],
+  ] as const)
     if (!(value >= 1 && value <= most)) return problem(400, `must be between 1 and ${most}`, route, name)
-  }
-  const [page, perPage] = [numberOf('page'), numberOf('perPage')]
   const totalPages = Math.ceil(zones.length / perPage)
   const place = {
     totalCount: zones.length,
@@ -38,25 +35,29 @@ export function shieldZonesAnswer(route: Route, { zones }: Settings): Answer {
   return jsonAnswer(200, { data, page: zones.length === 0 ? null : place, error: null })
 }
 
+function numberIn({ query }: Route, name: string, usual: number): number {
+  return Number(query.get(name)?.replace(/^\D.*/, '') ?? usual)
+}
+
 const pastDays = 28
 
 export function uploadScanningAnswer({ zone = 0 }: Route, { clock, seed }: Settings): Answer {
   const today = dayOf(clock.now())
   const dice = createDice(seed + zone)
-  const data = { totalLoggedRequests: 0, totalBlockedRequests: 0, totalFilesScanned: 0 }
   const days = daysFrom(shiftDay(today, 1 - pastDays), today).map((day) => {
     const filesScanned = dice.upTo(500)
     const blockedRequests = dice.upTo(1 + Math.floor(filesScanned / 20))
     const loggedRequests = dice.upTo(1 + Math.floor(filesScanned / 10))
-    data.totalLoggedRequests += loggedRequests
-    data.totalBlockedRequests += blockedRequests
-    data.totalFilesScanned += filesScanned
     return [`${day}T00:00:00Z`, { loggedRequests, blockedRequests, filesScanned }] as const
   })
-  return jsonAnswer(200, {
-    error: null,
-    data: { overviewPastTwentyEightDays: Object.fromEntries(days), ...data },
-  })
+  const all = days.map(([, figures]) => figures)
+  const data = {
+    overviewPastTwentyEightDays: Object.fromEntries(days),
+    totalLoggedRequests: sumOf(all, 'loggedRequests'),
+    totalBlockedRequests: sumOf(all, 'blockedRequests'),
+    totalFilesScanned: sumOf(all, 'filesScanned'),
+  }
+  return jsonAnswer(200, { error: null, data })
 }
 
 /** The only application of the account, with the templates of its volumes. */
@@ -87,7 +88,7 @@ function templateOf(name: string, size: number, usages: Readonly<Record<string, 
     name,
     id: idOf('vt'),
     size,
-    totalUsage: volumeInstances.reduce((sum, { usage }) => sum + usage, 0),
+    totalUsage: sumOf(volumeInstances, 'usage'),
     totalInstancesCount: volumeInstances.length,
     attachedInstancesCount: attached,
     containersCount: attached,
@@ -102,7 +103,7 @@ export function volumesAnswer(route: Route, { pageSize }: Settings): Answer {
   const start = templates.findIndex((_, index) => cursorOf(index) === cursor)
   if (start < 0) return problem(400, 'is not a valid cursor', route, 'nextCursor')
   const end = start + pageSize
-  const attached = templates.reduce((sum, { attachedInstancesCount }) => sum + attachedInstancesCount, 0)
+  const attached = sumOf(templates, 'attachedInstancesCount')
   return jsonAnswer(200, {
     items: templates.slice(start, end),
     // On a later page the service counts only the remaining items.
@@ -111,10 +112,69 @@ export function volumesAnswer(route: Route, { pageSize }: Settings): Answer {
     summary: {
       totalPods: attached,
       totalContainers: attached,
-      totalStorage: templates.reduce(
-        (sum, { size, volumeInstances }) => sum + size * volumeInstances.length,
-        0,
+      totalStorage: sumOf(
+        templates.flatMap((one) => one.volumeInstances),
+        'size',
       ),
     },
   })
+}
+
+/** A rate limit rule, in the fields of the API. */
+export type Rule = Readonly<Record<string, unknown>> & { readonly ruleConfiguration: object }
+
+/** One for each zone, numbered from 1. */
+export function rulesOf(zones: readonly number[]): Map<number, Rule> {
+  return new Map(zones.map((zone, index) => [index + 1, ruleOf(index + 1, zone)]))
+}
+
+function ruleOf(id: number, shieldZoneId: number): Rule {
+  const ruleConfiguration = {
+    actionType: 1,
+    variableTypes: { REQUEST_URI: '' },
+    operatorType: 0,
+    severityType: 1,
+    transformationTypes: [8, 19],
+    value: '/login',
+    isNegated: false,
+    isRegexVariable: false,
+    requestCount: 60,
+    counterKeyType: 0,
+    timeframe: 60,
+    blockTime: 300,
+    chainedRuleConditions: null,
+  }
+  return {
+    id,
+    shieldZoneId,
+    userId: null,
+    ruleName: `Login ${id}`,
+    ruleDescription: 'Slows down password guessing',
+    ruleJson: JSON.stringify(ruleConfiguration),
+    ruleConfiguration,
+    errorResponse: { statusCode: 200, success: true, message: null, errorKey: null },
+  }
+}
+
+/** Fields that the request leaves out keep their values. */
+export function updateAnswer(route: Route, body: string, rules: Map<number, Rule>): Answer {
+  const update = objectIn(body)
+  if (update === undefined) return problem(400, 'The request body is not a JSON object.', route)
+  const id = route.rule!
+  const rule = rules.get(id)
+  if (rule === undefined)
+    return failed(route, 202, 'not_found_or_unauthorised_access.waf_rule', 'Rate limit rule was not found.')
+  const ruleConfiguration = { ...rule.ruleConfiguration, ...update.ruleConfiguration }
+  const updated = { ...rule, ...update, ruleConfiguration, ruleJson: JSON.stringify(ruleConfiguration) }
+  rules.set(id, updated)
+  return jsonAnswer(200, updated)
+}
+
+function objectIn(body: string): Partial<Rule> | undefined {
+  try {
+    const value: unknown = JSON.parse(body)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }

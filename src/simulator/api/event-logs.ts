@@ -1,9 +1,10 @@
 import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
-import { failed, problem, type Answer } from '../answer.ts'
+import { failed, problem, tooMany, type Answer } from '../answer.ts'
+import { changedEntry } from '../entries/changes.ts'
 import { hashOf } from '../entries/hash.ts'
 import type { Traffic } from '../entries/traffic.ts'
 import type { Settings } from '../options.ts'
-import { formOf, type Route } from '../route.ts'
+import type { Route } from '../route.ts'
 
 /** The content of a token, which is opaque to clients. */
 interface Place {
@@ -23,6 +24,9 @@ export class EventLogs {
   /** Signs tokens, so that those of another simulator are not accepted, nor those that have expired. */
   #seal: number
   #pages = 0
+  /** The current minute, and the requests in it. */
+  #minute = 0
+  #asked = 0
 
   constructor(settings: () => Settings, traffic: Traffic) {
     this.#settings = settings
@@ -31,14 +35,15 @@ export class EventLogs {
   }
 
   answer(route: Route): Answer {
-    const { readableDays, clock } = this.#settings()
-    const today = dayOf(clock.now())
+    const { readableDays, requestsPerMinute, clock } = this.#settings()
+    const nowMs = clock.now()
+    const minute = Math.floor(nowMs / 60_000)
+    if (minute !== this.#minute) [this.#minute, this.#asked] = [minute, 0]
+    if (++this.#asked > (requestsPerMinute ?? Infinity))
+      return tooMany(route, String(Math.ceil(60 - ((nowMs / 1000) % 60))))
     const day = route.day!
-    if (day > today || day < firstReadable(today, readableDays)) {
-      const reach = `the past ${readableDays} days (${readableDays * 24} hours)`
-      const message = `Event logs can only be read for ${reach}.`
-      return failed(route, 401, 'invalid_datetime_window.event_logs', message)
-    }
+    const today = dayOf(nowMs)
+    if (day > today || day < firstReadable(today, readableDays)) return this.#unreadable(route)
     const place = this.#placeOf(route, route.zone!, day)
     if (place === undefined) return problem(400, 'The value of continuationToken is not valid.', route)
     return this.#page(route, place)
@@ -49,8 +54,18 @@ export class EventLogs {
     this.#seal = hashOf(`seal ${this.#seal}`)
   }
 
+  #unreadable(route: Route): Answer {
+    const { readableDays, oldDays } = this.#settings()
+    if (oldDays === 'empty') return pageOf([], { hasMoreData: false, continuationToken: '', startToken: '' })
+    if (oldDays !== 'refused')
+      return problem(oldDays === 'not-found' ? 404 : 400, 'There are no logs of this day.', route)
+    const reach = `the past ${readableDays} days (${readableDays * 24} hours)`
+    const message = `Event logs can only be read for ${reach}.`
+    return failed(route, 401, 'invalid_datetime_window.event_logs', message)
+  }
+
   #placeOf(route: Route, zone: number, day: Day): Place | undefined {
-    const { firstPage, tokens, tokenLifeMs, clock } = this.#settings()
+    const { firstPage, tokens, tokenSeconds, clock } = this.#settings()
     const form = formOf(route, firstPage)
     if (form === 'wrong') return undefined
     const { count } = this.#traffic.listing(zone, day)
@@ -58,16 +73,15 @@ export class EventLogs {
       return { zone, day, at: tokens === 'anchor' ? -1 : 0, ...(tokens === 'snapshot' && { held: count }) }
     const place = this.#placeIn(route.token ?? '')
     if (place?.zone !== zone || place.day !== day) return undefined
-    if (tokenLifeMs !== null && clock.now() - (place.issuedAtMs ?? 0) > tokenLifeMs) return undefined
+    if (clock.now() - (place.issuedAtMs ?? 0) > (tokenSeconds ?? Infinity) * 1000) return undefined
     // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
     return tokens === 'anchor' && place.at >= count ? undefined : place
   }
 
   #issue(place: Place): string {
-    const { tokenLifeMs, clock } = this.#settings()
-    return this.#tokenFor(
-      JSON.stringify({ ...place, ...(tokenLifeMs !== null && { issuedAtMs: clock.now() }) }),
-    )
+    const { tokenSeconds, clock } = this.#settings()
+    const issued = tokenSeconds === null ? place : { ...place, issuedAtMs: clock.now() }
+    return this.#tokenFor(JSON.stringify(issued))
   }
 
   #tokenFor(text: string): string {
@@ -82,8 +96,8 @@ export class EventLogs {
   }
 
   #page(route: Route, place: Place): Answer {
-    const { pageSize, leastPageSize, order, lastToken, tokens } = this.#settings()
-    const least = leastPageSize ?? pageSize
+    const { pageSize, leastPageSize, order, lastToken, tokens, changeEntries } = this.#settings()
+    const least = Math.min(leastPageSize ?? pageSize, pageSize)
     const length = least + (hashOf(String(++this.#pages)) % (pageSize - least + 1))
     const listing = this.#traffic.listing(place.zone, place.day)
     const seqs = listing.inOrder(order, place.held)
@@ -93,23 +107,37 @@ export class EventLogs {
     const next = this.#issue({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end })
     const more = end < seqs.length
     const lastTokens = { empty: '', null: null, repeated: route.token ?? '', real: next }
-    const tail = {
-      hasMoreData: more,
-      continuationToken: more ? next : lastTokens[lastToken],
-      startToken: this.#issue(place),
-      errorResponse: null,
-    }
-    const texts = shown.flatMap((seq, index) => [index === 0 ? '' : ',', listing.json(seq)])
-    return {
-      status: 200,
-      headers: { 'content-type': 'application/json; charset=utf-8' },
-      body: bytesOf(['{"logs":[', ...texts, `],${JSON.stringify(tail).slice(1)}`]),
-    }
+    return pageOf(
+      shown.map((seq) => changedEntry(listing.json(seq), changeEntries)),
+      {
+        hasMoreData: more,
+        continuationToken: more ? next : lastTokens[lastToken],
+        startToken: this.#issue(place),
+      },
+    )
   }
+}
+
+/** Whether the request asks for the first page, and in the configured form. */
+function formOf({ token }: Route, firstPage: string): 'first' | 'token' | 'wrong' {
+  const wanted = (form: string): boolean => firstPage === form || firstPage === 'any'
+  if (token === undefined) return wanted('omit') ? 'first' : 'wrong'
+  if (token === '') return wanted('empty') ? 'first' : 'wrong'
+  return token === firstPage && !['omit', 'empty', 'any'].includes(firstPage) ? 'first' : 'token'
 }
 
 /** Begins every token: a client that decodes it twice, or leaves any of it unencoded, sends another one. */
 const hostile = 'p/=?%2F+ &#=='
+
+function pageOf(entries: readonly string[], rest: object): Answer {
+  const tail = JSON.stringify({ ...rest, errorResponse: null })
+  const texts = entries.flatMap((text, index) => (index === 0 ? [text] : [',', text]))
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body: bytesOf(['{"logs":[', ...texts, `],${tail.slice(1)}`]),
+  }
+}
 
 const mostBytesPerUnit = 3
 

@@ -14,20 +14,16 @@ export class Traffic {
   readonly #startedAtMs: number
   readonly #filled: Readonly<Record<string, number>>
   readonly #listings = new Map<string, Listing>()
-  readonly #ratePerSecond: number
-  readonly #lateMs: number
   #quietFromMs = Number.POSITIVE_INFINITY
 
   constructor(settings: () => Settings) {
-    const { clock, startedAtMs, days, readableDays, live, lateMs } = settings()
+    const { clock, startedAt, days, readableDays } = settings()
     this.#settings = settings
-    this.#startedAtMs = startedAtMs ?? clock.now()
+    this.#startedAtMs = startedAt ?? clock.now()
     const today = dayOf(this.#startedAtMs)
     const readable = daysFrom(firstReadable(today, readableDays), today)
     this.#filled =
       typeof days === 'object' ? days : Object.fromEntries(readable.map((day) => [day, days] as const))
-    this.#ratePerSecond = live.ratePerSecond
-    this.#lateMs = lateMs
   }
 
   listing(zone: number, day: Day): Listing {
@@ -38,8 +34,9 @@ export class Traffic {
       listing.fill(this.#filled[day] ?? 0, this.#startedAtMs)
       this.#listings.set(key, listing)
     }
-    const untilMs = Math.min(this.#quietFromMs, this.#settings().clock.now())
-    listing.settle(this.#ratePerSecond, this.#startedAtMs, untilMs, this.#lateMs)
+    const { clock, live, lateSeconds } = this.#settings()
+    const untilMs = Math.min(this.#quietFromMs, clock.now())
+    listing.settle(live.ratePerSecond, this.#startedAtMs, untilMs, lateSeconds * 1000)
     return listing
   }
 

@@ -55,7 +55,10 @@ export function createWorker(run: Run): Worker {
   const memory = withMemory(own)
   const source: EventLogSource = {
     ...memory,
-    reserveIfRoom: (request) => (hasNoRoom(request) ? undefined : memory.reserveIfRoom(request)),
+    async reserve(request, signal) {
+      if (hasNoRoom(request)) throw noRoom()
+      return memory.reserve(request, signal)
+    },
   }
   const deps = {
     source: sharePages(source, { sinks: options.sharesPages ? run.sinks.length : 1, clock }),
