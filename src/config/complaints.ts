@@ -1,7 +1,8 @@
 import type * as z from 'zod'
 import type { Complaint, Path } from './errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
-import { environmentName, type Shape, forms, isScalar, scalarForm, typeText } from './shape.ts'
+import { environmentName } from './environment.ts'
+import { type Shape, forms, isScalar, scalarForm, typeText } from './shape.ts'
 
 type Issue = z.core.$ZodIssue
 

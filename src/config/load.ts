@@ -1,6 +1,5 @@
 import { ConfigErrors, isWithin, valueAt } from './errors.ts'
-import { fileShape } from './file-shape.ts'
-import { type Environment, unknownNames } from './layers.ts'
+import { type Environment, unknownNames } from './environment.ts'
 import { type LoadOptions, Reading } from './reading.ts'
 import { checkSinks, resolveConfig } from './resolve.ts'
 import { type Config, ServerAddress } from './schema.ts'
@@ -43,7 +42,7 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
       ([path, name]) => `${path} is overridden by the environment: ${name}`,
     ),
     warnings: [
-      ...unknownNames(reading.env, fileShape, reading.asked),
+      ...unknownNames(reading.env, reading.asked),
       ...plainHttpWarnings(config),
       ...unknownWordWarnings(config),
       ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),

@@ -5,10 +5,19 @@ import { complaint, flatten, refusedChoice, unresolvedHost } from './complaints.
 import { type ConfigError, isWithin, type Path, pathText, type Report, valueAt } from './errors.ts'
 import { fileShape } from './file-shape.ts'
 import type { FieldKind } from './fields/fields.ts'
-import { coerce, type Environment, type Laid, layOver } from './layers.ts'
+import { coerce, type Environment, namesIn } from './environment.ts'
 import { type Needs, usesSecretsOf } from './needs.ts'
 import { ConfigFile } from './schema.ts'
-import { formFor, forms, isPlainObject, isScalar, property, scalarForm, type Shape } from './shape.ts'
+import {
+  formFor,
+  forms,
+  isPlainObject,
+  isScalar,
+  objectForm,
+  property,
+  scalarForm,
+  type Shape,
+} from './shape.ts'
 import { parseSource, placesIn, readSourceFile, type SourceFile } from './source.ts'
 import { expand, ExpandError, isTemplate, readSecretFile } from './templates.ts'
 
@@ -29,8 +38,6 @@ export interface LoadOptions {
 interface Origin {
   readonly source: 'environment' | 'file' | 'default'
   readonly where?: string
-  /** Its text holds no templates. */
-  readonly isLiteral?: boolean
 }
 
 /** One reading of the file and the environment: one walk over values and schema, which collects all errors. */
@@ -39,9 +46,9 @@ export class Reading {
   readonly cwd: string
   readonly needs: Needs
   readonly file: SourceFile | undefined
-  readonly errors: ConfigError[]
+  readonly errors: ConfigError[] = []
   /** Settings of the file that the environment replaces, each with the name that does. */
-  readonly overridden: Map<string, string>
+  readonly overridden = new Map<string, string>()
   /** Environment names that templates use. */
   readonly asked = new Set<string>()
   /** Values with templates as they are written, by path. */
@@ -52,7 +59,10 @@ export class Reading {
   readonly plainSecrets: string[] = []
   /** The settings as the schema takes them: templates expanded, secrets wrapped and read, paths absolute. */
   readonly written: unknown
-  readonly #origins: Laid['origins']
+  /** Names of the environment that are set, by the paths of their settings. */
+  readonly #names: ReadonlyMap<string, string>
+  /** Those of them that hold a document, in which templates are expanded as in a file. */
+  readonly #documents = new Set<string>()
   readonly #shapes = new Map<string, Shape>()
 
   /** Throws ConfigErrors for a file that cannot be read or parsed. */
@@ -62,11 +72,8 @@ export class Reading {
     this.needs = needs
     const named = argv?.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
     this.file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
-    const laid = layOver(this.file?.value ?? {}, fileShape, env)
-    this.errors = laid.errors
-    this.overridden = laid.overridden
-    this.#origins = laid.origins
-    this.written = this.#read(laid.value, fileShape, [])
+    this.#names = namesIn(env)
+    this.written = this.#read(this.file?.value ?? {}, fileShape, [])
   }
 
   /** Where a file was looked for, if there is none. */
@@ -77,8 +84,8 @@ export class Reading {
   /** The origin of the innermost enclosing value that has one. */
   originOf(path: Path): Origin {
     const around = path.map((_, index) => pathText(path.slice(0, path.length - index)))
-    const above = around.map((text) => this.#origins.get(text)).find((origin) => origin !== undefined)
-    if (above !== undefined) return { source: 'environment', ...above }
+    const name = around.map((text) => this.#names.get(text)).find((found) => found !== undefined)
+    if (name !== undefined) return { source: 'environment', where: name }
     if (this.file === undefined) return { source: 'default' }
     const { label, lines } = this.file
     const line = around.map((text) => lines.get(text)).find((found) => found !== undefined)
@@ -115,9 +122,14 @@ export class Reading {
     return undefined
   }
 
-  /** A value that does not fit stays as it is; the schema then refuses it. */
-  #read(value: unknown, shape: Shape, path: Path): unknown {
-    this.#shapes.set(pathText(path), shape)
+  /** What stands in a place, with the environment over it. A value that does not fit stays; the schema then refuses it. */
+  #read(inFile: unknown, shape: Shape, path: Path): unknown {
+    const at = pathText(path)
+    this.#shapes.set(at, shape)
+    const name = this.#names.get(at)
+    const given = name === undefined ? inFile : this.#fromEnvironment(name, inFile, shape, path)
+    const inside = this.#setInside(at)
+    const value = inside === undefined ? given : this.#opened(given, inside, shape, path)
     if (typeof value === 'string') return this.#readText(value, shape, path)
     const form = formFor(shape, value)
     if (isPlainObject(value))
@@ -129,21 +141,52 @@ export class Reading {
     return value.map((item: unknown, index) => this.#read(item, items, [...path, index]))
   }
 
+  #fromEnvironment(name: string, replaced: unknown, shape: Shape, path: Path): unknown {
+    if ((replaced ?? null) !== null) this.overridden.set(pathText(path), name)
+    const { value, isDocument, errors } = coerce(this.env[name]!, shape, name)
+    if (isDocument === true) this.#documents.add(name)
+    for (const error of errors) this.errors.push({ ...error, path: pathText(path) })
+    return errors.length > 0 ? undefined : value
+  }
+
+  /** The object in which the environment sets something: that of the file, or what a text there is short for. */
+  #opened(given: unknown, name: string, shape: Shape, path: Path): unknown {
+    if (isPlainObject(given)) return given
+    if (given === 'off') this.overridden.set(pathText(path), name)
+    if (given === 'off' || (given ?? null) === null) return {}
+    const short = shape['x-marks']?.short
+    if (typeof given === 'string' && short !== undefined) return { [short]: given }
+    // `all` stands for `{ all: true }`.
+    const isFlag = typeof given === 'string' && property(objectForm(shape) ?? {}, given)?.const === true
+    if (isFlag) return { [given]: true }
+    const remedy = `write it as an object, or remove ${name}`
+    this.report(path, { problem: `is not an object, so ${name} has no effect`, remedy })
+    return given
+  }
+
   /** Reports unknown keys and leaves them out; null means not set. */
   #readObject(object: Record<string, unknown>, form: Shape, path: Path): Record<string, unknown> {
     const { properties = {}, additionalProperties: free } = form
     for (const [key, field] of Object.entries(properties)) this.#shapes.set(pathText([...path, key]), field)
+    const set = new Map<string, string>()
+    for (const key of Object.keys(properties)) {
+      const at = pathText([...path, key])
+      const name = this.#names.get(at) ?? this.#setInside(at)
+      if (name !== undefined) set.set(key, name)
+    }
     const pairs = secretPairs(form)
     const rivals = [...(form['x-marks']?.exclusive ?? []), ...pairs]
-    const replaced = rivals.flatMap((group) => this.#replacedOf(group, object, path))
+    const replaced = rivals.flatMap((group) => this.#replacedOf(group, object, set, path))
     const given = new Map<string, unknown>()
-    for (const [key, value] of Object.entries(object)) {
+    for (const key of new Set([...Object.keys(object), ...set.keys()])) {
       // `__proto__` is refused: assigning that key would lose the value silently.
       const ofMap = typeof free === 'object' && key !== '__proto__' ? free : undefined
       const field = property(form, key) ?? ofMap
       if (field === undefined) this.#reportUnknown(key, Object.keys(properties), path)
-      else if (value !== null && !replaced.includes(key))
-        given.set(key, this.#read(value, field, [...path, key]))
+      else if (!replaced.includes(key)) {
+        const value = this.#read(object[key], field, [...path, key])
+        if ((value ?? null) !== null) given.set(key, value)
+      }
     }
     for (const [key, fileKey] of pairs) {
       const file = given.get(fileKey)
@@ -155,31 +198,31 @@ export class Reading {
   }
 
   /**
-   * Of settings that exclude each other, those of the file that one of the environment replaces. Two of one layer are an
-   * error.
+   * Of settings that exclude each other, those of the file that one of the environment (`set`) replaces. Two of one layer
+   * are an error.
    */
-  #replacedOf(group: readonly string[], object: Record<string, unknown>, path: Path): string[] {
-    const given = group
-      .filter((key) => (object[key] ?? null) !== null)
-      .map((key) => ({ key, setBy: this.#setIn([...path, key]) }))
-    const set = given.filter(({ setBy }) => setBy !== undefined)
-    const [first, ...others] = set.length > 0 ? set : given
-    for (const { key } of others)
-      this.report([...path, key], {
-        problem: `cannot be used with ${first!.key}`,
-        remedy: `remove ${first!.key} or ${key}`,
+  #replacedOf(
+    group: readonly string[],
+    object: Record<string, unknown>,
+    set: ReadonlyMap<string, string>,
+    path: Path,
+  ): string[] {
+    const inFile = group.filter((key) => (object[key] ?? null) !== null && !set.has(key))
+    const inEnvironment = group.filter((key) => set.has(key))
+    const [first, ...others] = inEnvironment.length > 0 ? inEnvironment : inFile
+    for (const other of others)
+      this.report([...path, other], {
+        problem: `cannot be used with ${first}`,
+        remedy: `remove ${first} or ${other}`,
       })
-    const replaced = set.length > 0 ? given.filter(({ setBy }) => setBy === undefined) : []
-    for (const { key } of replaced) this.overridden.set(pathText([...path, key]), first!.setBy!)
-    return replaced.map(({ key }) => key)
+    const replaced = inEnvironment.length > 0 ? inFile : []
+    for (const key of replaced) this.overridden.set(pathText([...path, key]), set.get(first!)!)
+    return replaced
   }
 
-  /** The name of the environment that sets a place, or something in it. */
-  #setIn(path: Path): string | undefined {
-    const inside = [...this.#origins].find(([at]) => isWithin(at, pathText(path)))
-    if (inside !== undefined) return inside[1].where
-    const { source, where } = this.originOf(path)
-    return source === 'environment' ? where : undefined
+  /** The name of the environment that sets something inside of a place. */
+  #setInside(at: string): string | undefined {
+    return this.#names.entries().find(([place]) => place !== at && isWithin(place, at))?.[1]
   }
 
   #reportUnknown(key: string, known: string[], path: Path): void {
@@ -213,8 +256,8 @@ export class Reading {
   #readText(written: string, shape: Shape, path: Path): unknown {
     const scalar = scalarForm(shape)
     const kind = scalar?.['x-marks']?.kind
-    const { source, where = 'configuration', isLiteral } = this.originOf(path)
-    const template = isLiteral !== true && isTemplate(written)
+    const { source, where = 'configuration' } = this.originOf(path)
+    const template = isTemplate(written) && (source === 'file' || this.#documents.has(where))
     if (source === 'file' && !template && holdsSecret(written, kind)) this.plainSecrets.push(pathText(path))
     if (kind === 'secret')
       return template

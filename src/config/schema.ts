@@ -234,7 +234,7 @@ const MetricsSetting = section('What is read from the API for metrics, besides e
     .describe('What upload scanning did in each zone, as metrics; off unless given'),
   volumes: z
     .strictObject({
-      apps: z.array(AppSetting).default([]).describe('Applications whose volumes are read'),
+      apps: z.array(AppSetting).prefault([]).describe('Applications whose volumes are read'),
       everyMinutes,
     })
     .optional()
@@ -283,7 +283,7 @@ const LogConfig = section('The log on stderr', {
 export const ConfigFile = z.strictObject({
   api: ApiConfig,
   zones: zones('Zones of api.accessKey, short form of one account; all: those that the API lists'),
-  accounts: z.array(AccountSetting).default([]).describe('Accounts, long form of api.accessKey with zones'),
+  accounts: z.array(AccountSetting).prefault([]).describe('Accounts, long form of api.accessKey with zones'),
   poll: PollConfig,
   redact: RedactConfig,
   state: StateSetting,
@@ -296,7 +296,7 @@ export const ConfigFile = z.strictObject({
   deadLetters: DeadLettersConfig,
   server: ServerConfig,
   metrics: MetricsSetting,
-  notify: z.array(PlaceConfig).default([]).describe('Who is told when a problem begins and when it is over'),
+  notify: z.array(PlaceConfig).prefault([]).describe('Who is told when a problem begins and when it is over'),
   heartbeat: HeartbeatSetting,
   log: LogConfig,
 })

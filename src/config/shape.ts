@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { type FieldKind, type Marks, marks } from './fields/fields.ts'
-import type { Path } from './errors.ts'
 
 /**
  * The settings as plain data: the JSON Schema of the file, with shieldlog's marks. Environment names, reference, errors
@@ -102,51 +101,6 @@ export function acceptsNull(shape: Shape): boolean {
 export function property(shape: Shape, key: string): Shape | undefined {
   const own = shape.properties !== undefined && Object.hasOwn(shape.properties, key)
   return own ? shape.properties[key] : undefined
-}
-
-/** A setting that the environment can set: a scalar, a list, or a union with a scalar form. */
-export interface Setting {
-  readonly path: readonly string[]
-  readonly environment: string
-  readonly shape: Shape
-}
-
-export function isDirect(field: Shape): boolean {
-  return forms(field).some((form) => form.items !== undefined || (isScalar(form) && form.type !== 'null'))
-}
-
-const prefix = 'SHIELDLOG_'
-
-/** `api.maxPageBytes` → `SHIELDLOG_API_MAX_PAGE_BYTES`. */
-export function environmentName(path: Path): string {
-  const words = path.map((step) =>
-    String(step)
-      .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-      .toUpperCase(),
-  )
-  return prefix + words.join('_')
-}
-
-/** Every setting with an environment name, outer ones before those inside them. */
-export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[] {
-  const found: Setting[] = []
-  for (const [key, field] of Object.entries(objectForm(shape)?.properties ?? {})) {
-    const at = [...path, key]
-    if (isDirect(field)) found.push({ path: at, environment: environmentName(at), shape: field })
-    found.push(...settingsOf(field, at))
-  }
-  return found
-}
-
-/** True for a name with shieldlog's prefix that is not a setting but has another meaning: no warning. */
-export function isForeignName(name: string): boolean {
-  if (name === `${prefix}CONFIG` || name.startsWith(`${prefix}TEST_`)) return true
-  // Kubernetes sets these names in every container for a service called "shieldlog".
-  return /^SHIELDLOG_(SERVICE_(HOST|PORT)|PORT)(_|$)/.test(name)
-}
-
-export function isOurName(name: string): boolean {
-  return name.startsWith(prefix)
 }
 
 /** The type of a setting in words: `whole number from 0 to 65535`, `none | gzip`, `list of text`. */

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { ConfigErrors, type Path, pathText } from './errors.ts'
+import { type ConfigError, ConfigErrors, type Path, pathText } from './errors.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
 import {
   LineCounter,
@@ -12,7 +12,6 @@ import {
   isSeq,
   parseDocument,
 } from 'yaml'
-import type { ConfigError } from './errors.ts'
 
 export interface SourceFile extends Pick<Parsed, 'value' | 'lines'> {
   /** Absolute; absent for text that stands in no file. */
@@ -22,7 +21,6 @@ export interface SourceFile extends Pick<Parsed, 'value' | 'lines'> {
 }
 
 const usualPlaces = ['./shieldlog.yaml', '/etc/shieldlog/shieldlog.yaml']
-const sizeLimit = 4_194_304
 
 /** Where a file is looked for if none is named; without one of them, the environment alone counts. */
 export function placesIn(cwd: string): string[] {
@@ -43,7 +41,16 @@ export function readSourceFile(named: string | undefined, cwd: string): SourceFi
 function readAt(path: string, cwd: string): SourceFile {
   const short = relative(cwd, path)
   const label = short.startsWith('..') || short === '' ? path : short
-  return { path, ...parseSource(readText(path, label), label) }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+    return { path, ...parseSource(text, label) }
+  } catch (error) {
+    if (error instanceof ConfigErrors) throw error
+    const problem = `cannot be read: ${systemErrorText(error)}`
+    throw new ConfigErrors([
+      { path: '', problem, remedy: 'use a YAML file that this user can read', where: label },
+    ])
+  }
 }
 
 /** Throws ConfigErrors. */
@@ -51,20 +58,6 @@ export function parseSource(text: string, label: string): SourceFile {
   const { value, lines, errors } = parseYaml(text, label)
   if (errors.length > 0) throw new ConfigErrors(errors)
   return { label, value: value ?? {}, lines }
-}
-
-function readText(path: string, label: string): string {
-  const remedy = 'use a YAML file that this user can read'
-  try {
-    const { size } = statSync(path)
-    if (size > sizeLimit)
-      throw new ConfigErrors([{ path: '', problem: 'is larger than 4 MiB', remedy, where: label }])
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
-  } catch (error) {
-    if (error instanceof ConfigErrors) throw error
-    const problem = `cannot be read: ${systemErrorText(error)}`
-    throw new ConfigErrors([{ path: '', problem, remedy, where: label }])
-  }
 }
 
 export interface Parsed {
@@ -94,18 +87,9 @@ export function parseYaml(text: string, source: string): Parsed {
     const lines = new Map<string, number>()
     collectLines(document.contents, [], counter, lines)
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown, lines, errors: [] }
-  } catch (error) {
-    const isAlias = error instanceof ReferenceError
-    return failed([
-      {
-        path: '',
-        problem: isAlias
-          ? 'contains an alias (*…) without its anchor, or too many aliases'
-          : 'is nested too deeply',
-        remedy: isAlias ? 'write the values instead of the aliases' : 'use fewer levels',
-        where: source,
-      },
-    ])
+  } catch {
+    const problem = 'has an alias (*…) without its anchor, too many aliases, or too many levels'
+    return failed([{ path: '', problem, remedy: 'write the values instead of the aliases', where: source }])
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemErrorText } from '../domain/text/system-error.ts'
-import type { Environment } from './layers.ts'
+import type { Environment } from './environment.ts'
 
 /** A template or a secret file without a usable value. Its message never holds a value. */
 export class ExpandError extends Error {

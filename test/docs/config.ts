@@ -1,15 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Path } from '../../src/config/errors.ts'
 import { ConfigFile } from '../../src/config/schema.ts'
-import {
-  environmentName,
-  type Shape,
-  forms,
-  isPlainObject,
-  isScalar,
-  shapeOf,
-  typeText,
-} from '../../src/config/shape.ts'
+import { environmentName } from '../../src/config/environment.ts'
+import { type Shape, forms, isPlainObject, isScalar, shapeOf, typeText } from '../../src/config/shape.ts'
 import { code, markdownTable } from './tables.ts'
 
 /** One setting as the reference names it. */

@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigErrors, isWithin } from '../../config/errors.ts'
 import { fileShape } from '../../config/file-shape.ts'
-import { coerce } from '../../config/layers.ts'
+import { coerce, isOurName } from '../../config/environment.ts'
 import { loadConfig } from '../../config/load.ts'
 import type { Needs } from '../../config/needs.ts'
 import { yamlText } from '../../config/print.ts'
@@ -10,7 +10,6 @@ import type { Config } from '../../config/schema.ts'
 import {
   formFor,
   forms,
-  isOurName,
   isPlainObject,
   objectForm,
   property,

@@ -1,12 +1,12 @@
-import { chmodSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { valueAt } from '../../src/config/errors.ts'
 import { fileShape } from '../../src/config/file-shape.ts'
-import { layOver } from '../../src/config/layers.ts'
+import { settingsOf } from '../../src/config/environment.ts'
+import { Reading } from '../../src/config/reading.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { settingsOf } from '../../src/config/shape.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load, printed } from './loading.ts'
 
@@ -24,11 +24,8 @@ test('every scalar has a name in the environment that sets it, and no two share 
   expect(paths).toEqual(expect.arrayContaining(scalarPaths(effective)))
   expect(new Set(settings.map(({ environment }) => environment)).size).toBe(settings.length)
   for (const { path, environment } of settings) {
-    const { value, origins } = layOver({}, fileShape, { [environment]: '7' })
-    expect(valueAt(value, path), environment).toBeDefined()
-    expect([...origins].map(([at, { where }]) => [at.replace(/^state\.url$/, 'state'), where])).toEqual([
-      [path.join('.').replace(/^state\.url$/, 'state'), environment],
-    ])
+    const { written } = new Reading({ [environment]: '7' }, { cwd: '/nowhere', needs: 'nothing' })
+    expect(valueAt(written, path), environment).toBeDefined()
   }
 })
 
@@ -68,31 +65,8 @@ test.each([
   expect(byEnvironment.map(({ problem }) => problem)).toEqual(errors.map(({ problem }) => problem))
 })
 
-test('does not skip a file that it has no permission to read', () => {
+test('refuses a file that is not UTF-8', () => {
   const cwd = temporaryFolder()
-  load({ yaml: basics, cwd })
-  chmodSync(cwd, 0o755)
-  chmodSync(join(cwd, 'shieldlog.yaml'), 0)
-  expect(asNobody(() => errorsOf({ cwd }))).toMatchObject([
-    { problem: 'cannot be read: permission denied (EACCES)' },
-  ])
-})
-
-/** Root may read everything, so it steps down for the time of the call. */
-function asNobody<Result>(call: () => Result): Result {
-  const isRoot = process.geteuid?.() === 0
-  if (isRoot) process.seteuid?.(65_534)
-  try {
-    return call()
-  } finally {
-    if (isRoot) process.seteuid?.(0)
-  }
-}
-
-test('refuses a file that is not UTF-8 or too large', () => {
-  const cwd = temporaryFolder()
-  const large = errorsOf({ yaml: `# ${'x'.repeat(4_200_000)}`, cwd })
-  expect(large).toMatchObject([{ problem: 'is larger than 4 MiB' }])
   writeFileSync(join(cwd, 'shieldlog.yaml'), Uint8Array.of(0x23, 0xff, 0xfe, 0x0a))
   expect(errorsOf({ cwd })).toMatchObject([
     { path: '', problem: expect.stringContaining('cannot be read') as unknown },
@@ -178,7 +152,7 @@ test.each([
     'off in the place of an object',
     `${basics}redact: off`,
     { SHIELDLOG_REDACT_BODY: 'keep' },
-    ['redact.body SHIELDLOG_REDACT_BODY'],
+    ['redact SHIELDLOG_REDACT_BODY'],
   ],
   ['nothing beside a short form', `${basics}state: sqlite:./x.db`, { SHIELDLOG_STATE_KEEP_DAYS: '20' }, []],
   ['nothing without a file', undefined, { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }, []],
@@ -190,7 +164,7 @@ test.each([
 
 test('a setting inside of a list of zones is refused, in the file or the environment', () => {
   const where = 'SHIELDLOG_ZONES_EXCLUDE'
-  const told = [{ path: 'zones', where, problem: `is not an object, so ${where} has no effect` }]
+  const told = [{ path: 'zones', problem: `is not an object, so ${where} has no effect` }]
   expect(errorsOf({ yaml: `${own}zones: [101]`, env: { [where]: '103' } })).toMatchObject(told)
   expect(errorsOf({ yaml: own, env: { [where]: '103', SHIELDLOG_ZONES: '101' } })).toMatchObject(told)
 })
