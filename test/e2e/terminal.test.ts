@@ -58,7 +58,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     expect(child.stdout()).not.toContain('s3cret')
     expect(readdirSync(folder).toSorted()).toEqual([
       'access-key',
-      'ndjson-authorization.secret',
+      'ndjson-headers-authorization.secret',
       'shieldlog.yaml',
     ])
     expect(readFileSync(join(folder, 'access-key'), 'utf8')).toBe(`${accessKey}\n`)
@@ -69,7 +69,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
       sinks: [
         {
           name: 'splunk',
-          headers: { Authorization: `\${file:${join(folder, 'ndjson-authorization.secret')}}` },
+          headers: { Authorization: `\${file:${join(folder, 'ndjson-headers-authorization.secret')}}` },
         },
       ],
     })

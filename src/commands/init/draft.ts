@@ -1,8 +1,8 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { coerce, isOurName } from '../../config/environment.ts'
 import { ConfigErrors, isWithin } from '../../config/errors.ts'
 import { fileShape } from '../../config/file-shape.ts'
-import { coerce, isOurName } from '../../config/environment.ts'
 import { loadConfig } from '../../config/load.ts'
 import type { Needs } from '../../config/needs.ts'
 import { yamlText } from '../../config/print.ts'
@@ -18,27 +18,12 @@ import {
 } from '../../config/shape.ts'
 import { isTemplate, literal } from '../../config/templates.ts'
 import { Failure } from '../../domain/failure.ts'
+import { Secret } from '../../domain/text/secret.ts'
 import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { UsageError } from '../command.ts'
 
-/** A secret that is written to a separate file next to the configuration. */
-export class KeptSecret {
-  readonly file: string
-  readonly value: string
-
-  constructor(file: string, value: string) {
-    this.file = file
-    this.value = value
-  }
-
-  /** In a draft the secret stands itself. */
-  toJSON(): string {
-    return literal(this.value)
-  }
-}
-
-/** Sections of the configuration, or settings of a sink, with secrets as KeptSecret. */
+/** Sections of the configuration, or settings of a sink, with each secret as a Secret. */
 export type Draft = Readonly<Record<string, unknown>>
 
 /** A place that events can go to: a kind of sink, or a preset of one. */
@@ -85,12 +70,9 @@ export interface Assignment {
 /** Parses `PATH=VALUE`. Throws UsageError. */
 export function parseAssignment(text: string): Assignment {
   const [, path = '', value = ''] = /^([\w-]+(?:\.[\w-]+)*)=(.*)$/s.exec(text) ?? []
-  if (path === '') throw new UsageError(`--set takes PATH=VALUE, such as index=waf or poll.everySeconds=10`)
-  const [first = ''] = path.split('.')
-  if (['zones', 'sinks', 'accounts'].includes(first))
-    throw new UsageError(
-      `--set ${first}: use --zones, name a setting of the sink alone, such as index=waf, or edit the file later`,
-    )
+  if (path === '') throw new UsageError('--set takes PATH=VALUE, such as index=waf or poll.everySeconds=10')
+  if (/^(zones|sinks|accounts)\b/.test(path))
+    throw new UsageError(`--set ${path}: use --zones, or name a setting of the sink alone, such as index=waf`)
   return { path: path.split('.'), text: value }
 }
 
@@ -99,43 +81,29 @@ export function isOfSection({ path: [first = ''] }: Assignment): boolean {
   return property(fileShape, first) !== undefined
 }
 
-/** What settings are typed by: their shape, the start of the names of secret files, where relative paths start. */
-interface Typing {
-  readonly shape: Shape
-  readonly prefix: readonly string[]
-  readonly cwd: string
-}
-
 /** Sets a setting. What the shape does not have stays text, for the schema to refuse. Throws UsageError. */
-export function assign(draft: Draft, { path, text, isHidden }: Assignment, typing: Typing): Draft {
-  const { shape, prefix, cwd } = typing
-  const field = path.reduce<Shape>((around, key) => {
-    const form = objectForm(around) ?? formFor(around, {}) ?? {}
-    return (
-      property(form, key) ?? (typeof form.additionalProperties === 'object' ? form.additionalProperties : {})
-    )
+export function assign(
+  draft: Draft,
+  { path, text, isHidden = false }: Assignment,
+  shape: Shape,
+  cwd: string,
+): Draft {
+  const field = path.reduce((around, key) => {
+    const { additionalProperties: free, ...form } = objectForm(around) ?? formFor(around, {}) ?? {}
+    return property(form, key) ?? (typeof free === 'object' ? free : {})
   }, shape)
   const kind = scalarForm(field)?.['x-marks']?.kind
-  const written = (value: unknown) => setIn(draft, path, value) as Draft
-  if (isHidden !== true && isTemplate(text)) return written(text)
-  // The name of its file ends in `.secret`, which git ignores in a checkout.
-  if (kind === 'secret')
-    return written(new KeptSecret(`${[...prefix, ...path].map(fileWord).join('-')}.secret`, text))
-  if (kind === 'path') return written(resolve(literal(cwd), text))
+  if (!isHidden && isTemplate(text)) return withValue(draft, path, text)
+  if (kind === 'secret') return withValue(draft, path, new Secret(text))
+  if (kind === 'path') return withValue(draft, path, resolve(literal(cwd), text))
   const { value, errors } = coerce(text, field, '--set')
   if (errors.length > 0) throw new UsageError(`${path.join('.')} ${errors[0]!.problem}`)
-  return written(value)
+  return withValue(draft, path, value)
 }
 
-function setIn(held: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
-  if (key === undefined) return value
-  const around = isPlainObject(held) ? held : {}
-  return { ...around, [key]: setIn(around[key], rest, value) }
-}
-
-/** `X-Token` → `x-token`, `apiKey` → `api-key`. */
-function fileWord(key: string): string {
-  return key.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
+function withValue(held: Draft, [key = '', ...rest]: readonly string[], value: unknown): Draft {
+  const inner = isPlainObject(held[key]) ? held[key] : {}
+  return { ...held, [key]: rest.length === 0 ? value : withValue(inner, rest, value) }
 }
 
 /** Undefined where other settings of the sink are wrong than `only` these. Throws UsageError with the errors. */
@@ -144,7 +112,7 @@ export function loadDraft(
   cwd: string,
   { needs = 'zones', only }: { readonly needs?: Needs; readonly only?: readonly string[] } = {},
 ): Config | undefined {
-  const text = JSON.stringify(draft)
+  const text = JSON.stringify(withoutSecrets(draft, (key, secret) => [key, literal(secret.reveal())]))
   // Settings of the environment would hide what is wrong with the draft.
   const isUsed = (name: string) =>
     !isOurName(name) || text.includes(`\${${name}`) || name.includes('_API_BASE_URL')
@@ -163,6 +131,24 @@ export function loadDraft(
     if (told.length > 0) throw new UsageError(told.join('\n'))
     return undefined
   }
+}
+
+type Replace = (
+  key: string,
+  secret: Secret,
+  around: readonly string[],
+) => readonly [key: string, value: string]
+
+/** The value with each secret in it replaced. */
+function withoutSecrets(value: unknown, replace: Replace, path: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, replace, path))
+  if (!isPlainObject(value)) return value
+  const entries = Object.entries(value).map(([key, inner]) =>
+    inner instanceof Secret
+      ? replace(key, inner, path)
+      : ([key, withoutSecrets(inner, replace, [...path, key])] as const),
+  )
+  return Object.fromEntries(entries)
 }
 
 export function hasKeyInEnvironment(): boolean {
@@ -191,30 +177,32 @@ interface NewFile {
   readonly text: string
 }
 
+export const keyFile = 'access-key'
+
 /** The files that the draft becomes: one for each secret, and the configuration last. */
-export function filesOf(draft: Draft, file: string): NewFile[] {
-  const folder = resolve(file, '..')
+export function filesOf(draft: Draft, destination: string, file: string): NewFile[] {
   const secrets: NewFile[] = []
-  const placed = (value: unknown, isHeader = false): unknown => {
-    if (Array.isArray(value)) return value.map((item) => placed(item))
-    if (typeof value !== 'object' || value === null) return value
-    const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
-      if (!(inner instanceof KeptSecret)) return [key, placed(inner, key === 'headers')]
-      const path = resolve(folder, inner.file)
-      secrets.push({ path, text: `${inner.value}\n` })
-      // A header has no setting for a file.
-      return isHeader ? [key, `\${file:${literal(path)}}`] : [`${key}File`, literal(path)]
-    })
-    return Object.fromEntries(entries) as unknown
-  }
-  const sections = Object.entries(draft).map(([name, section]) => {
+  const placed = withoutSecrets(draft, (key, secret, [section = '', ...around]) => {
+    const words = [section === 'sinks' ? destination : section, ...around, key].map(fileWord)
+    // Git ignores names that end in `.secret` in a checkout.
+    const path = resolve(file, '..', section === 'api' ? keyFile : `${words.join('-')}.secret`)
+    secrets.push({ path, text: `${secret.reveal()}\n` })
+    // A header has no setting for a file.
+    return around.at(-1) === 'headers' ? [key, `\${file:${literal(path)}}`] : [`${key}File`, literal(path)]
+  }) as Draft
+  const sections = Object.entries(placed).map(([name, section]) => {
     const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`
-    return `${comment}${yamlText({ [name]: placed(section) })}`
+    return `${comment}${yamlText({ [name]: section })}`
   })
   const unset = Object.entries(suggestions).filter(([name]) => !(name in draft))
   const more = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
   const text = [header, ...sections, `# More settings, with their defaults:\n${more}`].join('\n')
   return [...secrets, { path: file, text }]
+}
+
+/** `X-Token` → `x-token`, `apiKey` → `api-key`. */
+function fileWord(key: string): string {
+  return key.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
 }
 
 /** Throws Failure where the file exists. */
@@ -226,19 +214,17 @@ export function refuseExisting(path: string, remedy: string): void {
 
 /** Writes all files, readable by their owner only, or none of them. Throws Failure. */
 export function writeNewFiles(files: readonly NewFile[]): void {
-  const touched: string[] = []
-  try {
-    for (const { path, text } of files) {
-      touched.push(path)
+  const written: string[] = []
+  for (const { path, text } of files)
+    try {
       writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true })
+      written.push(path)
+    } catch (cause) {
+      // What was there before stays; what was written in part does not.
+      const isThere = systemCode(cause) === 'EEXIST'
+      for (const made of isThere ? written : [...written, path]) rmSync(made, { force: true })
+      const remedy = `${isThere ? 'Remove it, or name' : 'Name'} another place with --file.`
+      const why = `${printable(path)} cannot be written: ${systemErrorText(cause)}. ${remedy}`
+      throw new Failure('stop', 'unwritable', why, { cause })
     }
-  } catch (cause) {
-    const current = touched.at(-1)!
-    // What was there before stays.
-    for (const path of touched)
-      if (path !== current || systemCode(cause) !== 'EEXIST') rmSync(path, { force: true })
-    const remedy = systemCode(cause) === 'EEXIST' ? 'Remove it, or name' : 'Name'
-    const why = `${printable(current)} cannot be written: ${systemErrorText(cause)}. ${remedy} another place with --file.`
-    throw new Failure('stop', 'unwritable', why, { cause })
-  }
 }

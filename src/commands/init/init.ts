@@ -7,13 +7,14 @@ import { scalarForm } from '../../config/shape.ts'
 import { literal } from '../../config/templates.ts'
 import { listZones, meantZone } from '../../discovery/list-zones.ts'
 import { cancelled, Failure, type FailureCode, isFailure, messageOf } from '../../domain/failure.ts'
+import { counted } from '../../domain/text/counts.ts'
+import { Secret } from '../../domain/text/secret.ts'
 import { printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
 import { exitCodes, type Io, type Registration, UsageError } from '../command.ts'
 import { collectNames, nameList, unknownName } from '../options.ts'
 import { example, programName } from '../program-name.ts'
 import { table, type Column } from '../terminal/table.ts'
-import { counted } from '../../domain/text/counts.ts'
 import { paintFor, wrapped } from '../terminal/text.ts'
 import {
   assign,
@@ -24,7 +25,7 @@ import {
   filesOf,
   hasKeyInEnvironment,
   isOfSection,
-  KeptSecret,
+  keyFile,
   loadDraft,
   parseAssignment,
   refuseExisting,
@@ -115,16 +116,15 @@ interface Step<Value> {
 const mostTries = 3
 
 async function settle<Value>(step: Step<Value>, { asks, io }: Context): Promise<Value> {
-  const { given = asks ? undefined : step.usual, menu = '', question, isHidden = false, accept } = step
-  if (given !== undefined || !asks) return accept(given ?? '')
+  const { given = asks ? undefined : (step.usual ?? ''), menu = '', question, isHidden, accept } = step
+  if (given !== undefined) return accept(given)
   io.stderr.write(menu)
   for (let tries = 0; tries < mostTries; tries++) {
-    const answer = await io.ask!(question, isHidden)
+    const answer = (await io.ask!(question, isHidden)).trim()
     if (io.signal.aborted) throw cancelled(io.signal.reason)
     try {
-      const text = answer.trim() === '' ? step.usual : answer.trim()
-      if (text === undefined) throw new UsageError('an answer is needed')
-      return await accept(text)
+      if (answer === '' && step.usual === undefined) throw new UsageError('an answer is needed')
+      return await accept(answer === '' ? step.usual! : answer)
     } catch (error) {
       if (!(error instanceof UsageError || isFailure(error, 'unauthorised'))) throw error
       const why = error instanceof UsageError ? error.message : printable(error.message)
@@ -142,18 +142,19 @@ async function init(options: InitOptions, io: Io): Promise<string> {
   const context = { options, io, asks, file, cwd, assignments: (options.set ?? []).map(parseAssignment) }
   refuseExisting(file, 'Name another file with --file, or remove that one.')
   const key = givenKey(context)
-  if (!asks)
-    requireOptions({
-      '--access-key-file': key,
-      '--zones': options.zones,
-      '--destination': options.destination,
-    })
+  const needed = { 'access-key-file': key, zones: options.zones, destination: options.destination }
+  const missing = Object.entries(needed).flatMap(([name, given]) =>
+    given === undefined ? [`--${name}`] : [],
+  )
+  if (!asks && missing.length > 0)
+    throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
   const { draft, listed } = await settle(keyStep(key, context), context)
   const zones = await settle(zonesStep(listed, context), context)
   const destination = await settle(destinationStep(context), context)
   const { api, state, ...sections } = draft
   const complete = (sink: Draft) => ({ api, zones, state, sinks: [sink], ...sections })
-  const files = filesOf(complete(await chooseSink(destination, complete, context)), file)
+  const sink = await chooseSink(destination, complete, context)
+  const files = filesOf(complete(sink), destination.name, file)
   writeNewFiles(files)
   const short = relative(cwd, file)
   const name = printable(short.startsWith('..') ? file : short)
@@ -167,15 +168,6 @@ Next:
 `)
   return file
 }
-
-/** Where nobody answers, all missing options are reported at once. */
-function requireOptions(given: Readonly<Record<string, unknown>>): void {
-  const missing = Object.keys(given).filter((name) => given[name] === undefined)
-  if (missing.length > 0)
-    throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
-}
-
-const keyFile = 'access-key'
 
 /** The section `api` with the key that an option or the environment names. */
 function givenKey({ options, io, cwd }: Context): Draft | undefined {
@@ -201,7 +193,7 @@ function keyStep(given: Draft | undefined, context: Context): Step<Access> {
     given: given && '',
     question: 'Access key of your bunny.net account (dashboard → Account → API): ',
     isHidden: true,
-    accept: (key) => accessWith(given ?? { accessKey: new KeptSecret(keyFile, key) }, context),
+    accept: (key) => accessWith(given ?? { accessKey: new Secret(key) }, context),
   }
 }
 
@@ -213,7 +205,7 @@ async function accessWith(key: Draft, { assignments, file, cwd, io, asks }: Cont
   const plain = { api: key, state: `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}` }
   const draft = assignments
     .filter(isOfSection)
-    .reduce<Draft>((held, one) => assign(held, one, { shape: fileShape, prefix: [], cwd }), plain)
+    .reduce<Draft>((held, one) => assign(held, one, fileShape, cwd), plain)
   await using work = await openWork(loadDraft(draft, cwd, { needs: 'key' })!, {}, io.signal)
   const [account] = await listZones(work.reading.clientOf)(work.config.accounts, io.signal)
   if (account !== undefined && 'zones' in account) {
@@ -236,52 +228,51 @@ type ZoneToShip = number | Pick<ListedZone, 'id' | 'name'>
 const mostShown = 50
 
 function zonesStep(
-  listed: readonly ListedZone[] | undefined,
+  listed: readonly ListedZone[] = [],
   { options: { zones: given }, io: { stderr } }: Context,
 ): Step<'all' | readonly ZoneToShip[]> {
-  const all = listed ?? []
   const columns: readonly Column<ListedZone>[] = [
-    ['     zone', (zone) => `  ${all.indexOf(zone) + 1}) ${zone.id}`],
+    ['     zone', (zone) => `  ${listed.indexOf(zone) + 1}) ${zone.id}`],
     ['name', ({ name }) => printable(name), { least: 8 }],
     ['pull zone', ({ pullZone = '' }) => String(pullZone)],
     ['plan', ({ plan = '' }) => printable(plan)],
   ]
-  const lines = table(all.slice(0, mostShown), columns, paintFor(stderr))
-  const more = all.length > mostShown ? [`  and ${all.length - mostShown} more: ${programName()} zones`] : []
-  const idOf = (text: string) => (/^\d+$/.test(text) ? String(all[Number(text) - 1]?.id ?? text) : text)
+  const lines = table(listed.slice(0, mostShown), columns, paintFor(stderr))
+  const more = listed.length - mostShown
+  const rest = more > 0 ? [`  and ${more} more: ${programName()} zones`] : []
   const word = given === undefined ? 'zone' : '--zones'
   return {
     given: given?.join(','),
-    menu: all.length === 0 ? '' : `${['Shield zones of this account:', ...lines, ...more].join('\n')}\n`,
-    question: all.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or numbers): ',
+    menu: listed.length === 0 ? '' : `${['Shield zones of this account:', ...lines, ...rest].join('\n')}\n`,
+    question: listed.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or numbers): ',
     usual: 'all',
     accept(text) {
-      const names = given ?? nameList(text.replaceAll(/\s+/g, ',')).map(idOf)
+      const names = nameList(text.replaceAll(/\s+/g, ','))
       if (names.length === 1 && names[0] === 'all') return 'all'
       if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
-      const chosen = names.map((name) => zoneOf(name, listed, word))
-      return [...new Map(chosen.map((zone) => [typeof zone === 'number' ? zone : zone.id, zone])).values()]
+      const numbered = (name: string) => (given === undefined ? listed[Number(name) - 1] : undefined)
+      const chosen = names.map((name) => numbered(name) ?? zoneOf(name, listed, word))
+      return [...new Set(chosen)].map((zone) => (typeof zone === 'number' ? zone : written(zone, listed)))
     },
   }
 }
 
 /** `word` is what errors call it: the option, or what was asked for. */
-function zoneOf(text: string, listed: readonly ListedZone[] | undefined, word: string): ZoneToShip {
-  if (listed === undefined) {
-    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-    throw new UsageError(`${word} ${printable(text)} is not a zone id. Use an integer, such as 101.`)
-  }
-  const found = listed.find(({ id }) => String(id) === text) ?? listed.find((zone) => zone.name === text)
-  if (found === undefined) {
-    const meant = meantZone(Number(text), listed)
-    if (meant !== undefined) throw new UsageError(`${word} ${meant}`)
-    const known = listed.flatMap((zone) => [String(zone.id), ...(zone.name === '' ? [] : [zone.name])])
-    throw unknownName({ option: word, name: text, what: 'is not a zone of this account', known })
-  }
-  // With its name, where the configuration takes it: unique, and not the id of another zone.
-  const { id, name } = found
-  const isTaken = listed.some((each) => each.id !== id && [each.name, String(each.id)].includes(name))
-  return name === '' || name.length > 100 || name.includes('${') || isTaken ? id : { id, name }
+function zoneOf(text: string, listed: readonly ListedZone[], word: string): number | ListedZone {
+  const found = listed.find(({ id, name }) => String(id) === text || name === text)
+  if (found !== undefined) return found
+  if (listed.length === 0 && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  const meant = meantZone(Number(text), listed)
+  if (meant !== undefined) throw new UsageError(`${word} ${meant}`)
+  const known = listed.map(({ id }) => String(id))
+  throw unknownName({ option: word, name: text, what: 'is not a zone of this account', known })
+}
+
+/** With its name, where the configuration takes it: unique, and not the id of another zone. */
+function written(zone: ListedZone, listed: readonly ListedZone[]): ZoneToShip {
+  const { id, name } = zone
+  const isTaken = listed.some((each) => each !== zone && [each.name, String(each.id)].includes(name))
+  return name === '' || isTaken ? id : { id, name: literal(name) }
 }
 
 function destinationStep({ options: { destination: given } }: Context): Step<Destination> {
@@ -316,8 +307,8 @@ async function chooseSink(
   context: Context,
 ): Promise<Draft> {
   const { asks, options, assignments, cwd, file } = context
-  const { form, fixed, name } = destination
-  const set = (held: Draft, one: Assignment) => assign(held, one, { shape: form, prefix: [name], cwd })
+  const { form, fixed } = destination
+  const set = (held: Draft, one: Assignment) => assign(held, one, form, cwd)
   const named = (['path', 'url'] as const).flatMap((key) => {
     const text = options[key]
     return text === undefined ? [] : [{ path: [key], text }]
