@@ -46,18 +46,16 @@ export async function* check(
 }
 
 function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
-  const text = `${file ?? 'the environment'}; ${zonesText(config)}, ${counted(config.sinks.length, 'sink')}`
-  return [ok('configuration', text), ...[...overridden, ...warnings, ...exposed].map((each) => note(each))]
-}
-
-function zonesText({ accounts }: Config): string {
+  const { accounts, sinks } = config
   const named = accounts.flatMap(({ zones }) => zones).length
   const all = accounts.filter(({ discovery }) => discovery !== undefined).map(({ name }) => name)
-  const whose = all.length === accounts.length ? 'all zones' : `all zones of ${all.join(', ')}`
-  return [
+  const zones = [
     ...(named > 0 || all.length === 0 ? [counted(named, 'zone')] : []),
-    ...(all.length > 0 ? [whose] : []),
-  ].join(', ')
+    ...(all.length === 0 ? [] : [`all zones of account ${all.join(', ')}`]),
+  ]
+  const found = [...zones, counted(sinks.length, 'sink')].join(', ')
+  const notes = [...overridden, ...warnings, ...exposed]
+  return [ok('configuration', `${file ?? 'the environment'}; ${found}`), ...notes.map((each) => note(each))]
 }
 
 const stateMs = 15_000

@@ -34,18 +34,6 @@ export async function heldSinks({ sinks }: Sinks, store: Store): Promise<HeldSin
   return held
 }
 
-/**
- * Sinks of which this process cannot know whether they are held: the store does not know their names, their address comes
- * from an environment that this process lacks, and a sink of their kind has left the configuration.
- */
-export async function undecidedSinks({ sinks }: Sinks, store: Store): Promise<string[]> {
-  const known = await store.catalogue.sinks()
-  const names = new Set(sinks.map(({ name }) => name))
-  const hasLeft = (type: string) => known.some((each) => each.type === type && !names.has(each.name))
-  const isNew = ({ name }: SinkConfig) => !known.some((each) => each.name === name)
-  return sinks.filter((sink) => isNew(sink) && hasLeft(sink.type) && !hasPlace(sink)).map(({ name }) => name)
-}
-
 /** Throws a Failure for the first of these sinks that is held. */
 export async function refuseHeld(config: Sinks, store: Store, names: readonly string[]): Promise<void> {
   const held = await heldSinks(config, store)

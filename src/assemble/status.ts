@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts'
 import { Planner } from '../plan/planner.ts'
 import { readFleet, statusOf, type Choose } from '../status/status.ts'
 import { isRetired } from '../discovery/with-zones.ts'
-import { heldSinks, undecidedSinks } from './held-sinks.ts'
+import { heldSinks } from './held-sinks.ts'
 import { policyOf, zonesOf } from '../config/planned.ts'
 import { stateName, workersOn } from './state.ts'
 import { openWork } from './work.ts'
@@ -21,7 +21,6 @@ export async function readStatus(
   const { config, store, hasStore, runtime } = work
   const sinks = config.sinks.map(({ name }) => name)
   const held = hasStore ? await heldSinks(config, store) : new Map<string, string>()
-  const undecided = hasStore ? await undecidedSinks(config, store) : []
   const settings = { zones: zonesOf(config), sinks, policy: policyOf(config), held }
   const deps = { ...runtime, store, settings: () => settings, turn: setImmediate }
   const fleet = await readFleet(
@@ -40,7 +39,5 @@ export async function readStatus(
     state: stateName(config),
     /** False where nothing was ever shipped: the status is that of a first `run`. */
     hasStore,
-    /** Sinks that may be held: this process does not know their address. */
-    undecided,
   }
 }

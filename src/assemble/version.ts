@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-/** The package's version; package.json is two folders up both from `src/assemble/` and from `dist/assemble/`. */
-export const version: string = readVersion()
+/** package.json is two folders up both from `src/assemble/` and from `dist/assemble/`. */
+const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
 
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  const read: unknown = JSON.parse(text)
-  return typeof read === 'object' && read !== null && 'version' in read ? String(read.version) : 'unknown'
-}
+/** The version of the package. */
+export const { version } = JSON.parse(manifest) as { readonly version: string }

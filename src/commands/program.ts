@@ -72,11 +72,11 @@ export async function createProgram(
     .configureHelp({ subcommandTerm: termOf })
     .helpCommand('help [command]', 'show help for a command, with an example')
     .showSuggestionAfterError()
+    .showHelpAfterError(`for help: ${programName()} --help`)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(wrapped(text, io.stderr)),
-      outputError: (text, write) => write(`${text}${remedyOf(text, program)}`),
     })
     .addHelpText('before', whatItIs)
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
@@ -88,7 +88,7 @@ export async function createProgram(
     if (isMeant) (await file()).register({ program, command, io, exit, load: await loader() })
   }
   for (const command of everyCommand(program)) {
-    command.configureOutput({ outputError: (text, write) => write(`${text}${remedyOf(text, command)}`) })
+    command.showHelpAfterError(`for help: ${pathOf(command)} --help`)
     if (!command.options.some(({ long }) => long === '--config'))
       command.option('-c, --config <file>', 'configuration file')
   }
@@ -102,14 +102,6 @@ async function loader(): Promise<Registration['load']> {
     const { config } = command.optsWithGlobals<{ config?: string }>()
     return loadConfig({ argv: { config }, needs })
   }
-}
-
-/** For errors of the parser that do not say themselves what to do. */
-function remedyOf(error: string, command: Command): string {
-  if (!/^error: (too many arguments|missing required|unknown|option .* argument missing)/.test(error))
-    return ''
-  if (error.includes('Did you mean')) return ''
-  return `for help: ${pathOf(command)} --help\n`
 }
 
 /** `shieldlog dead-letters show`. */

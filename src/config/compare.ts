@@ -2,17 +2,11 @@ import { Secret } from '../domain/text/secret.ts'
 import type { Config } from './schema.ts'
 import { Tls } from './fields/tls.ts'
 
-export interface Comparison {
-  /** Sections of the configuration that differ. */
-  readonly changed: readonly string[]
-  /** Those of them that a running process cannot apply. */
-  readonly needsRestart: readonly string[]
-}
-
+/** Sections that a running process cannot apply. */
 const restartSections = ['state', 'server']
 
-/** What a reload would change. */
-export function compareConfigs(old: Config, next: Config): Comparison {
+/** The sections that a reload would change, and those of them that need a restart. */
+export function compareConfigs(old: Config, next: Config) {
   const [before, after] = [sectionsOf(old), sectionsOf(next)]
   const changed = [...after.keys()].filter((section) => before.get(section) !== after.get(section))
   return { changed, needsRestart: changed.filter((section) => restartSections.includes(section)) }

@@ -53,25 +53,17 @@ export function expand(text: string, { env, cwd, asked }: Sources): string {
   })
 }
 
-const secretFileLimit = 1_048_576
-
 /** The text of a file without trailing line breaks. Relative paths start at `cwd`. Throws ExpandError. */
 export function readSecretFile(path: string, cwd: string): string {
   const file = resolve(cwd, path)
-  const refused = (problem: string, remedy: string) =>
-    new ExpandError(`uses ${file}, which ${problem}`, remedy)
   try {
-    const found = statSync(file)
     // Reading a pipe or device could block for ever.
-    if (!found.isFile()) throw refused('is not a regular file', 'use a regular file')
-    if (found.size > secretFileLimit)
-      throw refused('is larger than 1 MiB', 'use a file that contains only the secret')
-    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
+    if (statSync(file).isFile()) return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
   } catch (error) {
-    if (error instanceof ExpandError) throw error
-    const problem = `cannot be read: ${systemErrorText(error)}`
-    throw refused(problem, 'use a file that exists and that this user can read')
+    const problem = `uses ${file}, which cannot be read: ${systemErrorText(error)}`
+    throw new ExpandError(problem, 'use a file that exists and that this user can read')
   }
+  throw new ExpandError(`uses ${file}, which is not a regular file`, 'use a regular file')
 }
 
 /** Text that the configuration must not expand. */

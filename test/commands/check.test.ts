@@ -87,7 +87,7 @@ test.each<[SimulatorOptions, object, Fault | undefined, problems: number, shown:
     { zones: { all: true, exclude: [102, 777] } },
     undefined,
     0,
-    /^configuration ok .*; all zones, 1 sink\nzones ok account default: the API lists 3 zones; 2 zones of them shipped, 1 not\n note account default: zones\.exclude contains 777, which the API does not list\n[^]*^zone 101 ok [^]*^zone 103 ok /m,
+    /^configuration ok .*; all zones of account default, 1 sink\nzones ok account default: the API lists 3 zones; 2 zones of them shipped, 1 not\n note account default: zones\.exclude contains 777, which the API does not list\n[^]*^zone 101 ok [^]*^zone 103 ok /m,
   ],
   [
     {},

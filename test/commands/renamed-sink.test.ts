@@ -200,14 +200,3 @@ test('a file sink whose folder cannot be read is held itself, and stops no other
   expect(await execute('run', '--once')).toMatchObject({ code: 0 })
   expect(linesBelow(`${notAFolder}/x`)).toHaveLength(shipped + 5)
 })
-
-test('status says where it cannot know whether a sink is held, since its address comes from another environment', async () => {
-  const { configure, execute, events, siem } = await openShipped()
-  const file = { name: 'archive', type: 'file', path: events }
-  const http = (name: string, url: string) => ({ name, type: 'http', url })
-  configure({ sinks: [file, http('splunk', '${NOT_SET_IN_THIS_SHELL}')] })
-  const { stderr } = await execute('status')
-  expect(stderr).toMatch(/^note: the address of sink splunk is not known in this shell/)
-  configure({ sinks: [file, http('siem', siem.url), http('third', '${NOT_SET_IN_THIS_SHELL}')] })
-  expect((await execute('status')).stderr).toBe('')
-})

@@ -4,7 +4,7 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import { commandLine, example } from '../program-name.ts'
 import { collectNames, chooseSinks, chooseZones } from '../options.ts'
 import { exitCodes, UsageError, type Io, type Registration } from '../command.ts'
-import { jsonResult, paintFor, wrapped } from '../terminal/text.ts'
+import { jsonResult, paintFor } from '../terminal/text.ts'
 import { statusLines } from './text.ts'
 import { watchStatus } from './watch.ts'
 import { isGrave } from '../../domain/status/problems.ts'
@@ -64,16 +64,11 @@ export function register({ command, io, exit, load }: Registration): void {
 
 type Found = Awaited<ReturnType<typeof readStatus>>
 
-function tellUnknown({ state, hasStore, undecided }: Omit<Found, 'status'>, { stderr }: Io): void {
+function tellUnknown({ state, hasStore }: Omit<Found, 'status'>, { stderr }: Io): void {
   if (!hasStore)
     stderr.write(
       `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
     )
-  for (const sink of undecided) {
-    const why = `the address of sink ${printable(sink)} is not known in this shell, so status cannot say whether the sink is held as a renamed one`
-    const remedy = 'look for SinkHeld in the log of run, or set the variables of the address'
-    stderr.write(wrapped(`note: ${why}; ${remedy}\n`, stderr))
-  }
 }
 
 /** Whether a route is of the chosen zones and sinks. Throws UsageError. */

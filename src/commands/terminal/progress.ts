@@ -11,9 +11,8 @@ import { table, type Column } from './table.ts'
 import { counted, sumOf, zoneText } from '../../domain/text/counts.ts'
 import { paintFor, plainSomeOf } from './text.ts'
 
-const redrawMs = 250
-/** Only the lag requires a read of the store. */
-const lagEveryMs = 1_000
+/** Each time the lags are read from the store. */
+const redrawMs = 500
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export function createProgress(config: Config, io: Io) {
@@ -52,31 +51,22 @@ export function createProgress(config: Config, io: Io) {
     log: display.log,
     say: display.say,
     watch(internalEvent: InternalEvent): void {
-      const { name } = internalEvent
-      if (name !== 'PageFetched' && name !== 'LoadCommitted' && name !== 'EventsSkipped') return
+      if (internalEvent.name === 'EventsSkipped') routeOf(internalEvent.stream).skipped += internalEvent.count
+      if (internalEvent.name === 'PageFetched') routeOf(internalEvent.stream).pages++
+      if (internalEvent.name !== 'LoadCommitted') return
       const route = routeOf(internalEvent.stream)
-      if (internalEvent.name === 'EventsSkipped') route.skipped += internalEvent.count
-      else if (internalEvent.name === 'PageFetched') route.pages++
-      else {
-        route.delivered += internalEvent.delivered
-        route.filtered += internalEvent.filtered
-        route.lost += internalEvent.lost ?? 0
-      }
+      route.delivered += internalEvent.delivered
+      route.filtered += internalEvent.filtered
+      route.lost += internalEvent.lost ?? 0
     },
     /** Updates the display until the signal aborts. Never rejects. */
     async follow(daemon: Daemon, signal: AbortSignal): Promise<void> {
       if (display.mode === 'quiet') return
-      let readAtMs = -Infinity
-      while (!signal.aborted) {
+      do {
         await systemClock.sleep(display.pauseMs(), signal).catch(() => undefined)
-        if (signal.aborted) break
-        if (systemClock.monotonic() - readAtMs >= lagEveryMs) {
-          readAtMs = systemClock.monotonic()
-          await learnLags(daemon)
-        }
+        await learnLags(daemon)
         show()
-      }
-      await learnLags(daemon)
+      } while (!signal.aborted)
     },
     /** Prints nothing after this. */
     end(): void {

@@ -50,37 +50,30 @@ export function name(description: string) {
   return described(schema, description, { remedy })
 }
 
-export function secret(description: string) {
+const emptySecret = { problem: 'is empty', remedy: 'set the secret, or remove the setting' }
+
+/** `errorOf` says what is wrong with its text. */
+export function secret(
+  description: string,
+  errorOf: (text: string) => SettingError | undefined = (text) => (text === '' ? emptySecret : undefined),
+) {
   const schema = z
     .custom<Secret>((value) => value instanceof Secret)
-    .refine((value) => !value.isResolved || value.reveal() !== '', {
-      message: 'is empty',
-      params: { remedy: 'set the secret, or remove the setting' },
-      abort: true,
+    .superRefine((value, context) => {
+      if (value.isResolved) addIssue(context, errorOf(value.reveal()))
     })
   return described(schema, description, { kind: 'secret' })
 }
 
 /** An http or https URL that may hold a token. */
 export function secretUrl(description: string) {
-  const schema = z
-    .custom<Secret>((value) => value instanceof Secret)
-    .superRefine((value, context) => {
-      const url = value.isResolved ? URL.parse(value.reveal()) : undefined
-      if (url === undefined || ['http:', 'https:'].includes(url?.protocol ?? '')) return
-      addIssue(context, { problem: 'is not a URL', remedy: 'write one that begins with https://' })
-    })
-  return described(schema, description, { kind: 'secret' })
+  const error = { problem: 'is not a URL', remedy: 'write one that begins with https://' }
+  return secret(description, (text) => (/^https?:/.test(URL.parse(text)?.protocol ?? '') ? undefined : error))
 }
 
 /** A secret that is sent in a header. */
 export function headerSecret(description: string) {
-  const schema = z
-    .custom<Secret>((value) => value instanceof Secret)
-    .superRefine((value, context) => {
-      if (value.isResolved) addIssue(context, headerValueError(value.reveal()))
-    })
-  return described(schema, description, { kind: 'secret' })
+  return secret(description, headerValueError)
 }
 
 export function path(description: string) {
@@ -169,21 +162,27 @@ function listOrNot<Item extends z.ZodType>(item: Item, description: string) {
 
 const text = z.string().min(1)
 
-const address = described(
-  text.refine((value) => networkOf(value) !== undefined, { message: 'is not an address or a network' }),
-  'An IP address or a network',
-  { remedy: 'write an address such as 203.0.113.9, or a network such as 203.0.113.0/24 or 2001:db8::/32' },
-)
+function checked(test: (value: string) => boolean, problem: string, description: string, remedy: string) {
+  return described(text.refine(test, { message: problem }), description, { remedy })
+}
 
-const host = described(
-  text.refine((value) => !/[/\s]/.test(value), { message: 'is not a host' }),
-  'A host, with * for any text',
-  { remedy: 'write it without scheme and path, such as shop.example or *.example' },
+const address = checked(
+  (value) => networkOf(value) !== undefined,
+  'is not an address or a network',
+  'An IP address or a network',
+  'write an address such as 203.0.113.9, or a network such as 203.0.113.0/24 or 2001:db8::/32',
 )
-const requestPath = described(
-  text.refine((value) => /^[/*][^?]*$/.test(value), { message: 'is not a path' }),
+const host = checked(
+  (value) => !/[/\s]/.test(value),
+  'is not a host',
+  'A host, with * for any text',
+  'write it without scheme and path, such as shop.example or *.example',
+)
+const requestPath = checked(
+  (value) => /^[/*][^?]*$/.test(value),
+  'is not a path',
   'A path, with * for any text',
-  { remedy: 'begin it with / or *, and leave out the query, such as /login or *.php' },
+  'begin it with / or *, and leave out the query, such as /login or *.php',
 )
 
 const lists = {
