@@ -1,7 +1,8 @@
-import { globSync, readFileSync } from 'node:fs'
+import { createReadStream, globSync, readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { systemClock } from '../clock.ts'
 import { loadConfig } from '../config/load.ts'
 import { dayOf, daysFrom, shiftDay } from '../domain/day.ts'
@@ -63,7 +64,7 @@ async function demo(seconds: number | undefined, io: Io): Promise<number> {
       seconds === undefined
         ? await ship(io.signal)
         : await withDeadline(seconds * 1000, io.signal, systemClock, ship)
-    say(compareWithApi(events, simulator))
+    say(await compareWithApi(events, simulator))
     return code
   } finally {
     await simulator.close()
@@ -98,20 +99,26 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
     const [line = ''] = readFileSync(part, 'utf8').split('\n', 1)
     const { labels: _, log: __, ...shown } = JSON.parse(line) as Record<string, unknown>
     say('the first event in the file, without labels and log:')
-    for (const [field, value] of Object.entries(shown))
-      say(`  ${field.padEnd(8)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    for (const [field, value] of Object.entries(shown)) {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      say(`  ${field.padEnd(8)} ${printable(text)}`)
+    }
     say('')
   }
 }
 
 /** Compares every line below the path with all entries of the simulator, in words. */
-export function compareWithApi(path: string, simulator: Simulator): string {
-  const keys = globSync('zone=*/day=*/*.ndjson', { cwd: path }).flatMap((part) => {
-    const [, zone = '', day = ''] = /zone=(\d+)\Wday=([\d-]+)/.exec(part) ?? []
-    const lines = readFileSync(join(path, part), 'utf8').split('\n').slice(0, -1)
-    return lines.map((line) => `${zone} ${day} ${(JSON.parse(line) as { readonly id: string }).id}`)
-  })
-  const shipped = new Set(keys)
+export async function compareWithApi(path: string, simulator: Simulator): Promise<string> {
+  const shipped = new Set<string>()
+  let lines = 0
+  for (const part of globSync('zone=*/day=*/*.ndjson', { cwd: path })) {
+    const [, zone = '', day = ''] = /zone=(\d+)\/day=([\d-]+)\//.exec(part.replaceAll('\\', '/')) ?? []
+    for await (const line of createInterface(createReadStream(join(path, part)))) {
+      lines++
+      const { id } = JSON.parse(line) as { readonly id: string }
+      shipped.add(`${zone} ${day} ${id}`)
+    }
+  }
   const today = dayOf(systemClock.now())
   let [missing, newer] = [0, 0]
   for (const zone of zoneIds)
@@ -124,7 +131,7 @@ export function compareWithApi(path: string, simulator: Simulator): string {
       newer += isShipped.length - read
       missing += isShipped.slice(0, read).filter((is) => !is).length
     }
-  const repeated = keys.length - shipped.size
+  const repeated = lines - shipped.size
   const verdict = missing + repeated === 0 ? 'verified' : 'DIFFERENT FROM THE API'
   const rest = newer === 0 ? '' : `; the next poll would ship ${newer} newer`
   return `${verdict}: ${counted(shipped.size, 'event')} in the files, ${missing || 'none'} missing, ${repeated || 'none'} twice${rest}`

@@ -1,14 +1,17 @@
-import type { Event, Identity } from '../domain/event/event.ts'
-import { isObject } from '../domain/text/json.ts'
+import type { Event } from '../domain/event/event.ts'
 import { describe, filled } from './describe-event.ts'
-import { type Constants, identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
+import { type Constants, identifyBy, jsonLine, lineFormat, type Parts } from './line.ts'
 
 const version = '9.4.0'
 const dataset = 'bunny_shield.event'
 const product = 'bunny_shield'
 
 /** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. Values without an ECS field are in `bunny.shield`. */
-export const createEcsFormat = lineFormat({ name: 'ecs', encode, identify })
+export const createEcsFormat = lineFormat({
+  name: 'ecs',
+  encode,
+  identify: identifyBy({ id: 'event.id', time: '@timestamp', marks: { 'event.dataset': dataset } }),
+})
 
 function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
@@ -94,11 +97,4 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
 function membersOf(set: Constants, beginning: RegExp): Constants | undefined {
   const found = Object.entries(set).filter(([name]) => beginning.test(name))
   return filled(Object.fromEntries(found.map(([name, value]) => [name.replace(beginning, ''), value])))
-}
-
-function identify(line: string): Identity | undefined {
-  const read = readObject(line)
-  const [event, ecs, time] = [read?.['event'], read?.['ecs'], read?.['@timestamp']]
-  if (!isObject(event) || !isObject(ecs) || event['dataset'] !== dataset) return undefined
-  return identityIn(event['id'], time)
 }

@@ -1,6 +1,6 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { jsonText, oneLineJson } from '../domain/text/json-text.ts'
-import { isObject, type JsonObject } from '../domain/text/json.ts'
+import { isObject, type Json, type JsonObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
 
 /**
@@ -22,6 +22,24 @@ export function readObject(line: string): JsonObject | undefined {
     return isObject(value) ? value : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Where a line of JSON has its identity, and what only lines of its format hold: values by their paths. */
+interface IdentityPaths {
+  readonly id: string
+  readonly time: string
+  readonly marks: Readonly<Record<string, Json>>
+}
+
+/** Reads the identity of a line. Undefined for a line of another format. */
+export function identifyBy({ id, time, marks }: IdentityPaths): Format['identify'] {
+  return (line) => {
+    const read = readObject(line)
+    const at = (path: string) =>
+      path.split('.').reduce<unknown>((held, key) => (isObject(held) ? held[key] : undefined), read)
+    const isOwn = Object.entries(marks).every(([path, value]) => at(path) === value)
+    return isOwn ? identityIn(at(id), at(time)) : undefined
   }
 }
 

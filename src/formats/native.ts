@@ -1,15 +1,14 @@
-import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
-import type { JsonObject } from '../domain/text/json.ts'
+import type { Event, KeptEvent } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/json.ts'
 import { filled } from './describe-event.ts'
-import { identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
+import { identifyBy, identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
 /** The native format, described by `native-schema.ts`. The order of keys is fixed. */
 export const createNativeFormat = lineFormat({
   name: 'native',
   defaults: labelsAndLog,
   encode,
-  identify,
+  identify: identifyBy({ id: 'id', time: 'time', marks: { v: 1 } }),
   readBack,
 })
 
@@ -39,26 +38,12 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
   })
 }
 
-function identify(line: string): Identity | undefined {
-  return identityOf(readObject(line))
-}
-
-/** All other members derive from these two. */
 function readBack(line: string): KeptEvent | undefined {
-  const read = readObject(line)
-  const identity = identityOf(read)
-  if (read === undefined || identity === undefined) return undefined
-  const { zone } = read
-  const of = heldBy(read)
-  if (!isObject(zone) || of === undefined) return undefined
-  return Number.isSafeInteger(zone['id']) ? { ...identity, zone: Number(zone['id']), of } : undefined
-}
-
-function heldBy({ labels, log, raw }: JsonObject): KeptEvent['of'] | undefined {
-  if (isObject(raw)) return { raw }
-  return isObject(labels) && isObject(log) ? { labels, log } : undefined
-}
-
-function identityOf(read: JsonObject | undefined): Identity | undefined {
-  return read?.['v'] === 1 ? identityIn(read['id'], read['time']) : undefined
+  const { v, id, time, zone, labels, log, raw } = readObject(line) ?? {}
+  const identity = v === 1 ? identityIn(id, time) : undefined
+  if (identity === undefined || !isObject(zone) || !Number.isSafeInteger(zone['id'])) return undefined
+  const kept = { ...identity, zone: Number(zone['id']) }
+  if (isObject(raw)) return { ...kept, of: { raw } }
+  // All other members derive from these two.
+  return isObject(labels) && isObject(log) ? { ...kept, of: { labels, log } } : undefined
 }

@@ -1,7 +1,6 @@
-import type { Event, Identity } from '../domain/event/event.ts'
-import { isObject } from '../domain/text/json.ts'
+import type { Event } from '../domain/event/event.ts'
 import { describe, filled } from './describe-event.ts'
-import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
+import { identifyBy, jsonLine, lineFormat, type Parts } from './line.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'
@@ -16,7 +15,15 @@ const observed = (value: string) => ({ name: 'src_endpoint.ip', type_id: 2, valu
  * OCSF 1.8.0, class HTTP Activity with the profile security_control, https://schema.ocsf.io. Values without an
  * attribute are in `unmapped`.
  */
-export const createOcsfFormat = lineFormat({ name: 'ocsf', encode, identify })
+export const createOcsfFormat = lineFormat({
+  name: 'ocsf',
+  encode,
+  identify: identifyBy({
+    id: 'metadata.uid',
+    time: 'metadata.original_time',
+    marks: { class_uid: classUid, 'metadata.product.name': product },
+  }),
+})
 
 function encode(event: Event, { labels, log, raw, set }: Parts): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
@@ -105,13 +112,4 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
       log,
     }),
   })
-}
-
-function identify(line: string): Identity | undefined {
-  const read = readObject(line)
-  const metadata = read?.['metadata']
-  if (read?.['class_uid'] !== classUid || !isObject(metadata)) return undefined
-  const { uid: id, original_time: time, product: made } = metadata
-  if (!isObject(made) || made['name'] !== product) return undefined
-  return identityIn(id, time)
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Io } from '../../src/commands/command.ts'
 import { execute } from '../../src/commands/main.ts'
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { startCli } from '../setup/processes.ts'
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { startCli, type TestProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 export interface Ended {
@@ -13,12 +13,19 @@ export interface Ended {
   readonly stderr: string
 }
 
-export type Workshop = ReturnType<typeof openWorkshop>
-
 /** A folder with a configuration file, in which commands run as a person would run them. */
-export function openWorkshop(config: Readonly<Record<string, unknown>> = {}) {
-  const folder = temporaryFolder()
+export interface Workshop {
+  readonly folder: string
   /** Writes the configuration anew. JSON is YAML too. */
+  configure(changes: Readonly<Record<string, unknown>>): void
+  start(args: readonly string[]): TestProcess
+  run(...args: readonly string[]): Promise<Ended>
+  /** The same within this process, for what needs no process of its own. Relative paths do not lead into the folder. */
+  execute(...args: readonly string[]): Promise<Ended>
+}
+
+export function openWorkshop(config: Readonly<Record<string, unknown>> = {}): Workshop {
+  const folder = temporaryFolder()
   const configure = (changes: Readonly<Record<string, unknown>>) =>
     writeFileSync(
       join(folder, 'shieldlog.yaml'),
@@ -32,13 +39,12 @@ export function openWorkshop(config: Readonly<Record<string, unknown>> = {}) {
     folder,
     configure,
     start,
-    async run(...args: readonly string[]): Promise<Ended> {
+    async run(...args) {
       const child = start(args)
       const { code } = await child.exited
       return { code, stdout: child.stdout(), stderr: child.stderr() }
     },
-    /** The same within this process, for what needs no process of its own. Relative paths do not lead into the folder. */
-    execute: (...args: readonly string[]) => executeWith(join(folder, 'shieldlog.yaml'), args),
+    execute: (...args) => executeWith(join(folder, 'shieldlog.yaml'), args),
   }
 }
 
@@ -79,7 +85,7 @@ const standard = (folder: string) => ({
 export async function openWorkshopWithApi(
   options: SimulatorOptions = {},
   config: Readonly<Record<string, unknown>> = {},
-) {
+): Promise<Workshop & { readonly simulator: Simulator }> {
   const simulator = await startSimulator({ zones: [101, 102], accessKey, ...options })
   onTestFinished(() => simulator.close())
   const workshop = openWorkshop({ api: { baseUrl: simulator.url, accessKey }, ...config })

@@ -61,13 +61,16 @@ function answerCells(row: AnswerRow): [string, string] {
 
 /** The presets, each with a link to its page. */
 export function presetsTable(): string {
-  const rows = presets.map(({ name, description, formats, limits }) => [
-    `[${code(name)}](${name === 'json' || name === 'ndjson' ? 'http' : name}.md)`,
-    description,
-    codes(formats),
-    `${limits.maxEvents.default.toLocaleString('en')} events, ${limits.maxBytes.default / 1_000_000} MB`,
-    limits.maxAgeHours === undefined ? '' : `${limits.maxAgeHours.default} h`,
-  ])
+  const rows = presets.map(({ name, description, formats, schema }) => {
+    const { maxEvents, maxBytes, maxAgeHours } = schema.shape.batch.parse({})
+    return [
+      `[${code(name)}](${name === 'json' || name === 'ndjson' ? 'http' : name}.md)`,
+      description,
+      codes(formats),
+      `${maxEvents.toLocaleString('en')} events, ${maxBytes / 1_000_000} MB`,
+      maxAgeHours === undefined ? '' : `${maxAgeHours} h`,
+    ]
+  })
   const head = ['Preset', 'Ships', 'Formats, the first is the default', 'A body has up to', 'Oldest event']
   return markdownTable(head, rows)
 }

@@ -44,7 +44,6 @@ test.each([
 
 test.each([
   ['loki', {}, { action: 'y' }],
-  ['datadog', {}, { service: 'y' }],
   ['ndjson', {}, { Env: 'y' }],
   ['ndjson', {}, { env: 'a,b' }],
   ['ndjson', {}, { env: '' }],

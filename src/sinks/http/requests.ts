@@ -4,11 +4,9 @@ import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { createDispatcher } from '../../transport/dispatcher.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
-import { createSlots } from '../slots.ts'
-import { type Answer, answerTo, excerptOf, headerOf, inSlot, notBefore, retryAtOf, textOf } from './answer.ts'
+import { type Answer, excerptOf, Exchanges, headerOf, notBefore, retryAtOf, textOf } from './exchanges.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import {
@@ -57,8 +55,6 @@ interface Answered {
   readonly verdict: Verdict
 }
 
-/** Concurrent requests over all streams; at most one per stream. */
-const connections = 10
 const maxTries = 3
 const tryWindowMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
@@ -74,9 +70,7 @@ export class Requests {
   readonly #preset: Preset
   readonly #deps: HttpSinkDeps
   readonly #secrets: SinkSecrets
-  readonly #dispatcher: Dispatcher
-  /** One per connection: waiting for a connection must not count against a request's time limit. */
-  readonly #slots = createSlots(connections)
+  readonly #exchanges: Exchanges
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   #restUntilMs = 0
   readonly #receipts: Receipts
@@ -91,7 +85,8 @@ export class Requests {
     this.#deps = deps
     this.#secrets = new SinkSecrets(settings)
     this.#receipts = new Receipts(deps.clock, this.what)
-    this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
+    const { name, tls, timeoutSeconds } = settings
+    this.#exchanges = new Exchanges({ name, what: this.what, tls, timeoutSeconds }, deps)
   }
 
   /** Replaces secrets in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
@@ -119,7 +114,7 @@ export class Requests {
       await this.#rest(signal)
       let failure: Failure
       try {
-        const { answer, verdict } = this.#withReceipt(await this.#attempt(pieces, body, signal))
+        const { answer, verdict } = await this.#attempt(pieces, body, signal)
         if (verdict.kind !== 'retry') return this.#sentOf(verdict, answer)
         failure = this.#failureOf(verdict, answer)
         isUnexplained &&= answer.status === 500 && failure.kind === 'retry'
@@ -152,8 +147,8 @@ export class Requests {
     return this.#receipts.confirm(receipts, poll, onStored, signal)
   }
 
-  async close(): Promise<void> {
-    await this.#dispatcher.destroy()
+  close(): Promise<void> {
+    return this.#exchanges.close()
   }
 
   #ask(signal: AbortSignal): Ask {
@@ -164,7 +159,7 @@ export class Requests {
       const { headers } = await this.#prepare(sent, signal)
       const content = body === undefined ? { body } : { headers: { ...headers, 'content-type': mediaType } }
       const exchange = { ...sent, headers, ...content }
-      const { answer, verdict } = await this.#exchange(exchange, [], 0, read, signal)
+      const { answer, verdict } = await this.#exchange(exchange, [], read, signal)
       if (verdict.kind === 'delivered') return answer
       const isNone = verdict.kind === 'each' || verdict.kind === 'split'
       throw this.#failureOf(isNone ? noSuchDestination : verdict, answer)
@@ -206,15 +201,6 @@ export class Requests {
       this.#secrets.reread()
       if (this.#secrets.generation === generation) throw error
       return work()
-    }
-  }
-
-  #withReceipt({ answer, verdict }: Answered): Answered {
-    const receipt = verdict.kind === 'delivered' ? verdict.receipt : undefined
-    if (receipt === undefined || this.#receipts.begin(receipt)) return { answer, verdict }
-    return {
-      answer,
-      verdict: noAcknowledgement(`acknowledgement id ${receipt} is that of another body, too`),
     }
   }
 
@@ -265,9 +251,14 @@ export class Requests {
       'idempotency-key': body.key,
     }
     const events = pieces.map(({ event }) => event)
-    const read = (answer: Answer) => this.#preset.read(answer, events)
+    const read = (answer: Answer) => {
+      const verdict = this.#preset.read(answer, events)
+      const receipt = verdict.kind === 'delivered' ? verdict.receipt : undefined
+      if (receipt === undefined || this.#receipts.begin(receipt)) return verdict
+      return noAcknowledgement(`acknowledgement id ${receipt} is that of another body, too`)
+    }
     const exchange = { method: 'POST', url: this.url, headers, body: body.bytes } as const
-    return this.#exchange(exchange, pieces, body.plainBytes, read, signal)
+    return this.#exchange(exchange, pieces, read, signal)
   }
 
   /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
@@ -284,7 +275,8 @@ export class Requests {
   async #prepare(request: ToSign, signal: AbortSignal, refused?: Prepared['credentials']): Promise<Prepared> {
     const { clock, version } = this.#deps
     try {
-      const ask = (elsewhere: AskedElsewhere) => this.#answerTo(elsewhere, signal)
+      const ask = ({ url, ...elsewhere }: AskedElsewhere) =>
+        this.#exchanges.answerTo({ ...elsewhere, ...placeOf(url) }, signal)
       const about = { ...request, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
       const authorising = this.#preset.authorise?.(about)
       const credentials = authorising === undefined ? {} : await orAborted(authorising, signal)
@@ -300,37 +292,25 @@ export class Requests {
     }
   }
 
-  /**
-   * Sends one request with these events once, interprets the answer and reports it to telemetry. Throws Failure:
-   * `network`, `timeout` (retry), `sink_refuses` (stop) where no trusted connection is possible, `cancelled`.
-   */
+  /** Sends one request with these events once, and interprets the answer. */
   #exchange(
-    request: Exchange,
+    { url, ...request }: Exchange,
     pieces: readonly Piece[],
-    plainBytes: number,
     read: (answer: Answer) => Verdict,
     signal: AbortSignal,
   ): Promise<Answered> {
-    const counting = { ...this.#deps, sink: this.#settings.name, slots: this.#slots }
-    return inSlot(counting, signal, async (tell) => {
-      const answer = await this.#answerTo(request, signal)
+    const readAll = (answer: Answer) => {
       const verdict = readPage(answer) ?? read(answer)
-      const taken = verdict.kind === 'each' ? takenIn(verdict, pieces) : []
+      const taken = takenBy(verdict, pieces)
       const bytes = taken.reduce((sum, piece) => sum + piece.bytes, 0)
-      tell(outcomeOf(verdict, pieces), verdict.kind === 'delivered' ? plainBytes : bytes)
-      return { answer, verdict }
-    })
-  }
-
-  #answerTo({ url, ...request }: Exchange, signal: AbortSignal): Promise<Answer> {
-    const over = {
-      dispatcher: this.#dispatcher,
-      clock: this.#deps.clock,
-      timeoutSeconds: this.#settings.timeoutSeconds,
-      what: this.what,
+      return { answer, verdict, outcome: outcomeOf(verdict, taken.length === pieces.length), bytes }
     }
-    return answerTo({ ...request, origin: url.origin, path: url.pathname + url.search }, over, signal)
+    return this.#exchanges.counted(async () => ({ ...request, ...placeOf(url) }), readAll, signal)
   }
+}
+
+function placeOf(url: URL) {
+  return { origin: url.origin, path: url.pathname + url.search }
 }
 
 /** Another server is at the address: it answers a request without events as if it had some. */
@@ -356,12 +336,13 @@ function isCutOff({ code, details: { cause } }: Failure): boolean {
   return code === 'network' && cutOffCodes.includes(cutOff)
 }
 
-function takenIn({ outcomes }: Extract<Verdict, { kind: 'each' }>, pieces: readonly Piece[]): Piece[] {
-  return pieces.filter(({ event }) => isTaken(outcomes.get(event)))
+function takenBy(verdict: Verdict, pieces: readonly Piece[]): readonly Piece[] {
+  if (verdict.kind !== 'each') return verdict.kind === 'delivered' ? pieces : []
+  return pieces.filter(({ event }) => isTaken(verdict.outcomes.get(event)))
 }
 
 /** `ok` only if the destination accepted every event of the request, whatever the status. */
-function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
+function outcomeOf(verdict: Verdict, isWhole: boolean): RequestOutcome {
   if (verdict.kind === 'delivered') return verdict.lost === undefined ? 'ok' : 'rejected'
   if (verdict.kind === 'retry') return verdict.code
   if (verdict.kind === 'split') return 'rejected'
@@ -370,5 +351,5 @@ function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   if (stop !== undefined || verdict.kind === 'stop') return 'rejected'
   const outcomes = [...verdict.outcomes.values()]
   if (outcomes.some((outcome) => typeof outcome === 'object' && 'refused' in outcome)) return 'rejected'
-  return takenIn(verdict, pieces).length === pieces.length ? 'ok' : 'server_error'
+  return isWhole ? 'ok' : 'server_error'
 }

@@ -1,5 +1,5 @@
 import { Secret } from '../../domain/text/secret.ts'
-import { searchedBytes } from './answer.ts'
+import { searchedBytes } from './exchanges.ts'
 
 /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
 interface SecretSettings {

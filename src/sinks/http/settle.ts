@@ -1,7 +1,7 @@
 import type { Refusal, RefusalReason, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
-import { excerptOf } from './answer.ts'
+import { excerptOf } from './exchanges.ts'
 import type { Piece, Settled } from './bodies.ts'
 import { isTaken } from './protocol/answers.ts'
 import type { Requests, Sent } from './requests.ts'

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { orAborted } from '../../domain/promises.ts'
-import { createDispatcher } from '../../transport/dispatcher.ts'
 import { isUnsent } from '../../transport/network-failure.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { credentialsOf, type Credentials, type CredentialSource } from '../aws/credentials.ts'
 import { createSigner, type Sign } from '../aws/signer.ts'
-import { type Answer, answerTo, excerptOf, headerOf, inSlot, notBefore, retryAtOf } from '../http/answer.ts'
+import { type Answer, excerptOf, Exchanges, headerOf, notBefore, retryAtOf } from '../http/exchanges.ts'
 import { masking } from '../http/secrets.ts'
-import { createSlots } from '../slots.ts'
 import type { S3SinkConfig } from './config.ts'
 import { elementOf, readRefusal, type Refusal, type Right } from './refusals.ts'
 
@@ -43,12 +40,12 @@ interface Request {
   readonly maxBytes?: number
 }
 
-const connections = 10
 const maxTries = 3
 const tryWindowMs = 10_000
 const maxRestMs = 2_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
 const maxObjectBytes = 268_435_456
+const rangeBytes = 4_194_304
 
 export type S3Deps = Pick<SinkDeps, 'clock' | 'telemetry' | 'version' | 'random'>
 
@@ -63,10 +60,9 @@ export class S3Bucket {
   readonly #deps: S3Deps
   readonly #what: string
   readonly #base: URL
-  readonly #dispatcher: Dispatcher
   readonly #credentials: CredentialSource
   readonly #sign: Sign
-  readonly #slots = createSlots(connections)
+  readonly #exchanges: Exchanges
   /** The latest that requests were signed with. */
   #current: Credentials | undefined
   /** AWS verifies it for all, and buckets with Object Lock ask for it; some other services refuse it. */
@@ -82,7 +78,9 @@ export class S3Bucket {
     this.#what = `sink ${settings.name} (${this.address})`
     this.#credentials = credentialsOf(settings)
     this.#sign = createSigner('s3', settings.region ?? 'us-east-1')
-    this.#dispatcher = createDispatcher({ tls: settings.tls, connections })
+    // The address of a bucket of AWS does not name its host.
+    const origin = settings.endpoint === null ? this.#base.origin : undefined
+    this.#exchanges = new Exchanges({ ...settings, what: this.#what, origin }, deps)
   }
 
   async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {
@@ -127,12 +125,32 @@ export class S3Bucket {
   }
 
   async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-    const maxBytes = maxObjectBytes
-    const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
-    const answer = await this.#request(request, signal)
+    const answer = await this.#get(key, {}, signal)
     if (answer.status === 404) return undefined
     if (answer.whole) return answer.body
     throw this.#failed(answer, `object ${key} cannot be read, or is too large`, 'retry')
+  }
+
+  /** An object of that size in pieces, so that only one is in memory. */
+  async *read(key: string, bytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+    for (let at = 0; at < bytes;) {
+      const range = `bytes=${at}-${Math.min(bytes, at + rangeBytes) - 1}`
+      const answer = await this.#get(key, { range }, signal)
+      const { status, body, whole } = answer
+      // 200: the service knows no ranges, and sends all of it.
+      if (!whole || body.length === 0 || status === 404 || (status === 200 && at > 0))
+        throw this.#failed(answer, `object ${key} cannot be read, or is gone`, 'retry')
+      yield body
+      at += body.length
+    }
+  }
+
+  #get(key: string, headers: { range?: string }, signal: AbortSignal): Promise<Answer> {
+    const maxBytes = maxObjectBytes
+    return this.#request(
+      { method: 'GET', key, headers, right: 's3:GetObject', expects: [404], maxBytes },
+      signal,
+    )
   }
 
   /** In order of the keys. */
@@ -164,8 +182,8 @@ export class S3Bucket {
     await this.#request({ method: 'DELETE', key, right: 's3:DeleteObject', expects: [404] }, signal)
   }
 
-  async close(): Promise<void> {
-    await this.#dispatcher.destroy()
+  close(): Promise<void> {
+    return this.#exchanges.close()
   }
 
   /** At most three tries, the last begun within 10 s of the first. */
@@ -214,31 +232,21 @@ export class S3Bucket {
     }
   }
 
-  async #exchange(request: Request, credentials: Credentials, signal: AbortSignal) {
-    const { method, body, right, expects = [], maxBytes } = request
-    const { bucket, prefix, name, endpoint, timeoutSeconds } = this.#settings
-    const counting = { ...this.#deps, sink: name, slots: this.#slots }
-    return inSlot(counting, signal, async (tell) => {
-      const over = {
-        dispatcher: this.#dispatcher,
-        clock: this.#deps.clock,
-        timeoutSeconds,
-        what: this.#what,
-        // The address of a bucket of AWS does not name its host.
-        ...(endpoint === null && { origin: this.#base.origin }),
-        ...(maxBytes !== undefined && { maxBytes }),
-      }
-      const answer = await answerTo(await this.#signed(request, credentials), over, signal)
+  #exchange(request: Request, credentials: Credentials, signal: AbortSignal) {
+    const { method, body, right, expects = [] } = request
+    const { bucket, prefix } = this.#settings
+    const read = (answer: Answer) => {
       const { status } = answer
       const isSuccess = status >= 200 && status < 300
       const isExpected = isSuccess || (expects.includes(status) && !isWithoutBucket(answer))
       const refusal = isExpected ? undefined : readRefusal(answer, { bucket, prefix, right })
-      tell(outcomeOf(refusal), method === 'PUT' && isSuccess ? body?.length : 0)
-      return { answer, refusal }
-    })
+      const bytes = method === 'PUT' && isSuccess ? (body?.length ?? 0) : 0
+      return { answer, refusal, outcome: outcomeOf(refusal), bytes }
+    }
+    return this.#exchanges.counted(() => this.#signed(request, credentials), read, signal)
   }
 
-  async #signed({ method, key, query = '', headers = {}, body }: Request, credentials: Credentials) {
+  async #signed({ method, key, query = '', headers = {}, body, maxBytes }: Request, used: Credentials) {
     const digest = createHash('sha256')
       .update(body ?? '')
       .digest()
@@ -249,9 +257,9 @@ export class S3Bucket {
     const url = `${origin}${path}${query === '' ? '' : `?${query}`}`
     const nowMs = this.#deps.clock.now()
     const unsigned = { method, url, headers: { ...headers, ...checksum }, digest, nowMs }
-    const signed = await this.#sign(unsigned, credentials)
+    const signed = await this.#sign(unsigned, used)
     const own = { 'user-agent': `shieldlog/${this.#deps.version}` }
-    return { ...signed, headers: { ...signed.headers, ...own }, origin, method, body }
+    return { ...signed, headers: { ...signed.headers, ...own }, origin, method, body, maxBytes }
   }
 
   #refused(answer: Answer, { code, said, remedy }: Refusal): Failure {

@@ -4,14 +4,11 @@ import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'
 import { createRun, firstDay, type Run, type RunOptions } from './run.ts'
-import { verdict } from './verdict.ts'
+import { verdict, type RunResult } from './verdict.ts'
 import { createWorker, type Worker } from './worker.ts'
 
-/**
- * One random run of the real pump and the real store against a model of the API. Throws where a promise is broken.
- * Resolves to the number of its requests.
- */
-export async function runModel(options: RunOptions): Promise<number> {
+/** One random run of the real pump and the real store against a model of the API. Throws where a promise is broken. */
+export async function runModel(options: RunOptions): Promise<RunResult> {
   const run = await createRun(options)
   try {
     // Some hours more than the last day can be read, so that it ends: by the clock of the API, then by both clocks of the
@@ -24,14 +21,13 @@ export async function runModel(options: RunOptions): Promise<number> {
     await runUntil(run, Math.max(endMs - options.world.skewMs, ...stepsEndMs))
     while (Math.min(run.clock.now(), run.clock.steady()) < endMs)
       await runUntil(run, run.time.hostMs + 3_600_000)
-    await verdict(run)
-    return run.world.requests
+    return await verdict(run)
   } finally {
     await run.keeper.store.close()
   }
 }
 
-async function runUntil(run: Run, endMs: number): Promise<void> {
+export async function runUntil(run: Run, endMs: number): Promise<void> {
   const { faults, random, options, time } = run
   let worker = createWorker(run)
   let keptHouseAtMs = time.hostMs

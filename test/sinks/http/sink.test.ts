@@ -46,7 +46,7 @@ describe('the request', () => {
       expect(headers['transfer-encoding']).toBeUndefined()
       expect(delivery).toMatchObject({ refusals: [], committed: [] })
       expect(named(internalEvents, 'SinkAnswered')).toMatchObject([
-        { sink: 'siem', outcome: 'ok', bytes: Buffer.byteLength(text) },
+        { sink: 'siem', outcome: 'ok', bytes: delivery.bytes },
       ])
     },
   )

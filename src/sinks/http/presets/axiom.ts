@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../exchanges.ts'
 import {
   acknowledgedBut,
   answerObject,
@@ -11,7 +11,7 @@ import {
   textAt,
   type Verdict,
 } from '../protocol/answers.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { below, lineLayout, withTime } from '../protocol/preset.ts'
 
 /**
@@ -23,7 +23,7 @@ export const axiom = definePreset({
   title: 'Axiom',
   description: 'Events for a dataset of Axiom',
   compressions: ['gzip', 'zstd', 'none'],
-  limits: { maxBytes: { default: 1_000_000, most: 10_000_000 } },
+  batch: { maxBytes: limits.maxBytes(1_000_000, 10_000_000) },
   credential: { field: 'token', description: 'API token that may ingest into the dataset', scheme: 'Bearer' },
   settings: {
     url: httpUrl('Base address of the edge deployment', 'give token').default(

@@ -1,5 +1,5 @@
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { withTime } from '../protocol/preset.ts'
 
 /** A source of Better Stack: https://betterstack.com/docs/logs/ingesting-data/http/logs. */
@@ -7,7 +7,7 @@ export const betterstack = definePreset({
   name: 'betterstack',
   title: 'Better Stack',
   description: 'Logs for a source of Better Stack',
-  limits: { maxBytes: { default: 1_000_000, most: 10_000_000 } },
+  batch: { maxBytes: limits.maxBytes(1_000_000, 10_000_000) },
   credential: { field: 'token', description: 'Token of the source', scheme: 'Bearer' },
   settings: { url: httpUrl('Ingesting host of the source', 'give token') },
   create: ({ url }) => ({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import { readStatus } from '../protocol/answers.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { checkAddress } from '../protocol/preset.ts'
 
 /**
@@ -12,12 +12,12 @@ export const datadog = definePreset({
   name: 'datadog',
   title: 'Datadog',
   description: 'Logs for Datadog',
-  limits: {
-    maxEvents: { default: 1000 },
-    maxBytes: { default: 4_500_000, most: 5_000_000 },
+  batch: {
+    maxEvents: limits.maxEvents(1000),
+    maxBytes: limits.maxBytes(4_500_000, 5_000_000),
     // Datadog cuts longer events.
-    maxEventBytes: { default: 1_000_000 },
-    maxAgeHours: { default: 18 },
+    maxEventBytes: limits.maxEventBytes(1_000_000),
+    maxAgeHours: limits.maxAgeHours(18),
   },
   credential: { field: 'apiKey', description: 'API key', header: 'dd-api-key' },
   settings: {
@@ -30,14 +30,6 @@ export const datadog = definePreset({
     service: z.string().min(1).default('bunny-shield').describe('Service of the logs'),
     tags: z.array(z.string().min(1)).default([]).describe('Tags of the logs, such as env:prod'),
   },
-  mistakes: ({ set = {} }) =>
-    Object.keys(set)
-      .filter((name) => /^(?:host|source|service)$/.test(name))
-      .map((name) => ({
-        at: ['set', name],
-        problem: 'is a reserved tag of Datadog',
-        remedy: 'use another name; service is a setting',
-      })),
   create({ site, url, service, tags, set = {} }) {
     const ddtags = [...tags, ...Object.entries(set).map(([name, value]) => `${name}:${value}`)].join(',')
     const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags }).slice(1, -1)

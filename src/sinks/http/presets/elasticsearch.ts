@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../exchanges.ts'
 import {
   answerObject,
   delivered,
@@ -18,7 +18,7 @@ import {
   type Verdict,
 } from '../protocol/answers.ts'
 import { Aws, awsMistakes, createAwsSignature, readAws } from '../protocol/aws-signature.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { type Ask, below, checkByEmptyBatch, lineLayout, type Preset, withTime } from '../protocol/preset.ts'
 
 /**
@@ -31,7 +31,7 @@ export const elasticsearch = definePreset({
   title: 'Elastic or OpenSearch',
   description: 'Documents for an index or data stream in Elasticsearch or OpenSearch',
   formats: ['ecs', 'native', 'raw', 'ocsf'],
-  limits: { maxBytes: { default: 5_000_000, most: 50_000_000 } },
+  batch: { maxBytes: limits.maxBytes(5_000_000, 50_000_000) },
   credential: {
     field: 'apiKey',
     description: 'API key, encoded, as Elasticsearch shows it when it is created',

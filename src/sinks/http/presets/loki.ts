@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../answer.ts'
-import { eachOf, readStatus, type Verdict } from '../protocol/answers.ts'
-import { definePreset } from '../protocol/define-preset.ts'
-import { below, unixNano } from '../protocol/preset.ts'
+import type { Answer } from '../exchanges.ts'
+import { readStatus, type Verdict } from '../protocol/answers.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
+import { below } from '../protocol/preset.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 
@@ -16,12 +16,12 @@ export const loki = definePreset({
   name: 'loki',
   title: 'Grafana Loki',
   description: 'Streams for Grafana Loki',
-  limits: {
+  batch: {
     // Loki's ingesters always answer 500 to a body of 4 MiB or more.
-    maxBytes: { default: 1_000_000, most: 3_000_000 },
-    maxEventBytes: { default: 256_000, most: 3_000_000 },
+    maxBytes: limits.maxBytes(1_000_000, 3_000_000),
+    maxEventBytes: limits.maxEventBytes(256_000, 3_000_000),
     // reject_old_samples_max_age.
-    maxAgeHours: { default: 168, most: 876_000 },
+    maxAgeHours: limits.maxAgeHours(168, 876_000),
   },
   credential: { field: 'bearerToken', description: 'Bearer token', scheme: 'Bearer', optional: 'orBasic' },
   settings: {
@@ -65,7 +65,7 @@ export const loki = definePreset({
       // An event without a time gets the time 0, and Loki refuses it as too old.
       piece(event, line) {
         const metadata = structuredMetadata ? `,${metadataOf(event)}` : ''
-        return `["${unixNano(event) ?? '0'}",${JSON.stringify(line)}${metadata}]`
+        return `["${nanosecondsOf(event)}",${JSON.stringify(line)}${metadata}]`
       },
       layout: {
         before: '{"streams":[',
@@ -84,6 +84,12 @@ export const loki = definePreset({
     }
   },
 })
+
+/** As text, since a number could not hold them. */
+function nanosecondsOf({ time = '', timeMs = 0 }: Event): string {
+  const fraction = /\.(\d+)Z$/.exec(time)?.[1]
+  return fraction === undefined ? '0' : `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
+}
 
 function metadataOf({ id, rule, client, pop, request }: Event): string {
   return textsOf({
@@ -114,8 +120,11 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
     return { kind: 'split', reason: 'too_large' }
   if (status === 500 && /label name is empty/.test(said)) return { kind: 'split', reason: 'refused' }
   if (status === 429) return readLimit(said, events, readStatus(status))
-  if (status === 400) return readRefused(said, events)
-  return readStatus(status)
+  // Loki has stored the valid entries of the body then, and takes those that come again in the halves for the same.
+  if (status !== 400) return readStatus(status)
+  const remedy = 'set structuredMetadata: false, or allow structured metadata in Loki (schema v13)'
+  if (said.includes('structured metadata, but this feature is disallowed')) return { kind: 'stop', remedy }
+  return { kind: 'split', reason: /too far behind|too old/.test(said) ? 'too_old' : 'refused', said }
 }
 
 /** A body larger than the rate limit is never accepted; a smaller one is accepted later. */
@@ -124,20 +133,4 @@ function readLimit(said: string, events: readonly Event[], later: Verdict): Verd
   const limit = Number(/limit: (\d+) bytes\/sec\)/.exec(said)?.[1] ?? Infinity)
   const bytes = Number(/ totaling '(\d+)' bytes/.exec(said)?.[1] ?? 0)
   return events.length > 1 && bytes > limit ? { kind: 'split', reason: 'too_large' } : later
-}
-
-/** Loki stored the entries that it does not name. If it names fewer than it ignored, the body is halved to find them. */
-function readRefused(said: string, events: readonly Event[]): Verdict {
-  const remedy = 'set structuredMetadata: false, or allow structured metadata in Loki (schema v13)'
-  if (said.includes('structured metadata, but this feature is disallowed')) return { kind: 'stop', remedy }
-  const reason = /too far behind|too old/.test(said) ? 'too_old' : 'refused'
-  const named = new Set(
-    [...said.matchAll(/entry with timestamp (\S+) (\S+) \+0000/g)].map(([, day, at]) => `${day}T${at}`),
-  )
-  const counts = [...said.matchAll(/total ignored: (\d+) out of/g)].map(([, count]) => Number(count))
-  const ignored = counts.reduce((sum, count) => sum + count, 0)
-  const isNamed = ({ time = '' }: Event) => named.has(time.replace(/\.?0*Z$/, ''))
-  const refused = events.filter(isNamed)
-  if (ignored === 0 || refused.length !== ignored) return { kind: 'split', reason, said }
-  return eachOf(events, (event) => (isNamed(event) ? { refused: reason, answer: said } : 'delivered'))
 }

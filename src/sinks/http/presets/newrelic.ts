@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 
 const hosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
 
@@ -13,9 +13,9 @@ export const newrelic = definePreset({
   name: 'newrelic',
   title: 'New Relic',
   description: 'Logs for New Relic',
-  limits: {
-    maxBytes: { default: 1_000_000 },
-    maxAgeHours: { default: 48 },
+  batch: {
+    maxBytes: limits.maxBytes(1_000_000),
+    maxAgeHours: limits.maxAgeHours(48),
   },
   credential: { field: 'licenseKey', description: 'License key (ingest)', header: 'api-key' },
   settings: {

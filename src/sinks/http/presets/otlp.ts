@@ -1,6 +1,6 @@
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../exchanges.ts'
 import {
   acknowledgedBut,
   answerObject,
@@ -12,8 +12,8 @@ import {
   textAt,
   type Verdict,
 } from '../protocol/answers.ts'
-import { definePreset } from '../protocol/define-preset.ts'
-import { below, unixNano } from '../protocol/preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
+import { below } from '../protocol/preset.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
@@ -23,16 +23,15 @@ export const otlp = definePreset({
   name: 'otlp',
   title: 'OpenTelemetry (OTLP)',
   description: 'Log records for an OpenTelemetry Collector, or another receiver of OTLP over HTTP',
-  formats: ['otlp', 'native', 'raw'],
-  limits: {
+  formats: ['otlp'],
+  batch: {
     // The Collector accepts 20 MiB.
-    maxBytes: { default: 2_000_000, most: 20_000_000 },
+    maxBytes: limits.maxBytes(2_000_000, 20_000_000),
   },
   credential: { field: 'bearerToken', description: 'Bearer token', scheme: 'Bearer', optional: 'orNone' },
   settings: { url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken') },
-  create: ({ url, format, set = {} }) => ({
+  create: ({ url, set = {} }) => ({
     url: below(url, '/v1/logs'),
-    piece: (event, line) => (format === 'otlp' ? line : recordOf(event, line)),
     layout: {
       before: '{"resourceLogs":[',
       between: ',',
@@ -59,15 +58,6 @@ function resourceOf({ zone }: Event, set: Readonly<Record<string, string>>): str
   ]
   const scope = JSON.stringify({ name: 'shieldlog' })
   return `{"resource":${JSON.stringify({ attributes })},"scopeLogs":[{"scope":${scope},"logRecords":[`
-}
-
-/** A line in another format becomes the body of a log record. */
-function recordOf(event: Event, line: string): string {
-  return JSON.stringify({
-    timeUnixNano: unixNano(event),
-    body: { stringValue: line },
-    attributes: [text('log.record.uid', event.id.toWellFormed())],
-  })
 }
 
 function text(key: string, stringValue: string): object {

@@ -11,7 +11,7 @@ import {
   secretFile,
 } from '../../../config/fields/fields.ts'
 import { delivered, noAcknowledgement, readStatus, type Verdict } from '../protocol/answers.ts'
-import { definePreset, headerNameError } from '../protocol/define-preset.ts'
+import { definePreset, headerNameError, limits } from '../protocol/define-preset.ts'
 import { arrayLayout, checkAddress, type Layout, lineLayout, type Preset } from '../protocol/preset.ts'
 
 const Signature = z
@@ -65,9 +65,9 @@ function endpoint({ layout, mediaType, ...about }: Endpoint) {
   return definePreset({
     ...about,
     compressions: ['gzip', 'zstd', 'none'],
-    limits: {
-      maxEvents: { default: 1000, most: 100_000 },
-      maxBytes: { default: 1_000_000, most: Number.MAX_SAFE_INTEGER },
+    batch: {
+      maxEvents: limits.maxEvents(1000, 100_000),
+      maxBytes: limits.maxBytes(1_000_000, Number.MAX_SAFE_INTEGER),
     },
     settings: {
       url: httpUrl(

@@ -30,7 +30,5 @@ export const presets = [
 ]
 
 export function createPreset(settings: HttpSettings, format: Format): Preset {
-  const found = presets.find(({ name }) => name === settings.preset)
-  if (found === undefined) throw new Error(`preset ${JSON.stringify(settings.preset)} is unknown`)
-  return found.create(settings, format)
+  return presets.find(({ name }) => name === settings.preset)!.create(settings, format)
 }

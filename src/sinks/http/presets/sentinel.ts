@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import { createClientCredentials } from '../protocol/client-credentials.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { below, withTime } from '../protocol/preset.ts'
 
 const text = (description: string) => z.string().min(1).describe(description)
@@ -15,7 +15,7 @@ export const sentinel = definePreset({
   title: 'Microsoft Sentinel',
   description: 'Rows for a custom table of Microsoft Sentinel, through a data collection rule',
   // The limit of 1 MB applies before and after compression.
-  limits: { maxBytes: { default: 1_000_000 } },
+  batch: { maxBytes: limits.maxBytes(1_000_000) },
   credential: { field: 'clientSecret', description: 'Secret of the application' },
   settings: {
     url: httpUrl('Logs ingestion endpoint of the rule', 'give clientSecret'),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../exchanges.ts'
 import {
   answerObject,
   delivered,
@@ -15,7 +15,7 @@ import {
   textAt,
   type Verdict,
 } from '../protocol/answers.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { type Ask, below, checkByEmptyBatch, lineLayout, type Preset } from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
@@ -29,9 +29,9 @@ export const splunkHec = definePreset({
   name: 'splunk-hec',
   title: 'Splunk',
   description: 'Events for the HTTP Event Collector of Splunk',
-  limits: {
+  batch: {
     // Splunk Cloud accepts 1 MB; limits.conf of Splunk Enterprise may allow more.
-    maxBytes: { default: 1_000_000, most: 800_000_000 },
+    maxBytes: limits.maxBytes(1_000_000, 800_000_000),
   },
   credential: { field: 'token', description: 'Token of the collector', scheme: 'Splunk' },
   settings: {

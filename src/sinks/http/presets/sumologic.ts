@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { definePreset } from '../protocol/define-preset.ts'
+import { definePreset, limits } from '../protocol/define-preset.ts'
 import { lineLayout } from '../protocol/preset.ts'
 
 const text = (description: string) =>
@@ -21,7 +21,7 @@ export const sumologic = definePreset({
   title: 'Sumo Logic',
   description: 'Lines for an HTTP source of Sumo Logic',
   compressions: ['gzip', 'zstd', 'none'],
-  limits: { maxBytes: { default: 1_000_000 } },
+  batch: { maxBytes: limits.maxBytes(1_000_000) },
   settings: {
     url: httpUrl('Address of the HTTP source', 'remove them; the address itself is the secret'),
     category: text('Source category; default: the category of the source'),

@@ -1,7 +1,7 @@
 import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject, type JsonObject } from '../../../domain/text/json.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../exchanges.ts'
 
 /**
  * The outcome of one event of a request. Texts are raw: callers must mask and cut them.

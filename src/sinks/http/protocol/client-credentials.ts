@@ -1,6 +1,6 @@
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
-import { notBefore, retryAtOf } from '../answer.ts'
+import { notBefore, retryAtOf } from '../exchanges.ts'
 import { masking } from '../secrets.ts'
 import { answerObject, numberAt, readPage, readStatus, textAt } from './answers.ts'
 import type { Authorisation, Preset } from './preset.ts'

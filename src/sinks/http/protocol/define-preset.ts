@@ -29,23 +29,6 @@ import {
   type Preset,
 } from './preset.ts'
 
-/** A limit of a batch: its default and the largest value allowed. */
-interface Limit {
-  readonly default: number
-  readonly most?: number
-}
-
-interface Limits {
-  /** Events in one body; default: 1,000, at most 10,000. */
-  readonly maxEvents?: Limit
-  /** Bytes of one body before compression. */
-  readonly maxBytes: Limit
-  /** Bytes of one event in a body; absent if only the body is limited. */
-  readonly maxEventBytes?: Limit
-  /** Age of an event; absent if the destination accepts events of any age. */
-  readonly maxAgeHours?: Limit
-}
-
 type First<Value> = readonly [Value, ...Value[]]
 
 interface Description {
@@ -57,7 +40,10 @@ interface Description {
   readonly formats?: First<FormatName>
   /** The first is the default. Absent: gzip and none. */
   readonly compressions?: First<Compression>
-  readonly limits: Limits
+  /** Limits of `batch`, from `limits`; default of `maxEvents`: 1,000, at most 10,000. */
+  readonly batch: { readonly maxBytes: z.ZodType<number> } & {
+    readonly [Limit in keyof BatchLimits]?: z.ZodType<number>
+  }
   readonly credential?: Credential
 }
 
@@ -83,8 +69,7 @@ interface PresetParts extends Pick<Preset, 'url'>, Partial<Omit<Preset, 'url' | 
   readonly check: Preset['check'] | EmptyBatch
 }
 
-interface DefinedPreset extends Required<Omit<Description, 'credential' | 'limits'>> {
-  readonly limits: Limits & { readonly maxEvents: Limit }
+interface DefinedPreset extends Required<Omit<Description, 'credential' | 'batch'>> {
   readonly credential?: Credential
   readonly schema: z.ZodObject<CommonShape, z.core.$strict>
   create(settings: HttpSettings, format: Format): Preset
@@ -105,8 +90,7 @@ const defaultPreset = 'ndjson'
 export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Definition<Own>): DefinedPreset {
   const { name: presetName, title, description, mistakes, credential } = definition
   const { formats = jsonFormatNames, compressions = ['gzip', 'none'] } = definition
-  const limits = { maxEvents: { default: 1000, most: 10_000 }, ...definition.limits }
-  const { name: ownName, format, ...common } = commonSettings(formats, compressions, limits)
+  const { name: ownName, format, ...common } = commonSettings(formats, compressions, definition.batch)
   const preset = z.literal(presetName).describe('Protocol of the destination')
   const schema: unknown = z
     .strictObject({
@@ -128,7 +112,6 @@ export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Defi
     ...definition,
     formats,
     compressions,
-    limits,
     schema: schema as DefinedPreset['schema'],
     create(settings, format) {
       const given: Given = settings
@@ -169,8 +152,12 @@ const tls = described(TlsConfig.prefault({}), 'Certificates for this sink')
 function commonSettings(
   formats: First<FormatName>,
   compressions: First<Compression>,
-  limits: DefinedPreset['limits'],
+  batch: Description['batch'],
 ) {
+  const limited: unknown = section('Limits of one request', {
+    maxEvents: limits.maxEvents(1000, 10_000),
+    ...batch,
+  })
   return {
     name: sinkName,
     format: choice(formats, 'Format of each event'),
@@ -178,26 +165,22 @@ function commonSettings(
     headers: Headers,
     compression: choice(compressions, 'How bodies are compressed'),
     timeoutSeconds,
-    batch: batchOf(limits),
+    batch: limited as z.ZodType<BatchLimits>,
     tls,
   }
 }
 
-function batchOf({ maxEvents, maxBytes, maxEventBytes, maxAgeHours }: DefinedPreset['limits']) {
-  const mostOf = (limit: Limit) => limit.most ?? limit.default
-  const size = (description: string, limit: Limit) =>
-    bytes(description, { min: 1024 }).max(mostOf(limit)).default(limit.default)
-  const age = (limit: Limit) =>
-    duration('Age above which an event is not sent', { above: 0, max: mostOf(limit) }).default(limit.default)
-  const schema: unknown = section('Limits of one request', {
-    maxEvents: count('Largest number of events in one body', { max: mostOf(maxEvents) }).default(
-      maxEvents.default,
-    ),
-    maxBytes: size('Largest body before compression', maxBytes),
-    ...(maxEventBytes && { maxEventBytes: size('Largest event', maxEventBytes) }),
-    ...(maxAgeHours && { maxAgeHours: age(maxAgeHours) }),
-  })
-  return schema as z.ZodType<BatchLimits>
+const least = { min: 1024 }
+
+/** Each has a default, and the largest value that the destination takes. */
+export const limits = {
+  maxEvents: (usual: number, most = usual) =>
+    count('Largest number of events in one body', { max: most }).default(usual),
+  maxBytes: (usual: number, most = usual) =>
+    bytes('Largest body before compression', least).max(most).default(usual),
+  maxEventBytes: (usual: number, most = usual) => bytes('Largest event', least).max(most).default(usual),
+  maxAgeHours: (usual: number, most = usual) =>
+    duration('Age above which an event is not sent', { above: 0, max: most }).default(usual),
 }
 
 /** The secret in the settings of a preset, and the header that a request carries it in. */

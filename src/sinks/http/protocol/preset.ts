@@ -1,6 +1,6 @@
 import type { Event } from '../../../domain/event/event.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
-import type { Answer } from '../answer.ts'
+import type { Answer } from '../exchanges.ts'
 import { delivered, readStatus, type Verdict } from './answers.ts'
 
 /** The texts around and between the events of a body. `between` is ASCII. */
@@ -102,13 +102,6 @@ export function below(url: string, path: string): string {
 export function withTime(name: string): (event: Pick<Event, 'time'>, line: string) => string {
   return ({ time }, line) =>
     time === undefined ? line : `{"${name}":${JSON.stringify(time)},${line.slice(1)}`
-}
-
-/** Nanoseconds since the epoch, as text, since a number could not hold them; undefined for an event without a time. */
-export function unixNano({ time, timeMs }: Event): string | undefined {
-  if (time === undefined || timeMs === undefined) return undefined
-  const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? ''
-  return `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
 }
 
 export type Compression = 'none' | 'gzip' | 'zstd'

@@ -19,7 +19,7 @@ const axiom = { preset: 'axiom', dataset: 'waf', token: secret }
 const sentinel = { preset: 'sentinel', url: 'https://x.azure.com', ...rule, clientSecret: secret }
 const splunk = { preset: 'splunk-hec', url: 'https://splunk:8088', token: secret, index: 'waf' }
 const loki = { preset: 'loki', url: 'http://loki:3100', labels: { job: 'waf' } }
-const otlp = { preset: 'otlp', url: 'http://collector:4318/', format: 'native' }
+const otlp = { preset: 'otlp', url: 'http://collector:4318/' }
 const elasticsearch = {
   preset: 'elasticsearch',
   url: 'http://es:9200/prefix/',
@@ -73,16 +73,7 @@ test.each<[given: { preset: string }, url: string, line: string, piece: unknown]
       event: { id: 'x' },
     },
   ],
-  [
-    otlp,
-    'http://collector:4318/v1/logs',
-    '{}',
-    {
-      timeUnixNano: '1763633472123000000',
-      body: { stringValue: '{}' },
-      attributes: [{ key: 'log.record.uid', value: { stringValue: 'x' } }],
-    },
-  ],
+  [otlp, 'http://collector:4318/v1/logs', '{"eventName":"x"}', { eventName: 'x' }],
 ])('$preset gets what it reads of an event, at its address', (given, url, line, piece) => {
   const preset = presetWith(given)
   expect(preset.url).toBe(url)

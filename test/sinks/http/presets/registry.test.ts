@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
 import { presets } from '../../../../src/sinks/http/presets/registry.ts'
 import { load } from '../../../config/loading.ts'
 import { projectFolder } from '../../../setup/project-folder.ts'
@@ -15,14 +14,17 @@ describe('a preset', () => {
   })
 
   test('accepts its own defaults, and refuses a batch beyond its limits', () => {
-    for (const { name, limits, schema } of presets) {
-      const { default: value, most = value } = limits.maxBytes
-      const { batch } = schema.shape
-      expect(batch.parse({}), name).toMatchObject({ maxBytes: value, maxEvents: limits.maxEvents.default })
-      expect(batch.safeParse({ maxBytes: most }).success, name).toBe(true)
-      expect(batch.safeParse({ maxBytes: most + 1 }).success, name).toBe(false)
-    }
-    expect(HttpSinkConfig.options).toHaveLength(presets.length)
+    for (const { schema } of presets) schema.shape.batch.parse({})
+    const { batch } = presets.find(({ name }) => name === 'datadog')!.schema.shape
+    expect(batch.parse({})).toEqual({
+      maxEvents: 1000,
+      maxBytes: 4_500_000,
+      maxEventBytes: 1_000_000,
+      maxAgeHours: 18,
+    })
+    const isTaken = (limits: object) => batch.safeParse(limits).success
+    expect([isTaken({ maxBytes: 5_000_000 }), isTaken({ maxBytes: 5_000_001 })]).toEqual([true, false])
+    expect([isTaken({ maxEvents: 1000 }), isTaken({ maxEvents: 1001 })]).toEqual([true, false])
   })
 })
 

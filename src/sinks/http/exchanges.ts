@@ -1,0 +1,167 @@
+import { UTCDateMini } from '@date-fns/utc/date/mini'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import type { RequestOutcome } from '../../domain/internal-event.ts'
+import { withDeadline } from '../../domain/promises.ts'
+import { readBody } from '../../transport/body.ts'
+import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import { networkFailure } from '../../transport/network-failure.ts'
+import { retryAfterMsOf } from '../../transport/retry.ts'
+import type { SinkDeps } from '../deps.ts'
+import { createSlots } from '../slots.ts'
+
+/** The answer of a destination to one request. */
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The body, decoded; empty where it was unreadable or larger than the limit. */
+  readonly body: Buffer
+  /** False where the body was unreadable or larger than the limit. */
+  readonly whole: boolean
+}
+
+interface Request {
+  readonly origin: string
+  readonly path: string
+  readonly method: Dispatcher.HttpMethod
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Buffer | undefined
+  /** Largest answer that is read; default: 4 MiB. */
+  readonly maxBytes?: number | undefined
+}
+
+interface Destination {
+  /** Of the sink. */
+  readonly name: string
+  /** Names sink and destination in failures, without secrets. */
+  readonly what: string
+  /** Named in failures of the network, where `what` does not name the host. */
+  readonly origin?: string | undefined
+  readonly tls: TlsOptions
+  readonly timeoutSeconds: number
+}
+
+/** What an answer came to, for telemetry: the bytes are those of the events that the destination took. */
+interface Told {
+  readonly outcome: RequestOutcome
+  readonly bytes: number
+}
+
+/** Concurrent requests over all streams; at most one per stream. */
+const connections = 10
+const maxAnswerBytes = 4_194_304
+
+/** The requests of one sink, each once, over connections of its own. Throws Failure (stop) for certificates. */
+export class Exchanges {
+  readonly #to: Destination
+  readonly #deps: Pick<SinkDeps, 'clock' | 'telemetry'>
+  readonly #dispatcher: Dispatcher
+  /** One per connection: waiting for a connection must not count against a request's time limit. */
+  readonly #slots = createSlots(connections)
+
+  constructor(to: Destination, deps: Pick<SinkDeps, 'clock' | 'telemetry'>) {
+    this.#to = to
+    this.#deps = deps
+    this.#dispatcher = createDispatcher({ tls: to.tls, connections })
+  }
+
+  /**
+   * Makes one request in a slot of the sink, and tells telemetry what `read` says of its answer. A connection that cannot
+   * be trusted is an error of the sink (stop).
+   */
+  async counted<Read extends Told>(
+    request: () => Promise<Request>,
+    read: (answer: Answer) => Read,
+    signal: AbortSignal,
+  ): Promise<Read> {
+    const { clock, telemetry } = this.#deps
+    const giveBack = await this.#slots.take(signal)
+    const startedMs = clock.monotonic()
+    const tell = ({ outcome, bytes }: Told) => {
+      const seconds = (clock.monotonic() - startedMs) / 1000
+      telemetry.emit({ name: 'SinkAnswered', sink: this.#to.name, outcome, seconds, bytes })
+    }
+    try {
+      const found = read(await this.answerTo(await request(), signal))
+      tell(found)
+      return found
+    } catch (error) {
+      if (!isFailure(error) || error.code === 'cancelled') throw error
+      tell({ outcome: error.code === 'timeout' ? 'timeout' : 'network', bytes: 0 })
+      if (error.code !== 'tls' && error.kind !== 'stop') throw error
+      throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
+    } finally {
+      giveBack()
+    }
+  }
+
+  /**
+   * Reads the answer to its end, so that the connection can be reused; follows no redirect. A truncated answer counts as
+   * none, because it is unknown what the destination did. Throws Failure `network`, `timeout`, `tls` (retry),
+   * `cancelled`.
+   */
+  async answerTo({ maxBytes = maxAnswerBytes, ...request }: Request, signal: AbortSignal): Promise<Answer> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const { what, origin, timeoutSeconds } = this.#to
+    return withDeadline(timeoutSeconds * 1000, signal, this.#deps.clock, async (limited) => {
+      try {
+        const { statusCode, headers, body } = await this.#dispatcher.request({
+          ...request,
+          body: request.body ?? null,
+          signal: limited,
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        })
+        const limits = { encoding: headers['content-encoding'], maxBytes, signal: limited }
+        // The status counts even if the body cannot be used.
+        const read = await readBody(body, limits).catch((error: unknown) => {
+          if (isFailure(error, 'page_too_large', 'bad_body')) return undefined
+          throw error
+        })
+        return { status: statusCode, headers, body: read ?? Buffer.alloc(0), whole: read !== undefined }
+      } catch (error) {
+        throw networkFailure(error, what, limited, origin)
+      }
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#dispatcher.destroy()
+  }
+}
+
+/** The longest wait that a destination may ask for. */
+const maxRetryAfterMs = 3_600_000
+const excerptLength = 200
+/** Bytes of an answer that are searched for secrets. */
+export const searchedBytes = 65_536
+
+/** When the destination wants the next request: as the preset has read it, or by Retry-After; undefined for at once. */
+export function retryAtOf(answer: Answer, nowMs: number, read?: number): number | undefined {
+  const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
+  const waitMs = read === undefined ? retryAfterMsOf(asked, nowMs, maxRetryAfterMs) : read - nowMs
+  return waitMs === undefined || waitMs <= 0 ? undefined : nowMs + Math.min(waitMs, maxRetryAfterMs)
+}
+
+/** To be tried again: after a back-off, or at the named time. */
+export function notBefore(retryAt: number | undefined, code: Failure['code'], message: string): Failure {
+  if (retryAt === undefined) return new Failure('retry', code, message)
+  const at = new UTCDateMini(retryAt).toISOString()
+  return new Failure('wait', code, `${message}; next try not before ${at}`, { retryAt })
+}
+
+/** The beginning of an answer as text: more than is searched for secrets only if it has more. */
+export function textOf({ body }: Answer): string {
+  return body.toString('utf8', 0, searchedBytes + 1)
+}
+
+/** The beginning of an answer, for a message. */
+export function excerptOf(text: string): string {
+  if (text === '') return ''
+  return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
+}
+
+export function headerOf({ headers }: Pick<Answer, 'headers'>, name: string): string | undefined {
+  return [headers[name]].flat()[0]
+}
