@@ -54,7 +54,7 @@ test.each([
   ],
   ['where: { countries: [DE, UK] }', /^where\.countries\[1\] "UK" is not known as a country .* mean GB\?$/],
   ['where: { any: [{ rules: [1] }, { countries: [UK] }] }', /^where\.any\[1\]\.countries\[0\] "UK" /],
-  ['where: { countries: [D] }', /^where\.countries\[0\] "D" .*; such as DE or US$/],
+  ['where: { countries: [Germany] }', /^where\.countries\[0\] "Germany" .*; such as DE or US$/],
   ['sample: { actions: { Loged: 0.1 } }', /^sample\.actions "Loged" .*; did you mean Logged\?$/],
 ])('a word that no event is known to have is warned of: %s', (routing, said) => {
   expect(wordsIn(routing)).toEqual([typeof said === 'string' ? said : expect.stringMatching(said)])
