@@ -29,11 +29,6 @@ function environmentIn(credentials: string): Record<string, string> {
   return Object.fromEntries(routes) as Record<string, string>
 }
 
-test('permanent errors are not followed by a restart', () => {
-  const codes = valuesOf('RestartPreventExitStatus')[0]?.split(' ').map(Number)
-  expect(codes).toEqual([exitCodes.usage, exitCodes.configuration])
-})
-
 describe('the process that it starts', () => {
   const words = valuesOf('ExecStart')[0]?.split(' ') ?? []
   const place = words.findIndex((word) => word.endsWith('/shieldlog'))
@@ -90,6 +85,9 @@ describe('the process that it starts', () => {
     const child = startCli(given, { cwd: folder, env: environmentIn(folder) })
     expect(await child.exited).toEqual({ code: exitCodes.configuration, signal: null })
     expect(child.stderr()).toContain('(shieldlog.yaml): cannot be read')
+    // Permanent errors are not followed by a restart.
+    const codes = valuesOf('RestartPreventExitStatus')[0]?.split(' ').map(Number)
+    expect(codes).toEqual([exitCodes.usage, exitCodes.configuration])
   })
 })
 

@@ -88,28 +88,26 @@ export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock):
     return account === undefined ? '' : `account ${account}: `
   }
 
-  /** An error in telemetry must not stop a pump: it is logged if possible, then ignored. */
-  function attempt(event: InternalEvent, step: () => void): void {
-    try {
-      step()
-    } catch (error) {
-      try {
-        logger.line('error', 'TelemetryFailed', `cannot log ${event.name}: ${messageOf(error)}`)
-      } catch {
-        // The log fails, too: nothing is left to report to.
-      }
-    }
+  function take(event: InternalEvent): void {
+    // The lookup loses the type relation between the name and the internal event.
+    const definition = internalEvents[event.name] as unknown as Definition<InternalEvent>
+    const facts = factsOf(event)
+    count(definition, event, facts)
+    tell(definition, event, facts)
   }
 
   return {
     emit(event) {
-      attempt(event, () => {
-        // The lookup loses the type relation between the name and the internal event.
-        const definition = internalEvents[event.name] as unknown as Definition<InternalEvent>
-        const facts = factsOf(event)
-        attempt(event, () => count(definition, event, facts))
-        attempt(event, () => tell(definition, event, facts))
-      })
+      try {
+        take(event)
+      } catch (error) {
+        try {
+          // An error in telemetry must not stop a pump.
+          logger.line('error', 'TelemetryFailed', `cannot log ${event.name}: ${messageOf(error)}`)
+        } catch {
+          // The log fails, too: nothing is left to report to.
+        }
+      }
     },
   }
 }

@@ -153,10 +153,6 @@ test('a process is not ready while its lag exceeds server.readyLagSeconds, and h
   place.simulator.fail({ times: Infinity, fault: faults.status({ status: 503 }) })
   await waitFor(async () => /has a lag of/.test((await probe.get('/readyz')).text), { what: 'lag' })
   expect([(await probe.get('/readyz')).status, (await probe.get('/healthz')).status]).toEqual([503, 200])
-  const failed = 'account="default",operation="event_logs",outcome="server_error"'
-  await waitFor(async () => (await probe.metric('api_requests_total')).get(failed)! > 0, {
-    what: 'a failed request',
-  })
   place.simulator.heal()
   await waitFor(isReady, { what: 'readiness again' })
   await stopped(child)
@@ -164,13 +160,8 @@ test('a process is not ready while its lag exceeds server.readyLagSeconds, and h
 
 test('run --once serves health if a server is configured', async () => {
   const place = await workplace({ days: 100, pageSize: 10, latencyMs: 100 }, { server })
-  // Loads of a page, so that the first deliveries come long before the end.
-  const rotate = { maxBytes: 1_000 }
-  place.configure({ sinks: [{ name: 'archive', type: 'file', path: place.events, rotate }] })
   const child = place.start(['run', '--once'])
   const probe = await probeOf(child)
-  await waitFor(() => probe.total('events_delivered_total'), { what: 'a delivery' })
   expect((await probe.get('/healthz')).status).toBe(200)
-  expect((await probe.get('/readyz')).text).not.toContain('starting')
   expect(await child.exited).toEqual({ code: 0, signal: null })
 })

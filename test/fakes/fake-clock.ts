@@ -1,23 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { cancelled } from '../../src/domain/failure.ts'
-import type { Clock } from '../../src/ports/process.ts'
 import { patienceMs } from '../setup/wait-for.ts'
 
-export interface FakeClock extends Clock {
-  /**
-   * Moves time forward. Sleepers wake in the order of their instants, each seeing its own instant as `now`, and what they
-   * set off (further sleeps included) happens before the next one wakes.
-   */
-  advance(ms: number): Promise<void>
-  /** Sets the host's clock right or wrong by `ms`; durations and sleepers do not notice. */
-  jump(ms: number): void
-  /** On: each sleep returns at once and moves time by its length. Sleepers that it passes wake too. */
-  autoAdvance(on: boolean): void
-  /** How many sleep now. */
-  sleeping(): number
-  /** Resolves as soon as at least `count` sleep; fails after 5 s. */
-  untilSleeping(count?: number): Promise<void>
-}
+export type FakeClock = ReturnType<typeof createFakeClock>
 
 interface Sleeper {
   readonly wakesAt: number
@@ -25,7 +10,7 @@ interface Sleeper {
 }
 
 /** A clock whose time only the test moves. `startMs` is the first `now`, ms since the epoch. */
-export function createFakeClock(startMs = Date.parse('2026-11-20T12:00:00.000Z'), auto = false): FakeClock {
+export function createFakeClock(startMs = Date.parse('2026-11-20T12:00:00.000Z'), auto = false) {
   let elapsed = 0
   let offset = startMs
   let advancing = auto
@@ -73,12 +58,16 @@ export function createFakeClock(startMs = Date.parse('2026-11-20T12:00:00.000Z')
     now: () => offset + elapsed,
     steady: () => startMs + elapsed,
     monotonic: () => elapsed,
-    async sleep(ms, signal) {
+    async sleep(ms: number, signal: AbortSignal): Promise<void> {
       if (signal.aborted) throw cancelled(signal.reason)
       if (!advancing) return fallAsleep(ms, signal)
       passTo(elapsed + Math.max(0, ms))
     },
-    async advance(ms) {
+    /**
+     * Moves time forward. Sleepers wake in the order of their instants, each seeing its own instant as `now`, and what
+     * they set off (further sleeps included) happens before the next one wakes.
+     */
+    async advance(ms: number): Promise<void> {
       if (!(ms >= 0)) throw new RangeError(`advance(${ms}): time moves forward only; use jump()`)
       const until = elapsed + ms
       await turn()
@@ -89,14 +78,14 @@ export function createFakeClock(startMs = Date.parse('2026-11-20T12:00:00.000Z')
       }
       elapsed = Math.max(elapsed, until)
     },
-    jump(ms) {
-      offset += ms
-    },
-    autoAdvance(on) {
-      advancing = on
-    },
+    /** Sets the host's clock right or wrong by `ms`; durations and sleepers do not notice. */
+    jump: (ms: number) => void (offset += ms),
+    /** On: each sleep returns at once and moves time by its length. Sleepers that it passes wake too. */
+    autoAdvance: (on: boolean) => void (advancing = on),
+    /** How many sleep now. */
     sleeping: () => sleepers.length,
-    async untilSleeping(count = 1) {
+    /** Resolves as soon as at least `count` sleep. */
+    async untilSleeping(count = 1): Promise<void> {
       const deadline = performance.now() + patienceMs
       while (sleepers.length < count) {
         if (performance.now() > deadline)

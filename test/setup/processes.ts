@@ -23,27 +23,13 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A child process whose output is kept whole. Usable with `await using`, which kills it. */
-export interface TestProcess extends AsyncDisposable {
-  readonly pid: number
-  /** Resolves when it has ended and its output is complete. Bounded by the test's own timeout. */
-  readonly exited: Promise<Exit>
-  stdout(): string
-  stderr(): string
-  isRunning(): boolean
-  /** Writes to standard input; only with `keyboard`. */
-  type(text: string): void
-  /** The match of the first whole or last partial line, of either output and from its beginning, that fits. */
-  waitForLine(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>
-  /** Sends the signal (default SIGKILL) and waits for the end. Quiet when it has ended. SIGSTOP and SIGCONT do not wait. */
-  kill(signal?: NodeJS.Signals): Promise<Exit | undefined>
-}
+export type TestProcess = ReturnType<typeof startProcess>
 
 /**
  * Starts `node <script> <args>` on the Node that runs the tests. What Node makes of the sources is kept, as the command
  * keeps it for itself: a start then takes half the CPU time.
  */
-export function startNode(args: readonly string[], options: ProcessOptions = {}): TestProcess {
+export function startNode(args: readonly string[], options: ProcessOptions = {}) {
   const env = { NODE_COMPILE_CACHE: `${projectFolder}node_modules/.cache/shieldlog-tests`, ...options.env }
   return startProcess(process.execPath, args, { ...options, env })
 }
@@ -55,25 +41,18 @@ export function startNode(args: readonly string[], options: ProcessOptions = {})
 const forShortLives = ['--min-semi-space-size=16', '--liftoff-only']
 
 /** Starts `node src/cli.ts <args>`, from the bundle of this run. */
-export function startCli(args: readonly string[], options: ProcessOptions = {}): TestProcess {
+export function startCli(args: readonly string[], options: ProcessOptions = {}) {
   return startProgram('cli', args, options)
 }
 
 /** Starts the program, or one of the tests' own entries, from the bundle of this run. */
-export function startProgram(
-  name: ProgramName,
-  args: readonly string[],
-  options: ProcessOptions = {},
-): TestProcess {
+export function startProgram(name: ProgramName, args: readonly string[], options: ProcessOptions = {}) {
   const env = { ...compiledPrograms(), ...options.env }
   return startProcess(process.execPath, [...forShortLives, programFile(name), ...args], { ...options, env })
 }
 
-export function startProcess(
-  command: string,
-  args: readonly string[],
-  options: ProcessOptions = {},
-): TestProcess {
+/** A child process whose output is kept whole. Usable with `await using`, which kills it. */
+export function startProcess(command: string, args: readonly string[], options: ProcessOptions = {}) {
   const called = [command, ...args].join(' ')
   const child = spawn(command, args, {
     cwd: options.cwd ?? projectFolder,
@@ -102,49 +81,54 @@ export function startProcess(
     child.pid !== undefined && child.exitCode === null && child.signalCode === null
   const output = (): string => `${called}\n--- stdout\n${stdout}\n--- stderr\n${stderr}`
 
-  const handle: TestProcess = {
+  /** Sends the signal and waits for the end. Quiet when it has ended. SIGSTOP and SIGCONT do not wait. */
+  async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<Exit | undefined> {
+    if (isRunning()) child.kill(signal)
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') return undefined
+    return await exited
+  }
+
+  /** The match of the first whole or last partial line, of either output and from its beginning, that fits. */
+  async function waitForLine(pattern: RegExp, timeoutMs = patienceMs): Promise<RegExpMatchArray> {
+    let searched = -1
+    const find = (): RegExpMatchArray | undefined => {
+      const length = stdout.length + stderr.length
+      if (length === searched) return undefined
+      searched = length
+      for (const line of [...stdout.split('\n'), ...stderr.split('\n')]) {
+        const match = line.match(pattern)
+        if (match !== null) return match
+      }
+      return undefined
+    }
+    const found = await waitFor(
+      () => {
+        const wasEnded = ended // Before the search, so that the last lines of an ended process count.
+        return find() ?? wasEnded
+      },
+      { timeoutMs, everyMs: 10, what: () => `${pattern} from ${output()}` },
+    )
+    if (found === true) throw new Error(`ended without ${pattern}: ${output()}`, { cause: startError })
+    return found
+  }
+
+  own({
+    what: `${called} (pid ${child.pid}): end it in the test: await child.kill('SIGTERM'), or await using`,
+    isLeft: isRunning,
+    remove: async () => void (await kill()),
+    isFault: options.mustEnd ?? true,
+  })
+  return {
     pid: child.pid ?? -1,
+    /** Resolves when it has ended and its output is complete. Bounded by the test's own timeout. */
     exited,
     stdout: () => stdout,
     stderr: () => stderr,
     isRunning,
-    type: (text) => void child.stdin?.write(text),
-    async waitForLine(pattern, timeoutMs = patienceMs) {
-      let searched = -1
-      const find = (): RegExpMatchArray | undefined => {
-        const length = stdout.length + stderr.length
-        if (length === searched) return undefined
-        searched = length
-        for (const line of [...stdout.split('\n'), ...stderr.split('\n')]) {
-          const match = line.match(pattern)
-          if (match !== null) return match
-        }
-        return undefined
-      }
-      const found = await waitFor(
-        () => {
-          const wasEnded = ended // Before the search, so that the last lines of an ended process count.
-          return find() ?? wasEnded
-        },
-        { timeoutMs, everyMs: 10, what: () => `${pattern} from ${output()}` },
-      )
-      if (found === true) throw new Error(`ended without ${pattern}: ${output()}`, { cause: startError })
-      return found
-    },
-    async kill(signal = 'SIGKILL') {
-      if (isRunning()) child.kill(signal)
-      if (signal === 'SIGSTOP' || signal === 'SIGCONT') return undefined
-      return await exited
-    },
-    async [Symbol.asyncDispose]() {
-      await handle.kill()
-    },
+    /** Writes to standard input; only with `keyboard`. */
+    type: (text: string) => void child.stdin?.write(text),
+    waitForLine,
+    kill,
+    [Symbol.asyncDispose]: async () => void (await kill()),
   }
-  own({
-    what: `${called} (pid ${child.pid}): end it in the test: await child.kill('SIGTERM'), or await using`,
-    isLeft: isRunning,
-    remove: async () => void (await handle.kill()),
-    isFault: options.mustEnd ?? true,
-  })
-  return handle
 }

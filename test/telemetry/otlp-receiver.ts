@@ -7,15 +7,6 @@ export interface ReceivedSpan extends Omit<RecordedSpan, 'isParentRemote' | 'sta
   readonly resource: Readonly<Record<string, unknown>>
 }
 
-export interface OtlpReceiver {
-  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly url: string
-  /** All spans so far, in the order of their coming. */
-  readonly spans: readonly ReceivedSpan[]
-  /** Requests as they came: their headers as JSON, and their uncompressed bodies. */
-  readonly texts: readonly string[]
-}
-
 interface Attribute {
   readonly key: string
   readonly value: Readonly<Record<string, unknown>>
@@ -40,8 +31,10 @@ interface TraceRequest {
 }
 
 /** Takes traces as OTLP over HTTP in JSON, on 127.0.0.1; closed after the test. */
-export async function otlpReceiver(): Promise<OtlpReceiver> {
+export async function otlpReceiver() {
+  /** All spans so far, in the order of their coming. */
   const spans: ReceivedSpan[] = []
+  /** Requests as they came: their headers as JSON, and their uncompressed bodies. */
   const texts: string[] = []
   const take = async (request: IncomingMessage): Promise<number> => {
     const text = await bodyOf(request)

@@ -29,8 +29,6 @@ export interface Backend {
   ): Schedule
   /** Whether this process of those that share the store does what one of them does. Rejects while that is not known. */
   leads(): Promise<boolean>
-  /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
-  storeTrouble(): string | undefined
   close(): Promise<void>
 }
 
@@ -70,12 +68,12 @@ const lockWaitMs = 10_000
  * One process on one SQLite database, guarded by a lock that the kernel releases with the process. Throws Failure, `held`
  * while another process has the lock.
  */
-async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSignal): Promise<Backend> {
-  const { clock } = runtime
+async function openEmbedded(config: Config, { clock }: Runtime, signal: AbortSignal): Promise<Backend> {
   await using parts = new AsyncDisposableStack()
   const store = parts.adopt(await openStore(config, clock), (each) => each.close())
   const lock = parts.adopt(createLock(config, store, clock), (each) => each.release())
-  await acquire(lock, runtime, signal)
+  // Waits for a process that ends: during a rolling replacement the old container still holds the lock.
+  await retryWhileHeld(() => acquire(lock), { clock, patienceMs: lockWaitMs }, signal)
   const holder = createHolder(true)
   const open = parts.move()
   return {
@@ -84,7 +82,6 @@ async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSigna
     schedules: true,
     workers: () => workersOn(config, store, clock),
     limitsOf: () => undefined,
-    storeTrouble: () => undefined,
     leads: async () => true,
     createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
       const heartbeat = () => store.ledger.heartbeat(holder)
@@ -94,20 +91,9 @@ async function openEmbedded(config: Config, runtime: Runtime, signal: AbortSigna
   }
 }
 
-/** Waits for a process that ends: during a rolling replacement the old container still holds the lock. */
-async function acquire(
-  lock: ScheduleLock,
-  { clock, telemetry }: Runtime,
-  signal: AbortSignal,
-): Promise<void> {
-  let isTold = false
-  async function once(): Promise<void> {
-    const answer = await lock.acquire()
-    if (answer.ok) return
-    const what = `another shieldlog runs on this state: ${answer.holder}`
-    if (!isTold) telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
-    isTold = true
-    throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
-  }
-  await retryWhileHeld(once, { clock, patienceMs: lockWaitMs }, signal)
+async function acquire(lock: ScheduleLock): Promise<void> {
+  const answer = await lock.acquire()
+  if (answer.ok) return
+  const what = `another shieldlog runs on this state: ${answer.holder}`
+  throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
 }

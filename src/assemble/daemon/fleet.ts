@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
 import type { RedisStateConfig } from '../../config/state.ts'
-import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import { onConnected } from '../../redis/connection.ts'
@@ -39,24 +38,11 @@ export async function openFleet(
   // After a reconnect Redis may hold an older state.
   let reconnected: (() => void) | undefined
   onConnected(client, () => reconnected?.())
-  const beat = createHeartbeat(store, holder, role, runtime)
-  let storeTrouble: string | undefined
-
-  async function heartbeat(accounts: readonly string[]): Promise<void> {
-    try {
-      await beat(accounts)
-      storeTrouble = undefined
-    } catch (error) {
-      storeTrouble = messageOf(error)
-      throw error
-    }
-  }
-
+  const heartbeat = createHeartbeat(store, holder, role, runtime)
   const open = parts.move()
   return {
     store,
     holder,
-    storeTrouble: () => storeTrouble,
     async leads() {
       if (role === 'worker') return false
       const { living } = await processes.living()

@@ -20,7 +20,7 @@ const mostTitle = 30
 const barWidth = 16
 
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
-export function createBackfillView(config: Config, io: Io, clock: Clock) {
+export function createBackfillView(config: Config, io: Pick<Io, 'stdout' | 'stderr'>, clock: Clock) {
   const display = createDisplay(config, io, clock, redrawMs)
   const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
   const titleOf = ({ day, zone }: BackfillDayStatus) =>

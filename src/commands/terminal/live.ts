@@ -12,16 +12,17 @@ const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
 
 /** `live`: lines redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
 type ProgressMode = 'live' | 'plain' | 'quiet'
+type Outputs = Pick<Io, 'stdout' | 'stderr'>
 
 /** A sink that writes to stdout may print to the same terminal, even through a pipe: nothing is redrawn then. */
-export function progressMode({ sinks, log }: Config, { stdout, stderr }: Io): ProgressMode {
+export function progressMode({ sinks, log }: Config, { stdout, stderr }: Outputs): ProgressMode {
   const toStdout = sinks.some(({ type }) => type === 'stdout')
   if (toStdout) return stdout.isTTY === true ? 'quiet' : 'plain'
   return stderr.isTTY === true && log.format !== 'json' ? 'live' : 'plain'
 }
 
 /** What a command shows on stderr while it works. */
-export function createDisplay(config: Config, io: Io, clock: Clock, redrawMs: number) {
+export function createDisplay(config: Config, io: Outputs, clock: Clock, redrawMs: number) {
   const mode = progressMode(config, io)
   const output = io.stderr
   const tell = createTeller(config, output)

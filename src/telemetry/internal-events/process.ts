@@ -52,8 +52,7 @@ export const processInternalEvents = {
   },
   Stopping: {
     level: 'info',
-    meaning:
-      'A signal asked the process to stop. It finishes the deliveries in progress; a second signal ends it at once.',
+    meaning: 'A signal asked the process to stop; a second signal ends it at once.',
     text: ({ signal }) => `stopping (${signal})`,
   },
   Stopped: {
@@ -68,8 +67,7 @@ export const processInternalEvents = {
   },
   ConfigReloaded: {
     level: 'warn',
-    meaning:
-      'The new configuration is in force. Level warn: a change needs a restart. Failures that last are reported anew.',
+    meaning: 'The new configuration is in force. Level warn: a change needs a restart.',
     counts: { config_reloads_total: 1 },
     labels: { result: 'taken' },
     // They may be of zones and sinks that are no longer configured.
@@ -97,37 +95,32 @@ export const processInternalEvents = {
   },
   TickFailed: {
     level: 'error',
-    meaning:
-      'The scheduler could not read which streams are due. It tries again after a second. A line with a stack is a bug: please report it.',
+    meaning: 'The scheduler could not read which streams are due. It tries again after a second.',
     counts: { tick_failures_total: 1 },
     text: ({ error }) => `cannot look for streams that are due: ${messageOf(error)}`,
     condition: { by: ['code'] },
   },
   PumpFailed: {
     level: 'error',
-    meaning:
-      'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds. A line with a stack is a bug: please report it.',
+    meaning: 'Work on a stream failed, and so did the record of that. It is tried again after seconds.',
     text: ({ error }) => messageOf(error),
     condition: { by: ['code'] },
   },
   UpkeepFailed: {
     level: 'error',
-    meaning:
-      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, removal of old days, figures for metrics, discovery of zones) failed. It is tried again. A line with a stack is a bug: please report it.',
+    meaning: 'A background task failed; the line names it. It is tried again.',
     text: ({ task, error }) => `${task} failed: ${messageOf(error)}`,
     condition: { by: ['task', 'code'] },
   },
   QueueFailed: {
     level: 'error',
-    meaning:
-      'The queue in Redis failed, mostly its connection, which is then opened again. Streams continue from their checkpoints when Redis answers. A line with a stack is a bug: please report it.',
+    meaning: 'The queue in Redis failed. Streams continue from their checkpoints when Redis answers.',
     text: ({ error }) => `the queue stands still: ${messageOf(error)}`,
     condition: { by: ['code'], hasEnd: true },
   },
   QueueRecovered: {
     level: 'info',
-    meaning:
-      'Redis answers again, and the queue has had no error for ten seconds: a line reports the end of each QueueFailed.',
+    meaning: 'The queue has had no error for ten seconds: a line reports the end of each QueueFailed.',
     ends: ['QueueFailed'],
   },
   ApiAnswered: {
@@ -138,8 +131,7 @@ export const processInternalEvents = {
   },
   ApiThrottled: {
     level: 'warn',
-    meaning:
-      'The API asked for a pause (429). All streams of the account wait as long as it asked. If it happens often, set api.maxRequestsPerSecond.',
+    meaning: 'The API asked for a pause (429). If it happens often, set api.maxRequestsPerSecond.',
     counts: { api_throttled_total: 1 },
     text: ({ untilMs }, { nowMs }) =>
       `the API asks for a pause of ${durationText(secondsUntil(untilMs, nowMs))} (429)`,
@@ -151,26 +143,18 @@ export const processInternalEvents = {
   },
   ClockSkewMeasured: {
     level: 'warn',
-    meaning:
-      "The clock of this host differs from the API's by more than 30 s. shieldlog uses the API's clock for days; correct the clock of this host.",
+    meaning: "The clock of this host differs from the API's by more than 30 s: correct it.",
     levelOf: ({ offsetMs }) => (Math.abs(offsetMs) > skewWorthSayingMs ? 'warn' : 'debug'),
     measure({ account, offsetMs }, metrics) {
       metrics.measure('clock_skew_seconds', { account }, [{ labels: { account }, value: offsetMs / 1000 }])
     },
-    text({ offsetMs }) {
-      const skew = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
-      return `the clock of this host is ${skew}; shieldlog uses the API's clock for days; correct the clock of this host`
-    },
-    condition: {
-      by: ['account'],
-      hasEnd: true,
-      lastsMs: Number.POSITIVE_INFINITY,
-    },
+    text: ({ offsetMs }) =>
+      `the clock of this host is ${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's; correct it`,
+    condition: { by: ['account'], hasEnd: true, lastsMs: Infinity },
   },
   FiguresRead: {
     level: 'debug',
-    meaning:
-      'The upload scanning figures of a zone, or those of the volumes of a container application, were read for the metrics.',
+    meaning: 'Figures of upload scanning or volumes were read for the metrics.',
     measure({ of, figures, atMs }, metrics) {
       const labels = 'zone' in of ? { zone: String(of.zone) } : of
       for (const metric of figureMetrics) {
@@ -187,10 +171,8 @@ export const processInternalEvents = {
   },
   FiguresFailed: {
     level: 'warn',
-    meaning:
-      'Figures for the metrics could not be read. The metrics keep the last values, and their timestamp shows the age; shieldlog tries again within ten minutes. Event logs are not affected.',
-    text: ({ failure }) =>
-      `figures could not be read, so the metrics keep the last values: ${messageOf(failure)}`,
+    meaning: 'Figures for the metrics could not be read: the metrics keep the last values.',
+    text: ({ failure }) => `figures could not be read: ${messageOf(failure)}`,
     condition: { by: ['account', 'code'], hasEnd: true, lastsMs: figuresFadeAfterMs },
   },
   FiguresHandedOver: {
@@ -209,17 +191,14 @@ export const processInternalEvents = {
   },
   ZonesFound: {
     level: 'info',
-    meaning:
-      'With `zones: all`: the API lists zones that it did not list before. They are shipped from now on.',
+    meaning: 'With `zones: all`: the API lists new zones. They are shipped from now on.',
     text: ({ zones }) => `ships ${zonesText(zones)}, listed by the API`,
     fields: listedFields,
   },
   ZonesLeft: {
     level: 'warn',
-    meaning:
-      'With `zones: all`: the API no longer lists these zones. shieldlog reads them until the API no longer answers for their days.',
-    text: ({ zones }) =>
-      `the API no longer lists ${zonesText(zones)}; shieldlog reads what it still has of them`,
+    meaning: 'With `zones: all`: the API no longer lists these zones. What it still has is read.',
+    text: ({ zones }) => `the API no longer lists ${zonesText(zones)}; what it still has is read`,
     fields: listedFields,
   },
   ZonesRetired: {

@@ -55,8 +55,7 @@ export const shippingInternalEvents = {
   },
   StreamEnded: {
     level: 'debug',
-    meaning:
-      'The last scan of a past day is done (complete), or the API no longer answers for the day (expired).',
+    meaning: 'The last scan of a past day is done (complete), or its events are gone (expired).',
     ends: ['StreamFailed', 'ScanGuarded'],
     text: ({ stream, as }) => `${stream.day} is ${as}`,
   },
@@ -71,8 +70,7 @@ export const shippingInternalEvents = {
   },
   DaysSkipped: {
     level: 'warn',
-    meaning:
-      'A new zone or sink begins later than the API allows, because poll.firstRunDays is less than poll.readableDays.',
+    meaning: 'Days of a new zone or sink are not read, because of poll.firstRunDays.',
     text: ({ from, to }) =>
       `${from === to ? from : `${from} to ${to}`} is not read because of poll.firstRunDays; \`backfill\` can read it while the API keeps it`,
     condition: { by: ['sink', 'from', 'to'] },
@@ -81,9 +79,8 @@ export const shippingInternalEvents = {
     level: 'warn',
     meaning:
       'The API gave two events with different times the same log id. Both were delivered. Deduplicate by id and time. Logged once.',
-    text: () =>
-      'the API gave events with different times the same log id; shieldlog delivers both and does not report further ones',
-    condition: { by: [], lastsMs: Number.POSITIVE_INFINITY },
+    text: () => 'the API gave events with different times the same log id; shieldlog delivers both',
+    condition: { by: [], lastsMs: Infinity },
   },
   IdSharedByEvents: {
     level: 'warn',
@@ -112,8 +109,7 @@ export const shippingInternalEvents = {
   },
   CursorExpired: {
     level: 'warn',
-    meaning:
-      'The API refused a cursor during a scan, so a full scan begins. A stored cursor that expires between scans is normal (level debug).',
+    meaning: 'The API refused a cursor during a scan, so a full scan begins (debug: between scans).',
     text: ({ stored, restarts }) =>
       stored
         ? 'a stored cursor has expired'
@@ -154,8 +150,7 @@ export const shippingInternalEvents = {
   },
   StreamRecovered: {
     level: 'debug',
-    meaning:
-      'A pump succeeded after failures. When the last stream has recovered, a line reports the end of the failure.',
+    meaning: 'A pump succeeded after failures. The last one that does ends the failure.',
     ends: ['StreamFailed'],
     text: ({ failures, seconds }) =>
       `recovered after ${counted(failures, 'failure')} in ${durationText(seconds)}`,
@@ -238,7 +233,6 @@ export const shippingInternalEvents = {
     meaning: 'A closed part could not be compressed. It stays plain, and compression is tried again later.',
     text: ({ part, error }) =>
       `cannot compress ${part ?? 'closed parts'}, which stay plain: ${messageOf(error)}`,
-    fields: ({ sink, part }) => ({ sink, part }),
     condition,
   },
   PartsOfAnotherStore: {
@@ -255,7 +249,6 @@ export const shippingInternalEvents = {
     counts: { sink_removals_total: 1 },
     text: ({ stream: { day }, limit, bytes }) =>
       `${day} was ${removedText(limit)}: ${countOf(bytes, 'byte')}`,
-    fields: ({ stream, bytes }) => ({ ...stream, bytes }),
     condition: { by: ['sink', 'day'] },
   },
   RetentionExceeded: {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { backfillLines } from '../../../src/commands/backfill/text.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
-import type { Output } from '../../../src/commands/command.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -29,26 +28,10 @@ function look(
 
 function viewed(isTTY: boolean) {
   const { folder } = openWorkshop({ log: { level: 'error', format: 'pretty' } })
-  const { config } = loadConfig({
-    argv: { config: `${folder}/shieldlog.yaml` },
-    needs: 'zones',
-  })
+  const { config } = loadConfig({ argv: { config: `${folder}/shieldlog.yaml` }, needs: 'zones' })
   const writes: string[] = []
-  const stderr: Output = {
-    write: (text) => void writes.push(text),
-    isTTY,
-    columns: 70,
-    hasColors: () => false,
-  }
-  const io = {
-    stdout: { write: () => undefined, isTTY },
-    stderr,
-    signal: new AbortController().signal,
-    exit: () => {
-      throw new Error('ended')
-    },
-    onHangup: () => () => undefined,
-  }
+  const output = (write: (text: string) => void) => ({ write, isTTY, columns: 70, hasColors: () => false })
+  const io = { stdout: output(() => undefined), stderr: output((text) => void writes.push(text)) }
   const clock = createFakeClock()
   const view = createBackfillView(config, io, clock)
   /** What was drawn last, without what erases the drawing before it. */
@@ -80,14 +63,7 @@ test('shows one row for each zone of a day while they are few, with done and que
   const { view, drawn } = viewed(true)
   view.show(
     look([
-      progress('2026-11-18', {
-        zone: 102,
-        pages: 9,
-        events: 8_204,
-        expectedPages: 9,
-        queued: 0,
-        done: 1,
-      }),
+      progress('2026-11-18', { zone: 102, pages: 9, events: 8_204, queued: 0, done: 1 }),
       progress('2026-11-18', { zone: 103, queued: 0, leftOut: 1 }),
       progress('2026-11-19', { pages: 4, events: 1_200 }),
       progress('2026-11-19', { zone: 102 }),

@@ -8,7 +8,7 @@ import { metricDefinitions } from '../../../src/telemetry/metrics/metric-definit
 import { promtoolAvailable } from '../../prometheus/promtool.ts'
 import { runCommand } from '../../setup/run-command.ts'
 import { blog, day, known, loadCommitted, setUpMetrics, shop, observationOf, stream } from '../stage.ts'
-import { parseExposition, valueOf } from './exposition.ts'
+import { parseExposition, valueOf, type Sample } from './exposition.ts'
 
 describe('metrics', () => {
   it('has every name of the contract, with its labels', async () => {
@@ -37,8 +37,8 @@ describe('metrics', () => {
     }
     for (const { help } of metricDefinitions) expect(help).toMatch(/^[^\n\\]{20,}$/)
     expect(valueOf(families, 'shieldlog_build_info', { version: '1.2.3' })).toBe(1)
-    expect([...families.keys()].some((name) => name.startsWith('process_'))).toBe(true)
-    expect([...families.keys()].some((name) => name.startsWith('nodejs_'))).toBe(true)
+    for (const own of ['process_', 'nodejs_'])
+      expect([...families.keys()].some((name) => name.startsWith(own))).toBe(true)
     // In OpenMetrics a counter is named without its suffix.
     for (const [name, { type }] of families) expect(name.endsWith('_total'), name).toBe(type === 'counter')
     const names = [...families.keys()].map((name) => name.replace(/_total$/, ''))
@@ -103,24 +103,17 @@ describe('metrics', () => {
     const { metrics, telemetry } = setUpMetrics()
     const page = { name: 'PageFetched', priority: 'live', events: 1, bytes: 1 } as const
     const fetched = (zone: number): InternalEvent => ({ ...page, stream: { ...stream, zone } })
-    const sent = { name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.1, bytes: 1 } as const
     telemetry.emit(fetched(101))
-    telemetry.emit(sent)
     metrics.prepare({ ...known, zones: [{ ...shop, name: 'shop renamed' }], sinks: ['siem', 'lake'] })
     telemetry.emit(fetched(102))
-    telemetry.emit({ ...sent, sink: 'archive' })
+    telemetry.emit({ name: 'SinkAnswered', sink: 'archive', outcome: 'ok', seconds: 0.1, bytes: 1 })
     const families = parseExposition(await metrics.text())
-    const samples = [...families.values()].flatMap((family) => family.samples)
-    expect(samples.filter(({ labels }) => labels['zone'] === '102' || labels['sink'] === 'archive')).toEqual(
-      [],
-    )
+    const isGone = ({ labels }: Sample) => labels['zone'] === '102' || labels['sink'] === 'archive'
+    expect([...families.values()].flatMap(({ samples }) => samples).filter(isGone)).toEqual([])
     expect(valueOf(families, 'shieldlog_events_fetched_total', { zone: '101' })).toBe(1)
-    expect(valueOf(families, 'shieldlog_sink_request_duration_seconds_count', { sink: 'siem' })).toBe(1)
     expect(valueOf(families, 'shieldlog_events_late_total', { zone: '101', sink: 'lake' })).toBe(0)
-    const infos = families.get('shieldlog_zone_info')!.samples
-    expect(infos.map(({ labels }) => labels)).toEqual([
-      { zone: '101', name: 'shop renamed', account: 'default' },
-    ])
+    const [info] = families.get('shieldlog_zone_info')!.samples
+    expect(info?.labels).toEqual({ zone: '101', name: 'shop renamed', account: 'default' })
   })
 
   it('never use received text as a label without escaping', async () => {
@@ -134,10 +127,8 @@ describe('metrics', () => {
     telemetry.emit({ name: 'SinkAnswered', sink, outcome: 'ok', seconds: 1, bytes: 3 })
     const families = parseExposition(await metrics.text())
     expect(valueOf(families, 'shieldlog_sink_bytes_total', { sink })).toBe(3)
-    const labels = { account: 'default', operation: 'volumes', outcome: 'ok' }
-    expect(valueOf(families, 'shieldlog_api_requests_total', labels)).toBe(1)
-    const requests = families.get('shieldlog_api_requests_total')!.samples
-    expect(requests.filter(({ value }) => value > 0)).toHaveLength(1)
+    const requests = families.get('shieldlog_api_requests_total')!.samples.filter(({ value }) => value > 0)
+    expect(requests.map(({ labels }) => Object.values(labels).join())).toEqual(['default,volumes,ok'])
   })
 
   it('have at most 25 series for each zone and sink', async () => {
@@ -247,31 +238,29 @@ describe('the gauges of shared state', () => {
   })
 })
 
-describe('the text format', () => {
-  it('writes a metric anew once it has changed, also while it was being written', async () => {
-    const { metrics, clock } = setUpMetrics()
-    const zones = Array.from({ length: 1000 }, (_, index) => ({ ...shop, id: index + 1 }))
-    metrics.prepare({ ...known, zones })
-    const value = (text: readonly string[]) =>
-      valueOf(parseExposition(text), 'shieldlog_events_fetched_total', { zone: '1' })
-    const meanwhile = metrics.text()
-    // So many that the event loop turns while they are written.
-    await clock.advance(1000)
-    await setImmediate()
-    metrics.count('events_fetched_total', { zone: '1' }, 4)
-    expect(value(await meanwhile)).toBe(0)
-    expect(value(await metrics.text())).toBe(4)
-  })
+it('a metric is written anew once it has changed, also while it was being written', async () => {
+  const { metrics, clock } = setUpMetrics()
+  const zones = Array.from({ length: 1000 }, (_, index) => ({ ...shop, id: index + 1 }))
+  metrics.prepare({ ...known, zones })
+  const value = (text: readonly string[]) =>
+    valueOf(parseExposition(text), 'shieldlog_events_fetched_total', { zone: '1' })
+  const meanwhile = metrics.text()
+  // So many that the event loop turns while they are written.
+  await clock.advance(1000)
+  await setImmediate()
+  metrics.count('events_fetched_total', { zone: '1' }, 4)
+  expect(value(await meanwhile)).toBe(0)
+  expect(value(await metrics.text())).toBe(4)
+})
 
-  it('writes a histogram with the sums of its buckets', async () => {
-    const { metrics } = setUpMetrics()
-    const labels = { sink: 'siem', priority: 'live' }
-    metrics.count('event_delay_seconds', labels, [0.5, 3, 3, 70])
-    metrics.count('event_delay_seconds', { ...labels, sink: 'unknown' }, 1)
-    const families = parseExposition(await metrics.text())
-    const value = (part: string, more = {}) =>
-      valueOf(families, `shieldlog_event_delay_seconds${part}`, { ...more, ...labels })
-    const buckets = ['1', '5', '60', '+Inf'].map((le) => value('_bucket', { le }))
-    expect([...buckets, value('_sum'), value('_count')]).toEqual([1, 3, 3, 4, 76.5, 4])
-  })
+it('a histogram is written with the sums of its buckets', async () => {
+  const { metrics } = setUpMetrics()
+  const labels = { sink: 'siem', priority: 'live' }
+  metrics.count('event_delay_seconds', labels, [0.5, 3, 3, 70])
+  metrics.count('event_delay_seconds', { ...labels, sink: 'unknown' }, 1)
+  const families = parseExposition(await metrics.text())
+  const value = (part: string, more = {}) =>
+    valueOf(families, `shieldlog_event_delay_seconds${part}`, { ...more, ...labels })
+  const buckets = ['1', '5', '60', '+Inf'].map((le) => value('_bucket', { le }))
+  expect([...buckets, value('_sum'), value('_count')]).toEqual([1, 3, 3, 4, 76.5, 4])
 })
