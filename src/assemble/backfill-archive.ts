@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Day } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
-import type { Stream, Zone } from '../domain/stream.ts'
+import type { Zone } from '../domain/stream.ts'
 import { formats, servedBy, type FormatName } from '../formats/registry.ts'
-import { shipArchive, type Archived, type ArchivedPiece } from '../maintenance/archive/ship-archived.ts'
+import { shipArchive, type ArchiveDeps, type ArchivedPiece } from '../maintenance/archive/ship-archived.ts'
 import type { BackfillRequest } from '../maintenance/backfill/backfill-plan.ts'
 import { eventOfLine } from '../shield/entries/to-event.ts'
 import { createRedactor, type Redactor } from '../shield/redaction/redact.ts'
@@ -18,17 +18,11 @@ export interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' |
   readonly sinks: readonly SinkConfig[]
 }
 
-interface ArchiveTold {
-  /** Called after each page of a stream. */
-  progressed(stream: Stream, shipped: number, present: number): void
-  settled(stream: Stream, archived: Archived): void
-}
-
 /** Ships days from the parts of a file or s3 sink in this process, beside any other. Throws `cancelled` and the Failures of a store. */
 export async function backfillFromArchive(
   config: Config,
   request: ArchiveRequest,
-  told: ArchiveTold,
+  told: Pick<ArchiveDeps, 'progressed' | 'settled'>,
   signal: AbortSignal,
 ): Promise<void> {
   await using work = await openWork(config, { store: 'created' }, signal)
@@ -47,7 +41,7 @@ export async function backfillFromArchive(
     maxAgeHoursOf: maxAgeHoursIn(config),
     requestId: randomUUID,
     read: (sink: string, zone: Zone, day: Day) =>
-      piecesOf({ source: request.source, parts, target: targets.get(sink)!, zone, day }, redactor),
+      piecesOf(request.source, parts, targets.get(sink)!, { zone, day }, redactor),
   }
   await work.beating(() => shipArchive(job, archive, signal))
 }
@@ -55,17 +49,12 @@ export async function backfillFromArchive(
 /** Formats whose lines keep enough of an event. */
 const kept: readonly FormatName[] = ['native', 'raw']
 
-interface ArchivedDay {
-  readonly source: PartsConfig
-  readonly parts: Pick<Parts, 'all'>
-  readonly target: FormatName
-  readonly zone: Zone
-  readonly day: Day
-}
-
 /** The lines of a zone's day in the parts of a sink, as events that serve a sink of the target format. */
 export async function* piecesOf(
-  { source, parts, target, zone, day }: ArchivedDay,
+  source: PartsConfig,
+  parts: Pick<Parts, 'all'>,
+  target: FormatName,
+  { zone, day }: { readonly zone: Zone; readonly day: Day },
   redactor: Redactor,
 ): AsyncGenerator<ArchivedPiece> {
   // Parts may hold lines of a format that the sink had before.
@@ -75,15 +64,11 @@ export async function* piecesOf(
   function eventOf(line: string): Event | undefined {
     for (const reader of readers) {
       const kept = reader.readBack?.(line)
-      if (kept !== undefined)
-        return kept.zone === zone.id
-          ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor)
-          : undefined
+      if (kept === undefined) continue
+      return kept.zone === zone.id ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor) : undefined
     }
     return undefined
   }
-  for await (const piece of parts.all({ zone: zone.id, day })) {
-    const archived = (line: string) => ({ event: eventOf(line), bytes: line.length })
-    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(archived) } : piece
-  }
+  for await (const piece of parts.all({ zone: zone.id, day }))
+    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(eventOf) } : piece
 }

@@ -5,7 +5,7 @@ import type { Event } from '../domain/event/event.ts'
 import { FingerprintSet } from '../domain/event/seen.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
-import { servedBy } from '../formats/registry.ts'
+import { createFormat, servedBy } from '../formats/registry.ts'
 import { pagesOf, Unreadable } from '../maintenance/archive/ship-archived.ts'
 import { EventCounter, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
 import { type ReadDeps, readDay } from '../maintenance/read/read-day.ts'
@@ -14,7 +14,8 @@ import { createRedactor } from '../shield/redaction/redact.ts'
 import { piecesOf } from './backfill-archive.ts'
 import { openParts, type Parts, type PartsConfig } from './parts.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
-import { openSink } from './shipping.ts'
+import { createStdoutSink } from '../sinks/stdout/sink.ts'
+import { wantsOf } from '../sinks/wants.ts'
 import type { Work } from './work.ts'
 
 /** The failure for a zone that the API does not know names the zone that may be meant. */
@@ -38,12 +39,12 @@ export async function fetchToStdout(
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
   const { config, runtime } = work
-  const { format, include, set, where, sample } = form
-  const sink = openSink({ type: 'stdout', name: 'stdout', format, include, set, where, sample }, runtime)
+  const output = { ...runtime, format: createFormat(form), output: process.stdout }
+  const sink = createStdoutSink({ name: 'stdout' }, output)
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
     const deps = readDepsOf(work)
-    const { wants = () => true } = sink
+    const wants = wantsOf(form) ?? (() => true)
     const refusals: Refusal[] = []
     let left = limit
     for (const zone of zones) {
@@ -180,7 +181,7 @@ type PagesIn = (place: Place) => AsyncIterable<readonly Event[]>
 function archivedPages({ config }: Work, source: PartsConfig, parts: Parts, unreadable: Unreadable): PagesIn {
   const target = servedBy(source)[0]!
   const redactor = createRedactor(config.redact)
-  return (place) => pagesOf(piecesOf({ source, parts, target, ...place }, redactor), unreadable)
+  return (place) => pagesOf(piecesOf(source, parts, target, place, redactor), unreadable)
 }
 
 /** Each event of a day once; of a newest-first listing without the pages before that time. */

@@ -5,10 +5,10 @@ import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { createFormat, encodeOnce, keyOfLines } from '../formats/registry.ts'
 import { whileRequested } from '../maintenance/backfill/while-requested.ts'
-import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
+import { createSinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import { Planner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
-import type { AnySink, Format, Sink } from '../ports/delivery.ts'
+import type { AnySink } from '../ports/delivery.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
 import { LatestPages } from '../pump/latest-pages.ts'
 import { SeenMemory } from '../pump/seen-window.ts'
@@ -24,24 +24,7 @@ import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 /** The parts that depend on the configuration: what is read, and where it goes. A reload creates them again. */
-export interface Shipping {
-  /** Its zones may change while it runs. */
-  readonly settings: () => PlanSettings
-  readonly reading: Reading
-  readonly planner: Planner
-  readonly sinks: ReadonlyMap<string, AnySink>
-  readonly deps: PumpDeps
-  /**
-   * One pump over a planned stream: of a live one while it is due, of a backfill as long as that is wanted. Asks
-   * `mayGoOn` after each page instead, where it is given.
-   */
-  pump(planned: Planned, signal: AbortSignal, mayGoOn?: () => boolean): Promise<Failure | undefined>
-  /** Records a failure when no pump could do so. Throws Failure. */
-  fail(planned: Planned, failure: Failure): Promise<void>
-  /** Reconciles the sinks to the last commit. */
-  readonly reconciler: SinkReconciler
-  close(): Promise<void>
-}
+export type Shipping = ReturnType<typeof createShipping>
 
 /** What a pump needs to know of a planned stream. */
 type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>
@@ -70,7 +53,7 @@ export function createShipping(
     held = () => new Map(),
     delivers = true,
   }: ShippingOver,
-): Shipping {
+) {
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
@@ -93,13 +76,19 @@ export function createShipping(
   }
   const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   return {
+    /** Its zones may change while it runs. */
     settings,
+    /** Reconciles the sinks to the last commit. */
     reconciler,
     reading,
     planner: new Planner({ ...runtime, store, turn: setImmediate, settings }),
     sinks,
     deps,
-    async pump(planned, signal, given) {
+    /**
+     * One pump over a planned stream: of a live one while it is due, of a backfill as long as that is wanted. Asks
+     * `mayGoOn` after each page instead, where it is given.
+     */
+    async pump(planned: Planned, signal: AbortSignal, given?: () => boolean): Promise<Failure | undefined> {
       const { stream, zone, priority, readRequest, ordering } = planned
       using _ = priority === 'live' ? reading.gateOf(zone.account).liveBegins() : undefined
       const mayGoOn = given ?? whileRequested(planned, { store, clock })
@@ -108,7 +97,8 @@ export function createShipping(
         pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
       )
     },
-    async fail({ stream, zone, priority, readRequest, ordering }, failure) {
+    /** Records a failure when no pump could do so. Throws Failure. */
+    async fail({ stream, zone, priority, readRequest, ordering }: Planned, failure: Failure): Promise<void> {
       const job = { stream, zone, priority, ordering, mayGoOn: () => false }
       await failStream(readRequest === undefined ? job : { ...job, readRequest }, deps, failure)
     },
@@ -116,20 +106,8 @@ export function createShipping(
   }
 }
 
-type SinkOf<Own extends SinkConfig> = Own['type'] extends 'stdout' ? Sink : AnySink
-
-export function openSink<Own extends SinkConfig>(
-  config: Own,
-  runtime: QuietRuntime,
-  format?: Format,
-): SinkOf<Own>
 export function openSink(config: SinkConfig, runtime: QuietRuntime, format = createFormat(config)): AnySink {
-  const sink = createSink(config, {
-    ...runtime,
-    format,
-    version,
-    output: process.stdout,
-  })
+  const sink = createSink(config, { ...runtime, format, version, output: process.stdout })
   const wants = wantsOf(config)
   return wants === undefined ? sink : { ...sink, wants }
 }

@@ -20,20 +20,17 @@ const underWay = new Map<string, Promise<Space | undefined>>()
 
 /** Undefined for a path that does not exist yet, whose file system names no size, or whose disk does not answer. */
 async function spaceAt(path: string, clock: Waits): Promise<Space | undefined> {
-  const reading = underWay.get(path) ?? readSpace(path).finally(() => underWay.delete(path))
+  const read = () => readSpace(path).catch(() => undefined)
+  const reading = underWay.get(path) ?? read().finally(() => underWay.delete(path))
   underWay.set(path, reading)
   const found = await within(patienceMs, reading, clock)
   return found === 'late' ? undefined : found.value
 }
 
 async function readSpace(path: string): Promise<Space | undefined> {
-  try {
-    const { dev } = await stat(path)
-    const { bavail, blocks, bsize } = await statfs(path)
-    return blocks === 0 ? undefined : { device: dev, freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
-  } catch {
-    return undefined
-  }
+  const { dev: device } = await stat(path)
+  const { bavail, blocks, bsize } = await statfs(path)
+  return blocks === 0 ? undefined : { device, freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
 }
 
 const fileSinks = (sinks: readonly SinkConfig[]) =>

@@ -1,8 +1,7 @@
-import { createReadStream, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { systemClock } from '../clock.ts'
 import { loadConfig } from '../config/load.ts'
 import { dayOf, daysFrom, shiftDay } from '../domain/day.ts'
@@ -64,7 +63,7 @@ async function demo(seconds: number | undefined, io: Io): Promise<number> {
       seconds === undefined
         ? await ship(io.signal)
         : await withDeadline(seconds * 1000, io.signal, systemClock, ship)
-    say(await compareWithApi(events, simulator))
+    say(compareWithApi(events, simulator))
     return code
   } finally {
     await simulator.close()
@@ -99,26 +98,20 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
     const [line = ''] = readFileSync(part, 'utf8').split('\n', 1)
     const { labels: _, log: __, ...shown } = JSON.parse(line) as Record<string, unknown>
     say('the first event in the file, without labels and log:')
-    for (const [field, value] of Object.entries(shown)) {
-      const text = typeof value === 'string' ? value : JSON.stringify(value)
-      say(`  ${field.padEnd(8)} ${printable(text)}`)
-    }
+    for (const [field, value] of Object.entries(shown))
+      say(`  ${field.padEnd(8)} ${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
     say('')
   }
 }
 
 /** Compares every line below the path with all entries of the simulator, in words. */
-export async function compareWithApi(path: string, simulator: Simulator): Promise<string> {
-  const shipped = new Set<string>()
-  let lines = 0
-  for (const part of globSync('zone=*/day=*/*.ndjson', { cwd: path })) {
-    const [, zone = '', day = ''] = /zone=(\d+)\/day=([\d-]+)\//.exec(part.replaceAll('\\', '/')) ?? []
-    for await (const line of createInterface(createReadStream(join(path, part)))) {
-      lines++
-      const { id } = JSON.parse(line) as { readonly id: string }
-      shipped.add(`${zone} ${day} ${id}`)
-    }
-  }
+export function compareWithApi(path: string, simulator: Simulator): string {
+  const keys = globSync('zone=*/day=*/*.ndjson', { cwd: path }).flatMap((part) => {
+    const [, zone = '', day = ''] = /zone=(\d+)\Wday=([\d-]+)/.exec(part) ?? []
+    const lines = readFileSync(join(path, part), 'utf8').split('\n').slice(0, -1)
+    return lines.map((line) => `${zone} ${day} ${(JSON.parse(line) as { readonly id: string }).id}`)
+  })
+  const shipped = new Set(keys)
   const today = dayOf(systemClock.now())
   let [missing, newer] = [0, 0]
   for (const zone of zoneIds)
@@ -131,7 +124,7 @@ export async function compareWithApi(path: string, simulator: Simulator): Promis
       newer += isShipped.length - read
       missing += isShipped.slice(0, read).filter((is) => !is).length
     }
-  const repeated = lines - shipped.size
+  const repeated = keys.length - shipped.size
   const verdict = missing + repeated === 0 ? 'verified' : 'DIFFERENT FROM THE API'
   const rest = newer === 0 ? '' : `; the next poll would ship ${newer} newer`
   return `${verdict}: ${counted(shipped.size, 'event')} in the files, ${missing || 'none'} missing, ${repeated || 'none'} twice${rest}`

@@ -49,6 +49,8 @@ export interface PartLines<Line = string> {
   readonly part: string
   /** Number of the first of them, from 1. */
   readonly from: number
+  /** Of the uncompressed lines together. */
+  readonly bytes: number
   readonly lines: readonly Line[]
 }
 

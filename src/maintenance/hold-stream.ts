@@ -5,9 +5,9 @@ import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Stream } from '../domain/stream.ts'
 import { packSightings, seenAs } from '../pump/seen-window.ts'
 import { takeStream, type PumpDeps, type Session, type TakeJob } from '../pump/session.ts'
-import type { Checkpoint, RequestAnswer } from '../domain/checkpoint.ts'
+import type { RequestAnswer } from '../domain/checkpoint.ts'
 import { isAnswered, type ReadRequest } from '../domain/read-request.ts'
-import type { Failure } from '../domain/failure.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
 import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -38,6 +38,39 @@ export function holdStream<Result>(
     deps,
     signal,
   )
+}
+
+/** The same once; undefined while another process holds the stream, and when one has taken it over. */
+export async function ifFree<Result>(
+  on: HeldStream,
+  deps: PumpDeps,
+  work: (session: Session) => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    await using session = await takeStream(shortJob(on), deps)
+    return await work(session)
+  } catch (error) {
+    if (!isFailure(error, 'held', 'fence_lost')) throw error
+    return undefined
+  }
+}
+
+/** Work on one stream after another: what fails for one of a sink is in the way of no other. */
+export class Attempts {
+  /** The first of them. */
+  failure: Failure | undefined
+
+  /** Throws the Failures of the store, and what is none. */
+  async make(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      const isOfSink =
+        isFailure(error) && !isFailure(error, 'store_unavailable', 'store_refuses', 'cancelled')
+      if (signal.aborted || !isOfSink) throw error
+      this.failure ??= error
+    }
+  }
 }
 
 /**
@@ -99,7 +132,11 @@ export async function serveRequest(
   let failures = 0
   for (;;) {
     const checkpoint = await read()
-    if (isAnswered(checkpoint, request)) return { ...checkpoint!.lastRequest!, ...gainOf(before, checkpoint) }
+    if (isAnswered(checkpoint, request)) {
+      const { counters, lastRequest } = checkpoint!
+      const gains = gained.map((name) => [name, (counters[name] ?? 0) - (before?.counters[name] ?? 0)])
+      return { ...lastRequest!, ...(Object.fromEntries(gains) as Gained) }
+    }
     // Another process may have answered it by the time that the stream is free.
     const pumpOnce = async () => (isAnswered(await read(), request) ? undefined : pump(signal))
     const failure = await retryWhileHeld(pumpOnce, { clock }, signal)
@@ -111,9 +148,4 @@ export async function serveRequest(
     }
     await clock.sleep(betweenMs, signal)
   }
-}
-
-function gainOf(before: Checkpoint | undefined, after: Checkpoint | undefined): Gained {
-  const gains = gained.map((name) => [name, (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)])
-  return Object.fromEntries(gains) as Gained
 }

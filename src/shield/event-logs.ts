@@ -58,10 +58,12 @@ export function createEventLogSource(
   }
 }
 
-/** More than pages are being read at once: each scan needs the end of its latest page. */
-const mostEnds = 2_000
-/** Of all ends: most pages end with one entry of its time, but those of a flood with many. Together some megabytes. */
+/**
+ * Of all ends, each of which counts for ten at least: more ends than pages are being read at once. Most pages end with
+ * one entry of its time, but those of a flood with many. Together some megabytes.
+ */
 const mostEntries = 20_000
+const leastOfAnEnd = 10
 
 /** The ends of pages, by the cursor of the page after them. */
 export class PageEnds {
@@ -76,15 +78,16 @@ export class PageEnds {
     const key = `${listing} ${next}`
     this.#drop(key)
     this.#ends.set(key, end)
-    this.#entries += end.size
+    this.#entries += Math.max(leastOfAnEnd, end.size)
     for (const oldest of this.#ends.keys()) {
-      if (this.#ends.size <= mostEnds && this.#entries <= mostEntries) return
+      if (this.#entries <= mostEntries) return
       this.#drop(oldest)
     }
   }
 
   #drop(key: string): void {
-    this.#entries -= this.#ends.get(key)?.size ?? 0
+    const end = this.#ends.get(key)
+    if (end !== undefined) this.#entries -= Math.max(leastOfAnEnd, end.size)
     this.#ends.delete(key)
   }
 }

@@ -29,7 +29,7 @@ export async function* linesIn(
         const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
         const lines = whole.toString('utf8').split('\n')
         begun = []
-        yield { part, from: wholeLines + 1, lines }
+        yield { part, from: wholeLines + 1, bytes: whole.length, lines }
         wholeLines += lines.length
         wholeBytes += whole.length + 1
       }

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Io } from '../../src/commands/command.ts'
 import { execute } from '../../src/commands/main.ts'
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { startCli, type TestProcess } from '../setup/processes.ts'
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { startCli } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 export interface Ended {
@@ -13,19 +13,12 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** A folder with a configuration file, in which commands run as a person would run them. */
-export interface Workshop {
-  readonly folder: string
-  /** Writes the configuration anew. JSON is YAML too. */
-  configure(changes: Readonly<Record<string, unknown>>): void
-  start(args: readonly string[]): TestProcess
-  run(...args: readonly string[]): Promise<Ended>
-  /** The same within this process, for what needs no process of its own. Relative paths do not lead into the folder. */
-  execute(...args: readonly string[]): Promise<Ended>
-}
+export type Workshop = ReturnType<typeof openWorkshop>
 
-export function openWorkshop(config: Readonly<Record<string, unknown>> = {}): Workshop {
+/** A folder with a configuration file, in which commands run as a person would run them. */
+export function openWorkshop(config: Readonly<Record<string, unknown>> = {}) {
   const folder = temporaryFolder()
+  /** Writes the configuration anew. JSON is YAML too. */
   const configure = (changes: Readonly<Record<string, unknown>>) =>
     writeFileSync(
       join(folder, 'shieldlog.yaml'),
@@ -39,12 +32,13 @@ export function openWorkshop(config: Readonly<Record<string, unknown>> = {}): Wo
     folder,
     configure,
     start,
-    async run(...args) {
+    async run(...args: readonly string[]): Promise<Ended> {
       const child = start(args)
       const { code } = await child.exited
       return { code, stdout: child.stdout(), stderr: child.stderr() }
     },
-    execute: (...args) => executeWith(join(folder, 'shieldlog.yaml'), args),
+    /** The same within this process, for what needs no process of its own. Relative paths do not lead into the folder. */
+    execute: (...args: readonly string[]) => executeWith(join(folder, 'shieldlog.yaml'), args),
   }
 }
 
@@ -85,7 +79,7 @@ const standard = (folder: string) => ({
 export async function openWorkshopWithApi(
   options: SimulatorOptions = {},
   config: Readonly<Record<string, unknown>> = {},
-): Promise<Workshop & { readonly simulator: Simulator }> {
+) {
   const simulator = await startSimulator({ zones: [101, 102], accessKey, ...options })
   onTestFinished(() => simulator.close())
   const workshop = openWorkshop({ api: { baseUrl: simulator.url, accessKey }, ...config })

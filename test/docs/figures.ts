@@ -1,6 +1,4 @@
-import type { Figure } from '../bench/figures/figure.ts'
-import { withUnit } from '../bench/figures/figure.ts'
-import { figuresFile, readReport } from '../bench/figures/report.ts'
+import { figuresFile, readReport, withUnit, type Figure } from '../bench/figures.ts'
 import { markdownTable } from './tables.ts'
 
 /** Rows of the page about operation: as the bench names them, and in words for users. */

@@ -121,27 +121,6 @@ test('dead letters of a receiver that is down or not configured are kept, and sh
   expect(after).not.toContain('203.0.113.77')
 })
 
-test('dropped events are counted as dropped, never shipped again, and not missing in an audit', async () => {
-  const siem = await receiver()
-  const place = await workplace({ days: 30 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
-  const poison = idsOf(place, 101, today).slice(0, 4)
-  await poisoned(place, siem, poison)
-  expect(await command(place, ['dead-letters', 'drop', '--sink', 'siem', '--yes'])).toMatchObject({
-    code: 0,
-    stdout: 'dropped of siem: 4 refused\n',
-    stderr: '',
-  })
-  expect(await listed(place)).toEqual([])
-  siem.answer(() => ({ status: 200 }))
-  expect((await command(place, ['run', '--once'])).code).toBe(0)
-  const audit = await command(place, ['audit', '--zone', '101', '--day', today, '--repair'])
-  expect([audit.code, audit.stdout]).toEqual([
-    0,
-    expect.stringMatching(/ ok\n\n.*: the API lists 30 events; 0 missing, 0 extra; 4 dropped\./),
-  ])
-  for (const id of poison) expect(lineOf(siem.taken, id)).toEqual([])
-})
-
 test('beside a running process metric and status follow a replay, and a stream that was full continues', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 60, pageSize: 20 }, { zones: [101] })
@@ -182,18 +161,6 @@ test('beside a running process metric and status follow a replay, and a stream t
   await waitFor(isOver, { what: said })
   await waitFor(async () => !(await isAbove0('dead_letters', 'sink="siem"')), { what: said })
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-})
-
-test('a replay into stdout prints only events on stdout', async () => {
-  const siem = await receiver()
-  const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
-  const poison = idsOf(place, 101, today).slice(3, 6)
-  await poisoned(place, siem, poison)
-  place.configure({ sinks: [{ name: 'siem', type: 'stdout' }] })
-  const ended = await place.ended(['dead-letters', 'replay'])
-  expect([ended.code, ended.stderr]).toEqual([0, 'replaying 3 dead letters\nsiem: 3 delivered\n'])
-  const lines = ended.stdout.trim().split('\n')
-  expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).sort()).toEqual(poison.toSorted())
 })
 
 test('a stopped replay reports what it did, and does not change the rest', async () => {

@@ -1,19 +1,18 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import type { Day } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/status.ts'
 import type { SimulatorOptions, SimulatorRequest } from '../../src/simulator/simulator.ts'
 import { openRedisStore } from '../setup/stores.ts'
 import { told } from '../commands/backfilling.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { startRedis, type TestRedisServer } from '../setup/redis.ts'
+import { startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
 import { probeOf, type Probe } from './metrics.ts'
 import { paceOf } from './caught-up.ts'
 import { compareFiles, exactly, keysOf, type Comparison } from './shipped.ts'
-import { readableDays, workplace, type Settings, type Workplace } from './workplace.ts'
+import { readableDays, workplace, type Settings } from './workplace.ts'
 
 export const fleetZones = [101, 102, 103, 104] as const
 
@@ -23,32 +22,16 @@ export interface Member extends TestProcess {
   probe(): Promise<Probe>
 }
 
-/** Processes of any role over one Redis, one simulated API and one folder of files. */
-export interface Fleet {
-  readonly place: Workplace
-  readonly redis: TestRedisServer
-  /** As they were when the fleet was made. */
-  readonly days: readonly [Day, Day, Day]
-  start(role: 'all' | 'scheduler' | 'worker', name: string): Member
-  /** Resolves when all of them take jobs: streams that are queued from then on are shared between them. */
-  startWorkers(...names: readonly string[]): Promise<Member[]>
-  /** All that were started, dead ones too. */
-  readonly members: readonly Member[]
-  checkpoints(): Promise<Checkpoint[]>
-  compare(): Comparison
-  /** How many events the API has. */
-  whole(): number
-}
-
-export interface FleetOptions {
-  readonly simulator?: SimulatorOptions
-  readonly settings?: Settings
-}
+export type Fleet = Awaited<ReturnType<typeof fleet>>
 
 /** As the docs ask for it: a log that reaches the disk each second. */
 const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
-export async function fleet({ simulator, settings }: FleetOptions = {}): Promise<Fleet> {
+/** Processes of any role over one Redis, one simulated API and one folder of files. */
+export async function fleet({
+  simulator,
+  settings,
+}: { readonly simulator?: SimulatorOptions; readonly settings?: Settings } = {}) {
   const redis = await startRedis({ args: everySecond })
   const { keyPrefix, url } = redis
   const place = await workplace(
@@ -64,7 +47,7 @@ export async function fleet({ simulator, settings }: FleetOptions = {}): Promise
   )
   const days = readableDays()
   const members: Member[] = []
-  const start: Fleet['start'] = (role, name) => {
+  const start = (role: 'all' | 'scheduler' | 'worker', name: string): Member => {
     const child = place.start(['run', '--role', role], { env: { SHIELDLOG_API_ACCESS_KEY: name } })
     const member: Member = { ...child, name, probe: () => probeOf(child) }
     members.push(member)
@@ -73,15 +56,18 @@ export async function fleet({ simulator, settings }: FleetOptions = {}): Promise
   return {
     place,
     redis,
+    /** As they were when the fleet was made. */
     days,
+    /** All that were started, dead ones too. */
     members,
     start,
-    async startWorkers(...names) {
+    /** Resolves when all of them take jobs: streams that are queued from then on are shared between them. */
+    async startWorkers(...names: readonly string[]) {
       const workers = names.map((name) => start('worker', name))
       for (const worker of workers) await worker.waitForLine(/"event":"Started"/)
       return workers
     },
-    async checkpoints() {
+    async checkpoints(): Promise<Checkpoint[]> {
       const telemetry = { emit: () => undefined }
       const state = stateAt(url, { keyPrefix })
       const limits = { deadLetterMaxBytes: 1, create: false }

@@ -13,7 +13,6 @@ const zone = 101
 const perDay = 60
 const pageSize = 10
 const yesterday = shiftDay(dayOf(Date.now()), -1)
-const resend = ['backfill', '--from', yesterday, '--to', yesterday, '--resend', '--yes']
 
 interface World {
   readonly place: Workplace
@@ -128,27 +127,3 @@ test.concurrent.for(tried)(
     expect(await toldOfYesterday(world)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
   },
 )
-
-test('a resend can be cancelled while a run is active: its polls ship what is left', async () => {
-  const world = await overSqlite()
-  const { place, siem } = world
-  const run = place.start(['run'])
-  await run.waitForLine(/"event":"Started"/)
-  place.simulator.set({ latencyMs: 2_000 })
-  const shipped = siem.taken.length
-  const made = await place.ended(resend)
-  expect(made.code, made.stderr).toBe(0)
-  await waitFor(() => siem.taken.length > shipped, { what: () => `the first page: ${run.stderr()}` })
-  const cancelled = await told(place, 'backfill', 'cancel', made.stdout.trim())
-  expect(cancelled.code, cancelled.stderr).toBe(0)
-  place.simulator.set({ latencyMs: 0 })
-  const [late] = place.simulator.append(zone, dayOf(Date.now()), 1, { timestampMs: Date.now() })
-  const taken = (): string[] => siem.taken.filter((line) => line.includes(late!.logId))
-  const twice = () => ofYesterday(siem.taken).length >= 2 * perDay && taken().length > 0
-  await waitFor(twice, { what: () => `the rest: ${run.stderr()}` })
-  expect(await run.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  expect(taken()).toHaveLength(1)
-  expect([...counts(ofYesterday(siem.taken)).values()]).toEqual(Array.from({ length: perDay }, () => 2))
-  expect(await backfillsOf(place)).toMatchObject([{ state: 'cancelled' }])
-  expect(await toldOfYesterday(world)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
-})

@@ -17,23 +17,7 @@ export const accessKey = 'the-right-key'
 
 export type Settings = Readonly<Record<string, unknown>>
 
-/** One shipper's folder with its configuration, beside a simulated API in this process. */
-export interface Workplace {
-  readonly folder: string
-  readonly simulator: Simulator
-  /** Where the file sink of the default configuration writes. */
-  readonly events: string
-  readonly database: string
-  readonly configFile: string
-  /** Writes the configuration: the defaults below, each of the top level replaced by what is given. */
-  configure(changes?: Settings): void
-  start(args: readonly string[], options?: ProcessOptions): TestProcess
-  /** Runs a command to its end. */
-  ended(args: readonly string[], options?: ProcessOptions): Promise<Ended>
-  once(options?: ProcessOptions): Promise<Ended>
-  /** Starts the tests' own entry, on another clock or with a moment to end itself. */
-  entry(args: readonly string[]): TestProcess
-}
+export type Workplace = ReturnType<typeof workplaceAt>
 
 export interface Ended extends Exit {
   readonly stdout: string
@@ -56,7 +40,8 @@ export async function workplace(
   return workplaceAt(simulator, changes, { firstPage: options.firstPage ?? 'omit', ...api })
 }
 
-export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: Settings = {}): Workplace {
+/** One shipper's folder with its configuration, beside a simulated API in this process. */
+export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: Settings = {}) {
   const folder = temporaryFolder()
   const events = join(folder, 'events')
   const database = join(folder, 'state.db')
@@ -70,6 +55,7 @@ export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: S
     sinks: [{ name: 'archive', type: 'file', path: events }],
     log: { format: 'json' },
   }
+  /** Writes the configuration: the defaults, each of the top level replaced by what is given. */
   const configure = (next: Settings = {}) =>
     writeFileSync(configFile, JSON.stringify({ ...defaults, ...changes, ...next }))
   configure()
@@ -79,14 +65,17 @@ export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: S
   return {
     folder,
     simulator,
+    /** Where the file sink of the default configuration writes. */
     events,
     database,
     configFile,
     configure,
     start,
+    /** Runs a command to its end. */
     ended,
-    once: (given) => ended(['run', '--once'], given),
-    entry: (args) => startProgram('ship', ['-c', configFile, ...args], { cwd: folder }),
+    once: (given?: ProcessOptions) => ended(['run', '--once'], given),
+    /** Starts the tests' own entry, on another clock or with a moment to end itself. */
+    entry: (args: readonly string[]) => startProgram('ship', ['-c', configFile, ...args], { cwd: folder }),
   }
 }
 

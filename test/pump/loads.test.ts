@@ -10,7 +10,6 @@ import {
   listingOf,
   whole,
   type Instead,
-  type PageAnswer,
   type Stage,
 } from './stage.ts'
 
@@ -76,17 +75,6 @@ describe('a load', () => {
     await stage.pump()
     expect(stage.steps('deliver').map((line) => line.split(' ').length - 1)).toEqual(sizes)
     expect(commitsOf(stage)).toBe(2)
-  })
-
-  it('is a dozenth of the deliveries and commits of a hundred pages of half a megabyte', async () => {
-    const stage = await unread(3, {})
-    const listing = listingOf(firstEvents(300), 3)
-    stage.script.answer = (request, number) =>
-      ({ ...(listing(request, number) as object), bytes: 525_000 }) as PageAnswer
-    await stage.pump()
-    expect(await stage.read()).toMatchObject({ lastFull: { pages: 100, found: 300 } })
-    expect(stage.steps('deliver').length).toBeLessThanOrEqual(15)
-    expect(commitsOf(stage)).toBeLessThanOrEqual(15)
   })
 
   it('is dropped where the pump is stopped while it is read', async () => {

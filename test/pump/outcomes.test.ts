@@ -253,7 +253,7 @@ describe('a day from files', () => {
   /** Ships the events as a day from files. */
   function shipFiles(stage: Stage, sink = stage.plainSink, request = 'r') {
     async function* read() {
-      yield { part: 'p', from: 1, lines: events.map((event) => ({ event, bytes: 10 })) }
+      yield { part: 'p', from: 1, bytes: 10, lines: events }
     }
     const job = { request, stream, zone, sink, read, progressed: () => undefined }
     return shipArchived(job, stage.deps, never)

@@ -2,11 +2,6 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
-/** Whether a command of this name is on PATH. */
-export function isOnPath(command: string): boolean {
-  return findOnPath(command) !== undefined
-}
-
 /** The path of the command that a shell would start; undefined without one. */
 export function findOnPath(command: string): string | undefined {
   const paths = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, command))
@@ -20,19 +15,12 @@ export function findOnPath(command: string): string | undefined {
   })
 }
 
-/** What to do where the tests in a browser are skipped. */
-export const browserRemedy = 'install chromium (apt-get install chromium)'
+const isOnPath = (command: string) => findOnPath(command) !== undefined
 
-export function browserAvailable(): boolean {
-  return isOnPath('chromium')
-}
-
-/** What to do where the checks of units by systemd are skipped. */
-export const systemdRemedy = 'install systemd 250 or later (apt-get install systemd)'
-
-export function systemdAvailable(): boolean {
-  return isOnPath('systemd-analyze')
-}
+export const browserAvailable = () => isOnPath('chromium')
+/** Prometheus's own checker. */
+export const promtoolAvailable = () => isOnPath('promtool')
+export const systemdAvailable = () => isOnPath('systemd-analyze')
 
 /** Where the install script of that intake, in test/intakes, puts its server; undefined where it was not run. */
 export function findIntake(name: string): string | undefined {
@@ -41,26 +29,12 @@ export function findIntake(name: string): string | undefined {
   return existsSync(join(folder, 'installed')) ? folder : undefined
 }
 
-/** What to do where the test with a real bucket is skipped. */
-export const seaweedFsRemedy = 'install SeaweedFS (bash test/intakes/install.sh seaweedfs)'
+export const seaweedFsAvailable = () => findIntake('seaweedfs') !== undefined
 
-export function seaweedFsAvailable(): boolean {
-  return findIntake('seaweedfs') !== undefined
-}
-
-/** What to do where the Redis suites are skipped. */
-export const redisRemedy =
-  'install redis-server (apt-get install redis-server, brew install redis) or set SHIELDLOG_TEST_REDIS_URL'
-
-/** Whether `redis-server` is on PATH, so that `startRedis` works. */
-export function redisServerAvailable(): boolean {
-  return isOnPath('redis-server')
-}
-
+/** Whether `startRedis` works. */
+export const redisServerAvailable = () => isOnPath('redis-server')
 /** Whether `useRedis` works. Suites that need only this are not skipped where a shared server is named. */
-export function redisAvailable(): boolean {
-  return sharedUrl() !== undefined || redisServerAvailable()
-}
+export const redisAvailable = () => sharedUrl() !== undefined || redisServerAvailable()
 
 /** The server that the caller of the tests names, if any. */
 export function sharedUrl(): string | undefined {

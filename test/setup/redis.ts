@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { freePort } from './free-port.ts'
 import { own } from './leftovers.ts'
 import { startProcess, type TestProcess } from './processes.ts'
-import { redisRemedy, redisServerAvailable, sharedUrl } from './available.ts'
+import { redisServerAvailable, sharedUrl } from './available.ts'
 
 export { redisAvailable, redisServerAvailable } from './available.ts'
 
@@ -60,7 +60,7 @@ export async function useRedis(options: RedisOptions = {}): Promise<TestRedis> {
 
 /** Starts `redis-server` from PATH on a free loopback port with a folder of its own; resolves when it takes commands. */
 export async function startRedis(options: RedisOptions = {}): Promise<TestRedisServer> {
-  if (!redisServerAvailable()) throw new Error(`no redis-server on PATH: ${redisRemedy}`)
+  if (!redisServerAvailable()) throw new Error('no redis-server on PATH')
   const folder = mkdtempSync(join(tmpdir(), 'shieldlog-redis-'))
   const host = '127.0.0.1'
   let server: TestProcess | undefined

@@ -1,9 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { startProcess, type ProcessOptions, type TestProcess } from './processes.ts'
 
-/** What to do where the tests on a terminal are skipped. */
-export const terminalRemedy = 'install script of util-linux (apt-get install bsdutils)'
-
 /** Whether `startOnTerminal` works: the `script` of macOS and BSD takes other arguments. */
 export function terminalAvailable(): boolean {
   const { error, stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' })

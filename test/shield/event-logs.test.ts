@@ -5,11 +5,10 @@ import { isFailure } from '../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../src/ports/delivery.ts'
 import { fetchAhead } from '../../src/pump/fetch-page.ts'
-import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import type { ShieldClientOptions } from '../../src/shield/client/client.ts'
 import { createEventLogSource, PageEnds } from '../../src/shield/event-logs.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
-import { type SimulatorOptions, startSimulator, type WireEntry } from '../../src/simulator/simulator.ts'
+import { type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts'
 import { noTracer } from '../fakes/no-tracer.ts'
 import { named } from '../sinks/internal-events.ts'
 import { answer, emptyPage, never, startedApi } from './shield-api.ts'
@@ -129,25 +128,6 @@ describe('a page', () => {
     expect(events[0]?.zone).toEqual({ id: 101, name: 'shop' })
     expect(events[0]?.fingerprint).toBe(events[7]?.fingerprint)
   })
-
-  it('with one bad byte loses no event', async () => {
-    const { api, read } = await scripted()
-    const text = JSON.stringify({ ...emptyPage, logs: [entry({ logId: 'a#b' }), entry({ logId: 'c' })] })
-    api.reply(answer(200, Buffer.from(text.replace('#', '\u00ff'), 'latin1')))
-    expect((await read()).events.map(({ id }) => id)).toEqual(['a\ufffdb', 'c'])
-  })
-
-  it('of a sink that hangs leaves memory for those of another one', async () => {
-    const { api, read } = await scripted({ budget: new PageBudget(100) })
-    const stop = new AbortController()
-    const hung = await read({ sink: 'hung' })
-    const more = read({ sink: 'hung' }, stop.signal).catch((error: unknown) => error)
-    for (let pages = 0; pages < 3; pages++) (await read({ sink: 'healthy' })).release()
-    expect(api.requests).toHaveLength(4)
-    stop.abort()
-    expect(await more).toMatchObject({ kind: 'cancelled' })
-    hung.release()
-  })
 })
 
 describe('against the simulator', () => {
@@ -162,66 +142,16 @@ describe('against the simulator', () => {
     expect(sortedIds(await readAll(read))).toEqual(idsOf().toSorted())
   })
 
-  const noError = { success: false, message: null, errorKey: null }
-  const decoded = ({ log }: WireEntry) => JSON.parse(log as string) as object
-  const seconds = (entry: WireEntry) => Math.floor(entry.timestamp / 1e3)
-  it.each([
-    faults.encode({ encoding: 'gzip' }),
-    faults.encode({ encoding: 'br' }),
-    faults.encode({ encoding: 'zstd' }),
-    faults.wrongTypes({ fields: { errorResponse: noError } }),
-    faults.reshaped('seconds and an object', (one) => ({
-      ...one,
-      log: decoded(one),
-      timestamp: seconds(one),
-    })),
-    faults.reshaped('us and text', (one) => ({ ...one, log: 'plain', timestamp: one.timestamp * 1e3 })),
-    faults.reshaped('ns and null', (one) => ({ ...one, log: null, timestamp: one.timestamp * 1e6 })),
-  ])('reads a whole day of another form: $kind', async (fault) => {
-    const { simulator, read, idsOf } = await simulated()
-    simulator.fail({ fault, times: Infinity })
-    const events = await readAll(read)
-    expect(sortedIds(events)).toEqual(idsOf().toSorted())
-    for (const { time } of events) expect(time?.slice(0, 10)).toBe(yesterday)
-  })
-
-  it.each([
-    faults.reset(),
-    faults.reset({ when: 'mid' }),
-    faults.cut(),
-    faults.notJson(),
-    faults.status({ status: 502, body: '<html>' }),
-    faults.throttle({ retryAfter: { inMs: 2000 } }),
-    faults.throttle(),
-    faults.encode({ encoding: 'gzip', label: 'br' }),
-    faults.duplicateKeys(),
-    faults.wrongTypes(),
-  ])('loses nothing to occasional %j', async (fault) => {
-    const { simulator, read, idsOf } = await simulated()
-    simulator.fail({ fault, every: 2, times: Infinity })
-    expect(sortedIds(await readAll(read))).toEqual(idsOf().toSorted())
-  })
-
-  it('recognises a day that is no longer kept, whatever the status', async () => {
-    const { simulator, read } = await simulated()
-    const closed = { code: 'window_closed', kind: 'refuse' }
-    for (const days of [-3, 1]) {
-      const error: unknown = await read({ day: shiftDay(today, days) }).catch((thrown: unknown) => thrown)
-      expect(error).toMatchObject(closed)
-      expect(isFailure(error) && Math.abs((error.details.serverDate ?? 0) - Date.now())).toBeLessThan(60_000)
-    }
-    const errorKey = 'invalid_datetime_window.event_logs'
-    simulator.fail({ fault: faults.errorKey({ errorKey, status: 400 }) })
-    await expect(read()).rejects.toMatchObject(closed)
-  })
-
-  it('distinguishes a wrong key, an unknown zone, an expired cursor and a page that is too large', async () => {
+  it('distinguishes a wrong key, an unknown zone, a day that is no longer kept, an expired cursor and a page that is too large', async () => {
     const { simulator, read } = await simulated({ accessKey: 'k-hunter2' })
     const { next } = await read()
     simulator.expireTokens()
     await expect(read({ cursor: next })).rejects.toMatchObject({ code: 'cursor_expired' })
     const zone = { id: 999, name: '', account: 'main' }
     await expect(read({ zone })).rejects.toMatchObject({ code: 'zone_gone', kind: 'refuse' })
+    const error: unknown = await read({ day: shiftDay(today, -3) }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'window_closed', kind: 'refuse' })
+    expect(isFailure(error) && Math.abs((error.details.serverDate ?? 0) - Date.now())).toBeLessThan(60_000)
     for (const fault of [faults.bomb({ bytes: 100_000_000 }), faults.oversized({ bytes: 2_000_000 })]) {
       simulator.fail({ fault })
       await expect(read()).rejects.toMatchObject({ code: 'page_too_large', kind: 'refuse' })
@@ -252,6 +182,7 @@ describe('an answer that was read before', () => {
     api.reply(pageOf(entry()), pageOf(entry()), pageOf(entry(), entry({ logId: 'other' })))
     const { hash = '', events } = await read({ known: '' })
     expect(hash).not.toBe('')
+    expect((await scripted().then((other) => other.read())).hash).toBeUndefined()
     const parsed = vi.spyOn(JSON, 'parse')
     onTestFinished(() => parsed.mockRestore())
     const same = await read({ known: hash })
@@ -261,11 +192,6 @@ describe('an answer that was read before', () => {
     const other = await read({ known: hash })
     expect(other.hash).not.toBe(hash)
     expect(other.events).toHaveLength(2)
-  })
-
-  it('has no hash where none was asked for', async () => {
-    const { read } = await scripted()
-    expect((await read()).hash).toBeUndefined()
   })
 
   it('is an error although its hash is known, where its status says so', async () => {

@@ -82,18 +82,6 @@ test('an update changes the given fields of a rule, and keeps the others', async
   expect(simulator.rateLimitRule(1)).toEqual(JSON.parse(reply.text))
 })
 
-test('the totals of upload scanning are the sums of its days', async () => {
-  const { ask } = await startAsking()
-  const reply = await ask(upload)
-  expectReply(reply, 200, 'UploadScanningMetrics')
-  const { data } = JSON.parse(reply.text) as {
-    data: { totalFilesScanned: number; overviewPastTwentyEightDays: Record<string, { filesScanned: number }> }
-  }
-  const days = Object.values(data.overviewPastTwentyEightDays)
-  expect(days).toHaveLength(28)
-  expect(days.reduce((sum, { filesScanned }) => sum + filesScanned, 0)).toBe(data.totalFilesScanned)
-})
-
 test('volumes on one page, and on several', async () => {
   const { ask, simulator } = await startAsking()
   const read = async (cursor: string | null) => {

@@ -1,51 +1,7 @@
 import { expect, test } from 'vitest'
-import { scenarios, type Fault } from '../../src/simulator/faults.ts'
-import { expectReply, pathOf, startAsking, today, type EventLogPage } from './asking.ts'
+import { scenarios } from '../../src/simulator/faults.ts'
+import { pathOf, startAsking, today, type EventLogPage } from './asking.ts'
 import * as faults from './faults.ts'
-
-const path = pathOf(null)
-
-test.each<[Fault, status: number, body: string | RegExp, headers?: Record<string, string | null>]>([
-  [faults.status({ status: 500 }), 500, /^$/, { 'content-type': null }],
-  [
-    faults.status({ status: 502, body: '<html>' }),
-    502,
-    /^<html>$/,
-    { 'content-type': 'text/html; charset=utf-8' },
-  ],
-  [faults.throttle(), 429, 'ProblemDetails', { 'retry-after': null }],
-  [faults.throttle({ retryAfter: 'soon' }), 429, 'ProblemDetails', { 'retry-after': 'soon' }],
-  [
-    faults.throttle({ retryAfter: { inMs: 90_000 } }),
-    429,
-    'ProblemDetails',
-    { 'retry-after': 'Fri, 20 Nov 2026 12:01:30 GMT' },
-  ],
-  [faults.date({ offsetMs: -60_000 }), 200, 'EventLogPage', { date: 'Fri, 20 Nov 2026 11:59:00 GMT' }],
-  [faults.date({ offsetMs: null }), 200, 'EventLogPage', { date: null }],
-  [faults.errorKey({ errorKey: 'x' }), 202, 'EventLogPage'],
-  // A request without a token has none that could expire.
-  [faults.expiredToken(), 200, 'EventLogPage'],
-])('$kind answers so', async (fault, status, body, headers = {}) => {
-  const { simulator, ask } = await startAsking()
-  simulator.fail({ fault })
-  const reply = await ask(path)
-  if (typeof body === 'string') expectReply(reply, status, body)
-  else expect([reply.status, reply.text]).toEqual([status, expect.stringMatching(body)])
-  for (const [name, value] of Object.entries(headers)) expect(reply.headers.get(name)).toBe(value)
-})
-
-test.each([
-  ['/shield/metrics/shield-zone/101/upload-scanning', 202, 'UploadScanningMetrics'],
-  ['/shield/rate-limit/1', 202, 'RateLimitRule'],
-  ['/mc/apps/shop/volumes', 500, 'ProblemDetails'],
-] as const)('an error key stands in the envelope of %s', async (path, status, resource) => {
-  const { ask, simulator } = await startAsking()
-  simulator.fail({ fault: faults.errorKey({ errorKey: 'limit_reached.x', status }) })
-  const reply = await ask(path)
-  expectReply(reply, status, resource)
-  expect(reply.text).toContain('limit_reached.x')
-})
 
 test('rules apply as often as configured, to matching requests, the first rule first', async () => {
   const { simulator, ask, statusOf, page } = await startAsking({ days: 20, pageSize: 10 })

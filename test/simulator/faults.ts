@@ -18,7 +18,7 @@ import type { WireEntry } from '../../src/simulator/simulator.ts'
 // Every fault of the service that tests need: those of the simulator itself, and damage of which only tests speak.
 export * from '../../src/simulator/faults.ts'
 
-export type Encoding = 'gzip' | 'br' | 'zstd' | 'deflate'
+type Encoding = 'gzip' | 'br' | 'zstd' | 'deflate'
 
 export function redirect({ status = 302, location = '/elsewhere' } = {}): Fault {
   return { kind: 'redirect', answer: () => ({ ...textAnswer(status), headers: { location } }) }
@@ -137,7 +137,7 @@ interface Body {
 }
 
 /** Changes a successful answer of one operation; other requests do not use it up. */
-export function edited(
+function edited(
   kind: string,
   change: (body: Body, context: FaultContext) => object,
   operation: Route['operation'] = 'eventLogs',
@@ -209,11 +209,6 @@ export function moreWithoutToken(): Fault {
   return edited('moreWithoutToken', (page) => ({ ...page, hasMoreData: true, continuationToken: null }))
 }
 
-/** Each entry of a page as `change` makes it. */
-export function reshaped(kind: string, change: (entry: WireEntry, index: number) => unknown): Fault {
-  return edited(kind, (page) => ({ ...page, logs: page.logs.map(change) }))
-}
-
 /** The page ends with its own first entries and begins with the last ones of the page before. */
 export function repeatedEntries({ count = 3 } = {}): Fault {
   const before = new Map<string, readonly unknown[]>()
@@ -222,15 +217,6 @@ export function repeatedEntries({ count = 3 } = {}): Fault {
     before.set(streamOf(route), page.logs.slice(-count))
     return { ...page, logs: [...last, ...page.logs, ...page.logs.slice(0, count)] }
   })
-}
-
-/** After every n-th entry stands another one with its id and time: what a second rule says of the same request. */
-export function sharedIds({ every = 1 } = {}): Fault {
-  const other = (entry: WireEntry) => ({ ...entry, labels: { ...entry.labels, ruleId: '999001' } })
-  return edited('sharedIds', (page) => ({
-    ...page,
-    logs: page.logs.flatMap((entry, index) => (index % every === 0 ? [entry, other(entry)] : [entry])),
-  }))
 }
 
 /** Parsers differ here: most take the last value. */

@@ -36,6 +36,9 @@ export function setUp(level: LogLevel = 'info', zoneCount = 5) {
     telemetry,
     known,
     tick,
+    /** Lines of conditions: the phase and the text. */
+    said: () => log.lines().map(({ phase, msg }) => `${String(phase)} ${String(msg)}`),
+    phases: () => log.lines().map(({ event, phase }) => `${String(event)} ${String(phase)}`),
     emit: (internalEvent: InternalEvent) => telemetry.emit(internalEvent),
   }
 }

@@ -18,7 +18,12 @@ import { pumpStream } from '../../pump/pump-stream.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
 /** A line that no event can be made of is undefined. */
-export type ArchivedPiece = PartLines<{ readonly event: Event | undefined; readonly bytes: number }> | PartEnd
+export type ArchivedPiece = PartLines<Event | undefined> | PartEnd
+
+/** A page is full when it has so many. */
+const fullEvents = 1_000
+const fullBytes = 4_194_304
+const mostNamed = 5
 
 export class Unreadable {
   /** Lines that no event can be made of; a torn last line counts too. */
@@ -33,92 +38,66 @@ export class Unreadable {
   }
 }
 
-const mostEvents = 1_000
-const mostBytes = 4_194_304
-const mostNamed = 5
-
 /**
  * Reads a day's files of another sink page by page; the last page is empty. A cursor is a number of pages and valid for
  * this reading only. A page that is requested again is read again from the first line.
  */
-class ArchiveSource implements Source {
-  readonly #read: () => AsyncIterable<ArchivedPiece>
-  readonly #clock: Clock
-  #pages: AsyncGenerator<readonly Event[], undefined> | undefined
-  #number = 0
-  unreadable = new Unreadable()
-  events = 0
+function createArchiveSource(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
+  let unreadable = new Unreadable()
+  let pages: AsyncGenerator<readonly Event[], undefined> | undefined
+  let [number, events] = [0, 0]
 
-  constructor(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
-    this.#read = read
-    this.#clock = clock
-  }
-
-  async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
-    const requestedAt = this.#clock.steady()
-    const wanted = Number(cursor ?? 0)
-    if (this.#pages === undefined || wanted !== this.#number) {
-      await this.close()
-      while (this.#number < wanted) await this.#advance(signal)
-    }
-    const events = await this.#advance(signal)
-    return {
-      events,
-      more: events.length > 0,
-      next: events.length > 0 ? (String(this.#number) as Cursor) : null,
-      bytes: 0,
-      requestedAt,
-      release: () => undefined,
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#pages?.return(undefined)
-    this.#pages = undefined
-    this.#number = 0
-  }
-
-  async #advance(signal: AbortSignal): Promise<readonly Event[]> {
+  async function next(signal: AbortSignal): Promise<readonly Event[]> {
     if (signal.aborted) throw cancelled(signal.reason)
-    if (this.#pages === undefined) {
-      this.unreadable = new Unreadable()
-      this.events = 0
-      this.#pages = pagesOf(this.#read(), this.unreadable)
-    }
-    const { value: page = [] } = await this.#pages.next()
-    this.events += page.length
-    this.#number++
+    const { value: page = [] } = await pages!.next()
+    events += page.length
+    number++
     return page
   }
+
+  async function begin(): Promise<void> {
+    await pages?.return(undefined)
+    unreadable = new Unreadable()
+    pages = pagesOf(read(), unreadable)
+    number = events = 0
+  }
+
+  return {
+    unreadable: () => unreadable,
+    /** How many of them were read. */
+    events: () => events,
+    async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
+      const requestedAt = clock.steady()
+      const wanted = Number(cursor ?? 0)
+      if (pages === undefined || wanted !== number) await begin()
+      while (number < wanted) await next(signal)
+      const page = await next(signal)
+      const more = page.length > 0
+      const following = more ? (String(number) as Cursor) : null
+      return { events: page, more, next: following, bytes: 0, requestedAt, release: () => undefined }
+    },
+    close: () => pages?.return(undefined),
+  } satisfies Source & Record<string, unknown>
 }
 
-/** The events of a day in pages; lines that cannot be read are recorded and skipped. */
+/** The events of a day in pages of whole pieces; lines that cannot be read are recorded and skipped. */
 export async function* pagesOf(
   pieces: AsyncIterable<ArchivedPiece>,
   unreadable: Unreadable,
 ): AsyncGenerator<readonly Event[], undefined> {
-  let page: Event[] = []
-  let pageBytes = 0
+  let [page, bytes]: [Event[], number] = [[], 0]
   for await (const piece of pieces) {
-    if (!('lines' in piece)) {
-      const { part, wholeLines, isTorn, damage } = piece
-      if (damage !== undefined) unreadable.note('damagedParts', `${part}: ${damage}`)
-      else if (isTorn) unreadable.note('lines', `${part}, line ${wholeLines + 1} (it has no end)`)
-      continue
-    }
-    for (const [index, { event, bytes }] of piece.lines.entries()) {
-      if (event === undefined) {
-        unreadable.note('lines', `${piece.part}, line ${piece.from + index}`)
-        continue
-      }
-      if (page.length === mostEvents || (page.length > 0 && pageBytes + bytes > mostBytes)) {
-        yield page
-        page = []
-        pageBytes = 0
-      }
-      page.push(event)
-      pageBytes += bytes
-    }
+    const { part } = piece
+    if ('lines' in piece) {
+      bytes += piece.bytes
+      for (const [index, event] of piece.lines.entries())
+        if (event === undefined) unreadable.note('lines', `${part}, line ${piece.from + index}`)
+        else page.push(event)
+    } else if (piece.damage !== undefined) unreadable.note('damagedParts', `${part}: ${piece.damage}`)
+    else if (piece.isTorn) unreadable.note('lines', `${part}, line ${piece.wholeLines + 1} (it has no end)`)
+    if (page.length < fullEvents && bytes < fullBytes) continue
+    if (page.length > 0) yield page
+    ;[page, bytes] = [[], 0]
   }
   if (page.length > 0) yield page
 }
@@ -147,12 +126,12 @@ interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> 
   readonly sinks: readonly AnySink[]
 }
 
-interface ArchiveDeps extends AgeLimits {
+export interface ArchiveDeps extends AgeLimits {
   readonly pump: PumpDeps
-  /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
-  read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
   /** Random, never used before. */
   requestId(): string
+  /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
+  read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
   /** Called after each page of a stream. */
   progressed(stream: Stream, shipped: number, present: number): void
   settled(stream: Stream, archived: Archived): void
@@ -173,9 +152,7 @@ export async function shipArchive(
     for await (const _ of read()) return await shipArchived(job, deps.pump, signal)
     // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
     const own = await store.ledger.read({ ...stream, sink: source })
-    const { delivered = 0, deadLetters = 0, dropped = 0, filtered = 0, skipped = 0 } = own?.counters ?? {}
-    const isEmpty =
-      own?.lastFull !== undefined && delivered + deadLetters + dropped + filtered + skipped === 0
+    const isEmpty = own?.lastFull !== undefined && own.counters.events === 0
     return nothing(isEmpty ? undefined : `${source} has no files of it`)
   }
 
@@ -220,7 +197,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   const begun = await holdStream(held, deps, (session) => begin(session, job), signal)
   if (begun === 'index dropped') return compareCounts(job, deps)
   if (begun === 'files unknown') return nothing(filesUnknown)
-  const source = new ArchiveSource(job.read, clock)
+  const source = createArchiveSource(job.read, clock)
   // What a scan found, also where another command made it restart.
   let [found, last] = [0, 0]
   try {
@@ -231,7 +208,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
       const now = archives?.[id]?.found ?? answered ?? 0
       found += now >= last ? now - last : now
       last = now
-      progressed(found, Math.max(0, source.events - found))
+      progressed(found, Math.max(0, source.events() - found))
       return failure
     }
     const now = () => clock.now()
@@ -239,11 +216,11 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     const { deadLetters: refused, filtered, skipped, outcome, reason } = served
     return {
       shipped: found - filtered - skipped,
-      present: source.events - found,
+      present: source.events() - found,
       filtered,
       skipped,
       refused,
-      unreadable: source.unreadable,
+      unreadable: source.unreadable(),
       ...(outcome === 'left_out' && { leftOut: reason ?? shippedUnknown }),
     }
   } finally {

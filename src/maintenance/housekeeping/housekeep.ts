@@ -28,74 +28,57 @@ const plannedWithinMs = 600_000
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
   /** Dropping fingerprints writes even where none are left; ended streams are kept for weeks, so do it once. */
-  const withoutIndex = new Set<string>()
-
-  /** The streams that nothing will read any more. */
-  async function overOf(checkpoints: readonly Checkpoint[]): Promise<Checkpoint[]> {
-    // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
-    const requests = requestsOf(await store.backfills.list())
-    const { policy } = settings()
-    const nowOf = sureTimes(apiClock, settings())
-    return checkpoints.filter(({ stream, archives }) => {
-      const nowMs = nowOf(stream.zone)
-      // What is half read from files needs its fingerprints.
-      if (nowMs === undefined || archives !== undefined || requests.awaits(stream)) return false
-      return isOver(stream.day, nowMs, policy)
-    })
-  }
+  let withoutIndex = new Set<string>()
 
   async function dropIndexes(over: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
+    withoutIndex = withoutIndex.intersection(new Set(over.map(({ stream }) => streamKey(stream))))
     for (const { stream, ended } of over) {
       if (signal.aborted) return
       const key = streamKey(stream)
       if (ended === undefined || withoutIndex.has(key)) continue
       if (await store.upkeep.dropIndex(stream)) withoutIndex.add(key)
     }
-    const kept = new Set(over.map(({ stream }) => streamKey(stream)))
-    for (const key of withoutIndex) if (!kept.has(key)) withoutIndex.delete(key)
-  }
-
-  /**
-   * Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. It
-   * compares those of held sinks when they are held no more, so theirs are kept.
-   */
-  async function isCompared(nowMs: number): Promise<boolean> {
-    const { zones, sinks, held } = settings()
-    const ids = new Set(zones.map(({ id }) => id))
-    return (await store.catalogue.routes()).every(
-      ({ zone, sink, plannedAtMs }) =>
-        !ids.has(zone) ||
-        !sinks.includes(sink) ||
-        held?.has(sink) === true ||
-        plannedAtMs > nowMs - plannedWithinMs,
-    )
-  }
-
-  /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
-  function endedBefore(over: readonly Checkpoint[], beforeMs: number): Stream[] {
-    const { zones, sinks, policy, held } = settings()
-    const ids = new Set(zones.map(({ id }) => id))
-    const endOf = ({ stream, ended, removed }: Checkpoint) => {
-      if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0)
-      const isPlanned = ids.has(stream.zone) && sinks.includes(stream.sink)
-      return isPlanned ? Infinity : unreadableAt(stream.day, policy.readableDays)
-    }
-    return over
-      .filter((checkpoint) => held?.has(checkpoint.stream.sink) !== true && endOf(checkpoint) < beforeMs)
-      .map(({ stream }) => stream)
   }
 
   return async (signal) => {
-    const over = await overOf(await store.catalogue.checkpoints())
+    const { zones, sinks, policy, held } = settings()
+    const ids = new Set(zones.map(({ id }) => id))
+    const isPlanned = ({ zone, sink }: Pick<Stream, 'zone' | 'sink'>) => ids.has(zone) && sinks.includes(sink)
+    const isHeld = (sink: string) => held?.has(sink) === true
+    const checkpoints = await store.catalogue.checkpoints()
+    // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
+    const requests = requestsOf(await store.backfills.list())
+    const nowOf = sureTimes(apiClock, { zones })
+    /** The streams that nothing will read any more. */
+    const over = checkpoints.filter(({ stream, archives }) => {
+      const nowMs = nowOf(stream.zone)
+      // What is half read from files needs its fingerprints.
+      if (nowMs === undefined || archives !== undefined || requests.awaits(stream)) return false
+      return isOver(stream.day, nowMs, policy)
+    })
     await dropIndexes(over, signal)
-    const nowMs = earliestNow(apiClock, settings())
-    if (nowMs === undefined || !(await isCompared(nowMs))) return false
+
+    const nowMs = earliestNow(apiClock, { zones })
+    if (nowMs === undefined) return false
+    // Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. It
+    // compares those of held sinks when they are held no more, so theirs are kept.
+    const routes = (await store.catalogue.routes()).filter((route) => isPlanned(route) && !isHeld(route.sink))
+    if (routes.some(({ plannedAtMs }) => plannedAtMs <= nowMs - plannedWithinMs)) return false
     if (signal.aborted) return true
     const beforeMs = nowMs - keepDays * dayMs
-    await store.upkeep.prune(endedBefore(over, beforeMs), {
-      uncommittedBefore: firstReadable(dayOf(beforeMs), settings().policy.readableDays),
-      gapsBefore: nowMs - gapDays * dayMs,
-    })
+    /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
+    const endOf = ({ stream, ended, removed }: Checkpoint) => {
+      if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0)
+      return isPlanned(stream) ? Infinity : unreadableAt(stream.day, policy.readableDays)
+    }
+    const old = over.filter((each) => !isHeld(each.stream.sink) && endOf(each) < beforeMs)
+    await store.upkeep.prune(
+      old.map(({ stream }) => stream),
+      {
+        uncommittedBefore: firstReadable(dayOf(beforeMs), policy.readableDays),
+        gapsBefore: nowMs - gapDays * dayMs,
+      },
+    )
     return true
   }
 }

@@ -1,49 +1,34 @@
 import { committedLengths, type Checkpoint } from '../../domain/checkpoint.ts'
 import { daysFrom, firstReadable } from '../../domain/day.ts'
-import { isFailure, type Failure } from '../../domain/failure.ts'
+import { isFailure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
 import { wasPruned } from '../../pump/end-stream.ts'
 import { openSink } from '../../pump/open-sink.ts'
-import { shortJob } from '../hold-stream.ts'
-import { takeStream, type PumpDeps } from '../../pump/session.ts'
+import type { PumpDeps } from '../../pump/session.ts'
+import { Attempts, ifFree } from '../hold-stream.ts'
 
 interface ReconcilerDeps extends PumpDeps {
   readonly zones: () => readonly Zone[]
   readonly sinks: ReadonlyMap<string, AnySink>
 }
 
+export type SinkReconciler = ReturnType<typeof createSinkReconciler>
+
+const allEveryMs = 600_000
+
 /**
  * Removes what a sink holds beyond the last commit although no pump of its stream is about to start: lines of a killed
  * process, of one that was suspended while another finished its stream, or of a commit that a restored older store has
  * lost. Every pump reconciles its own stream when it begins; this covers streams without a pump for hours, or forever.
  */
-export interface SinkReconciler {
-  /** Call it around each pump: a stream whose pump ends in an error may hold uncommitted lines. */
-  pumping<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result>
-  /**
-   * Reconciles all streams at first, every ten minutes and after `allAgain`; in between those whose pump failed in this
-   * process, and those that could not be reconciled before. Continues with the other streams when one fails, and emits
-   * the first failure as `UpkeepFailed` at the end. Throws the Failures of the store.
-   */
-  turn(signal: AbortSignal): Promise<void>
-  /** The store may hold an older state: the next turn reconciles all streams. */
-  allAgain(): void
-}
-
-const allEveryMs = 600_000
-
-/** True for a failure of one stream of a sink, which does not concern the store or other streams. */
-export function isOfSink(error: unknown): error is Failure {
-  return isFailure(error) && !isFailure(error, 'store_unavailable', 'store_refuses', 'cancelled')
-}
-
-export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
+export function createSinkReconciler(deps: ReconcilerDeps) {
   const { apiClock, clock, policy, sinks, store, telemetry, zones } = deps
   const failed = new Map<string, Stream>()
   const pumped = new Set<string>()
   let allAtMs = -Infinity
+  /** The store may hold an older state: the next turn reconciles all streams. */
   const allAgain = () => void (allAtMs = -Infinity)
 
   /** The streams of the store and, since the store may have lost some, of all days that can be read; by key. */
@@ -72,47 +57,41 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
       (await sink.inspect(stream, committedLengths(store.id, checkpoint))).hasUncommitted
     // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
     // nothing uncommitted while it has no files. The rest is compared with what is stored now.
-    if (!(await isAhead(listed))) return true
-    if (!(await isAhead(await store.ledger.read(stream)))) return true
+    if (!(await isAhead(listed)) || !(await isAhead(await store.ledger.read(stream)))) return true
     if (isPumped()) return false
-    try {
-      await using session = await takeStream(shortJob({ stream, zone }), deps)
+    const isDone = await ifFree({ stream, zone }, deps, async (session) => {
       if (await wasPruned(session)) return true
       await using _ = await openSink(session, sink, signal)
       return true
-    } catch (error) {
-      if (isFailure(error, 'held', 'fence_lost')) return false
-      throw error
-    }
+    })
+    return isDone ?? false
   }
 
   async function reconcileEach(isAll: boolean, signal: AbortSignal): Promise<void> {
     if (!isAll && failed.size === 0) return
     // One list in place of a question for each of thousands of streams.
-    const listed = new Map(
-      (await store.catalogue.checkpoints()).map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]),
-    )
-    const streams = isAll ? streamsOf([...listed.values()]) : new Map(failed)
-    let first: Failure | undefined
-    for (const [key, stream] of streams) {
+    const checkpoints = await store.catalogue.checkpoints()
+    const listed = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+    const attempts = new Attempts()
+    for (const [key, stream] of isAll ? streamsOf(checkpoints) : new Map(failed)) {
       if (signal.aborted) return
       // Removed before it is reconciled: a pump that fails meanwhile adds it again.
       failed.delete(key)
       let isDone = false
+      const reconcile = async () => void (isDone = await reconcileOne(stream, listed.get(key), signal))
       try {
-        isDone = await reconcileOne(stream, listed.get(key), signal)
-      } catch (error) {
-        if (signal.aborted || !isOfSink(error)) throw error
-        first ??= error
+        await attempts.make(reconcile, signal)
       } finally {
         if (!isDone) failed.set(key, stream)
       }
     }
-    if (first !== undefined) telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error: first })
+    if (attempts.failure !== undefined)
+      telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error: attempts.failure })
   }
 
   return {
-    async pumping(stream, pump) {
+    /** Call it around each pump: a stream whose pump ends in an error may hold uncommitted lines. */
+    async pumping<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result> {
       const key = streamKey(stream)
       pumped.add(key)
       try {
@@ -125,7 +104,12 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
         pumped.delete(key)
       }
     },
-    async turn(signal) {
+    /**
+     * Reconciles all streams at first, every ten minutes and after `allAgain`; in between those whose pump failed in this
+     * process, and those that could not be reconciled before. Continues with the other streams when one fails, and emits
+     * the first failure as `UpkeepFailed` at the end. Throws the Failures of the store.
+     */
+    async turn(signal: AbortSignal): Promise<void> {
       const isAll = clock.monotonic() >= allAtMs
       // Before the work: a call of `allAgain` meanwhile must count.
       if (isAll) allAtMs = clock.monotonic() + allEveryMs

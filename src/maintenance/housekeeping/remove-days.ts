@@ -1,27 +1,17 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { isFailure, type Failure } from '../../domain/failure.ts'
 import { requestsOf } from '../../domain/plan/backfill.ts'
 import { daysToRemove, type Candidate, type ReachedLimit, type StoredDay } from '../../domain/retention.ts'
-import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { PlanSettings } from '../../plan/planner.ts'
 import type { AnySink, PartsOwner, Retention } from '../../ports/delivery.ts'
-import { takeStream, type PumpDeps } from '../../pump/session.ts'
-import { beginAnew, shortJob } from '../hold-stream.ts'
+import type { PumpDeps, Session } from '../../pump/session.ts'
+import { Attempts, beginAnew, ifFree } from '../hold-stream.ts'
 import { isOver, sureTimes } from './housekeep.ts'
-import { isOfSink } from './reconcile-sinks.ts'
 
 interface RemovalDeps extends PumpDeps {
   readonly settings: () => PlanSettings
   readonly sinks: ReadonlyMap<string, AnySink>
 }
-
-interface KeptSink {
-  readonly sink: string
-  readonly retention: Retention
-  readonly own: PartsOwner
-}
-
-type Attempt = (work: () => Promise<void>) => Promise<void>
 
 /** A pass looks at every folder of a day. */
 const everyMs = 3_600_000
@@ -35,14 +25,9 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
   const { apiClock, clock, settings, sinks, store, telemetry } = deps
   let dueAtMs = -Infinity
 
-  async function keptSinks(): Promise<KeptSink[]> {
-    const known = await store.catalogue.sinks()
-    return [...sinks.values()].flatMap((sink) => {
-      const retention = 'reconcile' in sink ? sink.retention : undefined
-      if (retention === undefined || settings().held?.has(sink.name) === true) return []
-      const formerly = known.find(({ name }) => name === sink.name)?.formerly ?? []
-      return [{ sink: sink.name, retention, own: { store: store.id, names: [sink.name, ...formerly] } }]
-    })
+  async function ownerOf(sink: string): Promise<PartsOwner> {
+    const known = (await store.catalogue.sinks()).find(({ name }) => name === sink)
+    return { store: store.id, names: [sink, ...(known?.formerly ?? [])] }
   }
 
   /** What is known of the stored days. One that has to stay has no time. */
@@ -51,9 +36,7 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     const checkpoints = await store.catalogue.checkpoints()
     const known = new Map(checkpoints.map((each) => [streamKey(each.stream), each]))
     // Another sink may be shipped from these files.
-    const archived = new Set(
-      checkpoints.flatMap(({ archives, stream }) => (archives === undefined ? [] : [placeKey(stream)])),
-    )
+    const archived = checkpoints.flatMap(({ archives, stream }) => (archives === undefined ? [] : [stream]))
     const { policy, sinks: names } = settings()
     const nowOf = sureTimes(apiClock, settings())
     return stored.map((each) => {
@@ -65,45 +48,36 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
         !isOver(each.day, nowMs, policy) ||
         // The store drops the checkpoints of ended days only.
         (checkpoint !== undefined && checkpoint.ended === undefined) ||
-        archived.has(placeKey(each)) ||
+        archived.some(({ zone, day }) => zone === each.zone && day === each.day) ||
         names.some((name) => requests.awaits({ ...stream, sink: name }))
       return { ...stream, nowMs: isKept ? undefined : nowMs, begun: begunIn(checkpoint) }
     })
   }
 
-  /** Leaves a day to the next pass that another process holds. */
-  async function removeOne(
-    stream: Stream,
-    limit: ReachedLimit,
-    { retention, own }: KeptSink,
-    signal: AbortSignal,
-  ): Promise<void> {
-    // A zone that left the configuration has no account: nothing is requested for it.
-    const left = { id: stream.zone, name: '', account: '' }
-    const zone = settings().zones.find(({ id }) => id === stream.zone) ?? left
-    try {
-      await using session = await takeStream(shortJob({ stream, zone }), deps)
-      if (isInUse(session.checkpoint())) return
-      const mark = async () => {
-        if (begunIn(session.checkpoint()) !== undefined) return
-        await beginAnew(session)
-        const next = { ...session.checkpoint(), committed: [], removed: { ...limit, atMs: clock.now() } }
-        await session.commit(next)
-      }
-      const bytes = await retention.remove(stream, own, mark, signal)
-      if (bytes > 0) telemetry.emit({ name: 'DayRemoved', stream, limit, bytes })
-    } catch (error) {
-      if (!isFailure(error, 'held', 'fence_lost')) throw error
-    }
+  async function mark(session: Session, limit: ReachedLimit): Promise<void> {
+    if (begunIn(session.checkpoint()) !== undefined) return
+    await beginAnew(session)
+    await session.commit({ ...session.checkpoint(), committed: [], removed: { ...limit, atMs: clock.now() } })
   }
 
-  async function removeOf(kept: KeptSink, attempt: Attempt, signal: AbortSignal): Promise<void> {
-    const { sink, retention, own } = kept
+  async function removeOf(sink: string, retention: Retention, attempts: Attempts, signal: AbortSignal) {
+    const own = await ownerOf(sink)
     const stored = await judge(await retention.stored(own, signal), sink)
     const { chosen, excessBytes } = daysToRemove(stored, retention.limits)
     for (const { stored: each, limit } of chosen) {
       if (signal.aborted) return
-      await attempt(() => removeOne(onlyStream(each), limit, kept, signal))
+      const stream = { zone: each.zone, day: each.day, sink }
+      // A zone that left the configuration has no account: nothing is requested for it.
+      const left = { id: stream.zone, name: '', account: '' }
+      const zone = settings().zones.find(({ id }) => id === stream.zone) ?? left
+      // A day that another process holds is left to the next pass.
+      const remove = () =>
+        ifFree({ stream, zone }, deps, async (session) => {
+          if (isInUse(session.checkpoint())) return
+          const bytes = await retention.remove(stream, own, () => mark(session, limit), signal)
+          if (bytes > 0) telemetry.emit({ name: 'DayRemoved', stream, limit, bytes })
+        })
+      await attempts.make(remove, signal)
     }
     if (excessBytes > 0) telemetry.emit({ name: 'RetentionExceeded', sink, excessBytes })
   }
@@ -112,29 +86,21 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     if (clock.monotonic() < dueAtMs) return
     // Without a time that is sure nothing may be removed: the next call tries again.
     if (settings().zones.every(({ account }) => apiClock.sureNow(account) === undefined)) return
-    let first: Failure | undefined
-    // A day that cannot be removed is in the way of no other.
-    const attempt: Attempt = async (work) => {
-      try {
-        await work()
-      } catch (error) {
-        if (signal.aborted || !isOfSink(error)) throw error
-        first ??= error
-      }
+    const attempts = new Attempts()
+    for (const [name, sink] of sinks) {
+      const retention = 'reconcile' in sink ? sink.retention : undefined
+      if (retention === undefined || settings().held?.has(name) === true) continue
+      await attempts.make(() => removeOf(name, retention, attempts, signal), signal)
     }
-    for (const kept of await keptSinks()) await attempt(() => removeOf(kept, attempt, signal))
     dueAtMs = clock.monotonic() + everyMs
-    if (first !== undefined) telemetry.emit({ name: 'UpkeepFailed', task: 'retention', error: first })
+    if (attempts.failure !== undefined)
+      telemetry.emit({ name: 'UpkeepFailed', task: 'retention', error: attempts.failure })
   }
 }
 
 /** Undefined where later parts were committed since: then it is a stored day as any other. */
 function begunIn(checkpoint: Checkpoint | undefined): ReachedLimit | undefined {
   return checkpoint?.committed.length === 0 ? checkpoint.removed : undefined
-}
-
-function placeKey({ zone, day }: Pick<Stream, 'zone' | 'day'>): string {
-  return `${zone}/${day}`
 }
 
 /** Somebody has begun to ship to the day since it was chosen. */

@@ -13,12 +13,8 @@ export async function knownSinks(store: Store): Promise<string[]> {
     store.catalogue.checkpoints(),
     store.deadLetters.counts(),
   ])
-  const names = [
-    ...routes.map(({ sink }) => sink),
-    ...checkpoints.map(({ stream }) => stream.sink),
-    ...deadLetters.map(({ sink }) => sink),
-  ]
-  return [...new Set(names)].sort()
+  const streams = checkpoints.map(({ stream }) => stream)
+  return [...new Set([...routes, ...streams, ...deadLetters].map(({ sink }) => sink))].sort()
 }
 
 /**
@@ -50,12 +46,12 @@ export async function renameSink(
 
 /** What the store has under the new name is dropped: throws where anything was delivered under it. */
 async function refuseDelivered(from: string, to: string, store: Store): Promise<void> {
-  const own = (await store.catalogue.checkpoints()).filter(({ stream }) => stream.sink === to)
   const waiting = (await store.deadLetters.counts()).some(({ sink }) => sink === to)
-  let events = 0
-  for (const { counters, committed } of own)
-    events += Math.max(counters.delivered + counters.deadLetters, committed.length)
-  if (events === 0 && !waiting) return
+  const isUsed = (await store.catalogue.checkpoints()).some(
+    ({ stream, counters: { delivered, deadLetters }, committed }) =>
+      stream.sink === to && delivered + deadLetters + committed.length > 0,
+  )
+  if (!isUsed && !waiting) return
   const what = waiting ? 'dead letters of it wait in the store' : 'events were delivered under it'
   const back = `give the sink its old name ${from} again in the configuration, and it goes on where it stopped`
   const text = `the sink name ${to} is taken (${what}): ${back}; or choose a name that was never used`

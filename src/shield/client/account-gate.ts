@@ -17,7 +17,7 @@ export class RequestGate implements AccountGate {
   readonly #account: string
   readonly #clock: Clock
   readonly #shared: SharedLimits | undefined
-  readonly #rate: RequestRate
+  readonly #takePlace: ReturnType<typeof createRate>
   /** By the monotonic clock: a pause must not grow when the host's clock is set back. */
   #pausedUntilMs = -Infinity
   #liveWaiting = 0
@@ -33,7 +33,7 @@ export class RequestGate implements AccountGate {
     this.#account = account
     this.#clock = clock
     this.#shared = shared
-    this.#rate = new RequestRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
+    this.#takePlace = createRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
   }
 
   async pausedUntil(): Promise<number | undefined> {
@@ -55,24 +55,20 @@ export class RequestGate implements AccountGate {
   }
 
   async enter(signal: AbortSignal, priority: Priority): Promise<void> {
-    if (priority === 'backfill') {
-      await this.#pass(signal, priority)
-      this.#liveSinceBackfill = 0
-      return
-    }
-    this.#liveWaiting++
+    const isLive = priority === 'live'
+    if (isLive) this.#liveWaiting++
     try {
-      await this.#pass(signal, priority)
+      await this.#pass(signal, isLive)
     } finally {
-      this.#liveWaiting--
+      if (isLive) this.#liveWaiting--
     }
-    this.#liveSinceBackfill++
-    this.#liveAtMs = this.#clock.monotonic()
+    this.#liveSinceBackfill = isLive ? this.#liveSinceBackfill + 1 : 0
+    if (isLive) this.#liveAtMs = this.#clock.monotonic()
   }
 
-  async #pass(signal: AbortSignal, priority: Priority): Promise<void> {
+  async #pass(signal: AbortSignal, isLive: boolean): Promise<void> {
     const deadlineMs = this.#clock.monotonic() + longestWaitMs
-    let goesFirst = priority === 'live'
+    let goesFirst = isLive
     for (let turn = 0; turn < mostTurns; turn++) {
       if (signal.aborted) throw cancelled(signal.reason)
       goesFirst ||= this.#takeTurn()
@@ -111,7 +107,7 @@ export class RequestGate implements AccountGate {
     const knownMs = this.#pausedUntilMs - this.#clock.monotonic()
     if (knownMs > 0) return ['paused', knownMs]
     const place = await this.#shared?.take(asked)
-    if (place === undefined) return this.#rate.take(asked, this.#clock.monotonic())
+    if (place === undefined) return this.#takePlace(asked, this.#clock.monotonic())
     if (place[0] === 'paused') this.#pause(place[1])
     return place
   }
@@ -127,30 +123,21 @@ export class RequestGate implements AccountGate {
 }
 
 /** Places for requests of this process, evenly spaced. Times are ms of a monotonic clock. */
-class RequestRate {
-  readonly #everyMs: number
-  #freeMs = 0
-  /** The next place that no refused request was pointed to. */
-  #lineMs = 0
-
-  constructor(everyMs: number) {
-    this.#everyMs = everyMs
-  }
-
-  take({ mayWait, longestWaitMs: longestMs }: PlaceAsked, nowMs: number): Place {
-    if (this.#everyMs === 0) return ['pass', 0]
-    const placeMs = Math.max(nowMs, this.#freeMs)
+function createRate(everyMs: number) {
+  /** The next free place, and the next one that no refused request was pointed to. */
+  let [freeMs, lineMs] = [0, 0]
+  return ({ mayWait, longestWaitMs: longestMs }: PlaceAsked, nowMs: number): Place => {
+    if (everyMs === 0) return ['pass', 0]
+    const placeMs = Math.max(nowMs, freeMs)
     const waitMs = placeMs - nowMs
-    if (waitMs > longestMs) return ['full', this.#sendAway(placeMs, nowMs)]
+    if (waitMs > longestMs) {
+      // Refused requests get different retry times, so that they do not all come back at once.
+      const retryMs = lineMs > nowMs + longestLineMs ? placeMs : Math.max(placeMs, lineMs)
+      lineMs = retryMs + everyMs
+      return ['full', retryMs - nowMs]
+    }
     if (!mayWait && waitMs > 0) return ['later', waitMs]
-    this.#freeMs = placeMs + this.#everyMs
+    freeMs = placeMs + everyMs
     return ['pass', waitMs]
-  }
-
-  /** Refused requests get different retry times, so that they do not all come back at once. */
-  #sendAway(placeMs: number, nowMs: number): number {
-    const lineMs = this.#lineMs > nowMs + longestLineMs ? placeMs : Math.max(placeMs, this.#lineMs)
-    this.#lineMs = lineMs + this.#everyMs
-    return lineMs - nowMs
   }
 }

@@ -25,14 +25,11 @@ const cursorKey = /continuation|cursor|page_?token/i
  * Classifies an answer as a failure; returns undefined for a success. The error key decides before the rest of the
  * body, and the body before the status: the API answers errors with 202, and a day outside its window with 401.
  */
-export function failureOf(status: number, body: unknown, context: AnswerContext): Failure | undefined {
+export function failureOf(httpStatus: number, body: unknown, context: AnswerContext): Failure | undefined {
   const apiError = apiErrorOf(body)
-  const isSuccess = status >= 200 && status < 300
+  const isSuccess = httpStatus >= 200 && httpStatus < 300
   if (isSuccess && !apiError.isDeclared) return undefined
-  return classify(isSuccess ? (apiError.status ?? status) : status, apiError, context)
-}
-
-function classify(status: number, apiError: ApiError, context: AnswerContext): Failure {
+  const status = isSuccess ? (apiError.status ?? httpStatus) : httpStatus
   const key = apiError.errorKey
   const hasCursor = context.token !== undefined
   const { requestId } = context.details

@@ -9,7 +9,7 @@ export interface Reservation {
   release(): void
   /** The reservation of another holder of the same page, for its sink; undefined where that sink's share has no room. */
   join(sink: string | undefined): Reservation | undefined
-  /** The same in exchange for a reservation of that sink for another page, whatever their sizes. */
+  /** The same in exchange for one of that sink for another page, whatever their sizes. */
   exchange(own: Reservation, sink: string | undefined): Reservation
   /** A holder for no sink. When memory is needed, or half of it is kept, `evict` is called, which must release it. */
   keep(evict: () => void): Reservation

@@ -20,7 +20,11 @@ export function toEvent(
   redactor: Redactor,
   identity: EntryIdentity = identityOf(entry),
 ): Event {
-  if (!isObject(entry)) return eventWithoutKeys(entry, identity, zone, redactor)
+  if (!isObject(entry)) {
+    const { id, fingerprint } = identity
+    const kept = { text: textForm(redactor(nothing, entry).log) }
+    return { id, fingerprint, zone, labels: nothing, log: kept, raw: () => kept }
+  }
   const received = entry['log']
   const decoded = decodeLog(received)
   const { rest, log } = redactor(entry, decoded)
@@ -36,29 +40,17 @@ export function toEvent(
   const { time, timeMs } = identity
   if (time !== undefined) event.time = time
   if (timeMs !== undefined) event.timeMs = timeMs
-  addLabels(event)
-  addLog(event)
+  addFields(event)
   return event
-}
-
-function eventWithoutKeys(
-  entry: Json,
-  { id, fingerprint }: EntryIdentity,
-  zone: Event['zone'],
-  redactor: Redactor,
-): Event {
-  const { log } = redactor(nothing, entry)
-  const text = textForm(log)
-  const kept = { text }
-  return { id, fingerprint, zone, labels: nothing, log: kept, raw: () => kept }
 }
 
 function textForm(log: Json): string {
   return typeof log === 'string' ? log : jsonText(log)
 }
 
-function addLabels(event: Mutable<Event>): void {
-  const { labels } = event
+/** Reads them from labels and log. */
+function addFields(event: Mutable<Event>): void {
+  const { labels, log } = event
   const status = textOf(labels['status'])
   if (status !== undefined) {
     if (/^[1-5]\d\d$/.test(status)) event.response = { status: Number(status) }
@@ -68,10 +60,6 @@ function addLabels(event: Mutable<Event>): void {
   if (severity !== undefined) event.severity = severity.toLowerCase()
   const pop = textOf(labels['serverZone'])
   if (pop !== undefined) event.pop = pop
-}
-
-function addLog(event: Mutable<Event>): void {
-  const { labels, log } = event
   const rule = present({
     id: textOf(labels['ruleId']),
     group: textOf(labels['ruleGroup']),

@@ -17,11 +17,7 @@ type Settings = Pick<
   'name' | 'brokers' | 'topic' | 'compression' | 'sasl' | 'tls' | 'timeoutSeconds' | 'batch'
 >
 
-/** An event with its message. */
-interface Piece {
-  readonly event: Event
-  readonly message: Message
-}
+type Piece = Readonly<{ event: Event; message: Message }>
 
 /** Key, headers and fields of a record besides the line. */
 const envelopeBytes = 100
@@ -57,10 +53,8 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
     let failure: Failure | undefined
 
     async function send(pieces: readonly Piece[], by: Link): Promise<void> {
-      const refused = await by.send(
-        pieces.map(({ message }) => message),
-        signal,
-      )
+      const messages = pieces.map(({ message }) => message)
+      const refused = await by.send(messages, signal)
       if (refused === undefined) {
         for (const { event, message } of pieces) {
           taken.push(event)

@@ -45,7 +45,6 @@ const tryWindowMs = 10_000
 const maxRestMs = 2_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
 const maxObjectBytes = 268_435_456
-const rangeBytes = 4_194_304
 
 export type S3Deps = Pick<SinkDeps, 'clock' | 'telemetry' | 'version' | 'random'>
 
@@ -125,32 +124,12 @@ export class S3Bucket {
   }
 
   async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-    const answer = await this.#get(key, {}, signal)
+    const maxBytes = maxObjectBytes
+    const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
+    const answer = await this.#request(request, signal)
     if (answer.status === 404) return undefined
     if (answer.whole) return answer.body
     throw this.#failed(answer, `object ${key} cannot be read, or is too large`, 'retry')
-  }
-
-  /** An object of that size in pieces, so that only one is in memory. */
-  async *read(key: string, bytes: number, signal: AbortSignal): AsyncGenerator<Buffer> {
-    for (let at = 0; at < bytes;) {
-      const range = `bytes=${at}-${Math.min(bytes, at + rangeBytes) - 1}`
-      const answer = await this.#get(key, { range }, signal)
-      const { status, body, whole } = answer
-      // 200: the service knows no ranges, and sends all of it.
-      if (!whole || body.length === 0 || status === 404 || (status === 200 && at > 0))
-        throw this.#failed(answer, `object ${key} cannot be read, or is gone`, 'retry')
-      yield body
-      at += body.length
-    }
-  }
-
-  #get(key: string, headers: { range?: string }, signal: AbortSignal): Promise<Answer> {
-    const maxBytes = maxObjectBytes
-    return this.#request(
-      { method: 'GET', key, headers, right: 's3:GetObject', expects: [404], maxBytes },
-      signal,
-    )
   }
 
   /** In order of the keys. */

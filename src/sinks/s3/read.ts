@@ -1,13 +1,14 @@
 import { Readable } from 'node:stream'
 import type { PartEnd, PartLines, PartReport } from '../../domain/audit-report.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { decoded, isCompressed, linesIn } from '../part-lines.ts'
 import type { S3Bucket } from './client.ts'
 
 /** Where the objects are. */
 export interface Lake {
-  readonly bucket: Pick<S3Bucket, 'list' | 'read'>
+  readonly bucket: Pick<S3Bucket, 'list' | 'get'>
   readonly prefix: string
   /** The sink ships at least once. */
   readonly mayRepeat: boolean
@@ -26,16 +27,17 @@ export interface ObjectInBucket {
 const pattern = /^(.+?)-(\d{6,12})(?:-[\da-f]{16})?\.ndjson\.(?:gz|zst)$/
 const lines = /\.ndjson(?:\.gz|\.zst)?$/
 
-async function* objectsOf({ bucket, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
+async function objectsOf({ bucket, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
   const folder = `${prefix}zone=${zone}/day=${day}/`
+  const objects: (ObjectInBucket & { readonly key: string; readonly bytes: number })[] = []
   for await (const { key, bytes } of bucket.list(folder, signal)) {
     const name = key.slice(folder.length)
     if (!lines.test(name)) continue
     const [, storeId = '', number] = pattern.exec(name) ?? []
-    const object: ObjectInBucket =
-      number === undefined ? { name } : { name, written: { storeId, number: Number(number) } }
-    yield { ...object, key, bytes }
+    const written = number === undefined ? {} : { written: { storeId, number: Number(number) } }
+    objects.push({ name, key, bytes, ...written })
   }
+  return objects
 }
 
 /** Yields the lines of the chosen objects of a zone's day as `linesIn` does, by key. Changes nothing. Throws Failure. */
@@ -45,11 +47,10 @@ export async function* readObjects(
   isChosen: (object: ObjectInBucket) => boolean,
   signal: AbortSignal,
 ): AsyncGenerator<PartLines | PartEnd> {
-  for await (const object of objectsOf(lake, place, signal)) {
-    if (!isChosen(object)) continue
-    const { name, key, bytes } = object
-    const pieces = decoded(name, Readable.from(lake.bucket.read(key, bytes, signal)))
-    for await (const piece of linesIn(name, pieces))
+  for (const { name, key } of (await objectsOf(lake, place, signal)).filter(isChosen)) {
+    const body = await lake.bucket.get(key, signal)
+    if (body === undefined) throw new Failure('retry', 'bad_body', `object ${key} was listed, and is gone`)
+    for await (const piece of linesIn(name, decoded(name, Readable.from([body]))))
       yield 'lines' in piece ? piece : { ...piece, isCompressed: isCompressed(name) }
   }
 }
@@ -77,44 +78,33 @@ export async function compareObjects(
   signal: AbortSignal,
 ): Promise<PartReport[]> {
   const { objectBytes = [], repairedObjects = [] } = known
-  const found = new Set<number>()
-  const changed = new Map<number, PartReport>()
-  const others: PartReport[] = []
-  for await (const object of objectsOf(lake, place, signal)) {
-    const { name: part, written, bytes } = object
-    if (isCommitted(object, storeId, known)) {
-      const { number } = written!
-      const expectedBytes = objectBytes[number - 1]!
+  const objects = await objectsOf(lake, place, signal)
+  const isKnown = (object: ObjectInBucket) => isCommitted(object, storeId, known)
+  const others = objects.filter((object) => !isKnown(object))
+  const byNumber = Map.groupBy(objects.filter(isKnown), ({ written }) => written!.number)
+  const differing = objectBytes.flatMap((expectedBytes, index): PartReport[] => {
+    const object = index + 1
+    const found = byNumber.get(object) ?? []
+    if (found.some(({ bytes }) => expectedBytes === 0 || bytes === expectedBytes)) return []
+    const [other] = found
+    if (other !== undefined) {
       const why = 'an object of another size has its place'
-      if (expectedBytes === 0 || bytes === expectedBytes) found.add(number)
-      else
-        changed.set(number, {
-          part,
-          problem: 'changed',
-          object: number,
-          expectedBytes,
-          foundBytes: bytes,
-          why,
-        })
-    } else if (written === undefined)
-      others.push({ part, problem: 'foreign', why: 'its name is not the name of an object' })
-    else if (written.storeId === storeId)
-      others.push({ part, problem: 'unknown', ...(lake.mayRepeat ? repeat : adoptable) })
-    else
-      others.push({
-        part,
-        problem: 'foreign',
-        why: 'written under another store: the state was lost or replaced',
-      })
-  }
-  const repaired = new Set(repairedObjects)
-  for (let object = 1; object <= objectBytes.length; object++)
-    if (!found.has(object) && changed.has(object)) others.push(changed.get(object)!)
-    else if (!found.has(object)) {
-      const isRepaired = repaired.has(object)
-      const part = `${storeId}-${String(object).padStart(6, '0')}`
-      const why = isRepaired ? 'a repair has shipped its events again' : 'the object is gone'
-      others.push({ part, problem: 'missing', object, why, ...(isRepaired && { isRepaired }) })
+      const { name: part, bytes: foundBytes } = other
+      return [{ part, problem: 'changed', object, expectedBytes, foundBytes, why }]
     }
-  return others
+    const isRepaired = repairedObjects.includes(object)
+    const part = `${storeId}-${String(object).padStart(6, '0')}`
+    const why = isRepaired ? 'a repair has shipped its events again' : 'the object is gone'
+    return [{ part, problem: 'missing', object, why, ...(isRepaired && { isRepaired }) }]
+  })
+  return [
+    ...others.map(({ name: part, written }): PartReport => {
+      const foreign = { part, problem: 'foreign' } as const
+      if (written === undefined) return { ...foreign, why: 'its name is not the name of an object' }
+      if (written.storeId === storeId)
+        return { part, problem: 'unknown', ...(lake.mayRepeat ? repeat : adoptable) }
+      return { ...foreign, why: 'written under another store: the state was lost or replaced' }
+    }),
+    ...differing,
+  ]
 }

@@ -26,44 +26,37 @@ export function createStdoutSink(
 ): Sink {
   const { format, clock } = deps
   const output = openOutput(deps.output)
-  const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format
+  const encode = createEncoder(Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format)
+  // A write begins when the one before it ends, also after an abort, so that deliveries do not pile up in the stream.
   const inTurn = createInTurn()
-  let closing: Promise<void> | undefined
-  let writing: Promise<unknown> = Promise.resolve()
+  let isClosed = false
 
   function assertOpen(): void {
-    if (closing !== undefined) throw cancelled()
+    if (isClosed) throw cancelled()
     const gone = output.gone()
     if (gone !== undefined) throw sinkGone(name, gone)
   }
 
-  const encode = createEncoder(shown)
-
   async function write(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
-    // The next write begins when this one ends, also after an abort, so that deliveries do not pile up in the stream.
-    const written = inTurn(async () => {
-      const refusals: Refusal[] = []
-      let bytes = 0
-      for (const chunk of encode(events, refusals)) {
-        if (signal.aborted) throw cancelled(signal.reason)
-        assertOpen()
-        await output.write(chunk.bytes)
-        bytes += chunk.bytes.length
-      }
-      return { refusals, committed: [], bytes }
-    })
-    writing = written.catch(() => undefined)
-    try {
-      return await orAborted(written, signal)
-    } catch (error) {
-      throw error instanceof Failure ? error : sinkGone(name, error)
+    const refusals: Refusal[] = []
+    let bytes = 0
+    for (const chunk of encode(events, refusals)) {
+      if (signal.aborted) throw cancelled(signal.reason)
+      assertOpen()
+      await output.write(chunk.bytes)
+      bytes += chunk.bytes.length
     }
+    return { refusals, committed: [], bytes }
   }
 
   const stream: OpenStream = {
-    async deliver(events, signal): Promise<Delivery> {
-      if (signal.aborted) throw cancelled(signal.reason)
-      return write(events, signal)
+    async deliver(events, signal) {
+      try {
+        const written = inTurn(() => write(events, signal))
+        return await orAborted(written, signal)
+      } catch (error) {
+        throw error instanceof Failure ? error : sinkGone(name, error)
+      }
     },
     close: () => Promise.resolve(),
   }
@@ -76,7 +69,11 @@ export function createStdoutSink(
       assertOpen()
       return undefined
     },
-    close: () => (closing ??= within(closeWaitMs, writing, clock).then(() => undefined)),
+    async close() {
+      isClosed = true
+      const written = inTurn(() => Promise.resolve())
+      await within(closeWaitMs, written, clock)
+    },
   }
 }
 
@@ -87,12 +84,10 @@ function inertFormat(format: Format): Format {
 
 function sinkGone(sink: string, cause: unknown): Failure {
   const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new Failure('stop', 'disk_full', `sink ${sink}: the disk that stdout is written to is full`, {
-      cause,
-    })
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
   const why = code === 'EPIPE' ? 'its reader closed the pipe (EPIPE)' : systemErrorText(cause)
-  return new Failure('stop', 'sink_gone', `sink ${sink}: stdout cannot be written: ${why}`, { cause })
+  const text = `sink ${sink}: stdout cannot be written: ${why}`
+  return new Failure('stop', isFull ? 'disk_full' : 'sink_gone', text, { cause })
 }
 
 /** Writes bytes and reports when the operating system has them. */
@@ -108,7 +103,7 @@ const lineBreak = 0x0a
 
 function openOutput(stream: Writable): Output {
   const fd: unknown = Reflect.get(stream, 'fd')
-  return typeof fd === 'number' && isFile(fd) ? openFile(fd) : openStream(stream)
+  return typeof fd === 'number' && fstatSync(fd).isFile() ? openFile(fd) : openStream(stream)
 }
 
 /**
@@ -146,13 +141,5 @@ function openStream(stream: Writable): Output {
       if (stream.errored !== null) return stream.errored
       return stream.destroyed || stream.writableEnded ? new Error('the stream was closed') : undefined
     },
-  }
-}
-
-function isFile(fd: number): boolean {
-  try {
-    return fstatSync(fd).isFile()
-  } catch {
-    return false
   }
 }

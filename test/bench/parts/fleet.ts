@@ -2,9 +2,8 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dayOf, daysFrom, shiftDay } from '../../../src/domain/day.ts'
-import { median, ofRounds, type Figure } from '../figures/figure.ts'
-import { profileFlags } from '../processes/child.ts'
-import { readMetrics, withDaemon, type Metrics, type RunningDaemon } from '../processes/daemon.ts'
+import { median, ofRounds, type Figure } from '../figures.ts'
+import { readMetrics, withDaemon, type RunningDaemon } from '../processes/daemon.ts'
 import { withRedis, commandFigure, sizeFigures, watchCommands } from '../processes/redis-server.ts'
 import { withFolder, withSimulator, zonesOf } from '../processes/runs.ts'
 
@@ -13,7 +12,6 @@ export interface FleetOptions {
   readonly zones: readonly number[]
   /** Over Redis: fleets of so many processes. */
   readonly workers: readonly number[]
-  readonly profileFolder?: string | undefined
   readonly tell: (line: string) => void
 }
 
@@ -144,7 +142,7 @@ interface Looked {
 function lookedAt(
   { name, zones: count, sinks, processes, state, everySeconds, atWork }: Fleet,
   folder: string,
-  { profileFolder, tell }: FleetOptions,
+  { tell }: FleetOptions,
   begins: () => Promise<void> = async () => undefined,
 ): Promise<Looked> {
   const zones = zonesOf(count)
@@ -178,11 +176,7 @@ function lookedAt(
       }
       const own = join(folder, `process-${daemons.length + 1}`)
       mkdirSync(own)
-      // The profile of the first process: the others would write over it.
-      const profile = profileFlags(profileFolder, `fleet-${name.replaceAll(/\W+/g, '-')}`)
-      return withDaemon(own, config, daemons.length === 0 ? profile : [], (daemon) =>
-        started([...daemons, daemon]),
-      )
+      return withDaemon(own, config, (daemon) => started([...daemons, daemon]))
     }
     return started([])
   })
@@ -237,9 +231,9 @@ async function look(
       answer.bytes = Buffer.byteLength(text)
       if (answer.path !== '/metrics') continue
       const metrics = readMetrics(text)
-      lagSeconds = Math.max(lagSeconds, greatest(metrics, 'shieldlog_zone_lag_seconds'))
+      lagSeconds = Math.max(lagSeconds, ...metrics.values('shieldlog_zone_lag_seconds'))
       // The library forgets the longest block with each scrape.
-      if (round > 0) blocked.push(greatest(metrics, 'nodejs_eventloop_lag_max_seconds') * 1000)
+      if (round > 0) blocked.push(Math.max(...metrics.values('nodejs_eventloop_lag_max_seconds')) * 1000)
     }
   return {
     events: await sumOf(daemons, delivered),
@@ -259,8 +253,4 @@ async function look(
       { name: 'longest block of the event loop', ...ofRounds(blocked), unit: 'ms' },
     ],
   }
-}
-
-function greatest(metrics: Metrics, name: string): number {
-  return Math.max(...metrics.values(name))
 }

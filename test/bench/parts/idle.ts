@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../src/clock.ts'
 import { dayOf } from '../../../src/domain/day.ts'
-import type { Figure } from '../figures/figure.ts'
+import type { Figure } from '../figures.ts'
 import { withDaemon } from '../processes/daemon.ts'
 import { runBare, withFolder, withSimulator, zonesOf } from '../processes/runs.ts'
-import { toFiles, yesterday } from './ways.ts'
+import { toFiles, yesterday } from './sinks.ts'
 
 /** Ten zones, polled each second, each with a full page without news. */
 const zones = zonesOf(10)
@@ -27,7 +27,7 @@ export function measureIdle({ tell }: { readonly tell: (line: string) => void })
         state: `sqlite:${folder}/state.db`,
         sinks: [toFiles],
       }
-      const [polls, cpuSeconds] = await withDaemon(folder, config, [], async (daemon) => {
+      const [polls, cpuSeconds] = await withDaemon(folder, config, async (daemon) => {
         const requests = async () => (await daemon.metrics()).sum('shieldlog_api_requests_total')
         await sleep(settledMs)
         const [before, beforeCpu] = [await requests(), daemon.usage().cpuSeconds]

@@ -1,7 +1,7 @@
-import type { Figure } from '../figures/figure.ts'
+import type { Figure } from '../figures.ts'
 import { assertWhole, runShip, withSimulator, zonesOf, type Run } from '../processes/runs.ts'
 import { entryBytes } from '../cost/costs.ts'
-import { toFiles, yesterday } from './ways.ts'
+import { toFiles, yesterday } from './sinks.ts'
 
 /** At most, in MB: of any of these, and of many zones. */
 const most = { any: 200, zones: 150 }

@@ -1,11 +1,111 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { formats } from '../../../src/formats/registry.ts'
+import { dayMs, dayOf, startOf, type Day } from '../../../src/domain/day.ts'
 import { fakeKey } from '../../setup/fake-bucket.ts'
-import { ofRounds, type Figure } from '../figures/figure.ts'
+import { ofRounds, type Figure } from '../figures.ts'
 import type { ReceiverTask } from '../processes/receiver-process.ts'
-import { withReceiver, type Run } from '../processes/runs.ts'
-import { costsOf, race, ratesOf, toFiles, type Way, type WaysOptions } from './ways.ts'
+import { assertWhole, runBare, runShip, withReceiver, withSimulator, type Run } from '../processes/runs.ts'
+
+/** A way to ship the same events; rows of the bench are made of these. */
+interface Way {
+  readonly name: string
+  readonly sinks: readonly Readonly<Record<string, unknown>>[]
+  /** How long each sync of the store and the sink takes; as the disk has it unless given. */
+  readonly syncMs?: number
+  /** Measures a second reading, of which every event was seen. */
+  readonly again?: boolean
+  /** The rate that is asked for, as a share of that of the bare loop. */
+  readonly atLeast?: { readonly byCpu?: number; readonly byTime?: number }
+}
+
+export interface WaysOptions {
+  readonly events: number
+  readonly rounds: number
+  readonly tell: (line: string) => void
+  /** Called after each run, while its folder is there. */
+  readonly look?: (way: Way, folder: string) => void
+}
+
+/** What the rounds of each way gave, and the bare loop in the same rounds. */
+interface Raced {
+  readonly bare: readonly Run[]
+  readonly runs: ReadonlyMap<string, readonly Run[]>
+}
+
+const zone = 101
+export const toFiles = { name: 'archive', type: 'file', path: 'events' } as const
+
+/** A whole day, so that its events lie as far apart as they do for users. */
+export function yesterday(): Day {
+  return dayOf(Date.now() - dayMs)
+}
+
+/**
+ * Runs all ways and the bare loop in each round, in alternating order, over the events of one day that ended twelve
+ * hours ago or less: some destinations take no older ones.
+ */
+function race(ways: readonly Way[], options: WaysOptions): Promise<Raced> {
+  const { events, rounds, tell, look } = options
+  // Today at noon, in the simulator and in the shipper: its events are those of the morning.
+  const offsetMs = startOf(dayOf(Date.now())) + dayMs / 2 - Date.now()
+  const day = dayOf(Date.now())
+  return withSimulator({ zones: [zone], days: { [day]: events }, offsetMs }, async (url) => {
+    const ship = (way: Way) => {
+      const { sinks, again = false, syncMs } = way
+      const task = { url, zones: [zone], days: 1, sinks, again, syncMs, offsetMs }
+      return runShip(task, (folder) => look?.(way, folder))
+    }
+    const bare: Run[] = []
+    const runs = new Map<string, Run[]>(ways.map(({ name }) => [name, []]))
+    // The simulator's code is slow until it has run for a while; nobody is to pay for that.
+    await runBare({ url, zone, day })
+    for (let round = 0; round < rounds; round++) {
+      const own = await runBare({ url, zone, day })
+      bare.push(own)
+      for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
+        const done = await ship(way)
+        assertWhole(done, events * way.sinks.length, way.name)
+        runs.get(way.name)!.push(done)
+      }
+      const rates = ways.map(({ name }) => `${name} ${shareOf(runs.get(name)!.at(-1)!, own).toFixed(2)}`)
+      tell(`round ${round + 1} of ${rounds}, CPU against the bare loop: ${rates.join(', ')}`)
+    }
+    return { bare, runs }
+  })
+}
+
+/** Events per CPU second, as a share of those of the bare loop of the same round. */
+function shareOf(run: Run, bare: Run): number {
+  return bare.cpuSeconds / bare.events / (run.cpuSeconds / run.events)
+}
+
+/** The rows of a way that any part of the bench has. */
+function ratesOf({ name, atLeast }: Way, { bare, runs }: Raced): Figure[] {
+  const own = runs.get(name)!
+  const share = (of: (run: Run, bare: Run) => number) =>
+    ofRounds(own.map((run, round) => of(run, bare[round]!)))
+  const limit = (least?: number) => (least === undefined ? {} : { limit: { atLeast: least } })
+  return [
+    {
+      name: `${name}: of the bare loop, by CPU`,
+      ...share(shareOf),
+      unit: '',
+      ...limit(atLeast?.byCpu),
+    },
+    {
+      name: `${name}: of the bare loop, by time`,
+      ...share((run, beside) => beside.seconds / run.seconds),
+      unit: '',
+      ...limit(atLeast?.byTime),
+    },
+    {
+      name: `${name}: events per CPU second`,
+      ...ofRounds(own.map(({ events, cpuSeconds }) => events / cpuSeconds)),
+      unit: '',
+      detail: 'after the start',
+    },
+  ]
+}
 
 /** Catching up where each sync takes 10 ms: by time, since waiting costs no CPU. */
 export async function measureSlowSyncs(options: WaysOptions): Promise<Figure[]> {
@@ -15,25 +115,19 @@ export async function measureSlowSyncs(options: WaysOptions): Promise<Figure[]> 
 
 /** The kinds of sink, a second reading, and what the state takes. */
 export function measureSinks(options: WaysOptions): Promise<Figure[]> {
-  return withReceiver('http', (http) =>
-    withReceiver('tcp', (tcp) => withReceiver('s3', (s3) => measureSinksAt({ http, tcp, s3 }, options))),
-  )
+  return withReceiver('http', (http) => withReceiver('s3', (s3) => measureSinksAt({ http, s3 }, options)))
 }
 
 async function measureSinksAt(
-  { http, tcp, s3 }: Readonly<Record<ReceiverTask['protocol'], string>>,
+  { http, s3 }: Readonly<Record<ReceiverTask['protocol'], string>>,
   options: WaysOptions,
 ): Promise<Figure[]> {
-  const { hostname: host, port } = new URL(tcp)
-  const toSyslog = { name: 'siem', type: 'syslog', host, port: Number(port), protocol: 'tcp' }
   const toHttp = { name: 'siem', type: 'http', url: http, compression: 'gzip' }
   const toBucket = { name: 'lake', type: 's3', bucket: 'waf', endpoint: s3, ...fakeKey }
   const ways: Way[] = [
     { name: 'file', sinks: [toFiles], atLeast: { byCpu: 0.65, byTime: 0.8 } },
     { name: 'http', sinks: [toHttp], atLeast: { byCpu: 0.5, byTime: 0.7 } },
     { name: 's3', sinks: [toBucket], atLeast: { byCpu: 0.5 } },
-    { name: 'stdout', sinks: [{ name: 'stdout', type: 'stdout' }] },
-    { name: 'syslog', sinks: [toSyslog] },
     { name: 'read again, all seen', sinks: [toFiles], again: true, atLeast: { byCpu: 2 } },
   ]
   const storeBytes: number[] = []
@@ -56,14 +150,12 @@ async function measureSinksAt(
   ]
 }
 
-/** Into files, in each format. */
-export async function measureFormats(options: WaysOptions): Promise<Figure[]> {
-  const ways = Object.keys(formats).map((format) => ({
-    name: `format ${format}`,
-    sinks: [{ ...toFiles, format }],
-  }))
-  const raced = await race(ways, options)
-  return ways.flatMap((way) => ratesOf(way, raced))
+/** What a process costs besides. */
+function costsOf(name: string, runs: readonly Run[]): Figure[] {
+  return [
+    { name: `${name}: events a second`, ...ofRounds(runs.map((run) => run.events / run.seconds)), unit: '' },
+    { name: `${name}: peak RSS`, ...ofRounds(runs.map((run) => run.peakBytes / 1e6)), unit: 'MB' },
+  ]
 }
 
 /** What three sinks on one zone cost, against one: requests to the API, and CPU. */

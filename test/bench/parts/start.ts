@@ -6,18 +6,18 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serveHttp } from '../../setup/http-server.ts'
 import { removeLeftovers } from '../../setup/leftovers.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
-import { median, ofRounds, type Figure } from '../figures/figure.ts'
+import { median, ofRounds, type Figure } from '../figures.ts'
 import { imageFlags } from '../processes/child.ts'
 import { withFolder, withSimulator } from '../processes/runs.ts'
 import { usageOf, type Running } from '../processes/usage.ts'
 
-export interface StartOptions {
+interface StartOptions {
   /** The file that is started with node. */
   readonly program: string
-  readonly rounds: number
   readonly tell: (line: string) => void
 }
+
+const rounds = 5
 
 /** CPU seconds of the whole process, and the most memory that it held. */
 interface Cost {
@@ -26,45 +26,38 @@ interface Cost {
 }
 
 const zone = 101
-/** On a clock that runs 60 times as fast: an hour of polls. */
-const idleSeconds = 60
-const idleRate = 60
 /** After its start a run polls a few times at once. */
-const settledMs = 10_000
-const memorySeconds = 35
-
-const limits: Readonly<Record<string, number>> = { '--version': 0.1, '--help': 0.1 }
+const settledMs = 45_000
 
 /** What it costs to start the program, until it prints or asks the API, and to let it run with nothing to ship. */
-export function measureStart({ program, rounds, tell }: StartOptions): Promise<Figure[]> {
+export function measureStart({ program, tell }: StartOptions): Promise<Figure[]> {
   return withFolder(async (folder) => {
-    const commands = [['--version'], ['--help'], ['status', '-c', writeConfig(folder, 'http://127.0.0.1:1')]]
     const figures: Figure[] = []
-    for (const args of commands) {
-      const costs = await repeated(rounds, () => costOfCommand([program, ...args], folder))
-      figures.push(figureOf(`CPU of ${args[0]}`, costs, limits[args[0]!]))
-      tell(`start: ${args[0]}, ${figures.at(-1)!.value.toFixed(2)} s`)
+    for (const option of ['--version', '--help']) {
+      const costs = await repeated(() => costOfCommand([program, option], folder))
+      figures.push(figureOf(`CPU of ${option}`, costs, 0.1))
+      tell(`start: ${option}, ${figures.at(-1)!.value.toFixed(2)} s`)
     }
-    const first = await repeated(rounds, () => costOfFirstRequest(program, folder))
+    const first = await repeated(() => costOfFirstRequest(program, folder))
     figures.push(figureOf('CPU of run until its first request', first, 0.4))
     tell(`start: run, ${figures.at(-1)!.value.toFixed(2)} s`)
-    return [...figures, ...(await idleFigures(program, folder, tell))]
+    return [...figures, await idleFigure(program, folder, tell)]
   })
 }
 
-async function repeated(rounds: number, measure: () => Promise<Cost>): Promise<Cost[]> {
+async function repeated(measure: () => Promise<Cost>): Promise<Cost[]> {
   const costs: Cost[] = []
   for (let round = 0; round < rounds; round++) costs.push(await measure())
   return costs
 }
 
-function figureOf(name: string, costs: readonly Cost[], atMost?: number): Figure {
+function figureOf(name: string, costs: readonly Cost[], atMost: number): Figure {
   const peak = median(costs.map(({ peakBytes }) => peakBytes)) / 1e6
   return {
     name,
     ...ofRounds(costs.map(({ cpuSeconds }) => cpuSeconds)),
     unit: 's',
-    ...(atMost !== undefined && { limit: { atMost } }),
+    limit: { atMost },
     detail: `peak RSS ${peak.toFixed(0)} MB`,
   }
 }
@@ -118,36 +111,16 @@ async function running<T>(
   }
 }
 
-/** A run with nothing to ship: its memory, and the CPU of an hour of polls. */
-function idleFigures(program: string, folder: string, tell: (line: string) => void): Promise<Figure[]> {
-  return withSimulator({ zones: [zone], days: 0, accessKey: 'bench' }, async (url) => {
-    const config = writeConfig(folder, url)
-    const { after } = await watched([program, 'run', '-c', config], folder, memorySeconds)
-    const megabytes = after.bytes / 1e6
-    tell(`start: idle, ${megabytes.toFixed(0)} MB`)
-    const entry = `${projectFolder}test/entry/ship.ts`
-    const fast = await watched([entry, '-c', config, '--rate', String(idleRate)], folder, idleSeconds)
-    const day = ((fast.after.cpuSeconds - fast.before.cpuSeconds) / (idleSeconds * idleRate)) * 86_400
-    return [
-      { name: 'RSS of an idle run, one zone', value: megabytes, unit: 'MB', limit: { atMost: 90 } },
-      {
-        name: 'CPU of a day of an idle run, one zone',
-        value: day,
-        unit: 's',
-        detail: 'at most: from an hour of polls in a minute',
-      },
-    ]
-  })
-}
-
-/** What a process has cost once it has settled, and so many seconds later. */
-function watched(args: readonly string[], cwd: string, seconds: number) {
-  return running(args, cwd, async (usage) => {
-    await sleep(settledMs)
-    const before = usage()
-    await sleep(seconds * 1000)
-    return { before, after: usage() }
-  })
+/** The memory of a run with nothing to ship. */
+function idleFigure(program: string, folder: string, tell: (line: string) => void): Promise<Figure> {
+  return withSimulator({ zones: [zone], days: 0, accessKey: 'bench' }, (url) =>
+    running([program, 'run', '-c', writeConfig(folder, url)], folder, async (usage) => {
+      await sleep(settledMs)
+      const value = usage().bytes / 1e6
+      tell(`start: idle, ${value.toFixed(0)} MB`)
+      return { name: 'RSS of an idle run, one zone', value, unit: 'MB', limit: { atMost: 90 } }
+    }),
+  )
 }
 
 function writeConfig(folder: string, baseUrl: string): string {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { Agent, request } from 'undici'
 import type { WireEntry } from '../../../src/simulator/simulator.ts'
 import { answer, taskOf } from './child.ts'
-import { measured, peakBytes } from './usage.ts'
+import { measured, usageOf } from './usage.ts'
 import type { Run } from './runs.ts'
 
 export interface BareTask {
@@ -81,5 +81,5 @@ let events = 0
 const usage = await measured(async () => {
   events = await ship(taskOf() as BareTask)
 })
-await answer({ ...usage, events, requests: 0, peakBytes: peakBytes() } satisfies Run)
+await answer({ ...usage, events, requests: 0, peakBytes: usageOf(process.pid).peakBytes } satisfies Run)
 process.disconnect()

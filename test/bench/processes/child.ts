@@ -1,30 +1,21 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { projectFolder } from '../../setup/project-folder.ts'
 
-/** A process that was given a task as its one argument, and answers with one message. */
-export interface Child<Answer> {
-  readonly answer: Promise<Answer>
-  /** Ends it and waits for its end. Safe twice. */
-  end(): Promise<void>
-}
-
-/** Given to node itself, such as `--cpu-prof`. */
-export type NodeFlags = readonly string[]
-
 /** The flags that the image starts node with, which bound the memory of the program. */
-export const imageFlags: NodeFlags = (
+export const imageFlags: readonly string[] = (
   JSON.parse(
     /^ENTRYPOINT (.*)$/m.exec(readFileSync(`${projectFolder}Dockerfile`, 'utf8'))?.[1] ?? '[]',
   ) as string[]
 ).slice(1, -1)
 
-export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeFlags = []): Child<Answer> {
+/** A process that is given a task as its one argument, and answers with one message. */
+export function startChild<Answer>(file: string, task: unknown) {
   const path = fileURLToPath(new URL(file, import.meta.url))
   // Warnings of experimental parts would stand between the lines of the table.
-  const execArgv = ['--disable-warning=ExperimentalWarning', ...imageFlags, ...nodeFlags]
+  const execArgv = ['--disable-warning=ExperimentalWarning', ...imageFlags]
   const child = fork(path, [JSON.stringify(task)], {
     execArgv,
     // As in the image.
@@ -34,7 +25,8 @@ export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeF
   })
   return {
     answer: answerOf<Answer>(child, file),
-    async end() {
+    /** Ends it and waits for its end. Safe twice. */
+    async end(): Promise<void> {
       if (child.connected) child.disconnect()
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     },
@@ -42,24 +34,13 @@ export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeF
 }
 
 /** Runs a process to its end and returns what it answered. */
-export async function runChild<Answer>(
-  file: string,
-  task: unknown,
-  nodeFlags: NodeFlags = [],
-): Promise<Answer> {
-  const child = startChild<Answer>(file, task, nodeFlags)
+export async function runChild<Answer>(file: string, task: unknown): Promise<Answer> {
+  const child = startChild<Answer>(file, task)
   try {
     return await child.answer
   } finally {
     await child.end()
   }
-}
-
-/** For one run of a process under the profiler; none where no folder was asked for. */
-export function profileFlags(folder: string | undefined, name: string): NodeFlags {
-  if (folder === undefined) return []
-  mkdirSync(folder, { recursive: true })
-  return ['--cpu-prof', '--cpu-prof-dir', folder, '--cpu-prof-name', `${name}.cpuprofile`]
 }
 
 function answerOf<Answer>(child: ChildProcess, file: string): Promise<Answer> {

@@ -3,41 +3,28 @@ import { join } from 'node:path'
 import { request } from 'undici'
 import { startProcess } from '../../setup/processes.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
-import { imageFlags, type NodeFlags } from './child.ts'
+import { imageFlags } from './child.ts'
 import { usageOf, type Running } from './usage.ts'
 
 const cli = `${projectFolder}src/cli.ts`
 
 /** A running shipper as its operator sees it. */
 export interface RunningDaemon {
-  metrics(): Promise<Metrics>
-  /** Asks its server for a path. */
-  ask(path: string): Promise<Asked>
+  metrics(): Promise<ReturnType<typeof readMetrics>>
+  /** Asks its server for a path. `ms`: from the request until the whole answer was there. */
+  ask(path: string): Promise<{ readonly text: string; readonly ms: number }>
   usage(): Running
-}
-
-export interface Asked {
-  readonly text: string
-  /** From the request until the whole answer was there. */
-  readonly ms: number
-}
-
-export interface Metrics {
-  /** Values of all label sets. */
-  values(name: string): readonly number[]
-  sum(name: string): number
 }
 
 /** `run` with a configuration, in a process of its own, until the work is done. */
 export async function withDaemon<T>(
   folder: string,
   config: Readonly<Record<string, unknown>>,
-  nodeFlags: NodeFlags,
   work: (daemon: RunningDaemon) => Promise<T>,
 ): Promise<T> {
   const file = join(folder, 'shieldlog.json')
   writeFileSync(file, JSON.stringify({ ...config, server: { port: 0 }, log: { format: 'json' } }))
-  const args = [...imageFlags, ...nodeFlags, cli, 'run', '-c', file]
+  const args = [...imageFlags, cli, 'run', '-c', file]
   // As in the image.
   const child = startProcess(process.execPath, args, { cwd: folder, env: { MALLOC_ARENA_MAX: '1' } })
   const said = () => child.stderr().trimEnd().split('\n').slice(-5).join('\n')
@@ -45,7 +32,7 @@ export async function withDaemon<T>(
   died.catch(() => undefined)
   try {
     const [, url] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
-    const ask = async (path: string): Promise<Asked> => {
+    const ask = async (path: string) => {
       const began = performance.now()
       const { body } = await request(`${url}${path}`)
       const text = await body.text()
@@ -60,8 +47,9 @@ export async function withDaemon<T>(
   }
 }
 
-export function readMetrics(text: string): Metrics {
+/** The values of a metric, of all label sets. */
+export function readMetrics(text: string) {
   const found = Map.groupBy(text.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm), ([, name = '']) => name)
   const values = (name: string) => (found.get(name) ?? []).map(([, , value]) => Number(value))
-  return { values, sum: (name) => values(name).reduce((sum, value) => sum + value, 0) }
+  return { values, sum: (name: string) => values(name).reduce((sum, value) => sum + value, 0) }
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { removeLeftovers } from '../../setup/leftovers.ts'
 import { startRedis } from '../../setup/redis.ts'
-import type { Figure } from '../figures/figure.ts'
+import type { Figure } from '../figures.ts'
 
 /** A `redis-server` of its own, which keeps what it is told as one for real work does (`appendonly yes`). */
 export async function withRedis<T>(work: (client: Redis, url: string) => Promise<T>): Promise<T> {

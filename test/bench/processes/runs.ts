@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BareTask } from './bare-process.ts'
-import { runChild, startChild, type NodeFlags } from './child.ts'
+import { runChild, startChild } from './child.ts'
 import type { ReceiverTask } from './receiver-process.ts'
 import type { ShipTask } from './ship-process.ts'
 import type { SimulatorTask } from './simulator-process.ts'
@@ -47,20 +47,19 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   }
 }
 
-export function runBare(task: Omit<BareTask, 'path'>, nodeFlags: NodeFlags = []): Promise<Run> {
+export function runBare(task: Omit<BareTask, 'path'>): Promise<Run> {
   return withFolder((folder) =>
-    runChild<Run>('./bare-process.ts', { ...task, path: join(folder, 'events.ndjson') }, nodeFlags),
+    runChild<Run>('./bare-process.ts', { ...task, path: join(folder, 'events.ndjson') }),
   )
 }
 
 /** Ships in a folder of its own, which holds the state; relative paths of the sinks begin there. */
 export function runShip(
   task: Omit<ShipTask, 'folder'>,
-  nodeFlags: NodeFlags = [],
   look: (folder: string) => void = () => undefined,
 ): Promise<Run> {
   return withFolder(async (folder) => {
-    const run = await runChild<Run>('./ship-process.ts', { ...task, folder } satisfies ShipTask, nodeFlags)
+    const run = await runChild<Run>('./ship-process.ts', { ...task, folder } satisfies ShipTask)
     look(folder)
     return run
   })

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
+import { open, type FileHandle } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuntime } from '../../../src/assemble/runtime.ts'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createShiftedClock } from '../../entry/shifted-clock.ts'
 import { answer, taskOf } from './child.ts'
-import { slowSyncs } from './slow-syncs.ts'
-import { measured, peakBytes } from './usage.ts'
+import { measured, usageOf } from './usage.ts'
 import type { Run } from './runs.ts'
 
 export interface ShipTask {
@@ -51,7 +53,7 @@ subscribe('undici:request:create', (message) => {
 const usage = await measured(drain)
 const events = (await counted()) - before
 await daemon.stop()
-await answer({ ...usage, events, requests, peakBytes: peakBytes() } satisfies Run)
+await answer({ ...usage, events, requests, peakBytes: usageOf(process.pid).peakBytes } satisfies Run)
 process.disconnect()
 
 async function drain(): Promise<void> {
@@ -65,4 +67,27 @@ async function counted(): Promise<number> {
   return [...routes]
     .flatMap(({ days: of }) => of)
     .reduce((sum, { delivered, duplicates }) => sum + (again ? duplicates : delivered), 0)
+}
+
+/** From here on each sync of a file, and each commit of SQLite that waits for the disk, takes so long. */
+async function slowSyncs(ms: number): Promise<void> {
+  const handle = await open('/dev/null')
+  const files = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  const { datasync } = files
+  files.datasync = async function (this: FileHandle) {
+    await sleep(ms)
+    return datasync.call(this)
+  }
+  const { prototype } = DatabaseSync
+  const { exec } = prototype
+  const waiting = new Int32Array(new SharedArrayBuffer(4))
+  let [isSynced, writes] = [true, false]
+  prototype.exec = function (this: DatabaseSync, sql: string) {
+    if (sql.includes('synchronous =')) isSynced = sql.includes('synchronous = FULL')
+    if (sql.startsWith('BEGIN')) writes = sql === 'BEGIN IMMEDIATE'
+    // SQLite holds the thread while it waits for the disk.
+    if (sql === 'COMMIT' && isSynced && writes) Atomics.wait(waiting, 0, 0, ms)
+    return exec.call(this, sql)
+  }
 }

@@ -5,43 +5,15 @@ export interface Usage {
   readonly seconds: number
   /** User and system time of all threads. */
   readonly cpuSeconds: number
-  /** The same since the process began: with its start, and all that it did before the work. */
-  readonly wholeCpuSeconds: number
-  /** Of the thread that runs the code: what is left of the rate on a machine that is busy with other things. */
-  readonly threadSeconds: number
 }
 
 export async function measured(work: () => Promise<void>): Promise<Usage> {
   const before = process.cpuUsage()
-  const threadBefore = process.threadCpuUsage()
   const began = performance.now()
   await work()
   const seconds = (performance.now() - began) / 1000
-  const ofThread = secondsOf(process.threadCpuUsage(threadBefore))
-  return {
-    seconds,
-    cpuSeconds: secondsOf(process.cpuUsage(before)),
-    wholeCpuSeconds: secondsOf(process.cpuUsage()),
-    threadSeconds: ofThread,
-  }
-}
-
-function secondsOf({ user, system }: NodeJS.CpuUsage): number {
-  return (user + system) / 1e6
-}
-
-/**
- * Most memory that this process ever held, in bytes. The kernel's own mark where there is one: what `resourceUsage`
- * says begins with the size of the process that started this one.
- */
-export function peakBytes(): number {
-  try {
-    const kilobytes = /^VmHWM:\s*(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
-    if (kilobytes !== undefined) return Number(kilobytes) * 1024
-  } catch {
-    // Not on Linux.
-  }
-  return process.resourceUsage().maxRSS * 1024
+  const { user, system } = process.cpuUsage(before)
+  return { seconds, cpuSeconds: (user + system) / 1e6 }
 }
 
 /** What a running process has cost until now. Linux only. */

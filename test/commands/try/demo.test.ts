@@ -41,12 +41,6 @@ test('ends by itself after --seconds', async () => {
   expect(child.stderr()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
 })
 
-test('refuses an invalid time', async () => {
-  const child = startCli(['demo', '--seconds', '0'])
-  expect((await child.exited).code).toBe(2)
-  expect(child.stderr()).toMatch(/at least 1/)
-})
-
 test('counts events that are twice in the files, missing, or newer', async () => {
   const path = temporaryFolder()
   const today = dayOf(Date.now())
@@ -58,7 +52,7 @@ test('counts events that are twice in the files, missing, or newer', async () =>
   lines.splice(1, 1)
   writeFileSync(join(folder, '1.ndjson'), `${lines.join('\n')}\n`)
   writeFileSync(join(folder, '2.ndjson'), `${lines[0]}\n`)
-  expect(await compareWithApi(path, simulator)).toBe(
+  expect(compareWithApi(path, simulator)).toBe(
     'DIFFERENT FROM THE API: 2 events in the files, 1 missing, 1 twice; the next poll would ship 15 newer',
   )
 })

@@ -4,11 +4,9 @@ import { stream } from '../../domain/builders.ts'
 import { createStage, eventAt, zone, type Stage } from '../../pump/stage.ts'
 
 const never = () => new AbortController().signal
-/** Each line is a page of its own. */
-const bytes = 4_194_304
-
+/** A page of its own. */
 function piece(...numbers: number[]): ArchivedPiece {
-  return { part: 'p', from: 1, lines: numbers.map((number) => ({ event: eventAt(number), bytes })) }
+  return { part: 'p', from: 1, bytes: 4_194_304, lines: numbers.map(eventAt) }
 }
 
 /** Ships so many lines; between the first page and the second one another command does what is given. */

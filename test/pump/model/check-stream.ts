@@ -66,7 +66,6 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
   if (run.keeper.pruned.has(streamKey(stream)))
     throw new Error(`${streamKey(stream)}: pumped anew after it was pruned`)
   const shipped = await shippedLines(run, checkpoint)
-  noteDelays(run, stream, shipped)
   noteReadRequest(run, checkpoint)
   const full = checkpoint.lastFull
   if (full !== undefined && full.beganAtMs !== fullBefore && !areDatesWrong(run)) {
@@ -99,17 +98,6 @@ function checkLag(run: Run, checkpoint: Checkpoint, shipped: ReadonlySet<string>
 /** Answers tell wrong times: what counts from them is off until they are right again. */
 function areDatesWrong({ options: { world } }: Run): boolean {
   return world.dates === 'sometimes wrong' || world.dates === 'wrong in a row'
-}
-
-function noteDelays(run: Run, stream: Stream, shipped: ReadonlySet<string>): void {
-  const name = streamKey(stream)
-  if (run.shippedBefore.get(name) === shipped.size) return
-  run.shippedBefore.set(name, shipped.size)
-  for (const entry of run.world.visible(stream.zone, stream.day)) {
-    const line = lineOf(identityOf(entry))
-    const key = `${stream.zone}/${stream.sink}/${line}`
-    if (shipped.has(line) && !run.delays.has(key)) run.delays.set(key, run.world.now() - entry.arrivesAtMs)
-  }
 }
 
 function noteReadRequest({ readRequests }: Run, { stream, lastFull, ended }: Checkpoint): void {

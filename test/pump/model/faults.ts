@@ -51,8 +51,6 @@ export class Faults {
   readonly #fleet: boolean
   readonly #freeWriters: string[] = []
   #frozen: Frozen[] = []
-  crashes = 0
-  freezes = 0
 
   constructor(shares: FaultShares, random: Random, fleet: boolean) {
     this.#shares = shares
@@ -99,7 +97,6 @@ export class Faults {
         // Some steps hear of it, others run to their end.
         if (stopping.signal.aborted && !point.startsWith('after')) throw cancelled()
         if (this.#random.chance(this.#shares.crash)) {
-          this.crashes++
           die()
           throw new Crash()
         }
@@ -110,7 +107,6 @@ export class Faults {
         let thaw: () => void = () => undefined
         const frozen = new Promise<PumpEnd>((resolveFrozen) => {
           freezeNow = () => {
-            this.freezes++
             freezeNow = undefined
             const thawed = new Promise<void>((resolve) => (thaw = resolve))
             const thawAtMs = nowMs + this.#random.between(1_000, 7_200_000)

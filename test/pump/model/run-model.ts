@@ -4,11 +4,14 @@ import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'
 import { createRun, firstDay, type Run, type RunOptions } from './run.ts'
-import { verdict, type RunResult } from './verdict.ts'
+import { verdict } from './verdict.ts'
 import { createWorker, type Worker } from './worker.ts'
 
-/** One random run of the real pump and the real store against a model of the API. Throws where a promise is broken. */
-export async function runModel(options: RunOptions): Promise<RunResult> {
+/**
+ * One random run of the real pump and the real store against a model of the API. Throws where a promise is broken.
+ * Resolves to the number of its requests.
+ */
+export async function runModel(options: RunOptions): Promise<number> {
   const run = await createRun(options)
   try {
     // Some hours more than the last day can be read, so that it ends: by the clock of the API, then by both clocks of the
@@ -21,13 +24,14 @@ export async function runModel(options: RunOptions): Promise<RunResult> {
     await runUntil(run, Math.max(endMs - options.world.skewMs, ...stepsEndMs))
     while (Math.min(run.clock.now(), run.clock.steady()) < endMs)
       await runUntil(run, run.time.hostMs + 3_600_000)
-    return await verdict(run)
+    await verdict(run)
+    return run.world.requests
   } finally {
     await run.keeper.store.close()
   }
 }
 
-export async function runUntil(run: Run, endMs: number): Promise<void> {
+async function runUntil(run: Run, endMs: number): Promise<void> {
   const { faults, random, options, time } = run
   let worker = createWorker(run)
   let keptHouseAtMs = time.hostMs

@@ -73,10 +73,6 @@ export interface Run {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
   readonly days: readonly Day[]
-  /** Commit instant less arrival, by zone, sink and line. */
-  readonly delays: Map<string, number>
-  /** How many lines of each stream were shipped when the delays were noted. */
-  readonly shippedBefore: Map<string, number>
   /** Read requests of people that were not served yet, by stream. */
   readonly readRequests: Map<string, string>
 }
@@ -132,8 +128,6 @@ export async function createRun(options: RunOptions): Promise<Run> {
     zones,
     sinks: [...[filesName, ...receiverNames].slice(0, options.sinks), ...(options.objects ? [lakeName] : [])],
     days,
-    delays: new Map(),
-    shippedBefore: new Map(),
     readRequests: new Map(),
   }
 }

@@ -6,24 +6,10 @@ import { isExact, missingOf, shippedLines } from './check-stream.ts'
 import { isUnwritable, lakeName } from './model-bucket.ts'
 import type { Run } from './run.ts'
 
-export interface RunResult {
-  readonly requests: number
-  readonly events: number
-  readonly crashes: number
-  readonly freezes: number
-  /** Of the streams at the end. */
-  readonly orders: readonly string[]
-  readonly states: readonly string[]
-  readonly gaps: number
-  /** From an event's arrival to its commit, ms, sorted. */
-  readonly delaysMs: readonly number[]
-}
-
 /** At the end of a run every day is whole, or says what is missing. */
-export async function verdict(run: Run): Promise<RunResult> {
+export async function verdict(run: Run): Promise<void> {
   const store = run.keeper.store
   const gaps = await store.catalogue.gaps()
-  const checkpoints: Checkpoint[] = []
   for (const zone of run.zones) {
     for (const sink of run.sinks) {
       for (const day of run.days) {
@@ -31,22 +17,11 @@ export async function verdict(run: Run): Promise<RunResult> {
         const checkpoint = (await store.ledger.read(stream)) ?? run.keeper.pruned.get(streamKey(stream))
         const own = gaps.filter((gap) => isOf(gap, stream))
         if (checkpoint === undefined) judgeUnread(stream, own)
-        else checkpoints.push(checkpoint)
-        if (checkpoint !== undefined) await judge(run, checkpoint, own)
+        else await judge(run, checkpoint, own)
       }
     }
   }
   await judgeDeadLetters(run)
-  return {
-    requests: run.world.requests,
-    events: run.delays.size,
-    crashes: run.faults.crashes,
-    freezes: run.faults.freezes,
-    orders: checkpoints.map(({ ordering }) => ordering.order),
-    states: checkpoints.map(({ ended }) => ended?.as ?? 'open'),
-    gaps: gaps.length,
-    delaysMs: [...run.delays.values()].sort((left, right) => left - right),
-  }
 }
 
 function isOf(gap: Gap, { zone, day, sink }: Stream): boolean {

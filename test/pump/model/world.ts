@@ -35,9 +35,9 @@ export interface WorldOptions {
   readonly dates: (typeof dateKinds)[number]
   readonly latencyMs: number
   readonly failureShare: number
-  /** Share of pages before which empty pages with more to come stand, and how many stand there; 1 unless set. */
+  /** Share of pages before which empty pages with more to come stand, and how many stand there. */
   readonly emptyShare: number
-  readonly emptyRun?: number
+  readonly emptyRun: number
 }
 
 /** A clock that only the model moves. */
@@ -212,7 +212,7 @@ export class World {
   #emptyAt(cursor: Cursor | null): number {
     const known = cursor === null ? undefined : this.#emptyFrom.get(cursor)
     if (known !== undefined) return known
-    return this.#random.chance(this.options.emptyShare) ? (this.options.emptyRun ?? 1) : 0
+    return this.#random.chance(this.options.emptyShare) ? this.options.emptyRun : 0
   }
 
   #open(zone: number, day: Day, cursor: Cursor | null): Place {

@@ -4,7 +4,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Locator, type 
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import type { Secret } from '../../../src/domain/text/secret.ts'
 import type { Server } from '../../../src/server/server.ts'
-import { browserRemedy, findOnPath } from '../../setup/available.ts'
+import { findOnPath } from '../../setup/available.ts'
 import { build } from '../client.ts'
 import { fillHistory } from './story.ts'
 import { viewsOf, type World } from './world.ts'
@@ -25,7 +25,7 @@ export function usePages() {
   beforeAll(async () => {
     // Chromium refuses to run as root with its sandbox; the page under test is ours.
     const executablePath = findOnPath('chromium')
-    if (executablePath === undefined) throw new Error(`no chromium on PATH: ${browserRemedy}`)
+    if (executablePath === undefined) throw new Error('no chromium on PATH')
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   })
   afterAll(() => browser.close())

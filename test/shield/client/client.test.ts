@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { describe, expect, it, onTestFinished, test } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
@@ -9,7 +9,6 @@ import { RequestGate } from '../../../src/shield/client/account-gate.ts'
 import { PageBudget } from '../../../src/shield/client/page-budget.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
-import { listenTls, pem } from '../../transport/listening.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { answer, answering, emptyPage, never, startedApi, type Reply, type ShieldApi } from '../shield-api.ts'
@@ -54,17 +53,6 @@ describe('a request', () => {
       await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'stop', code: 'unauthorised' })
       expect(api.requests).toEqual([])
     }
-  })
-
-  it('uses TLS with the configured CA and certificate', async () => {
-    const server = await listenTls((request, response) => good(response, request), true)
-    onTestFinished(server.close)
-    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
-    const api = await startedApi({ baseUrl: server.url, tls })
-    expect((await api.client.send(call, never)).value()).toEqual(emptyPage)
-    const stranger = await startedApi({ baseUrl: server.url })
-    await expect(stranger.client.send(call, never)).rejects.toMatchObject({ kind: 'retry', code: 'tls' })
-    expect(outcomes(stranger)).toEqual(['network'])
   })
 })
 
