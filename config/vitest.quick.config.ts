@@ -9,7 +9,7 @@ const exclude = [
   'test/commands/{keep-compiled,usage}.test.ts',
   'test/pump/model/**',
   'test/schedule/bullmq/{fleet,outage,takeover}.test.ts',
-  'test/sinks/file/{crash,disk,model}.test.ts',
+  'test/sinks/file/{disk,model}.test.ts',
   'test/sinks/stdout/sink.test.ts',
   'test/state/**/{cluster,outage,processes,sentinel,servers,size,tls}.test.ts',
 ]

@@ -111,38 +111,6 @@ describe('from the parts of a file sink', () => {
     }
   })
 
-  test('that grow meanwhile: ships each line once, when it is complete', async () => {
-    const far = await receiver()
-    const [day] = days
-    const place = await workplace({ zones: [101], days: { [day]: 4_000 }, readableDays: 9 })
-    const archive = { name: 'archive', type: 'file', path: place.events }
-    place.configure({ zones: [101], sinks: [archive] })
-    const range = ['--from', day, '--to', day]
-    expect((await told(place, 'backfill', ...range)).code).toBe(0)
-    place.configure({ zones: [101], sinks: [archive, { name: 'siem', type: 'http', url: far.url }] })
-    const ship = () => told(place, 'backfill', '--source', 'archive', '--sink', 'siem', ...range)
-    const lines = readLines(place.events)
-    expect(lines).toHaveLength(4_000)
-    // As while it is written: of the last line half is there, and what comes before it comes with the first page.
-    const part = join(place.events, partsBelow(place.events)[0]!)
-    const bytes = readFileSync(part)
-    const lineStarts = [...bytes.keys()].filter((at) => at === 0 || bytes[at - 1] === 0x0a)
-    const [begun, torn] = [lineStarts[3_500]!, lineStarts[3_999]! + 50]
-    writeFileSync(part, bytes.subarray(0, begun + 50))
-    far.answer((_, index) => {
-      if (index === 0) appendFileSync(part, bytes.subarray(begun + 50, torn))
-      return { status: 200 }
-    })
-    const first = await ship()
-    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining(' 1 line unreadable')])
-    expect(first.stderr).toContain('line 4000 (it has no end)')
-    expect(far.taken).toHaveLength(3_999)
-    appendFileSync(part, bytes.subarray(torn))
-    const second = await ship()
-    expect([second.code, second.stdout]).toEqual([0, expect.stringMatching(/^1 event shipped, /)])
-    expect(far.taken.toSorted()).toEqual(lines)
-  })
-
   test('names missing days, lines that cannot be read and damaged parts, follows no link, and ships the rest', async () => {
     const { place, copy, ship } = await archived()
     const parts = partsBelow(place.events)

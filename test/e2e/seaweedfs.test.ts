@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { idsOf, placeFor } from '../intakes/place.ts'
-import { bucketClient, bucketSink, eventsIn, expectEachOnce } from '../intakes/servers/bucket.ts'
+import { bucketSink, eventsIn, expectEachOnce } from '../intakes/servers/bucket.ts'
 import { seaweedFs } from '../intakes/servers/seaweedfs.ts'
 import { seaweedFsAvailable } from '../setup/available.ts'
+import { bucketClient } from '../sinks/s3/bucket-client.ts'
 import { endOf, readableDays, zones } from './workplace.ts'
 
 test.skipIf(!seaweedFsAvailable())(

@@ -4,9 +4,9 @@ import { endOf, readableDays, zones } from '../e2e/workplace.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { bucketClient } from '../sinks/s3/bucket-client.ts'
 import { idsOf, placeFor } from './place.ts'
 import {
-  bucketClient,
   bucketSink,
   createLockedBucket,
   eventsIn,
@@ -140,20 +140,6 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     expectEachOnce(await eventsIn(client), idsOf(place))
     const audited = await place.ended(['audit', '--deep'])
     expect(audited.code, audited.stdout + audited.stderr).toBe(0)
-  })
-
-  test('has each event of three days once', async () => {
-    const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.5 })
-    const { client } = bucketClient(sink)
-    const place = await placeFor(sink)
-    const { code, stderr } = await place.once()
-    expect(code, stderr).toBe(0)
-    expectEachOnce(await eventsIn(client), idsOf(place))
-    const audited = await place.ended(['audit', '--deep'])
-    expect(audited.code, audited.stdout + audited.stderr).toBe(0)
-    expect(audited.stdout).toMatch(/files have [\d,]+ lines/)
-    const checked = await place.ended(['check'])
-    expect(checked.code, checked.stdout + checked.stderr).toBe(0)
   })
 
   test.each([

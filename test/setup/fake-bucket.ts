@@ -107,8 +107,6 @@ export async function startFakeBucket({
       const metadata = Object.entries(stored.metadata).map(
         ([name, value]) => [`x-amz-meta-${name}`, value] as const,
       )
-      const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
-      if (from !== undefined) return end(206, stored.body.subarray(Number(from), Number(to) + 1))
       return end(200, stored.body, {
         'content-type': stored.contentType,
         'content-length': String(stored.body.length),

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { AwsClient } from 'aws4fetch'
-import { expect, onTestFinished } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { S3Bucket } from '../../../src/sinks/s3/client.ts'
-import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
-import { load } from '../../config/loading.ts'
+import { expect } from 'vitest'
+import type { S3Bucket } from '../../../src/sinks/s3/client.ts'
 import type { TestProcess } from '../../setup/processes.ts'
 import type { SinkSettings } from '../intake.ts'
 
@@ -59,16 +56,6 @@ export async function versionsIn(
 
 export function bucketSink(url: string, bucket: string, changes: SinkSettings = {}): SinkSettings {
   return { type: 's3', bucket, endpoint: url, prefix: 'shield/', ...bucketKey, ...changes }
-}
-
-/** The client of such a sink; closed after the test. */
-export function bucketClient(sink: SinkSettings): { client: S3Bucket; settings: S3SinkConfig } {
-  const yaml = JSON.stringify({ api: { accessKey: 'k' }, zones: [101], sinks: [sink] })
-  const settings = load({ yaml }).config.sinks[0] as S3SinkConfig
-  const telemetry = { emit: () => undefined }
-  const client = new S3Bucket(settings, { clock: systemClock, telemetry, version: '0.0.0' })
-  onTestFinished(() => client.close())
-  return { client, settings }
 }
 
 const never = new AbortController().signal

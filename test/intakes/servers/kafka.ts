@@ -75,25 +75,12 @@ share.coordinator.state.topic.min.isr=1
 `,
     )
     this.#args = ['-Xmx256m', '-XX:+UseSerialGC', '-cp', `${installedAt('kafka')}/lib/*`]
-    if (!existsSync(join(this.#folder, 'log')))
-      execFileSync(
-        'java',
-        [
-          ...this.#args,
-          'kafka.tools.StorageTool',
-          'format',
-          '--standalone',
-          '-t',
-          '5L6g3nShT-eMCtK--X86sw',
-          '-c',
-          file,
-          ...['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
-            '--add-scram',
-            `${mechanism}=[name=shipper,password=${password}]`,
-          ]),
-        ],
-        { stdio: 'ignore' },
-      )
+    if (existsSync(join(this.#folder, 'log'))) return
+    const format = `kafka.tools.StorageTool format --standalone -t 5L6g3nShT-eMCtK--X86sw -c ${file}`
+    const users256 = `--add-scram SCRAM-SHA-256=[name=shipper,password=${password}]`
+    const users512 = users256.replace('256', '512')
+    const args = [...this.#args, ...`${format} ${users256} ${users512}`.split(' ')]
+    execFileSync('java', args, { stdio: 'ignore' })
   }
 
   static async start(): Promise<KafkaBroker> {

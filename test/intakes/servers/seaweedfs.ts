@@ -23,30 +23,14 @@ export const seaweedFs: BucketServer = {
         const identities = [{ name: 'test', credentials: [{ accessKey, secretKey }], actions }, ...limited]
         writeFileSync(config, JSON.stringify({ identities }))
         mkdirSync(join(folder, 'data'))
-        const own = ['master.port', 'master.port.grpc', 'volume.port', 'volume.port.grpc', 'filer.port']
-        const more = [...own, 'filer.port.grpc', 's3.port.grpc'].map(
-          (flag, index) => `-${flag}=${ports[index]}`,
-        )
-        const off = ['-s3.autoCreateBucket=false', '-s3.port.iceberg=0', '-s3.port.lance=0']
-        const small = ['-volume.max=200', '-master.volumeSizeLimitMB=64', '-master.telemetry=false']
-        const at = [`-dir=${join(folder, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1']
-        const s3 = [
-          '-s3',
-          `-s3.port=${port}`,
-          `-s3.config=${config}`,
-          `-filer.localSocket=${join(folder, 'f.sock')}`,
-        ]
-        const args = [
-          '-logtostderr=true',
-          '-v=0',
-          'server',
-          '-filer',
-          ...at,
-          ...s3,
-          ...more,
-          ...off,
-          ...small,
-        ]
+        const flags =
+          'master.port master.port.grpc volume.port volume.port.grpc filer.port filer.port.grpc s3.port.grpc'
+        const more = flags.split(' ').map((flag, index) => `-${flag}=${ports[index]}`)
+        const first = '-logtostderr=true -v=0 server -filer -ip=127.0.0.1 -ip.bind=127.0.0.1'
+        const s3 = `-s3 -s3.port=${port} -s3.config=${config} -s3.autoCreateBucket=false -s3.port.iceberg=0 -s3.port.lance=0`
+        const small = '-volume.max=200 -master.volumeSizeLimitMB=64 -master.telemetry=false'
+        const places = `-dir=${join(folder, 'data')} -filer.localSocket=${join(folder, 'f.sock')}`
+        const args = [...`${first} ${s3} ${small} ${places}`.split(' '), ...more]
         return { command: join(installedAt('seaweedfs'), 'weed'), args }
       },
       async (address) => (await aws.fetch(address)).ok,

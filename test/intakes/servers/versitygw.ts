@@ -20,21 +20,9 @@ export const versitygw: BucketServer = {
           ROOT_ACCESS_KEY_ID: bucketKey.accessKeyId,
           ROOT_SECRET_ACCESS_KEY: bucketKey.secretAccessKey,
         }
-        const args = [
-          '--port',
-          `127.0.0.1:${port}`,
-          '--keep-alive',
-          '--quiet',
-          '--iam-dir',
-          join(home, 'users'),
-          '--iam-cache-disable',
-          'posix',
-          '--versioning-dir',
-          join(home, 'versions'),
-          '--sidecar',
-          metadata,
-          root,
-        ]
+        const own = `--port 127.0.0.1:${port} --keep-alive --quiet --iam-dir ${join(home, 'users')} --iam-cache-disable`
+        const posix = `posix --versioning-dir ${join(home, 'versions')} --sidecar ${metadata} ${root}`
+        const args = `${own} ${posix}`.split(' ')
         return { command, args, env }
       },
       async (address) => (await fetch(address)).status > 0,

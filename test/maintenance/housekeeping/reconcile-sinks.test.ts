@@ -1,59 +1,36 @@
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import { dayOf, type Day } from '../../../src/domain/day.ts'
-import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { createNativeFormat } from '../../../src/formats/native.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createSinkReconciler } from '../../../src/maintenance/housekeeping/reconcile-sinks.ts'
-import { createFileSink } from '../../../src/sinks/file/sink.ts'
-import { readParts } from '../../sinks/file/samples.ts'
+import { buildEvent, idOf, readParts, StreamLedger } from '../../sinks/file/samples.ts'
+import { createWorkbench } from '../../sinks/file/workbench.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 import { commitOnce, nothingOld } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { eventOf } from '../../pump/model/entry.ts'
 
 const zones = [7, 5].map((id) => ({ id, name: String(id), account: 'default' }))
 const never = new AbortController().signal
 
 async function setUp(day: Day) {
-  const path = temporaryFolder()
+  const bench = await createWorkbench()
   const clock = createFakeClock(Date.now(), true)
-  const told: InternalEvent[] = []
-  const telemetry = { emit: (internalEvent: InternalEvent) => void told.push(internalEvent) }
   const opened = await openMemoryStore({ clock, deadLetterMaxBytes: 1e6 })
   const store = { ...opened, catalogue: { ...opened.catalogue } }
   const stream = { zone: 7, day, sink: 'archive' }
-  const settings = {
-    name: 'archive',
-    path,
-    mode: 0o600,
-    dirMode: 0o700,
-    rotate: { maxBytes: 1e9, maxAgeMinutes: 1440 },
-    compress: 'none',
-  } as const
-  const openSink = () =>
-    createFileSink(settings, { format: createNativeFormat(), clock: systemClock, telemetry })
-
-  const timeMs = Date.parse(`${day}T10:00:00Z`)
-  const event = (id: string) =>
-    eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
 
   /** Ships two events; of the second the commit never comes, as after `kill -9`. */
   async function shipAndDie(isEnded: boolean): Promise<void> {
-    const sink = openSink()
+    const sink = bench.sink()
     const { fence } = await store.ledger.take(stream, { id: 'dead', schedule: true })
-    const confirm = async () => undefined
-    const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
-    const open = await sink.reconcile(stream, known, never)
-    const { committed } = await open.deliver([event('kept')], never)
+    const open = await new StreamLedger(stream, store.id).open(sink)
+    const { committed } = await open.deliver([buildEvent('kept')], never)
     const ended = { as: 'complete', atMs: clock.now() } as const
     const next = {
       ...newCheckpoint(stream, clock.now(), unknownOrdering),
@@ -62,14 +39,13 @@ async function setUp(day: Day) {
       ...(isEnded && { ended }),
     }
     await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await open.deliver([event('left behind')], never)
+    await open.deliver([buildEvent('left behind')], never)
     await sink.close()
     await store.ledger.release(stream, fence)
   }
 
-  const sink = openSink()
   onTestFinished(async () => {
-    await sink.close()
+    await bench.dispose()
     await store.close()
   })
   const reconciler = createSinkReconciler({
@@ -77,20 +53,19 @@ async function setUp(day: Day) {
     store,
     clock,
     apiClock: createApiClock(clock),
-    telemetry,
+    telemetry: { emit: (internalEvent) => void bench.happened.push(internalEvent) },
     tracer: noTracer,
     policy: { readableDays: 3 } as never,
     holder: { id: 'next', schedule: true },
     random: Math.random,
     zones: () => zones,
-    sinks: new Map([['archive', sink]]),
+    sinks: new Map([['archive', bench.sink()]]),
   })
   async function ids(): Promise<string[]> {
-    const found: string[] = []
-    for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
-    return found
+    const lines = await Array.fromAsync(readParts(bench.path, 7, day))
+    return lines.map(idOf)
   }
-  return { clock, store, stream, path, told, shipAndDie, reconciler, ids }
+  return { clock, store, stream, path: bench.path, told: bench.happened, shipAndDie, reconciler, ids }
 }
 
 const today = dayOf(Date.now())

@@ -7,7 +7,6 @@ export const programs = {
   command: `${projectFolder}test/entry/command.ts`,
   commits: `${projectFolder}test/state/commit-loop.ts`,
   ship: `${projectFolder}test/entry/ship.ts`,
-  sinkChild: `${projectFolder}test/sinks/file/sink-child.ts`,
 } as const
 export type ProgramName = keyof typeof programs
 

@@ -1,9 +1,8 @@
-import { chmod, chown, mkdir, mkdtemp, open, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { fileFailure } from '../../../src/sinks/file/files.ts'
 import { smallDisk } from '../../setup/small-disk.ts'
-import { startSinkChild } from './children.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -81,24 +80,19 @@ it('continues after a short write', async () => {
   expect(problems.size).toBe(0)
 })
 
-/** Modes bind nobody who is root, so the check runs as somebody else, in a process of its own. */
-it.runIf(process.getuid?.() === 0)(
-  'reports path, owner, mode, uid and remedy of an unwritable path',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'shieldlog-owned-'))
-    cleanups.push(() => rm(folder, { recursive: true, force: true }))
-    await chmod(folder, 0o755)
-    await mkdir(join(folder, 'events'), { mode: 0o755 })
-    await chown(join(folder, 'events'), 4321, 4321)
-    const child = await startSinkChild([join(folder, 'events', 'below'), 'obey'], undefined, 65_534)
-    cleanups.push(() => child.kill('SIGKILL'))
-    const { code, message } = await child.ask({ open: { storeId: 'store-1', committed: [] } })
-    expect(code).toBe('unwritable')
-    for (const said of [`${folder}/events/below`, '4321:4321', '0755', 'uid 65534', 'chown 65534:'])
-      expect(message).toContain(said)
-    expect(message).not.toContain('\n')
-  },
-)
+it('names path, owner, mode, uid and remedy where the system denies access', async () => {
+  const bench = await workbench()
+  await mkdir(bench.path)
+  await chmod(bench.path, 0o755)
+  // Modes bind nobody who is root.
+  const denied = Object.assign(new Error('denied'), { code: 'EACCES' })
+  const { kind, code, message } = await fileFailure(denied, join(bench.path, 'below', 'it'))
+  expect([kind, code]).toEqual(['stop', 'unwritable'])
+  const [uid, gid] = [process.getuid!(), process.getgid!()]
+  for (const said of [`${bench.path}/below/it`, `${uid}:${gid}`, '0755', `uid ${uid}`, `chown ${uid}:`])
+    expect(message).toContain(said)
+  expect(message).not.toContain('\n')
+})
 
 it('checks a path without leaving files, also one that does not exist', async () => {
   const bench = await workbench()

@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { dayOf, shiftDay, type Day } from '../../../src/domain/day.ts'
 import type { CommittedPart, Delivery } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
@@ -132,20 +131,4 @@ function parse(line: string): unknown {
 export async function* readParts(path: string, zone: number, day: string): AsyncGenerator<string> {
   for await (const read of readArchive(path, { zone, day: day as Day }))
     if ('lines' in read) yield* read.lines
-}
-
-/** One page of the crash tests' own store. */
-export interface Commit {
-  readonly zone: number
-  readonly committed: readonly CommittedPart[]
-  readonly ids: readonly string[]
-}
-
-/** All whole commits; a torn last one never happened. */
-export function readCommits(log: string): Commit[] {
-  if (!existsSync(log)) return []
-  return readFileSync(log, 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Commit)
 }

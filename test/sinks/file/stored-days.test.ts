@@ -1,7 +1,6 @@
 import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { compareParts } from '../../../src/sinks/file/inventory.ts'
 import { buildEvents, never, StreamLedger, streamOf } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -14,7 +13,6 @@ afterEach(() => bench.dispose())
 
 const own = { store: 'store-1', names: ['archive'] }
 const retention = { days: 30, maxBytes: 1_000 }
-const marked = async () => undefined
 
 async function ship(daysAgo: number, { zone = 101, store = 'store-1', name = 'archive' } = {}) {
   const sink = bench.sink({ name, retention })
@@ -70,18 +68,4 @@ it('removes nothing where the mark fails, and no part that was written after it'
   const later = async () => void (await ship(2))
   await setUp().remove(stream, own, later, never())
   expect(await bench.files(101, 2)).toHaveLength(1)
-})
-
-it('leaves parts after a mark, which are no difference and are not cut', async () => {
-  const { stream } = await ship(2)
-  // As a process that was killed after the mark left it.
-  const known = { storeId: 'store-1', committed: [], knownSinceMs: Date.now() + 1_000 }
-  expect(await compareParts(bench.path, stream, known)).toEqual([])
-  const sink = bench.sink({ retention })
-  const lost = () => Promise.reject(new Error('nothing is lost'))
-  await (await sink.reconcile(stream, { ...known, confirm: marked, unreadable: { lost } }, never())).close()
-  expect(await bench.files(101, 2)).toHaveLength(1)
-  expect(bench.happened.filter(({ name }) => name !== 'SinkAnswered')).toEqual([])
-  await setUp().remove(stream, own, marked, never())
-  expect(await compareParts(bench.path, stream, known)).toEqual([])
 })

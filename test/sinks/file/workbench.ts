@@ -8,25 +8,11 @@ import { contractFormat, idOf, readParts, streamOf } from './samples.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/config.ts'
 import type { FileSinkDeps } from '../../../src/sinks/file/writer.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
+import { named } from '../internal-events.ts'
 
-export interface Workbench {
-  readonly path: string
-  readonly happened: InternalEvent[]
-  /** Another process, as far as the sink can tell: an instance of its own on the same path. */
-  sink(settings?: Partial<FileSinkSettings>, deps?: Partial<FileSinkDeps>): TransactionalSink
-  /** Ids in all parts of the zone's day, in reading order. */
-  ids(zone?: number, daysAgo?: number): Promise<string[]>
-  folder(zone?: number, daysAgo?: number): string
-  files(zone?: number, daysAgo?: number): Promise<string[]>
-  named<Name extends InternalEvent['name']>(name: Name): Extract<InternalEvent, { name: Name }>[]
-  list(folder: string): Promise<string[]>
-  /** How many files of zones this process has open. */
-  openFiles(): Promise<number>
-  closeAll(): Promise<void>
-  dispose(): Promise<void>
-}
+export type Workbench = Awaited<ReturnType<typeof createWorkbench>>
 
-export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
+export async function createWorkbench(parent = tmpdir()) {
   const root = await mkdtemp(join(parent, 'shieldlog-file-'))
   const path = join(root, 'events')
   const happened: InternalEvent[] = []
@@ -39,7 +25,8 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
   return {
     path,
     happened,
-    sink(settings = {}, deps = {}) {
+    /** Another process, as far as the sink can tell: an instance of its own on the same path. */
+    sink(settings: Partial<FileSinkSettings> = {}, deps: Partial<FileSinkDeps> = {}) {
       const telemetry = { emit: (internalEvent: InternalEvent) => void happened.push(internalEvent) }
       const sink = createFileSink(
         {
@@ -56,6 +43,7 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
       sinks.push(sink)
       return sink
     },
+    /** Ids in all parts of the zone's day, in reading order. */
     async ids(zone = 101, daysAgo = 0) {
       const ids: string[] = []
       for await (const line of readParts(path, zone, stream(zone, daysAgo).day)) ids.push(idOf(line))
@@ -65,8 +53,8 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
     async files(zone = 101, daysAgo = 0) {
       return (await readdir(folder(zone, daysAgo))).sort()
     },
-    named: (name) => happened.filter((internalEvent) => internalEvent.name === name) as never,
-    list: (folder) => readdir(folder),
+    named: <Name extends InternalEvent['name']>(name: Name) => named(happened, name),
+    /** How many files of zones this process has open. */
     async openFiles() {
       const links = await readdir('/proc/self/fd')
       const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))

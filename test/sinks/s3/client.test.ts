@@ -1,52 +1,18 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { Tls } from '../../../src/config/fields/tls.ts'
+import { expect, test } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import { S3Bucket } from '../../../src/sinks/s3/client.ts'
+import type { S3Bucket } from '../../../src/sinks/s3/client.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
 import { tryBucket } from '../../../src/sinks/s3/trial.ts'
 import { type Fault, fakeKey, type FakeBucket, startFakeBucket } from '../../setup/fake-bucket.ts'
-import { keepInternalEvents, named } from '../internal-events.ts'
+import { named } from '../internal-events.ts'
+import { bucketClient } from './bucket-client.ts'
 
 const never = new AbortController().signal
 const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } }
 
-function settingsFor(endpoint: string, changes: Partial<S3SinkConfig> = {}): S3SinkConfig {
-  return {
-    type: 's3',
-    name: 'lake',
-    format: 'native',
-    bucket: 'waf',
-    prefix: 'shield/',
-    region: 'eu-central-1',
-    endpoint,
-    pathStyle: null,
-    accessKeyId: new Secret(fakeKey.accessKeyId),
-    accessKeyIdFile: null,
-    secretAccessKey: new Secret(fakeKey.secretAccessKey),
-    secretAccessKeyFile: null,
-    sessionTokenFile: null,
-    profile: null,
-    compress: 'gzip',
-    everySeconds: 300,
-    maxBytes: 16_777_216,
-    guarantee: 'exactly-once',
-    storageClass: null,
-    sse: null,
-    kmsKeyId: null,
-    timeoutSeconds: 10,
-    tls: new Tls(),
-    ...changes,
-  }
-}
-
 function clientOf(endpoint: string, changes: Partial<S3SinkConfig> = {}) {
-  const { internalEvents, telemetry } = keepInternalEvents()
-  const settings = settingsFor(endpoint, changes)
-  // Without a back-off.
-  const client = new S3Bucket(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
-  onTestFinished(() => client.close())
-  return { client, settings, internalEvents }
+  const sink = { bucket: 'waf', prefix: 'shield/', region: 'eu-central-1', endpoint, timeoutSeconds: 10 }
+  return bucketClient({ ...sink, ...fakeKey }, changes)
 }
 
 async function place(changes: Partial<S3SinkConfig> = {}) {
@@ -232,7 +198,7 @@ test.each([
   [{ endpoint: 'https://s3.example:9000/base' }, 'https://s3.example:9000/base/waf/shield/'],
   [{ endpoint: 'https://s3.example', pathStyle: false }, 'https://waf.s3.example/shield/'],
 ])('its address for %j', (changes, address) => {
-  expect(clientOf('', changes).client.address).toBe(address)
+  expect(clientOf('https://s3.example', changes).client.address).toBe(address)
 })
 
 test('a bucket that creates objects only where the key is free passes the trial, and nothing is left there', async () => {

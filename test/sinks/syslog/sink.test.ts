@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { afterEach, describe, expect, it, test } from 'vitest'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Failure } from '../../../src/domain/failure.ts'
@@ -49,38 +49,6 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
     (error: unknown) => error,
   )) as Failure
 }
-
-/** Stands before a receiver, and passes on what `pass` decides. */
-async function before(port: number, pass: (near: Socket, far: Socket) => void) {
-  const sockets = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    sockets.add(near)
-    near.on('error', () => undefined).once('close', () => sockets.delete(near) && far.destroy())
-    far.on('error', () => undefined)
-    pass(near, far)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  open.push({ close: async () => void (await once(server.close(), 'close')) })
-  return { port: (server.address() as AddressInfo).port, sockets }
-}
-
-test('a sink that is closed while it connects leaves no connection open', async () => {
-  const server = await started({ tls: serverTls })
-  const answer = Promise.withResolvers<void>()
-  const { port, sockets } = await before(server.port, (near, far) => {
-    near.pipe(far)
-    void answer.promise.then(() => far.pipe(near))
-  })
-  const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
-  const failure = failureOf(deliver(sink))
-  await waitFor(() => sockets.size === 1, { what: 'a connection' })
-  await sink.close()
-  answer.resolve()
-  expect(await failure).toMatchObject({ kind: 'cancelled' })
-  await waitFor(() => sockets.size === 0, { what: 'its end' })
-})
 
 describe('a message', () => {
   it('has the time of the event, the severity and the host name, with octet counting', async () => {
@@ -217,14 +185,20 @@ describe('TLS', () => {
 })
 
 it('names the certificate where the receiver closes right after the handshake', async () => {
-  const { port } = await before((await started({ tls: serverTls })).port, (near, far) => {
-    far.pipe(near)
+  const { port: behind } = await started({ tls: serverTls })
+  const server = createServer((near) => {
+    const far = connect(behind, '127.0.0.1')
+    far.on('error', () => undefined).pipe(near)
+    near.on('error', () => undefined).once('close', () => far.destroy())
     near.once('data', (hello: Buffer) => {
       far.write(hello)
       // Where a receiver looks at the certificate of the client.
       near.once('data', () => near.end())
     })
   })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  open.push({ close: async () => void (await once(server.close(), 'close')) })
+  const { port } = server.address() as AddressInfo
   const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
   const failure = await failureOf(deliver(sink))
   expect(sink.address).toBe(`tls://localhost:${port}`)
