@@ -8,7 +8,7 @@ import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import { openLedger } from '../state/ledger/store.ts'
-import { probeSqliteStore } from '../state/sqlite/state-file.ts'
+import { probeStateFile } from '../state/sqlite/state-file.ts'
 import { openMemoryRecords, openSqliteRecords } from '../state/sqlite/records.ts'
 import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
 
@@ -40,12 +40,11 @@ export async function openEmptyStore({ deadLetters }: Config, clock: Clock): Pro
   return openLedger({ records, clock, deadLetterMaxBytes: deadLetters.maxBytes, place: 'memory' })
 }
 
-/** Throws where a run could not keep its state in the configured store. */
+/** Throws where a run could not keep its state in the configured store. Makes no file. */
 export async function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
-  if (config.state.kind !== 'sqlite') return (await openStore(config, clock, { telemetry })).close()
-  await probeSqliteStore(config.state.path)
-  // What another version has made there is refused only by what opens it.
-  await (await openExistingStore(config, clock))?.close()
+  const { state } = config
+  if (state.kind === 'sqlite' && !existsSync(state.path)) probeStateFile(state.path)
+  else await (await openStore(config, clock, { telemetry })).close()
 }
 
 /** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */
@@ -73,7 +72,7 @@ export function fleetState({ state }: Config): RedisStateConfig | undefined {
  * stop one from starting, which the fencing tokens of the streams make harmless.
  */
 export function createLock({ state }: Config, store: Store, clock: Clock): ScheduleLock {
-  if (state.kind === 'sqlite') return createScheduleLock({ path: state.path, clock })
+  if (state.kind === 'sqlite') return createScheduleLock(state.path, clock)
   const holder = async () => (await workersIn(store))[0]?.name
   return {
     async acquire() {

@@ -2,8 +2,8 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
-import { routeKey, type Route } from '../domain/stream.ts'
-import type { Zone } from '../domain/stream.ts'
+import { requestsOf } from '../domain/plan/backfill.ts'
+import { routeKey, type Priority, type Route, type Stream, type Zone } from '../domain/stream.ts'
 import { createInTurn, createTurns, type TurnDeps } from '../domain/promises.ts'
 import {
   firstPlannedDay,
@@ -11,6 +11,7 @@ import {
   type PlannedStream,
   missedDays,
   plan,
+  planRoute,
 } from '../domain/plan/plan.ts'
 import type { Policy } from '../domain/policy.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
@@ -38,8 +39,6 @@ interface PlannerDeps extends TurnDeps {
 
 /** How often the planner stores again that the configured routes are planned, and reads those of other processes. */
 const rememberEveryMs = 60_000
-/** Routes that are stored in one step, since other work waits for it. */
-const rememberedAtOnce = 500
 /** More than the clocks of processes that share a store differ by. */
 const clocksDifferMs = 60_000
 /** A clock that goes back further may be the wrong one: days that never were would be gaps. */
@@ -48,6 +47,8 @@ const mostAheadMs = 86_400_000
 const believedAfterMs = 3_600_000
 /** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
+/** How many earlier days are read for an ordering that a stream without a checkpoint inherits. */
+const daysOfOrdering = 3
 
 /** The API's time, and the one by which what cannot be taken back is decided. */
 interface RouteClocks {
@@ -93,6 +94,38 @@ export class Planner {
     })
   }
 
+  /**
+   * One stream by the present state of the store, for a job that was queued a while ago. Undefined when the
+   * configuration of this process, or every backfill, no longer includes it. Reads a few checkpoints, not all of them.
+   */
+  async planned(stream: Stream, priority: Priority): Promise<PlannedStream | undefined> {
+    const { store, apiClock } = this.#deps
+    const { zones, sinks, policy, held: heldSinks } = this.#deps.settings()
+    const zone = zones.find(({ id }) => id === stream.zone)
+    if (zone === undefined || !sinks.includes(stream.sink) || heldSinks?.has(stream.sink) === true)
+      return undefined
+    const own = await store.ledger.read(stream)
+    const held = own === undefined ? await this.#readBefore(stream) : [own]
+    setClocks(held, [zone], apiClock)
+    const planned = planRoute({
+      zone,
+      sink: stream.sink,
+      nowMs: apiClock.now(zone.account),
+      policy,
+      // Only the scheduler knows the first planned day; a worker accepts every day that it is sent.
+      firstDay: stream.day,
+      held,
+      requests: requestsOf(priority === 'backfill' ? await store.backfills.list() : []),
+    })
+    return planned.find((other) => other.priority === priority && other.stream.day === stream.day)
+  }
+
+  async #readBefore(stream: Stream): Promise<Checkpoint[]> {
+    const days = Array.from({ length: daysOfOrdering }, (_, index) => shiftDay(stream.day, -1 - index))
+    const found = await Promise.all(days.map((day) => this.#deps.store.ledger.read({ ...stream, day })))
+    return found.filter((checkpoint) => checkpoint !== undefined)
+  }
+
   async #input(): Promise<LivePlanInput> {
     const { store, apiClock } = this.#deps
     const now = this.#deps.settings()
@@ -124,15 +157,11 @@ export class Planner {
     const { zones, sinks: all, policy, held } = this.#deps.settings()
     // A route that is stored would keep the sink's name from being given to another one.
     const sinks = all.filter((sink) => held?.has(sink) !== true)
-    const accounts = [...new Set(zones.map(({ account }) => account))].filter(
-      (account) => apiClock.sureNow(account) !== undefined,
-    )
-    const others = JSON.stringify([sinks, accounts])
+    const sure = zones.filter(({ account }) => apiClock.sureNow(account) !== undefined)
+    const others = JSON.stringify([sinks, [...new Set(sure.map(({ account }) => account))]])
     const before = this.#remembered
     const isSame = before?.zones === zones && before.others === others
     if (isSame && clock.monotonic() - before.atMs < rememberEveryMs) return
-    const isSure = new Set(accounts)
-    const sure = zones.filter(({ account }) => isSure.has(account))
     const known = await store.catalogue.routes()
     const byKey = new Map(known.map((route) => [routeKey(route.zone, route.sink), route]))
     const next: Route[] = []
@@ -148,8 +177,7 @@ export class Planner {
     }
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
     await this.#recordMissedDays(next, byKey, policy)
-    for (let from = 0; from < next.length; from += rememberedAtOnce)
-      await store.catalogue.rememberRoutes(next.slice(from, from + rememberedAtOnce))
+    await store.catalogue.rememberRoutes(next)
     this.#remembered = { zones, others, atMs: clock.monotonic() }
     this.#routes = undefined
   }

@@ -13,8 +13,8 @@ import type { Day } from '../domain/day.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 
 /**
- * Durable progress, in parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses`
- * (stop). Callers share listed checkpoints and backfills; all other values belong to the caller.
+ * Durable progress, in parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop).
+ * Callers share listed checkpoints and backfills.
  */
 export interface Store {
   /** Random id that was made with the store; another id means another store. */
@@ -79,13 +79,11 @@ export interface Ledger {
    * fence, since nothing is decided by it. Ignored for a stream that was never pumped.
    */
   noteAudit(stream: Stream, record: AuditRecord): Promise<void>
-  /** What the latest audit found; undefined without one. */
   auditOf(stream: Stream): Promise<AuditRecord | undefined>
 }
 
-/** The process that runs pumps: one value for its whole life. */
+/** The process that runs pumps: one value for its whole life, with a random id. */
 export interface Holder {
-  /** Random, never reused. */
   readonly id: string
   /** True for the process that holds the schedule lock of an embedded store. */
   readonly schedule: boolean
@@ -93,7 +91,6 @@ export interface Holder {
 
 export interface Taken {
   readonly fence: number
-  /** Undefined for a stream that was never pumped. */
   readonly checkpoint: Checkpoint | undefined
   readonly storeId: string
 }
@@ -142,13 +139,12 @@ export interface Catalogue {
   addGaps(gaps: readonly Gap[]): Promise<void>
   /** Marks those of these gaps that are in the store and not acknowledged yet; returns how many these were. */
   acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
-  /** All sinks that were stored, by name. */
+  /** By name. */
   sinks(): Promise<KnownSink[]>
   /** Stores kind and place of sinks. The former names of a known one stay. */
   rememberSinks(sinks: readonly Omit<KnownSink, 'formerly'>[]): Promise<void>
   /** The lists of accounts whose zones are discovered, by account. Every process that ships reads its zones here. */
   zoneLists(): Promise<ZoneList[]>
-  /** Replaces the list of its account. */
   storeZoneList(list: ZoneList): Promise<void>
   /** What each place of `notify` was told. */
   noticed(): Promise<NoticedAt[]>
@@ -159,9 +155,9 @@ export interface Catalogue {
 /** Events that a sink will never accept. A commit adds and removes those of its own stream. */
 export interface DeadLetters {
   list(): Promise<DeadLetter[]>
-  /** How many there are, by stream and reason. */
+  /** By stream and reason. */
   counts(): Promise<DeadLetterCount[]>
-  /** Identities of the events in a stream's dead letters, in no order. */
+  /** In no order. */
   keys(stream: Stream): Promise<Identity[]>
   /** The dead letters of these keys that still exist, in the order of the keys; callers pass at most 500 keys. */
   read(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
@@ -169,7 +165,6 @@ export interface DeadLetters {
 
 /** Past days that people asked for. A commit that answers a backfill's read request also settles its stream here. */
 export interface Backfills {
-  /** Stores a new backfill. */
   add(backfill: Backfill): Promise<void>
   /**
    * All stored backfills, the oldest first. `state` is `done` once none of its streams is queued. Called every second:

@@ -1,7 +1,6 @@
 import { within } from '../domain/promises.ts'
 import type { Clock, Place, SharedLimits } from '../ports/process.ts'
-import type { RedisClient } from './connection.ts'
-import { loadScript } from './script.ts'
+import { loadScript, type RedisClient } from './connection.ts'
 
 interface AccountLimitsOptions {
   readonly keyPrefix: string

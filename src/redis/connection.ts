@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { Cluster, type ClusterOptions, type DNSLookupFunction, Redis, type RedisOptions } from 'ioredis'
 import type { RedisServers } from '../domain/redis-servers.ts'
 
@@ -112,4 +114,22 @@ const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
 /** Doubling from 50 ms; the random part keeps many workers from reconnecting at the same instant. */
 function retryInMs(times: number): number {
   return Math.min(longestRetryMs, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
+}
+
+export type ScriptArgument = string | number | Buffer
+type Script = (keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>
+
+/**
+ * Loads a Lua script by its URL as a function: its text is sent once for each connection, and its hash from then on.
+ * `bytes`: texts of the answer come as buffers.
+ */
+export function loadScript(client: RedisClient, location: URL, as: 'text' | 'bytes' = 'text'): Script {
+  const name = basename(location.pathname, '.lua')
+  if (!(name in client)) client.defineCommand(name, { lua: readFileSync(location, 'utf8') })
+  const command = Reflect.get(client, as === 'bytes' ? `${name}Buffer` : name) as (
+    count: number,
+    rest: readonly ScriptArgument[],
+  ) => Promise<unknown>
+  // As one list, which the client flattens: one call cannot take some hundred thousand arguments.
+  return (keys, args) => command.call(client, keys.length, [...keys, ...args])
 }

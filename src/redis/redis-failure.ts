@@ -40,6 +40,18 @@ const answers: readonly (readonly [RegExp, Answer])[] = [
 /** Codes of Node and OpenSSL for certificates that are not trusted or do not fit. */
 const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_OSSL/
 
+/** Texts and codes of Node, the client and servers for a connection or a server that is missing. */
+const absence = new RegExp(
+  [
+    '^(?:connect |read |write |getaddrinfo )?(?:ECONN|E(?:HOST|NET)UNREACH|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)',
+    '^(?:READONLY|LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN) ',
+    "^(?:Command timed out|Command aborted|Socket timeout|Connection is closed|Stream isn't writeable)",
+    '^(?:Reached the max retries|All sentinels are unreachable|Failed to refresh slots cache)',
+    "^(?:Cluster isn't ready|Cluster is disconnect|Too many Cluster redirections|None of startup nodes)",
+    '^(?:Node is disconnected|No master node)',
+  ].join('|'),
+)
+
 /** Converts what a call to the client threw to a Failure. Any other value is a Failure already, or a bug. */
 export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
@@ -53,17 +65,8 @@ export function redisFailure(error: unknown, name: string): unknown {
 
 /** The same for errors of any origin: returns an error unchanged if Redis did not cause it. */
 export function redisFailureIn(error: unknown, name: string): unknown {
-  const isKnown = error instanceof Error && (answerTo(error) !== undefined || isAbsence(error))
+  const isKnown = isAbsence(error) || (error instanceof Error && answerTo(error) !== undefined)
   return isKnown ? redisFailure(error, name) : error
-}
-
-/** Codes and texts of Node and the client for a missing connection. */
-const absence =
-  /^(?:connect |read |write |getaddrinfo )?(?:ECONN|E(?:HOST|NET)UNREACH|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)|^(?:Command timed out|Socket timeout|All sentinels are unreachable|Failed to refresh slots cache|Cluster is disconnect|Node is disconnected|No master node)/
-
-function isAbsence(error: Error): boolean {
-  const code = 'code' in error ? String(error.code) : ''
-  return absence.test(code) || absence.test(error.message) || isLost(error)
 }
 
 function answerTo(error: Error): Answer | undefined {
@@ -71,11 +74,14 @@ function answerTo(error: Error): Answer | undefined {
   const text = /@user_script:\s?\d+: -?([A-Z]+ .*)/s.exec(error.message)?.[1] ?? error.message
   const found = answers.find(([pattern]) => pattern.test(text))?.[1]
   if (found !== undefined) return found
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (certificateCode.test(code)) return stop(certificate)
+  if (certificateCode.test(codeOf(error))) return stop(certificate)
   return 'lastNodeError' in error && error.lastNodeError instanceof Error
     ? answerTo(error.lastNodeError)
     : undefined
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error ? String(error.code) : ''
 }
 
 function textOf(error: Error): string {
@@ -87,12 +93,8 @@ function textOf(error: Error): string {
 }
 
 /** True when the connection or its server went away: the answer is unknown, and a retry may succeed. */
-export function isLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  if (/^(READONLY|LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN) /.test(error.message)) return true
-  return /^(Connection is closed|Stream isn't writeable|Reached the max retries|Cluster isn't ready|Too many Cluster redirections|None of startup nodes|Command aborted)/.test(
-    error.message,
-  )
+export function isAbsence(error: unknown): boolean {
+  return error instanceof Error && [codeOf(error), error.message].some((text) => absence.test(text))
 }
 
 /** True where a retry, even on a new connection, would get the same refusal. */

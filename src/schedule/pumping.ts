@@ -69,29 +69,8 @@ export function restAfterMs(planningMs: number): number {
   return Math.min(planningMs * 4, 5_000)
 }
 
-/** When planned streams are due: the back-off from before the start of this process is ignored once. */
-export class DueTimes {
-  #tried: Set<string> = new Set()
-
-  atMs({ stream, dueAtMs, wantedAtMs }: PlannedStream): number {
-    return this.#tried.has(streamKey(stream)) ? dueAtMs : Math.min(dueAtMs, wantedAtMs)
-  }
-
-  tried({ stream }: PlannedStream): void {
-    this.#tried.add(streamKey(stream))
-  }
-
-  /** Drops streams that are no longer planned, since days change while a process runs. */
-  forgetUnplanned(planned: readonly PlannedStream[]): void {
-    if (this.#tried.size <= planned.length * 2) return
-    this.#tried = this.#tried.intersection(new Set(planned.map(({ stream }) => streamKey(stream))))
-  }
-}
-
 const restMs = 5_000
 const mostResting = 1_000
-
-type Resting = Pick<PlannedStream, 'stream' | 'priority'>
 
 /** Streams whose pump ended in a failure that no checkpoint could hold: this process starts no pump on them for 5 s. */
 export class Rests {
@@ -103,21 +82,18 @@ export class Rests {
   }
 
   /** Call it with what a pump has thrown. */
-  begin(planned: Resting, error: unknown): void {
+  begin(stream: Stream, priority: Priority, error: unknown): void {
     const { clock, telemetry } = this.#deps
     if (this.#untilMs.size >= mostResting) this.#untilMs.clear()
-    this.#untilMs.set(keyOf(planned), clock.monotonic() + restMs)
+    // By priority: a backfill that gave way does not delay polls of its stream.
+    this.#untilMs.set(`${priority} ${streamKey(stream)}`, clock.monotonic() + restMs)
     // A pump that lost its stream or gave way to others has not failed.
     const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
-    if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
+    if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream, error })
   }
 
-  has(planned: Resting): boolean {
-    return (this.#untilMs.get(keyOf(planned)) ?? -Infinity) > this.#deps.clock.monotonic()
+  has(stream: Stream, priority: Priority): boolean {
+    if (this.#untilMs.size === 0) return false
+    return (this.#untilMs.get(`${priority} ${streamKey(stream)}`) ?? -Infinity) > this.#deps.clock.monotonic()
   }
-}
-
-/** A backfill that gave way does not delay polls of its stream. */
-function keyOf({ stream, priority }: Resting): string {
-  return `${priority} ${streamKey(stream)}`
 }

@@ -16,7 +16,6 @@ const slowest = [
   'e2e/restore-killed',
   'e2e/backfill-archive-killed',
   'commands/renamed-sink',
-  'e2e/backfill-redis',
   'e2e/daemon',
   'e2e/hostile-api',
   'assemble/daemon/discovery',

@@ -9,7 +9,6 @@ import type { ObservedRoute } from '../../domain/status/observation.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { createDayRemoval } from '../../maintenance/housekeeping/remove-days.ts'
 import { observe, StreamTally } from '../../status/observe.ts'
-import { planOne } from '../../plan/plan-one.ts'
 import { readFleet, statusOf } from '../../status/status.ts'
 import { ZoneFollower } from '../../maintenance/read/follow.ts'
 import type { LagHistory } from '../../status/lag-history.ts'
@@ -104,7 +103,7 @@ export function createEngine(config: Config, options: EngineOptions) {
       await holds.refresh()
       // Who queued it may know zones that this process has not read yet.
       if (!zones().some(({ id }) => id === stream.zone)) await directory.read()
-      return planOne({ store, apiClock, settings }, stream, priority)
+      return planner.planned(stream, priority)
     },
     housekeep: keepHouse,
     // By the processes that reach the files.

@@ -2,10 +2,11 @@ import type { Job } from 'bullmq'
 import { Failure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import { streamKey, type Priority } from '../../domain/stream.ts'
+import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
+import type { TraceCarrier } from '../../ports/process.ts'
 import { Rests, type ScheduleDeps } from '../pumping.ts'
 import type { JobOutcome } from './queue-worker.ts'
-import { readJob, type QueuedJob } from './queues.ts'
+import { streamOfJob } from './queues.ts'
 
 /** After one crash another worker takes the stream over at once; after the next one the stream backs off. */
 const mostCrashes = 1
@@ -41,9 +42,9 @@ export function createPumpJobs(deps: ScheduleDeps) {
 
   /** Checks first whether the stream is still due: the job may be late, or another one of the stream came first. */
   async function pumpIfDue(
-    { stream, isAnew }: QueuedJob,
+    stream: Stream,
     priority: Priority,
-    crashes: number,
+    { data, stalledCounter }: Job,
     signal: AbortSignal,
   ): Promise<JobOutcome> {
     const planned = await deps.planned(stream, priority)
@@ -52,37 +53,37 @@ export function createPumpJobs(deps: ScheduleDeps) {
       if (priority === 'live') warn(unplanned)
       return 'done'
     }
-    const dueAtMs = isAnew === true ? planned.wantedAtMs : planned.dueAtMs
-    if (dueAtMs > now(planned)) return 'done'
-    const isGood = await pump(planned, crashes, signal)
+    const { isAnew } = dataOf(data)
+    if ((isAnew === true ? planned.wantedAtMs : planned.dueAtMs) > now(planned)) return 'done'
+    const isGood = await pump(planned, stalledCounter, signal)
     if (!isGood || signal.aborted) return 'done'
     const after = await deps.planned(stream, priority)
     return after === undefined || after.dueAtMs > now(after) ? 'done' : 'more'
   }
 
-  return async (
-    priority: Priority,
-    { id, data, stalledCounter }: Job,
-    signal: AbortSignal,
-  ): Promise<JobOutcome> => {
-    const job = readJob(id, data)
-    if (job === undefined) {
+  return async (priority: Priority, job: Job, signal: AbortSignal): Promise<JobOutcome> => {
+    const stream = streamOfJob(job.id)
+    if (stream === undefined) {
       warn(foreign)
       return 'done'
     }
-    const key = streamKey(job.stream)
-    const resting = { stream: job.stream, priority }
+    const key = streamKey(stream)
     // Two jobs of one stream meet after a lock expired, or at both priorities: the next tick queues the stream again.
-    if (running.has(key) || rests.has(resting)) return 'done'
+    if (running.has(key) || rests.has(stream, priority)) return 'done'
     running.add(key)
     try {
-      const work = () => pumpIfDue(job, priority, stalledCounter, signal)
-      return await (job.trace === undefined ? work() : tracing.within(job.trace, work))
+      const { trace = {} } = dataOf(job.data)
+      return await tracing.within(trace, () => pumpIfDue(stream, priority, job, signal))
     } catch (error) {
-      if (!signal.aborted) rests.begin(resting, error)
+      if (!signal.aborted) rests.begin(stream, priority, error)
       return 'done'
     } finally {
       running.delete(key)
     }
   }
+}
+
+/** An eviction policy may have removed it. */
+export function dataOf(data: unknown): { readonly isAnew?: boolean; readonly trace?: TraceCarrier } {
+  return data ?? {}
 }

@@ -1,9 +1,8 @@
 import { WaitingError, Worker, type Job, type Queue } from 'bullmq'
 import { cancelled, messageOf } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
-import type { Clock, Telemetry } from '../../ports/process.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
-import { redisFailureIn } from '../../redis/redis-failure.ts'
 
 /** The result of a job. `more`: the stream is to be queued again, behind those that wait. */
 export type JobOutcome = 'done' | 'more'
@@ -15,13 +14,13 @@ export interface QueueWorkerOptions {
   /** How long a lock lasts, and how often a worker looks for jobs whose worker died. */
   readonly lockMs: number
   readonly clock: Clock
-  readonly reportError: ReportError
+  readonly reportError: (error: unknown) => void
   /** Waits without limit while Redis is away. The worker does not close it. */
   readonly client: RedisClient
   /** Must end soon when the signal aborts: the lock was lost, or the worker stops. */
   readonly work: (job: Job, signal: AbortSignal) => Promise<JobOutcome>
-  /** Called when the job has ended in Redis too. */
-  readonly ended?: (job: Job, outcome: JobOutcome) => Promise<void>
+  /** Called when a job of which there is more has ended in Redis too. */
+  readonly again?: (job: Job) => Promise<void>
 }
 
 /** Pause after an error: without it the worker would send thousands of requests a second to a full or failing Redis. */
@@ -38,21 +37,21 @@ export class QueueWorker {
   readonly #options: QueueWorkerOptions
   readonly #worker: Worker
   readonly #stopping = new AbortController()
-  #taken = 0
-  #takenBefore = 0
+  #hasTaken = false
   #running = 0
 
   constructor(options: QueueWorkerOptions) {
     this.#options = options
+    const { queue, client, places, lockMs, reportError, again } = options
     // BullMQ passes a signal only to a function with three parameters.
     const process = (job: Job, token: string | undefined, signal: AbortSignal | undefined) =>
       this.#process(job, token, signal)
-    this.#worker = new Worker(options.queue.name, process, {
-      connection: options.client,
-      prefix: options.queue.opts.prefix!,
-      concurrency: options.places,
-      lockDuration: options.lockMs,
-      stalledInterval: options.lockMs,
+    this.#worker = new Worker(queue.name, process, {
+      connection: client,
+      prefix: queue.opts.prefix!,
+      concurrency: places,
+      lockDuration: lockMs,
+      stalledInterval: lockMs,
       maxStalledCount: mostStalls,
       drainDelay: blockSeconds,
       runRetryDelay: 1_000,
@@ -60,27 +59,21 @@ export class QueueWorker {
       // Nothing of a job is kept after its end, since the checkpoint holds the result.
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
-      autorun: false,
     })
     this.#worker.on('error', (error) => this.#failed(error))
     this.#worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) this.#worker.cancelJob(id, 'the lock was lost')
     })
     this.#worker.on('completed', (job, outcome: JobOutcome) => {
-      if (!this.#stopping.signal.aborted) void options.ended?.(job, outcome).catch(options.reportError)
+      if (outcome === 'more' && !this.#stopping.signal.aborted) void again?.(job).catch(reportError)
     })
-  }
-
-  start(): void {
-    this.#worker.run().catch(this.#options.reportError)
   }
 
   /** False when jobs wait, places are free, and none was taken since the last call. Rejects while Redis is away. */
   async isTurning(): Promise<boolean> {
-    const hasTaken = this.#taken > this.#takenBefore
-    this.#takenBefore = this.#taken
-    if (hasTaken || this.#running >= this.#options.places) return true
-    return (await this.#options.queue.getWaitingCount()) === 0
+    const isBusy = this.#hasTaken || this.#running >= this.#options.places
+    this.#hasTaken = false
+    return isBusy || (await this.#options.queue.getWaitingCount()) === 0
   }
 
   /** Returns running jobs to the queue. Resolves within seconds. */
@@ -93,7 +86,7 @@ export class QueueWorker {
 
   async #process(job: Job, token: string | undefined, given: AbortSignal | undefined): Promise<JobOutcome> {
     const signal = given ?? this.#stopping.signal
-    this.#taken++
+    this.#hasTaken = true
     this.#running++
     try {
       const work = this.#options.work(job, signal)
@@ -126,47 +119,4 @@ function isLostLock(error: unknown): boolean {
   return /could not renew lock|Missing (?:lock|key)|Lock mismatch|not in (?:the )?active/i.test(
     messageOf(error),
   )
-}
-
-/** Reports an error of the queue or its Redis. Never throws. */
-export type ReportError = (error: unknown) => void
-
-interface ErrorReport {
-  readonly reportError: ReportError
-  /** Redis has answered just now. Reports the end of the trouble once no error came for a while. */
-  readonly answered: () => void
-}
-
-const silenceMs = 5_000
-/** A Redis that is full or a replica answers, and refuses writes: something writes at least every five seconds. */
-const calmMs = 10_000
-
-/** Connections repeat an error several times a second: one error in 5 s is reported. */
-export function createErrorReport({
-  clock,
-  telemetry,
-  server,
-}: {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** The name of the Redis, for people. */
-  readonly server: string
-}): ErrorReport {
-  let reportedAtMs = -Infinity
-  /** Of the latest error; undefined while all is well. */
-  let failedAtMs: number | undefined
-  return {
-    reportError(thrown) {
-      const nowMs = clock.monotonic()
-      failedAtMs = nowMs
-      if (nowMs - reportedAtMs < silenceMs) return
-      reportedAtMs = nowMs
-      telemetry.emit({ name: 'QueueFailed', error: redisFailureIn(thrown, server) })
-    },
-    answered() {
-      if (failedAtMs === undefined || clock.monotonic() - failedAtMs < calmMs) return
-      failedAtMs = undefined
-      telemetry.emit({ name: 'QueueRecovered' })
-    },
-  }
 }

@@ -1,25 +1,23 @@
-import { cancelled } from '../../domain/failure.ts'
-import type { Observation } from '../../domain/status/observation.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
-import type { Schedule } from '../../ports/process.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
+import type { Observation } from '../../domain/status/observation.ts'
+import { streamKey } from '../../domain/stream.ts'
+import type { Clock, Schedule, Telemetry } from '../../ports/process.ts'
 import { connectRedis } from '../../redis/connection.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
-import { promptly } from '../../redis/script.ts'
 import {
   housekeepMs,
   oftenMs,
   priorities,
   repeat,
+  restAfterMs,
   sharesOf,
   type ScheduleDeps,
-  DueTimes,
-  restAfterMs,
 } from '../pumping.ts'
-import { createPumpJobs } from './pump-jobs.ts'
-import { createErrorReport, QueueWorker, type QueueWorkerOptions, type ReportError } from './queue-worker.ts'
-import { Queues, readJob } from './queues.ts'
-import { streamKey } from '../../domain/stream.ts'
+import { createPumpJobs, dataOf } from './pump-jobs.ts'
+import { QueueWorker } from './queue-worker.ts'
+import { Queues, streamOfJob } from './queues.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
@@ -38,6 +36,8 @@ export interface BullmqScheduleOptions {
 const defaultLockMs = 15_000
 /** Together with returning jobs that hang, this stays under the 5 s that a stop may take. */
 const closeMs = 300
+/** BullMQ keeps a command while Redis is away. */
+const countMs = 3_000
 
 /**
  * Runs ticks and streams as jobs in Redis, shared by any number of processes of any role. The roles `scheduler` and `all`
@@ -68,7 +68,10 @@ export class BullmqSchedule implements Schedule {
 
   /** Numbers of waiting and running jobs, for metrics; empty before `start`. Rejects while Redis is away. */
   async queues(): Promise<Observation['queues']> {
-    return this.#running === undefined ? [] : promptly(this.#running.queues.count(), this.#deps.clock)
+    if (this.#running === undefined) return []
+    const counted = await within(countMs, this.#running.queues.count(), this.#deps.clock)
+    if (counted !== 'late') return counted.value
+    throw new Failure('retry', 'store_unavailable', `Redis has not answered for ${countMs / 1_000} s`)
   }
 }
 
@@ -78,7 +81,7 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
   const { clock, telemetry } = deps
   const server = nameOf(connection)
   const report = createErrorReport({ clock, telemetry, server })
-  const reportError: ReportError = (error) => (signal.aborted ? undefined : report.reportError(error))
+  const reportError = (error: unknown): void => (signal.aborted ? undefined : report.reportError(error))
   const connect = (manner: 'prompt' | 'patient') =>
     connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, reportError)
   // Commands of the one fail soon while Redis is away, those of the other wait until it is back.
@@ -99,7 +102,9 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
       return 'done' as const
     }
     workers.tick.push(new QueueWorker({ ...shared, queue: queues.tick, places: 1, work }))
-    every(oftenMs, () => queues.scheduleTicks(options.tickMs))
+    // One that is written again keeps its pace, while a `pattern` may drop an iteration. Redis may have been emptied.
+    const ticks = { every: Math.ceil(options.tickMs) }
+    every(oftenMs, () => queues.tick.upsertJobScheduler('tick', ticks, { name: 'tick' }))
     every(housekeepMs, () => deps.housekeep(signal))
   }
 
@@ -107,17 +112,18 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
     const workOn = createPumpJobs(deps)
     const places = { live: options.streams, backfill: options.backfillStreams }
     for (const priority of priorities)
-      for (const [sink, share] of sharesOf(places[priority], sinks)) {
-        const own = { queue: queues.of(priority, sink), places: share }
-        const work: QueueWorkerOptions['work'] = (job, ending) => workOn(priority, job, ending)
-        // Behind the streams that already wait, but at once, not with the next tick.
-        const ended: QueueWorkerOptions['ended'] = async ({ id, data }, outcome) => {
-          const job = readJob(id, data)
-          if (job !== undefined && outcome === 'more')
-            await queues.add(priority, sink, [{ stream: job.stream }], job.trace)
-        }
-        workers.worker.push(new QueueWorker({ ...shared, ...own, work, ended }))
-      }
+      for (const [sink, share] of sharesOf(places[priority], sinks))
+        workers.worker.push(
+          new QueueWorker({
+            ...shared,
+            queue: queues.of(priority, sink),
+            places: share,
+            work: (job, ending) => workOn(priority, job, ending),
+            // Behind the streams that already wait, but at once, not with the next tick.
+            again: ({ id, data }) =>
+              queues.add(priority, sink, [{ stream: streamOfJob(id)! }], dataOf(data).trace),
+          }),
+        )
     every(oftenMs, () => deps.reconcile(signal))
   }
 
@@ -132,8 +138,6 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
   every(oftenMs, deps.heartbeat)
   if (role !== 'worker') tick()
   if (role !== 'scheduler') pump()
-  const all = [...workers.tick, ...workers.worker]
-  for (const worker of all) worker.start()
   every(oftenMs, look)
   every(oftenMs, async () => {
     await prompt.ping()
@@ -142,7 +146,7 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
   return {
     queues,
     async stop() {
-      await Promise.all(all.map((worker) => worker.stop()))
+      await Promise.all([...workers.tick, ...workers.worker].map((worker) => worker.stop()))
       await within(closeMs, Promise.all([...loops, queues.close()]), clock).catch(() => undefined)
       prompt.disconnect()
       patient.disconnect()
@@ -156,8 +160,9 @@ function createTick(
   sinks: readonly string[],
   { clock, plan, now, tracing }: ScheduleDeps,
 ): () => Promise<void> {
-  const dueTimes = new DueTimes()
   let restUntilMs = -Infinity
+  /** The first tick of a process ignores back-offs: each stream is tried once despite them. */
+  let isFirst = true
 
   return async () => {
     const beganMs = clock.monotonic()
@@ -165,33 +170,58 @@ function createTick(
     const planned = await tracing.tick(plan)
     const plannedMs = clock.monotonic()
     restUntilMs = plannedMs + restAfterMs(plannedMs - beganMs)
-    const bySink = await Promise.all(
-      sinks.map(async (sink) => {
-        const [live, backfill] = await Promise.all(priorities.map((priority) => queues.idsOf(priority, sink)))
-        return { sink, queued: { live: live!, backfill: backfill! } }
-      }),
-    )
-    const due = planned.filter((each) => {
-      const nowMs = now(each)
-      // Never due before it is wanted: most streams are left at that.
-      return each.wantedAtMs <= nowMs && dueTimes.atMs(each) <= nowMs
-    })
+    const due = planned.filter((each) => (isFirst ? each.wantedAtMs : each.dueAtMs) <= now(each))
+    const byQueue = Map.groupBy(due, ({ priority, stream }) => `${priority} ${stream.sink}`)
     const live = new Set(
-      due.filter((each) => each.priority === 'live').map(({ stream }) => streamKey(stream)),
+      due.filter(({ priority }) => priority === 'live').map(({ stream }) => streamKey(stream)),
     )
     const carrier = due.length === 0 ? undefined : tracing.inject()
-    for (const { sink, queued } of bySink)
+    for (const sink of sinks)
       for (const priority of priorities) {
+        const mine = byQueue.get(`${priority} ${sink}`)
+        if (mine === undefined) continue
+        const queued = await queues.idsOf(priority, sink)
         // One pump at a time works on a stream, at one priority; live comes before backfill.
-        const isFree = (key: string) => !queued[priority].has(key) && (priority === 'live' || !live.has(key))
-        const mine = due.filter(({ priority: own, stream }) => own === priority && stream.sink === sink)
-        const added = mine.flatMap((each) => {
-          const { stream, dueAtMs } = each
-          return isFree(streamKey(stream)) ? [{ stream, isAnew: dueAtMs > now(each) }] : []
-        })
-        await queues.add(priority, sink, added, carrier)
+        const isFree = (key: string) => !queued.has(key) && (priority === 'live' || !live.has(key))
+        const added = mine.filter(({ stream }) => isFree(streamKey(stream)))
+        const jobs = added.map((each) => ({ stream: each.stream, isAnew: each.dueAtMs > now(each) }))
+        await queues.add(priority, sink, jobs, carrier)
       }
-    dueTimes.forgetUnplanned(planned)
-    for (const each of planned) dueTimes.tried(each)
+    isFirst = false
+  }
+}
+
+const silenceMs = 5_000
+/** A Redis that is full or a replica answers, and refuses writes: something writes at least every five seconds. */
+const calmMs = 10_000
+
+/** Connections repeat an error several times a second: one error in 5 s is reported, and the end of the trouble. */
+export function createErrorReport({
+  clock,
+  telemetry,
+  server,
+}: {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  /** The name of the Redis, for people. */
+  readonly server: string
+}) {
+  let reportedAtMs = -Infinity
+  /** Of the latest error; undefined while all is well. */
+  let failedAtMs: number | undefined
+  return {
+    /** Never throws. */
+    reportError(thrown: unknown): void {
+      failedAtMs = clock.monotonic()
+      if (failedAtMs - reportedAtMs < silenceMs) return
+      reportedAtMs = failedAtMs
+      telemetry.emit({ name: 'QueueFailed', error: redisFailureIn(thrown, server) })
+    },
+    /** Redis has answered just now. The trouble has ended once no error came for a while. */
+    answered(): void {
+      if (failedAtMs === undefined || clock.monotonic() - failedAtMs < calmMs) return
+      failedAtMs = undefined
+      telemetry.emit({ name: 'QueueRecovered' })
+    },
   }
 }

@@ -43,7 +43,6 @@ export async function drain({ heartbeat, ...deps }: DrainDeps, signal: AbortSign
       ...deps,
       pump,
       shortestMs: 0,
-      endsWhenDone: true,
       inMs({ stream, dueAtMs }) {
         const key = streamKey(stream)
         if (dueAtMs === Infinity || givenUp.has(key)) return Infinity

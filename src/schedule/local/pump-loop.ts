@@ -17,8 +17,6 @@ export interface PumpLoopDeps {
   readonly inMs: (planned: PlannedStream) => number
   /** Shortest time from one plan to the next. */
   readonly shortestMs: number
-  /** Ends when nothing is to be pumped any more. */
-  readonly endsWhenDone: boolean
 }
 
 /** Streams are planned again this often, and a little sooner when a pump has ended: its stream may have more to do. */
@@ -32,6 +30,9 @@ export class PumpLoop {
   readonly #running = new Map<string, { readonly planned: PlannedStream; readonly ended: Promise<void> }>()
   /** Streams whose pumps ended since the plan was begun: it may show them as they were before. */
   readonly #outdated = new Set<string>()
+  /** What is due by the latest plan and waits for a place, the most urgent first. */
+  #queue: PlannedStream[] = []
+  #rooms: Rooms = new Map()
   /** Aborts when the next pump ends. */
   #ending = new AbortController()
 
@@ -40,56 +41,60 @@ export class PumpLoop {
     this.#signal = signal
   }
 
-  /**
-   * Plans once and starts what is due, for a second: the plan is outdated then. False when it has ended. Throws what
-   * planning throws.
-   */
+  /** Plans once and starts what is due, for a second. False when nothing is to be pumped. Throws what planning throws. */
   async turn(): Promise<boolean> {
-    const { clock, plan, places, inMs, shortestMs, endsWhenDone } = this.#deps
+    const { clock, plan, places, inMs, shortestMs } = this.#deps
     const beganMs = clock.monotonic()
     this.#outdated.clear()
     const planned = await plan()
     const plannedMs = clock.monotonic()
-    const leftMs = (wholeMs: number) => plannedMs + wholeMs - clock.monotonic()
-    const restMs = Math.max(shortestMs, restAfterMs(plannedMs - beganMs))
-    const queue: PlannedStream[] = []
     const wanted: PlannedStream[] = []
-    let nextMs = Infinity
+    const due: PlannedStream[] = []
+    let nextMs = turnMs
     for (const each of planned) {
       const ms = inMs(each)
-      if (ms === Infinity) continue
-      wanted.push(each)
-      if (ms > 0) nextMs = Math.min(nextMs, ms)
-      else if (this.#mayStart(each)) queue.push(each)
+      if (ms < Infinity) wanted.push(each)
+      if (ms <= 0) due.push(each)
+      else nextMs = Math.min(nextMs, ms)
     }
-    if (wanted.length === 0 && endsWhenDone) return false
-    const shares = sharesIn(places, wanted)
-    while (queue.length > 0 && leftMs(Math.max(turnMs, restMs)) > 0) {
-      const running = [...this.#running.values()].map((each) => each.planned)
-      const next = takeNext(queue, running, { places, shares })
-      if (next === undefined) await this.#untilOneEnds(leftMs(Math.max(turnMs, restMs)))
-      else if (inMs(next) <= 0 && this.#mayStart(next)) this.#start(next)
+    this.#queue = due
+    this.#rooms = roomsOf(places, wanted)
+    this.#fill()
+    const restMs = Math.max(shortestMs, restAfterMs(plannedMs - beganMs))
+    if (restMs > 0) await clock.sleep(restMs, this.#signal)
+    if (wanted.length === 0) return false
+    for (;;) {
+      const isQueued = this.#queue.length > 0
+      const leftMs = plannedMs + (isQueued ? turnMs : nextMs) - clock.monotonic()
+      if (leftMs <= 0 || (!isQueued && this.#outdated.size > 0)) return true
+      await this.#untilOneEnds(leftMs)
     }
-    if (leftMs(restMs) > 0) await clock.sleep(leftMs(restMs), this.#signal)
-    const idleMs = Math.min(leftMs(turnMs), nextMs)
-    if (idleMs > 0 && this.#outdated.size === 0) await this.#untilOneEnds(idleMs)
-    return true
   }
 
-  /** Resolves when no pump runs any more. */
+  /** Resolves when no pump runs any more. Starts none meanwhile. */
   async drained(): Promise<void> {
+    this.#queue = []
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  #mayStart({ stream }: PlannedStream): boolean {
-    return !this.#running.has(streamKey(stream)) && !this.#outdated.has(streamKey(stream))
+  /** Starts what waits for a place, as long as there are places. */
+  #fill(): void {
+    const running = [...this.#running.values()].map(({ planned }) => planned)
+    while (this.#queue.length > 0 && !this.#signal.aborted) {
+      const next = takeNext(this.#queue, running, this.#rooms)
+      if (next === undefined) return
+      const key = streamKey(next.stream)
+      if (this.#running.has(key) || this.#outdated.has(key) || this.#deps.inMs(next) > 0) continue
+      this.#start(key, next)
+      running.push(next)
+    }
   }
 
-  #start(planned: PlannedStream): void {
-    const key = streamKey(planned.stream)
+  #start(key: string, planned: PlannedStream): void {
     const ended = this.#deps.pump(planned).finally(() => {
       this.#running.delete(key)
       this.#outdated.add(key)
+      this.#fill()
       this.#ending.abort()
       this.#ending = new AbortController()
     })
@@ -107,16 +112,19 @@ export class PumpLoop {
   }
 }
 
-/** Places of each sink in each priority. */
-type Shares = ReadonlyMap<string, number>
+/** Places by priority, and by priority and sink. */
+type Rooms = ReadonlyMap<string, number>
 
 /** `wanted` are all streams that share the places. */
-export function sharesIn(places: Places, wanted: readonly PlannedStream[]): Shares {
+export function roomsOf(places: Places, wanted: readonly PlannedStream[]): Rooms {
   return new Map(
-    priorities.flatMap((priority) => {
-      const own = wanted.filter((each) => each.priority === priority).map(({ stream }) => stream.sink)
-      const shares = [...sharesOf(places[priority], [...new Set(own)])]
-      return shares.map(([sink, share]) => [`${priority} ${sink}`, share] as const)
+    priorities.flatMap((priority): [string, number][] => {
+      const sinks = wanted.filter((each) => each.priority === priority).map(({ stream }) => stream.sink)
+      const shares = [...sharesOf(places[priority], [...new Set(sinks)])]
+      return [
+        [priority, places[priority]],
+        ...shares.map(([sink, share]): [string, number] => [`${priority} ${sink}`, share]),
+      ]
     }),
   )
 }
@@ -125,19 +133,15 @@ export function sharesIn(places: Places, wanted: readonly PlannedStream[]): Shar
 export function takeNext(
   queue: PlannedStream[],
   running: readonly PlannedStream[],
-  { places, shares }: { readonly places: Places; readonly shares: Shares },
+  rooms: Rooms,
 ): PlannedStream | undefined {
   const used = new Map<string, number>()
-  for (const each of running)
-    for (const group of [each.priority, groupOf(each)]) used.set(group, (used.get(group) ?? 0) + 1)
-  const isFree = (group: string, most: number) => (used.get(group) ?? 0) < most
-  const at = queue.findIndex((each) => {
-    const group = groupOf(each)
-    return isFree(each.priority, places[each.priority]) && isFree(group, shares.get(group) ?? 1)
-  })
+  for (const group of running.flatMap(groupsOf)) used.set(group, (used.get(group) ?? 0) + 1)
+  const isFree = (group: string) => (used.get(group) ?? 0) < (rooms.get(group) ?? 1)
+  const at = queue.findIndex((each) => groupsOf(each).every(isFree))
   return at === -1 ? undefined : queue.splice(at, 1)[0]
 }
 
-function groupOf({ priority, stream }: PlannedStream): string {
-  return `${priority} ${stream.sink}`
+function groupsOf({ priority, stream }: PlannedStream): string[] {
+  return [priority, `${priority} ${stream.sink}`]
 }

@@ -1,8 +1,9 @@
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
-import { DueTimes, housekeepMs, oftenMs, repeat, Rests, type ScheduleDeps } from '../pumping.ts'
+import { housekeepMs, oftenMs, repeat, Rests, type ScheduleDeps } from '../pumping.ts'
 import { PumpLoop, type Places } from './pump-loop.ts'
 
 const shortestTurnMs = 250
@@ -15,7 +16,8 @@ export class LocalSchedule implements Schedule {
   readonly #abort = new AbortController()
   readonly #pumps: PumpLoop
   readonly #rests: Rests
-  readonly #dueTimes = new DueTimes()
+  /** Streams that backed off when this process started, and are tried once despite that; undefined before a plan. */
+  #untried: Set<string> | undefined
   #loops: Promise<unknown> | undefined
 
   constructor(places: Places, deps: ScheduleDeps) {
@@ -26,7 +28,6 @@ export class LocalSchedule implements Schedule {
         clock: deps.clock,
         places,
         shortestMs: shortestTurnMs,
-        endsWhenDone: false,
         plan: () => this.#plan(),
         inMs: (planned) => this.#inMs(planned),
         pump: (planned) => this.#pump(planned),
@@ -39,7 +40,7 @@ export class LocalSchedule implements Schedule {
     const { heartbeat, housekeep, reconcile } = this.#deps
     const { signal } = this.#abort
     this.#loops ??= Promise.all([
-      this.#repeat('schedule', 0, () => this.#pumps.turn()),
+      this.#repeat('schedule', 0, async () => void (await this.#pumps.turn())),
       this.#repeat('heartbeat', oftenMs, heartbeat),
       this.#repeat('housekeeping', housekeepMs, async () => {
         await reconcile(signal)
@@ -67,27 +68,28 @@ export class LocalSchedule implements Schedule {
     const { plan, tracing, turned } = this.#deps
     turned('schedule')
     const planned = await tracing.tick(plan)
-    this.#dueTimes.forgetUnplanned(planned)
+    const backedOff = planned.filter(({ wantedAtMs, dueAtMs }) => wantedAtMs < dueAtMs)
+    this.#untried ??= new Set(backedOff.map(({ stream }) => streamKey(stream)))
     return planned
   }
 
   #inMs(planned: PlannedStream): number {
-    const nowMs = this.#deps.now(planned)
-    // Never due before it is wanted: most streams are left at that.
-    const wantedInMs = planned.wantedAtMs - nowMs
-    if (wantedInMs > 0) return wantedInMs
-    return this.#rests.has(planned) ? Infinity : this.#dueTimes.atMs(planned) - nowMs
+    const { stream, priority, wantedAtMs, dueAtMs } = planned
+    if (this.#rests.has(stream, priority)) return Infinity
+    const isUntried = dueAtMs > wantedAtMs && this.#untried?.has(streamKey(stream)) === true
+    return (isUntried ? wantedAtMs : dueAtMs) - this.#deps.now(planned)
   }
 
   /** A pump returns a failure that its checkpoint holds, and throws any other. */
   async #pump(planned: PlannedStream): Promise<void> {
     const { pump, tracing } = this.#deps
     const { signal } = this.#abort
-    this.#dueTimes.tried(planned)
+    const { stream, priority } = planned
+    this.#untried?.delete(streamKey(stream))
     try {
       await tracing.started(() => pump(planned, signal))
     } catch (error) {
-      if (!signal.aborted && !isFailure(error, 'cancelled')) this.#rests.begin(planned, error)
+      if (!signal.aborted && !isFailure(error, 'cancelled')) this.#rests.begin(stream, priority, error)
     }
   }
 }

@@ -3,9 +3,7 @@ import { createInTurn } from '../../domain/promises.ts'
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Backfills } from '../../ports/store.ts'
 import { createMirror } from './catalogue.ts'
-import type { LedgerDeps } from './streams.ts'
-import { keyOf, streamOf } from './root.ts'
-import { byText, jsonOf, readAll, readOne } from './values.ts'
+import { byText, jsonOf, keyOf, streamOf, type Root } from './root.ts'
 
 export interface PrunedBackfills extends Backfills {
   /** Drops those that were made before that instant and have ended. */
@@ -23,43 +21,30 @@ interface BackfillHead {
   readonly to: Day
 }
 
-export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills {
+export function createBackfills(root: Root): PrunedBackfills {
+  const { records } = root
   const inTurn = createInTurn()
-  /** What is known of the streams of each backfill, by their keys; in order as long as none of them changes. */
-  const known = new Map<string, { readonly own: Map<string, Backfilled>; inOrder?: readonly Backfilled[] }>()
-  const streams = createMirror(
-    records,
-    'backfilled',
-    (key, value, names): Backfilled | undefined => {
-      const stream = streamOf(partsOf(key).stream, names)
-      return stream && { stream, ...jsonOf<Outcome>(value) }
-    },
-    (key, value) => {
-      const { id } = partsOf(key)
-      const own = known.get(id)?.own ?? new Map<string, Backfilled>()
-      if (value === undefined) own.delete(key)
-      else own.set(key, value)
-      known.set(id, { own })
-    },
-  )
-
-  function streamsOf(id: string): readonly Backfilled[] {
-    const of = known.get(id)
-    if (of === undefined) return []
-    of.inOrder ??= [...of.own.values()].sort(
-      ({ stream: a }, { stream: b }) => byText(a.day, b.day) || a.zone - b.zone || byText(a.sink, b.sink),
-    )
-    return of.inOrder
-  }
+  const mirror = createMirror(root, 'backfilled', (key, value, names): Backfilled | undefined => {
+    const stream = streamOf(partsOf(key).stream, names)
+    return stream && { stream, ...jsonOf<Outcome>(value) }
+  })
+  /** The streams of each backfill in their order, with their keys, as of that version of the mirror. */
+  let byId = new Map<string, (readonly [key: string, stream: Backfilled])[]>()
+  let version = -1
+  const streamsOf = (id: string): readonly Backfilled[] => (byId.get(id) ?? []).map(([, each]) => each)
 
   const list = (): Promise<Backfill[]> =>
     inTurn(async () => {
       await root.refresh()
-      const heads = await readAll(records, 'backfills', (_, value) => jsonOf<BackfillHead>(value))
-      await streams.update(root.names)
+      const heads = await root.readAll('backfills', (_, value) => jsonOf<BackfillHead>(value))
+      await mirror.update(root.names)
+      if (version !== mirror.version()) {
+        byId = Map.groupBy(mirror.entries().sort(inOrder), ([key]) => partsOf(key).id)
+        version = mirror.version()
+      }
       const all = [...heads].map(([id, { state, ...head }]) => {
-        const own = streamsOf(id)
-        return { id, ...head, state: stateAfter({ state, streams: own }), streams: own }
+        const streams = streamsOf(id)
+        return { id, ...head, state: stateAfter({ state, streams }), streams }
       })
       return all.sort((a, b) => a.createdAtMs - b.createdAtMs || byText(a.id, b.id))
     })
@@ -68,7 +53,7 @@ export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills 
     async add({ id, createdAtMs, from, to, state, streams: own }) {
       const sinks = new Set(own.map(({ stream }) => stream.sink))
       await root.change([...sinks], async (names) => {
-        if ((await readOne(records, 'backfills', id)) !== undefined) return { result: undefined }
+        if ((await root.readOne('backfills', id)) !== undefined) return { result: undefined }
         const head: BackfillHead = { state, createdAtMs, from, to }
         const put = own.map(
           ({ stream, ...outcome }) =>
@@ -82,9 +67,9 @@ export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills 
     setState: (id, state) =>
       root.change([], async () => {
         await list()
-        const is = await readOne(records, 'backfills', id)
+        const is = await root.readOne('backfills', id)
         const head = is && jsonOf<BackfillHead>(is)
-        const [queued] = [...(known.get(id)?.own ?? [])].find(([, each]) => each.state === 'queued') ?? []
+        const [queued] = byId.get(id)?.find(([, each]) => each.state === 'queued') ?? []
         if (head === undefined || queued === undefined || head.state === 'cancelled') return { result: false }
         const when = [
           { collection: 'backfills', key: id, is },
@@ -99,11 +84,18 @@ export function createBackfills({ records, root }: LedgerDeps): PrunedBackfills 
     async prune(madeBefore) {
       for (const { id, createdAtMs, state } of await list()) {
         if (createdAtMs >= madeBefore || state === 'running' || state === 'paused') continue
-        const own = [...(known.get(id)?.own.keys() ?? [])].map((key) => ['backfilled', key] as const)
+        const own = (byId.get(id) ?? []).map(([key]) => ['backfilled', key] as const)
         await records.write({ when: [], remove: [['backfills', id], ...own] })
       }
     },
   }
+}
+
+function inOrder(
+  [, { stream: a }]: readonly [string, Backfilled],
+  [, { stream: b }]: readonly [string, Backfilled],
+): number {
+  return byText(a.day, b.day) || a.zone - b.zone || byText(a.sink, b.sink)
 }
 
 /** A key is `id/zone/day/sink`. */

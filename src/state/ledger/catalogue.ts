@@ -7,10 +7,19 @@ import type { Route } from '../../domain/stream.ts'
 import type { ZoneList } from '../../domain/zone-list.ts'
 import type { NoticedAt } from '../../domain/notices.ts'
 import type { Catalogue } from '../../ports/store.ts'
-import type { Records, Changes, TrackedCollection } from '../../ports/records.ts'
-import { storedIn, type Names, streamOf } from './root.ts'
-import { byText, changed, inParts, jsonOf, keysAtOnce, readAll, readMany, readOne } from './values.ts'
-import { checkpointOf, type LedgerDeps } from './streams.ts'
+import type { Changes, TrackedCollection } from '../../ports/records.ts'
+import {
+  byText,
+  inParts,
+  jsonOf,
+  keysAtOnce,
+  storedIn,
+  streamOf,
+  type Names,
+  type Part,
+  type Root,
+} from './root.ts'
+import { checkpointOf } from './streams.ts'
 
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>
@@ -23,28 +32,31 @@ export type SinkRecord = Omit<KnownSink, 'name'>
 const noMark: readonly string[] = Object.freeze([])
 
 /** Checkpoints, gaps, routes, sinks, and the zones of accounts. None of them is listed of a sink that was replaced. */
-export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
+export function createCatalogue(root: Root): Catalogue {
+  const { records } = root
   const inTurn = createInTurn()
   // Without their marks, which take more than the rest and serve a pump only.
-  const mirror = createMirror(records, 'checkpoints', (key, value, names) => {
+  const mirror = createMirror(root, 'checkpoints', (key, value, names) => {
     const stream = streamOf(key, names)
     return stream && { ...checkpointOf(stream, value), mark: noMark }
   })
 
-  /** In parts of one write each. Returns how many changed. */
-  async function write<Item extends { readonly sink: string }>(
+  /** Changes a record for each item, in parts of one write each. Returns how many changed. */
+  async function change<Item extends { readonly sink: string }, Value>(
+    collection: string,
     items: readonly Item[],
-    changeOf: (items: readonly Item[], names: Names) => ReturnType<typeof changed>,
+    keyOf: (item: Item, names: Names) => string,
+    after: (before: Value | undefined, item: Item) => Value | undefined,
   ): Promise<number> {
     let count = 0
-    for (const some of inParts(items, keysAtOnce))
-      count += await root.change(
-        some.map(({ sink }) => sink),
-        async (names) => {
-          const write = await changeOf(some, names)
-          return { result: write.put.length, write }
-        },
-      )
+    for (const some of inParts(items, keysAtOnce)) {
+      const sinks = some.map(({ sink }) => sink)
+      count += await root.change(sinks, async (names) => {
+        const byKey = new Map(some.map((item) => [keyOf(item, names), item]))
+        const write = await root.changed(collection, byKey, after)
+        return { result: write.put.length, write }
+      })
+    }
     return count
   }
 
@@ -55,7 +67,7 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
   ): Promise<Value[]> {
     await root.refresh()
     const { names } = root
-    const all = await readAll(records, collection, (key, value) => {
+    const all = await root.readAll(collection, (key, value) => {
       const sink = names.sinkOf(storedIn(key))
       return sink === undefined ? undefined : valueOf(jsonOf<Record>(value), sink)
     })
@@ -67,7 +79,7 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
       inTurn(async () => {
         await root.refresh()
         await mirror.update(root.names)
-        return mirror.values()
+        return mirror.entries().map(([, checkpoint]) => checkpoint)
       }),
     async gaps() {
       const gaps = await list<GapRecord, Gap>('gaps', (record, sink) => ({ ...record, sink }))
@@ -76,15 +88,12 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
       )
     },
     async addGaps(gaps) {
-      await write(gaps, (some, names) => addedGaps(records, names, some))
+      await change('gaps', gaps, gapKey, withGap)
     },
     acknowledgeGaps: (gaps, atMs) =>
-      write(gaps, (some, names) => {
-        const keys = some.map((gap) => gapKey(gap, names))
-        return changed<GapRecord>(records, 'gaps', keys, (before) =>
-          before === undefined || !isOpenGap(before) ? undefined : { ...before, acknowledgedAt: atMs },
-        )
-      }),
+      change<Gap, GapRecord>('gaps', gaps, gapKey, (before) =>
+        before === undefined || !isOpenGap(before) ? undefined : { ...before, acknowledgedAt: atMs },
+      ),
     routes: () =>
       list<RouteRecord, Route>('routes', ({ prunedTo, ...record }, sink) => {
         const isPruned = prunedTo !== undefined && prunedTo >= record.firstDay
@@ -92,18 +101,19 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
       }),
     isPruned: (stream) =>
       root.under(stream, async (key) => {
-        const route = await readOne(records, 'routes', `${stream.zone}/${storedIn(key)}`)
+        const route = await root.readOne('routes', `${stream.zone}/${storedIn(key)}`)
         return route !== undefined && stream.day <= (jsonOf<RouteRecord>(route).prunedTo ?? '')
       }),
     async rememberRoutes(routes) {
-      await write(routes, (some, names) => {
-        const keys = some.map(({ zone, sink }) => `${zone}/${names.storedOf(sink)}`)
-        return changed<RouteRecord>(records, 'routes', keys, (before, index) => {
-          const { zone, firstDay, plannedAtMs } = some[index]!
+      await change<Route, RouteRecord>(
+        'routes',
+        routes,
+        ({ zone, sink }, names) => `${zone}/${names.storedOf(sink)}`,
+        (before, { zone, firstDay, plannedAtMs }) => {
           const isKnownEarlier = before !== undefined && before.firstDay < firstDay
           return { ...before, zone, firstDay: isKnownEarlier ? before.firstDay : firstDay, plannedAtMs }
-        })
-      })
+        },
+      )
     },
     async sinks() {
       const sinks = await list<SinkRecord, KnownSink>('sinks', (record, name) => ({ name, ...record }))
@@ -111,24 +121,25 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
     },
     async rememberSinks(sinks) {
       const named = sinks.map((sink) => ({ ...sink, sink: sink.name }))
-      await write(named, (some, names) => {
-        const keys = some.map(({ name }) => names.storedOf(name))
-        return changed<SinkRecord>(records, 'sinks', keys, (before, index) => {
-          const { type, place } = some[index]!
-          if (before?.type === type && before.place === place) return undefined
-          return { formerly: before?.formerly ?? [], type, place }
-        })
-      })
+      await change<(typeof named)[number], SinkRecord>(
+        'sinks',
+        named,
+        ({ name }, names) => names.storedOf(name),
+        (before, { type, place }) =>
+          before?.type === type && before.place === place
+            ? undefined
+            : { formerly: before?.formerly ?? [], type, place },
+      )
     },
     async zoneLists() {
-      const lists = await readAll(records, 'zoneLists', (_, value) => jsonOf<ZoneList>(value))
+      const lists = await root.readAll('zoneLists', (_, value) => jsonOf<ZoneList>(value))
       return [...lists.values()].sort((a, b) => byText(a.account, b.account))
     },
     async storeZoneList(list) {
       await records.write({ when: [], put: [['zoneLists', list.account, JSON.stringify(list)]] })
     },
     async noticed() {
-      const all = await readAll(records, 'noticed', (_, value) => jsonOf<NoticedAt>(value))
+      const all = await root.readAll('noticed', (_, value) => jsonOf<NoticedAt>(value))
       return [...all.values()]
     },
     storeNoticed(noticed, before) {
@@ -141,19 +152,21 @@ export function createCatalogue({ records, root }: LedgerDeps): Catalogue {
   }
 }
 
+/** What a commit adds. */
+export function addedGaps(root: Root, names: Names, gaps: readonly Gap[]): Promise<Part> {
+  return root.changed('gaps', new Map(gaps.map((gap) => [gapKey(gap, names), gap])), withGap)
+}
+
 /** Of a gap of the same zone, sink, day, start and reason, only more copies of cut lines are added. */
-export function addedGaps(records: Records, names: Names, gaps: readonly Gap[]): ReturnType<typeof changed> {
-  const keys = gaps.map((gap) => gapKey(gap, names))
-  return changed<GapRecord>(records, 'gaps', keys, (before, index) => {
-    const { sink: _, ...record } = gaps[index]!
-    if (before === undefined) return record
-    const known = before.files ?? []
-    const more = (record.files ?? []).filter((file) => !known.includes(file))
-    if (more.length === 0) return undefined
-    // More lines were cut than a person has acknowledged.
-    const { acknowledgedAt: __, ...open } = before
-    return { ...open, files: [...known, ...more] }
-  })
+function withGap(before: GapRecord | undefined, added: Gap): GapRecord | undefined {
+  const { sink: _, ...gap } = added
+  if (before === undefined) return gap
+  const known = before.files ?? []
+  const more = (gap.files ?? []).filter((file) => !known.includes(file))
+  if (more.length === 0) return undefined
+  // More lines were cut than a person has acknowledged.
+  const { acknowledgedAt: __, ...open } = before
+  return { ...open, files: [...known, ...more] }
 }
 
 function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
@@ -163,39 +176,38 @@ function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
 /** Their values are parsed in one step of the event loop, in about 5 ms. */
 const readAtOnce = 64
 
-/**
- * A tracked collection in memory; what has not changed is the same object as before. `touch` is told of each key that was
- * put or is gone, also by an update that fails afterwards.
- */
+/** A tracked collection in memory; what has not changed is the same object as before. */
 export function createMirror<Value extends object>(
-  records: Records,
+  root: Root,
   collection: TrackedCollection,
   valueOf: (key: string, value: Uint8Array, names: Names) => Value | undefined,
-  touch: (key: string, value: Value | undefined) => void = () => undefined,
 ) {
   /** `number`: of its latest put. */
   const known = new Map<string, { readonly number: number; readonly value: Value | undefined }>()
   let latest = 0
   /** Of the numbers of all that is known. */
   let sum = 0n
+  let version = 0
   let readUnder: Names | undefined
 
-  function set(key: string, number: number, value: Value | undefined): void {
+  function set(key: string, number: number, value?: Value): void {
     sum += BigInt(number) - BigInt(known.get(key)?.number ?? 0)
     known.set(key, { number, value })
-    touch(key, value)
+    version++
   }
 
-  function drop(key: string): void {
-    set(key, 0, undefined)
-    known.delete(key)
+  function keep(keys: ReadonlySet<string>): void {
+    for (const key of new Set(known.keys()).difference(keys)) {
+      set(key, 0)
+      known.delete(key)
+    }
   }
 
-  async function readChanged(changed: Changes['changed'], names: Names): Promise<void> {
+  async function read(changed: Changes['changed'], names: Names): Promise<void> {
     for (const [at, some] of [...inParts(changed, readAtOnce)].entries()) {
       if (at > 0) await setImmediate()
       const keys = some.map(([key]) => key)
-      const values = await readMany(records, collection, keys)
+      const values = await root.readMany(collection, keys)
       for (const [index, [key, number]] of some.entries()) {
         const value = values[index]
         set(key, number, value && valueOf(key, value, names))
@@ -204,27 +216,29 @@ export function createMirror<Value extends object>(
   }
 
   return {
-    values: (): Value[] => [...known.values()].flatMap(({ value }) => value ?? []),
+    entries: (): [key: string, value: Value][] =>
+      [...known].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
+    /** Another one after each change. */
+    version: () => version,
     /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
     async update(names: Names): Promise<void> {
       if (names !== readUnder) {
-        for (const key of known.keys()) drop(key)
+        keep(new Set())
         latest = 0
         readUnder = names
       }
-      const changes = await records.changes(collection, latest)
-      await readChanged(changes.changed, names)
-      if (sum === changes.sum && changes.latest >= latest) {
-        latest = changes.latest
-        return
+      let changes = await root.records.changes(collection, latest)
+      await read(changes.changed, names)
+      if (sum !== changes.sum || changes.latest < latest) {
+        // Something was removed, or the store was set back.
+        changes = await root.records.changes(collection, 0)
+        keep(new Set(changes.changed.map(([key]) => key)))
+        await read(
+          changes.changed.filter(([key, number]) => known.get(key)?.number !== number),
+          names,
+        )
       }
-      // Something was removed, or the store was set back.
-      const all = await records.changes(collection, 0)
-      const left = new Map(all.changed)
-      for (const key of known.keys()) if (!left.has(key)) drop(key)
-      const different = all.changed.filter(([key, number]) => known.get(key)?.number !== number)
-      await readChanged(different, names)
-      latest = all.latest
+      latest = changes.latest
     },
   }
 }

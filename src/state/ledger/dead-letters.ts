@@ -3,26 +3,25 @@ import type { DeadLetter, DeadLetterCount, RefusalReason } from '../../domain/ev
 import type { Identity } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
-import type { Records } from '../../ports/records.ts'
 import type { Commit, DeadLetters } from '../../ports/store.ts'
-import type { LedgerDeps } from './streams.ts'
-import { storedIn, streamOf } from './root.ts'
-import { byText, jsonOf, readAll, readMany, textOf, type Part } from './values.ts'
+import { byText, jsonOf, storedIn, streamOf, textOf, type Part, type Root } from './root.ts'
+
+type Total = readonly [reason: RefusalReason, count: number, bytes: number]
 
 /** Of the dead letters of one stream. `change` is another one after each change, so that no totals come back. */
 interface Totals {
   readonly change: string
-  readonly reasons: readonly (readonly [reason: RefusalReason, count: number, bytes: number])[]
+  readonly reasons: readonly Total[]
 }
 
 /** What is kept of a dead letter; stream and event are in its key. */
 type Kept = readonly [reason: RefusalReason, answer: string, at: number, event: string]
 
-export function createDeadLetters({ records, root }: LedgerDeps): DeadLetters {
+export function createDeadLetters(root: Root): DeadLetters {
   async function counts(): Promise<DeadLetterCount[]> {
     await root.refresh()
     const { names } = root
-    const counts = await readAll(records, 'deadLetterTotals', (key, value) => {
+    const counts = await root.readAll('deadLetterTotals', (key, value) => {
       const stream = streamOf(key, names)
       const { reasons } = jsonOf<Totals>(value)
       return stream && reasons.map(([reason, count, bytes]) => ({ ...stream, reason, count, bytes }))
@@ -32,7 +31,7 @@ export function createDeadLetters({ records, root }: LedgerDeps): DeadLetters {
 
   const deadLettersOf = (stream: Stream): Promise<Map<string, DeadLetter>> =>
     root.under(stream, (key) =>
-      readAll(records, deadLettersIn(key), (each, value) => deadLetterOf(stream, each, value)),
+      root.readAll(deadLettersIn(key), (each, value) => deadLetterOf(stream, each, value)),
     )
 
   return {
@@ -47,7 +46,7 @@ export function createDeadLetters({ records, root }: LedgerDeps): DeadLetters {
     read: (stream, identities) =>
       root.under(stream, async (key) => {
         const keys = identities.map(deadLetterKey)
-        const values = await readMany(records, deadLettersIn(key), keys)
+        const values = await root.readMany(deadLettersIn(key), keys)
         return keys.flatMap((each, index) => {
           const value = values[index]
           return value === undefined ? [] : [deadLetterOf(stream, each, value)]
@@ -86,14 +85,14 @@ function bytesOf(key: string, [, answer, , event]: Kept): number {
  * all dead letters of the sink. Throws `dead_letters_full`.
  */
 export async function changeDeadLetters(
-  records: Records,
+  root: Root,
   key: string,
   { deadLetters, removedDeadLetters = [] }: Pick<Commit, 'deadLetters' | 'removedDeadLetters'>,
   { sink, maxBytes }: { readonly sink: string; readonly maxBytes: number },
 ): Promise<Part> {
   if (deadLetters.length === 0 && removedDeadLetters.length === 0) return {}
   const [collection, bytesKey] = [deadLettersIn(key), `deadLetterBytes/${storedIn(key)}`]
-  const { found } = await records.read({ deadLetterTotals: [key], numbers: [bytesKey] })
+  const { found } = await root.records.read({ deadLetterTotals: [key], numbers: [bytesKey] })
   const [is, ofSink] = [found.deadLetterTotals[0], found.numbers[0]]
   // Without totals there is nothing to remove. Absence may come back, so no late write may depend on it.
   if (is === undefined && deadLetters.length === 0) return {}
@@ -103,49 +102,52 @@ export async function changeDeadLetters(
       [each.reason, each.answer, each.at, each.event],
     ]),
   )
-  const removed = new Set(removedDeadLetters.map(deadLetterKey).filter((each) => !added.has(each)))
-  const totals = new Map<RefusalReason, { number: number; bytes: number }>()
-  let growth = 0
-  const count = (reason: RefusalReason, number: number, bytes: number): void => {
-    const known = totals.get(reason) ?? { number: 0, bytes: 0 }
-    totals.set(reason, { number: known.number + number, bytes: known.bytes + bytes })
-    growth += bytes
-  }
-  const gone: string[] = []
+  const removed = removedDeadLetters.map(deadLetterKey).filter((each) => !added.has(each))
   const keys = [...added.keys(), ...removed]
-  for (const [index, value] of (await readMany(records, collection, keys)).entries()) {
-    if (value === undefined) continue
-    const kept = jsonOf<Kept>(value)
-    count(kept[0], -1, -bytesOf(keys[index]!, kept))
-    if (removed.has(keys[index]!)) gone.push(keys[index]!)
-  }
-  for (const [each, kept] of added) count(kept[0], 1, bytesOf(each, kept))
-  const [grown, room] = [growth, maxBytes - growth]
+  const values = await root.readMany(collection, keys)
+  const known = new Map(
+    keys.flatMap((each, index) => (values[index] ? [[each, jsonOf<Kept>(values[index])] as const] : [])),
+  )
+  const changes = [
+    ...[...known].map(([each, kept]): Total => [kept[0], -1, -bytesOf(each, kept)]),
+    ...[...added].map(([each, kept]): Total => [kept[0], 1, bytesOf(each, kept)]),
+  ]
+  const growth = changes.reduce((sum, [, , bytes]) => sum + bytes, 0)
+  const room = maxBytes - growth
   const ofSinkBytes = ofSink === undefined ? 0 : Number(textOf(ofSink))
-  if (grown > 0 && ofSinkBytes > room) {
-    const text = `the dead letters of sink ${sink} would take ${ofSinkBytes + grown} bytes, more than the limit of ${maxBytes} for each sink`
+  if (growth > 0 && ofSinkBytes > room) {
+    const text = `the dead letters of sink ${sink} would take ${ofSinkBytes + growth} bytes, more than the limit of ${maxBytes} for each sink`
     const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
     throw new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)
   }
-  for (const [reason, number, bytes] of is === undefined ? [] : jsonOf<Totals>(is).reasons)
-    count(reason, number, bytes)
-  const reasons = [...totals].flatMap(([reason, { number, bytes }]) =>
-    number === 0 ? [] : [[reason, number, bytes] as const],
-  )
-  const after: Totals = { change: randomUUID(), reasons }
+  const after: Totals = {
+    change: randomUUID(),
+    reasons: summed([...(jsonOf<Totals>(is)?.reasons ?? []), ...changes]),
+  }
+  const isEmpty = after.reasons.length === 0
   return {
     when: [
       { collection: 'deadLetterTotals', key, is },
-      ...(grown > 0 ? [{ collection: 'numbers', key: bytesKey, atMost: room }] : []),
+      ...(growth > 0 ? [{ collection: 'numbers', key: bytesKey, atMost: room }] : []),
     ],
-    add: [['numbers', bytesKey, grown]],
+    add: [['numbers', bytesKey, growth]],
     remove: [
-      ...gone.map((each) => [collection, each] as const),
-      ...(reasons.length === 0 ? [['deadLetterTotals', key] as const] : []),
+      ...removed.map((each) => [collection, each] as const),
+      ...(isEmpty ? [['deadLetterTotals', key] as const] : []),
     ],
     put: [
       ...[...added].map(([each, kept]) => [collection, each, JSON.stringify(kept)] as const),
-      ...(reasons.length === 0 ? [] : [['deadLetterTotals', key, JSON.stringify(after)] as const]),
+      ...(isEmpty ? [] : [['deadLetterTotals', key, JSON.stringify(after)] as const]),
     ],
   }
+}
+
+function summed(totals: readonly Total[]): Total[] {
+  return [...Map.groupBy(totals, ([reason]) => reason)].flatMap(([reason, own]) => {
+    const [count, bytes] = own.reduce(
+      ([count, bytes], [, more, size]) => [count + more, bytes + size],
+      [0, 0],
+    )
+    return count === 0 ? [] : [[reason, count, bytes] as const]
+  })
 }

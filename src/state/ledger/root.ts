@@ -3,8 +3,7 @@ import type { Day } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Condition, Records } from '../../ports/records.ts'
-import { again, jsonOf, textOf, untilDecided, type Part } from './values.ts'
+import type { Condition, Records, Write } from '../../ports/records.ts'
 
 /** The layout of records that this version reads and writes. */
 const layoutNumber = 3
@@ -45,6 +44,16 @@ export const madeMark = '~'
 /** A rename is given up after this time, so that a process that died in it blocks nobody. */
 export const renamingForUs = 20_000_000
 
+/** Keys that one read may ask for, and records that one write outside of a commit changes. */
+export const keysAtOnce = 500
+
+/** What a try answers when others changed meanwhile what it had read. */
+export const again = Symbol('again')
+
+const maxTries = 20
+const maxPauseMs = 10
+const never = new AbortController().signal
+
 export interface RootOptions {
   readonly records: Records
   readonly clock: Clock
@@ -52,12 +61,17 @@ export interface RootOptions {
   readonly place: string
 }
 
+/** Parts of a write. */
+export type Part = Partial<Write>
+
 /**
- * The two records that all others depend on, as this process knows them: the store itself, and the names of sinks. A
- * write that used one of them names it in its conditions.
+ * The records, and the two of them that all others depend on, as this process knows them: the store itself, and the
+ * names of sinks. A write that used one of them names it in its conditions.
  */
 export class Root {
-  readonly #options: RootOptions
+  readonly records: Records
+  readonly clock: Clock
+  readonly #place: string
   #storeValue: Uint8Array | undefined
   store: StoreRecord | undefined
   /** The same object as long as the record is the same: what depends on names compares objects. */
@@ -65,8 +79,10 @@ export class Root {
   /** Of the store when it was last read: another one once the store was emptied. */
   id = ''
 
-  constructor(options: RootOptions) {
-    this.#options = options
+  constructor({ records, clock, place }: RootOptions) {
+    this.records = records
+    this.clock = clock
+    this.#place = place
   }
 
   get whenStore(): Condition {
@@ -75,24 +91,23 @@ export class Root {
 
   /** Makes the store if there is none. Throws `no_store` without `create`, and `store_refuses`. */
   open(create: boolean): Promise<void> {
-    const { records, clock, place } = this.#options
-    return untilDecided(clock, async () => {
+    return this.untilDecided(async () => {
       await this.refresh()
       if (this.store?.layout === layoutNumber) return undefined
-      if (this.store !== undefined) throw foreign(place, this.store.layout)
-      if (!create) throw noStore(place)
+      if (this.store !== undefined) throw foreign(this.#place, this.store.layout)
+      if (!create) throw noStore(this.#place)
       const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
-      await records.write({ when: [this.whenStore], put: [['store', 'store', JSON.stringify(made)]] })
+      await this.records.write({ when: [this.whenStore], put: [['store', 'store', JSON.stringify(made)]] })
       return again
     })
   }
 
   /** Reads both again, and returns the store's time. */
   async refresh(): Promise<number> {
-    const { nowUs, found } = await this.#options.records.read({ store: ['store', 'names'] })
+    const { nowUs, found } = await this.records.read({ store: ['store', 'names'] })
     const [store, names] = found.store
     this.#storeValue = store
-    this.store = store && jsonOf<StoreRecord>(store)
+    this.store = jsonOf(store)
     this.id = this.store?.id ?? this.id
     const text = names && textOf(names)
     if (text !== this.names.text) this.names = namesOf(text)
@@ -101,7 +116,7 @@ export class Root {
 
   /** Work on the records of a stream by their key; again if its sink was renamed meanwhile. */
   under<T>(stream: Stream, work: (key: string) => Promise<T>): Promise<T> {
-    return untilDecided(this.#options.clock, async () => {
+    return this.untilDecided(async () => {
       const before = this.names
       const [result] = await Promise.all([work(keyOf(stream, before)), this.refresh()])
       return this.names === before ? result : again
@@ -116,17 +131,93 @@ export class Root {
     sinks: readonly string[],
     decide: (names: Names) => Promise<{ readonly result: T; readonly write?: Part }>,
   ): Promise<T> {
-    const { records, clock } = this.#options
-    return untilDecided(clock, async () => {
+    return this.untilDecided(async () => {
       const nowUs = await this.refresh()
       const { names } = this
       for (const sink of sinks) refuseRenaming(names, sink, nowUs)
       const { result, write } = await decide(names)
       if (write === undefined) return result
       const when = [names.condition, ...(write.when ?? [])]
-      return (await records.write({ ...write, when })) ? result : again
+      return (await this.records.write({ ...write, when })) ? result : again
     })
   }
+
+  /**
+   * Repeats a try that reads, decides and writes on condition that what it read is still so. Of several that contend one
+   * always gets through. Throws `store_unavailable` when others are quicker too often.
+   */
+  async untilDecided<T>(attempt: () => Promise<T | typeof again>): Promise<T> {
+    for (let tries = 1; tries <= maxTries; tries++) {
+      const decided = await attempt()
+      if (decided !== again) return decided
+      if (tries > 2) await this.clock.sleep(Math.random() * maxPauseMs, never)
+    }
+    const text = 'other processes keep changing what this one wants to change'
+    throw new Failure('retry', 'store_unavailable', text)
+  }
+
+  /** The records of any number of keys, in their order. Only those of a part are of one moment. */
+  async readMany(collection: string, keys: readonly string[]): Promise<(Uint8Array | undefined)[]> {
+    const parts = [...inParts(keys, keysAtOnce)].map(
+      async (some) => (await this.records.read({ [collection]: some })).found[collection]!,
+    )
+    return (await Promise.all(parts)).flat()
+  }
+
+  async readOne(collection: string, key: string): Promise<Uint8Array | undefined> {
+    return (await this.readMany(collection, [key]))[0]
+  }
+
+  /** The values of a whole collection by key, without those that `valueOf` knows nothing of. */
+  async readAll<Value>(
+    collection: string,
+    valueOf: (key: string, value: Uint8Array) => Value | undefined,
+  ): Promise<Map<string, Value>> {
+    const all = new Map<string, Value>()
+    for await (const page of this.records.scan(collection, keysAtOnce))
+      for (const [key, bytes] of page) {
+        const value = valueOf(key, bytes)
+        if (value !== undefined) all.set(key, value)
+      }
+    return all
+  }
+
+  /** Replaces records, which are JSON, by what `change` makes of each; undefined leaves one as it is. `items`: by key. */
+  async changed<Value, Item>(
+    collection: string,
+    items: ReadonlyMap<string, Item>,
+    change: (before: Value | undefined, item: Item) => Value | undefined,
+  ): Promise<Required<Pick<Write, 'when' | 'put'>>> {
+    const values = await this.readMany(collection, [...items.keys()])
+    const changes = [...items].flatMap(([key, item], index) => {
+      const value = change(jsonOf<Value>(values[index]), item)
+      return value === undefined ? [] : [{ key, is: values[index], text: JSON.stringify(value) }]
+    })
+    return {
+      when: changes.map(({ key, is }) => ({ collection, key, is })),
+      put: changes.map(({ key, text }) => [collection, key, text]),
+    }
+  }
+}
+
+export function textOf(value: Uint8Array): string {
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+}
+
+/* oxlint-disable typescript/no-unnecessary-type-parameters -- the caller knows what it wrote */
+export function jsonOf<T>(value: Uint8Array): T
+export function jsonOf<T>(value: Uint8Array | undefined): T | undefined
+export function jsonOf<T>(value: Uint8Array | undefined): T | undefined {
+  return value && (JSON.parse(textOf(value)) as T)
+}
+/* oxlint-enable typescript/no-unnecessary-type-parameters */
+
+export function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+export function* inParts<T>(list: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size)
 }
 
 function noStore(place: string): Failure {

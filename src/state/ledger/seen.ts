@@ -4,12 +4,10 @@ import {
   countMinute,
   type MinuteCount,
 } from '../../domain/event/seen.ts'
-import type { Records } from '../../ports/records.ts'
 import { fenceLost } from '../../domain/failure.ts'
 import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
-import { maxLengths, ownOf, type Head, type LedgerDeps, lives, readHead, whenHead } from './streams.ts'
-import { readAll, type Part, again, inParts, jsonOf, keysAtOnce, readOne, untilDecided } from './values.ts'
-import { keyOf } from './root.ts'
+import { again, inParts, jsonOf, keyOf, keysAtOnce, type Part, type Root } from './root.ts'
+import { lives, maxLengths, ownOf, readHead, whenHead, type Head, type StreamDeps } from './streams.ts'
 
 /**
  * A record for each minute would take more than its fingerprints while they are few. So they go into a bucket of two
@@ -100,7 +98,7 @@ type Base = Pick<Commit, 'fence' | 'basedOn'>
 
 /** Records of seen in the order of their keys; those of a part are of one moment, and at that one `by` holds. */
 async function readSeen(
-  records: Records,
+  { records }: Root,
   key: string,
   names: readonly string[],
   by: Base | undefined,
@@ -108,8 +106,7 @@ async function readSeen(
   const collection = seenOf(key)
   const parts = [...inParts(names, keysAtOnce - 1)].map(async (some) => {
     const { found } = await records.read<string>({ [collection]: some, ...(by && { heads: [key] }) })
-    const value = found['heads']?.[0]
-    const head = value && jsonOf<Head>(value)
+    const head = jsonOf<Head>(found['heads']?.[0])
     if (by !== undefined && (head?.fence !== by.fence || head.commit !== by.basedOn)) throw fenceLost()
     return found[collection]!
   })
@@ -118,29 +115,30 @@ async function readSeen(
 
 /** The parts of buckets and runs; none of what is not there. */
 async function load(
-  records: Records,
+  root: Root,
   key: string,
   places: readonly Place[],
   by?: Base,
 ): Promise<Map<string, readonly Uint8Array[]>> {
   const names = [...new Set(places.flatMap((place) => place.buckets.map(({ name }) => name)))]
-  const loaded = new Map<string, Uint8Array[]>(places.map(({ run }) => [run, []]))
+  const loaded = new Map<string, Uint8Array[]>(
+    [...names, ...places.map(({ run }) => run)].map((each) => [each, []]),
+  )
   // Most runs are short: asks for two records of each, and then for as many again of those that go on.
-  let unread = [...loaded.keys()]
+  let unread = [...new Set(places.map(({ run }) => run))]
   for (let from = 0, more = 2; unread.length > 0; from += more, more = from) {
-    const keys = unread.flatMap((run) => Array.from({ length: more }, (_, at) => chunkOf(run, from + at)))
-    const values = await readSeen(records, key, from === 0 ? [...keys, ...names] : keys, by)
-    unread = unread.filter((run, index) => {
-      const some = values.slice(index * more, (index + 1) * more)
-      const isLong = !some.includes(undefined)
-      loaded.get(run)!.push(...some.filter((value) => value !== undefined))
-      return isLong
-    })
-    if (from === 0)
-      for (const [index, name] of names.entries()) {
-        const value = values[keys.length + index]
-        loaded.set(name, value === undefined ? [] : [value])
-      }
+    const runs = unread.flatMap((run) =>
+      Array.from({ length: more }, (_, at) => [run, chunkOf(run, from + at)]),
+    )
+    const asked = from === 0 ? [...runs, ...names.map((name) => [name, name])] : runs
+    const values = await readSeen(
+      root,
+      key,
+      asked.map(([, record]) => record!),
+      by,
+    )
+    for (const [index, [name]] of asked.entries()) if (values[index]) loaded.get(name!)!.push(values[index])
+    unread = unread.filter((run) => loaded.get(run)!.length === from + more)
   }
   return loaded
 }
@@ -149,13 +147,13 @@ function chunkOf(run: string, chunk: number): string {
   return chunk === 0 ? run : `${run}.${chunk}`
 }
 
-export function createLoadSeen(deps: LedgerDeps): Ledger['loadSeen'] {
-  const { records, root } = deps
+export function createLoadSeen(deps: StreamDeps): Ledger['loadSeen'] {
+  const { root } = deps
   return (stream, minutes, by) =>
     root.under(stream, async (key) => {
       const before = ownOf(deps, stream)
       const places = new Map(minutes.map((minute) => [minute, placeOf(minute)]))
-      const loaded = await load(records, key, [...places.values()], by)
+      const loaded = await load(root, key, [...places.values()], by)
       // A commit that was sent meanwhile may have changed the lengths.
       if (before !== undefined && ownOf(deps, stream) === before) {
         if (before.lengths.size > maxLengths) before.lengths.clear()
@@ -179,15 +177,16 @@ export function createLoadSeen(deps: LedgerDeps): Ledger['loadSeen'] {
  * is the one that they belong to.
  */
 export async function packSeen(
-  records: Records,
+  root: Root,
   key: string,
   known: ReadonlyMap<string, number>,
   { seen, unsee = new Map() }: Pick<Commit, 'seen' | 'unsee'>,
 ): Promise<Pick<Part, 'drop' | 'append'> & { readonly lengths: ReadonlyMap<string, number> }> {
   const collection = seenOf(key)
+  const { roomy } = root.records
   // What is removed lies among others, so all that stays is packed anew. That is rare: a person asked for it.
   const isAnew = unsee === 'all' || unsee.size > 0
-  const kept = unsee === 'all' || !isAnew ? [] : await without(records, collection, unsee)
+  const kept = unsee === 'all' || !isAnew ? [] : await without(root, collection, unsee)
   const added = [...kept, ...seen].flatMap(([minute, bytes]) => {
     refuseDamaged(minute, bytes)
     return bytes.byteLength === 0 ? [] : [{ ...placeOf(minute), bytes }]
@@ -197,49 +196,47 @@ export async function packSeen(
   const unknown = added.filter(({ run, buckets }) =>
     [run, ...buckets.map(({ name }) => name)].some((record) => lengthNow(record) === undefined),
   )
-  for (const [record, parts] of await load(records, key, unknown)) lengths.set(record, lengthOf(parts))
+  for (const [record, parts] of await load(root, key, unknown)) lengths.set(record, lengthOf(parts))
 
-  const appended = new Map<string, Uint8Array[]>()
-  const append = (record: string, bytes: Uint8Array): void => {
-    const parts = appended.get(record)
-    if (parts === undefined) appended.set(record, [bytes])
-    else parts.push(bytes)
-  }
-  const bucketBytes = records.roomy - (records.roomy % entryBytes)
-  const chunkBytes = records.roomy - (records.roomy % fingerprintBytes)
+  const appended: [record: string, bytes: Uint8Array][] = []
+  const chunkBytes = roomy - (roomy % fingerprintBytes)
   for (const { run, buckets, bytes } of added) {
     const before = lengthNow(run)!
     const needed = (bytes.byteLength / fingerprintBytes) * entryBytes
-    const bucket = buckets.find(({ name }) => before === 0 && lengthNow(name)! + needed <= bucketBytes)
+    const bucket = buckets.find(({ name }) => before === 0 && lengthNow(name)! + needed <= roomy)
     if (bucket !== undefined) {
-      append(bucket.name, entriesOf(bucket.offset, bytes))
+      appended.push([bucket.name, entriesOf(bucket.offset, bytes)])
       lengths.set(bucket.name, lengthNow(bucket.name)! + needed)
       continue
     }
-    const after = before + bytes.byteLength
-    for (let at = before; at < after;) {
-      const chunk = Math.floor(at / chunkBytes)
-      const end = Math.min(after, (chunk + 1) * chunkBytes)
-      append(chunkOf(run, chunk), bytes.subarray(at - before, end - before))
+    for (let at = 0; at < bytes.byteLength;) {
+      const chunk = Math.floor((before + at) / chunkBytes)
+      const end = Math.min(bytes.byteLength, (chunk + 1) * chunkBytes - before)
+      appended.push([chunkOf(run, chunk), bytes.subarray(at, end)])
       at = end
     }
-    lengths.set(run, after)
+    lengths.set(run, before + bytes.byteLength)
   }
+  const byRecord = Map.groupBy(appended, ([record]) => record)
   return {
     drop: isAnew ? [collection] : [],
-    append: [...appended].map(([record, parts]) => [collection, record, concat(parts)]),
+    append: [...byRecord].map(([record, parts]) => [
+      collection,
+      record,
+      concat(parts.map(([, bytes]) => bytes)),
+    ]),
     lengths,
   }
 }
 
 /** All fingerprints of a stream but these, by minute. */
 async function without(
-  records: Records,
+  root: Root,
   collection: string,
   unsee: ReadonlyMap<number, Uint8Array>,
 ): Promise<[minute: number, bytes: Uint8Array][]> {
   const gone = new Map([...unsee].map(([minute, bytes]) => [minute, new Set(unpackFingerprints(bytes))]))
-  const all = await readAll(records, collection, fingerprintsIn)
+  const all = await root.readAll(collection, fingerprintsIn)
   return [...all.values()].flat().map(([minute, bytes]) => {
     const left = unpackFingerprints(bytes).filter((each) => gone.get(minute)?.has(each) !== true)
     return [minute, packFingerprints(left)]
@@ -258,17 +255,17 @@ const countBytes = 16
  * While a stream has its fingerprints its counts are taken from them: stored beside them, they would take more than they
  * do where events are few. The counts are written when the fingerprints are dropped, in the same step.
  */
-export function createMinutes({
-  records,
-  clock,
-  root,
-}: LedgerDeps): Pick<Ledger, 'minutes' | 'isIndexDropped'> & Pick<Upkeep, 'dropIndex'> {
+export function createMinutes(
+  root: Root,
+): Pick<Ledger, 'minutes' | 'isIndexDropped'> & Pick<Upkeep, 'dropIndex'> {
+  const { records } = root
+
   /** By minute: of the fingerprints, and of those that were dropped before. `size`: records that seen has. */
   async function count(key: string) {
-    const seen = await readAll(records, seenOf(key), (record, value) =>
+    const seen = await root.readAll(seenOf(key), (record, value) =>
       fingerprintsIn(record, value).map(([minute, bytes]) => countMinute(minute, bytes)),
     )
-    const dropped = await readOne(records, 'counted', key)
+    const dropped = await root.readOne('counted', key)
     const counts = new Map<number, MinuteCount>()
     for (const { minute, count, hash } of [...[...seen.values()].flat(), ...readCounts(dropped)]) {
       const known = counts.get(minute) ?? { count: 0, hash: 0n }
@@ -284,20 +281,20 @@ export function createMinutes({
   return {
     minutes: (stream) =>
       root.under(stream, (key) =>
-        untilDecided(clock, async () => {
-          const before = await readHead(records, key)
+        root.untilDecided(async () => {
+          const before = await readHead(root, key)
           const { counts } = await count(key)
           // A commit that comes meanwhile may be counted in part; what was removed meanwhile would be missing.
-          if ((await readHead(records, key))?.removals !== before?.removals) return again
+          if ((await readHead(root, key))?.removals !== before?.removals) return again
           return counts
         }),
       ),
     isIndexDropped: (stream) =>
-      root.under(stream, async (key) => (await readHead(records, key))?.isDropped ?? false),
+      root.under(stream, async (key) => (await readHead(root, key))?.isDropped ?? false),
     async dropIndex(stream) {
       const isDropped = await root.change([], async (names) => {
         const key = keyOf(stream, names)
-        const head = await readHead(records, key)
+        const head = await readHead(root, key)
         if (head === undefined) return { result: true }
         const { leftUs, conditions } = await lives(records, head.holder)
         if (leftUs > 0) return { result: false }

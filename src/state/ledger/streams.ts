@@ -1,11 +1,11 @@
+import type { AuditRecord } from '../../domain/audit-report.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Ledger } from '../../ports/store.ts'
+import type { Ledger, LivingProcess, ProcessFacts, Processes } from '../../ports/store.ts'
 import type { Condition, Records } from '../../ports/records.ts'
-import { keyOf, refuseRenaming, type Names, type Root } from './root.ts'
-import { again, jsonOf, readOne, textOf, untilDecided } from './values.ts'
+import { again, byText, jsonOf, keyOf, refuseRenaming, textOf, type Names, type Root } from './root.ts'
 
 /** What decides about a stream: each write of its records depends on it. */
 export interface Head {
@@ -25,9 +25,8 @@ export interface Head {
 
 const untaken = { commit: 0, hash: '', isDropped: false, removals: 0 }
 
-export async function readHead(records: Records, key: string): Promise<Head | undefined> {
-  const value = await readOne(records, 'heads', key)
-  return value && jsonOf<Head>(value)
+export async function readHead(root: Root, key: string): Promise<Head | undefined> {
+  return jsonOf<Head>(await root.readOne('heads', key))
 }
 
 export function whenHead(key: string, head: Head | undefined): Condition {
@@ -49,39 +48,34 @@ export interface OwnStream {
 /** More are not remembered: what is not known is read. */
 export const maxLengths = 1_800
 
-/** What all parts of the ledger work on. */
-export interface LedgerDeps {
-  readonly records: Records
-  readonly clock: Clock
+export interface StreamDeps {
   readonly root: Root
   /** By stream, from its take to its release. */
   readonly own: Map<string, OwnStream>
 }
 
 /** Undefined where it is not known, or the names have changed since. */
-export function ownOf({ own, root }: LedgerDeps, stream: Stream): OwnStream | undefined {
+export function ownOf({ own, root }: StreamDeps, stream: Stream): OwnStream | undefined {
   const known = own.get(streamKey(stream))
   return known?.names === root.names ? known : undefined
 }
 
-/** The head and the checkpoint of a stream as the store has them now. */
-export async function readStream(records: Records, stream: Stream, key: string) {
+/** The stream as the store has it now. */
+export async function readStream({ records }: Root, stream: Stream, key: string) {
   const { found } = await records.read({ heads: [key], checkpoints: [key] })
-  const [head, checkpoint] = [found.heads[0], found.checkpoints[0]]
-  return {
-    head: head && jsonOf<Head>(head),
-    checkpoint: checkpoint && checkpointOf(stream, checkpoint),
-  }
+  const checkpoint = found.checkpoints[0] && checkpointOf(stream, found.checkpoints[0])
+  return { head: jsonOf<Head>(found.heads[0]), checkpoint, answered: checkpoint?.lastRequest?.id }
 }
 
 /** A holder whose latest heartbeat is more recent than this keeps its streams. */
-export const heardWithinUs = 20_000_000
+const heardWithinUs = 20_000_000
+
+type OfHolders = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read' | 'noteAudit' | 'auditOf'>
 
 /** Who may write a stream: its head names the fence given last, and the process that has it. */
-export function createHolders(
-  deps: LedgerDeps,
-): Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'> {
-  const { records, clock, root, own } = deps
+export function createHolders(deps: StreamDeps): OfHolders {
+  const { root, own } = deps
+  const { records, clock } = root
   /** Fences that are being released, and those whose release failed. */
   const unreleased = new Map<string, { readonly stream: Stream; readonly fence: number }>()
 
@@ -90,8 +84,8 @@ export function createHolders(
     own.delete(streamKey(stream))
     unreleased.set(streamKey(stream), { stream, fence })
     let head = known?.fence === fence ? known : undefined
-    await untilDecided(clock, async () => {
-      const before = head ?? (await root.under(stream, (key) => readHead(records, key)))
+    await root.untilDecided(async () => {
+      const before = head ?? (await root.under(stream, (key) => readHead(root, key)))
       if (before?.fence !== fence) return undefined
       head = undefined
       const key = keyOf(stream, root.names)
@@ -104,10 +98,10 @@ export function createHolders(
 
   return {
     take: (stream, holder) =>
-      untilDecided(clock, async () => {
+      root.untilDecided(async () => {
         const { names } = root
         const key = keyOf(stream, names)
-        const [nowUs, found] = await Promise.all([root.refresh(), readStream(records, stream, key)])
+        const [nowUs, found] = await Promise.all([root.refresh(), readStream(root, stream, key)])
         if (root.names !== names) return again
         const { store, whenStore } = root
         if (store === undefined) {
@@ -115,7 +109,7 @@ export function createHolders(
           return again
         }
         refuseRenaming(names, stream.sink, nowUs)
-        const { head: before, checkpoint } = found
+        const { head: before, checkpoint, answered } = found
         const when = [whenStore, names.condition, whenHead(key, before)]
         const isOfOwnLock = holder.schedule && before?.schedule === true
         if (before !== undefined && before.holder !== holder.id && !isOfOwnLock) {
@@ -136,7 +130,6 @@ export function createHolders(
           loosely: true,
         })
         if (!isWritten) return again
-        const answered = checkpoint?.lastRequest?.id
         own.set(streamKey(stream), { key, names, head, answered, lengths: new Map() })
         return { fence, checkpoint, storeId: store.id }
       }),
@@ -148,14 +141,25 @@ export function createHolders(
     },
     holds: (stream, fence, commit) =>
       root.under(stream, async (key) => {
-        const head = await readHead(records, key)
+        const head = await readHead(root, key)
         return head?.fence === fence && head.commit === commit
       }),
     release,
     read: (stream) =>
       root.under(stream, async (key) => {
-        const value = await readOne(records, 'checkpoints', key)
+        const value = await root.readOne('checkpoints', key)
         return value && checkpointOf(stream, value)
+      }),
+    // Nothing is decided by an audit, so it depends on nothing but that the stream was once pumped.
+    noteAudit: (stream, record) =>
+      root.under(stream, async (key) => {
+        if ((await readHead(root, key)) === undefined) return
+        await records.write({ when: [], put: [['audits', key, JSON.stringify(record)]], loosely: true })
+      }),
+    auditOf: (stream) =>
+      root.under(stream, async (key) => {
+        const { heads, audits } = (await records.read({ heads: [key], audits: [key] })).found
+        return heads[0] && jsonOf<AuditRecord>(audits[0])
       }),
   }
 }
@@ -165,15 +169,14 @@ export function checkpointOf(stream: Stream, value: Uint8Array): Checkpoint {
   return { stream: onlyStream(stream), ...jsonOf<Omit<Checkpoint, 'stream'>>(value) }
 }
 
-export interface Life {
-  /** How long it keeps its streams; 0 for a dead one. */
-  readonly leftUs: number
-  /** Under which this stays true: a write that relies on the death of a holder names them. */
-  readonly conditions: readonly Condition[]
-}
-
-/** Whether a holder is live; nobody (empty) is not. */
-export async function lives(records: Records, holder: string): Promise<Life> {
+/**
+ * How long a holder keeps its streams: 0 for a dead one, and for nobody (empty). A write that relies on the death of a
+ * holder names the conditions, under which this stays true.
+ */
+export async function lives(
+  records: Records,
+  holder: string,
+): Promise<{ readonly leftUs: number; readonly conditions: readonly Condition[] }> {
   if (holder === '') return { leftUs: 0, conditions: [] }
   const { nowUs, found } = await records.read({ holders: [holder] })
   const condition = { collection: 'holders', key: holder, is: found.holders[0] }
@@ -188,4 +191,22 @@ export async function lives(records: Records, holder: string): Promise<Life> {
 export function held(stream: Stream, leftUs: number, clock: Clock): Failure {
   const text = `the stream ${streamKey(stream)} is held by another live process`
   return new Failure('wait', 'held', text, { retryAt: clock.now() + Math.ceil(leftUs / 1_000) })
+}
+
+export function createProcesses(root: Root): Processes {
+  return {
+    async living() {
+      const all = await root.readAll('processes', (_, value) => jsonOf<ProcessFacts>(value))
+      const beats = await root.readMany('holders', [...all.keys()])
+      const nowUs = await root.refresh()
+      const living = [...all].flatMap(([id, facts], index): LivingProcess[] => {
+        const heardUs = beats[index] === undefined ? 0 : Number(textOf(beats[index]))
+        return nowUs - heardUs < heardWithinUs ? [{ ...facts, id, heardAtMs: heardUs / 1_000 }] : []
+      })
+      living.sort((one, other) => one.startedAtMs - other.startedAtMs || byText(one.id, other.id))
+      return { nowMs: nowUs / 1_000, living }
+    },
+    forget: async (id) =>
+      void (await root.records.write({ when: [], remove: [['processes', id]], loosely: true })),
+  }
 }

@@ -1,45 +1,36 @@
 import type { Day } from '../../domain/day.ts'
+import { Failure } from '../../domain/failure.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
 import type { Processes, Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
 import type { GapRecord, RouteRecord, SinkRecord } from './catalogue.ts'
-import { lives, whenHead, type Head, type LedgerDeps, held } from './streams.ts'
 import {
-  storedIn,
-  streamOf,
+  again,
+  jsonOf,
+  keysAtOnce,
   madeMark,
   namesOf,
   refuseRenaming,
   renamingForUs,
+  storedIn,
+  streamOf,
+  textOf,
   type Names,
   type NamesRecord,
+  type Part,
+  type Root,
 } from './root.ts'
 import { seenOf } from './seen.ts'
-import {
-  jsonOf,
-  keysAtOnce,
-  readMany,
-  textOf,
-  type Part,
-  again,
-  changed,
-  readAll,
-  readOne,
-  untilDecided,
-} from './values.ts'
-import { Failure } from '../../domain/failure.ts'
+import { held, lives, whenHead, type Head } from './streams.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
 const holderKeptUs = 3_600_000_000
 
-export function createPrune({
-  records,
-  root,
-  backfills,
-  processes,
-}: LedgerDeps & { readonly backfills: PrunedBackfills; readonly processes: Processes }): Upkeep['prune'] {
+export function createPrune(root: Root, backfills: PrunedBackfills, processes: Processes): Upkeep['prune'] {
+  const { records } = root
+
   /** Drops those of these streams that are old and that no live holder has. */
   async function dropStreams(
     keys: readonly string[],
@@ -52,9 +43,9 @@ export function createPrune({
       /** The newest committed day by route. */
       const newest = new Map<string, Day>()
       let floor = store?.floor ?? 0
-      const values = await readMany(records, 'heads', keys)
+      const values = await root.readMany('heads', keys)
       for (const [index, key] of keys.entries()) {
-        const head = values[index] && jsonOf<Head>(values[index])
+        const head = jsonOf<Head>(values[index])
         if (head === undefined || !isOld(key, head)) continue
         const { leftUs, conditions } = await lives(records, head.holder)
         if (leftUs > 0) continue
@@ -66,13 +57,9 @@ export function createPrune({
         if (head.commit > 0 && day > (newest.get(route) ?? '')) newest.set(route, day as Day)
       }
       if (dropped.length === 0 || store === undefined) return { result: undefined }
-      const days = [...newest.values()]
-      const marks = await changed<RouteRecord>(records, 'routes', [...newest.keys()], (before, index) => {
-        const prunedTo = days[index]!
-        return before === undefined || prunedTo <= (before.prunedTo ?? '')
-          ? undefined
-          : { ...before, prunedTo }
-      })
+      const marks = await root.changed<RouteRecord, Day>('routes', newest, (before, prunedTo) =>
+        before === undefined || prunedTo <= (before.prunedTo ?? '') ? undefined : { ...before, prunedTo },
+      )
       const write: Part = {
         when: [...when, ...marks.when],
         drop: dropped.map(seenOf),
@@ -139,7 +126,9 @@ const kept = { gaps: 'gaps', deadLetterTotals: 'dead letters' }
  * that the names are as they were read, and does not while they have a mark. So one write sets the mark; then this looks
  * whether the new name has nothing to be kept and no live holder has a stream; and one more write replaces the names.
  */
-export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['renameSink'] {
+export function createRenameSink(root: Root): Upkeep['renameSink'] {
+  const { records, clock } = root
+
   /** Throws where the rename is refused. */
   async function look(from: string, to: string, names: Names): Promise<Found> {
     const [before, after] = [names.storedOf(from), names.storedOf(to)]
@@ -148,7 +137,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
       for await (const page of records.scan(collection, keysAtOnce))
         if (page.some(([key]) => storedIn(key) === after)) taken.add(what)
     if (taken.size > 0) throw nameTaken(to, taken)
-    const heads = await readAll(records, 'heads', (key, value) =>
+    const heads = await root.readAll('heads', (key, value) =>
       storedIn(key) === before || storedIn(key) === after ? jsonOf<Head>(value) : undefined,
     )
     const holders = new Map([...heads].map(([key, { holder }]) => [holder, key]))
@@ -174,7 +163,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
     if (nowUs - marked.record.renaming!.sinceUs > renamingForUs / 2)
       throw new Failure('retry', 'store_unavailable', 'the rename took too long: try again')
     const [before, after] = [marked.storedOf(from), marked.storedOf(to)]
-    const is = await readOne(records, 'sinks', before)
+    const is = await root.readOne('sinks', before)
     // Of a sink that the store does not know, too.
     const sink = is === undefined ? { type: '', place: '', formerly: [] } : jsonOf<SinkRecord>(is)
     const renamed = namesOf(JSON.stringify(renamedIn(marked.record, from, to, before)))
@@ -194,7 +183,7 @@ export function createRenameSink({ records, clock, root }: LedgerDeps): Upkeep['
   }
 
   return (from, to) =>
-    untilDecided(clock, async () => {
+    root.untilDecided(async () => {
       if (from === to) return 0
       const nowUs = await root.refresh()
       const { names } = root

@@ -1,8 +1,8 @@
-import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
 import { connectRedis, type RedisClient } from '../../redis/connection.ts'
-import { isLost, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
+import { isAbsence, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
 
 /** How long a call waits for a connection. */
 const patienceMs = 2_500
@@ -25,23 +25,26 @@ export function createLink(servers: RedisServers, clock: Clock): Link {
   const name = nameOf(servers)
   const closing = new AbortController()
   const closed = closing.signal
+  /** Of the connection; undefined since it was ready. */
   let lastError: Error | undefined
-  /** Calls that wait for the client to be ready; woken when it is, and when it was refused. */
-  const waiting = new Set<AbortController>()
-  const wake = (): void => waiting.forEach((each) => each.abort())
+  /** Aborts when the connection is ready, and when it was refused. */
+  let changing = new AbortController()
+  const wake = (): void => {
+    changing.abort()
+    changing = new AbortController()
+  }
 
   function connect(): RedisClient {
     const fail = (error: Error): void => {
-      if (made !== client || (lastError !== undefined && isAboutDatabase(lastError))) return
+      if (made !== client || isAboutDatabase(lastError)) return
       lastError = error
       // The client itself would continue in database 0.
       if (isAboutDatabase(error)) made.disconnect()
-      if (!isRefusal(error)) return
       // Reads a changed password again; a client keeps the one that it was created with.
-      if (!closed.aborted && servers.password?.reread() === true) {
-        made.disconnect()
-        client = connect()
-      } else wake()
+      if (!isRefusal(error) || closed.aborted) return
+      if (servers.password?.reread() !== true) return wake()
+      made.disconnect()
+      client = connect()
     }
     const made = connectRedis(servers, { manner: 'strict', name: servers.keyPrefix }, fail)
     made.on('node error', fail)
@@ -53,50 +56,34 @@ export function createLink(servers: RedisServers, clock: Clock): Link {
   }
   let client = connect()
 
-  async function untilReady(untilMs: number): Promise<void> {
-    const began = lastError
-    while (client.status !== 'ready') {
-      if (closed.aborted) throw gone()
-      const leftMs = untilMs - clock.monotonic()
-      // The cause of an earlier refusal may have been fixed: one more try decides.
-      if (leftMs <= 0 || (lastError !== began && isRefusal(lastError))) throw away()
-      const waking = new AbortController()
-      waiting.add(waking)
-      await clock.sleep(leftMs, waking.signal).catch(() => undefined)
-      waiting.delete(waking)
-    }
-    if (closed.aborted) throw gone()
-  }
-
-  const gone = () => new Failure('retry', 'store_unavailable', `the store (${name}) is closed`)
-  const away = () => redisFailure(lastError ?? new Error('no connection in time'), name)
-
-  async function run<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
-    const untilMs = clock.monotonic() + patienceMs
-    for (;;) {
-      await untilReady(untilMs)
-      try {
-        return await work(client)
-      } catch (error) {
-        if (closed.aborted || !isLost(error) || clock.monotonic() >= untilMs) throw redisFailure(error, name)
-      }
-      await clock.sleep(pauseMs, closed).catch(() => undefined)
-    }
-  }
-
   return {
     name,
-    run,
+    async run(work) {
+      const untilMs = clock.monotonic() + patienceMs
+      const before = lastError
+      for (;;) {
+        try {
+          if (!closed.aborted) return await work(client)
+        } catch (error) {
+          // The cause of an earlier refusal may have been fixed: one more try decides.
+          const isRefused = lastError !== before && isRefusal(lastError)
+          const mayRecover = isAbsence(error) && !isRefused && clock.monotonic() < untilMs
+          if (!mayRecover) throw redisFailure(isAbsence(error) ? (lastError ?? error) : error, name)
+        }
+        if (closed.aborted) throw new Failure('retry', 'store_unavailable', `the store (${name}) is closed`)
+        const waitMs = client.status === 'ready' ? pauseMs : untilMs - clock.monotonic()
+        await clock.sleep(waitMs, AbortSignal.any([closed, changing.signal])).catch(() => undefined)
+      }
+    },
     close() {
       closing.abort()
-      wake()
       client.disconnect()
     },
   }
 }
 
-function isAboutDatabase(error: Error & { readonly command?: { readonly name?: string } }): boolean {
-  return error.command?.name === 'select'
+function isAboutDatabase(error?: Error & { readonly command?: { readonly name?: string } }): boolean {
+  return error?.command?.name === 'select'
 }
 
 const olderThan62 = /^(?:[0-5]\.|6\.[01]\.)/
@@ -113,9 +100,18 @@ export async function checkServers(
   const refuse = (text: string, remedy: string) => {
     throw new Failure('stop', 'store_refuses', `the store (${link.name}) ${text}: ${remedy}`)
   }
+  const asked = link.run((client) =>
+    Promise.all(('nodes' in client ? client.nodes('master') : [client]).map((server) => server.info())),
+  )
+  // A user without the right to ask is like a server that reports nothing.
+  const texts = await asked.catch((error: unknown) => {
+    if (isFailure(error) && error.kind === 'stop') return ['']
+    throw error
+  })
   const warnings = new Set<string>()
-  for (const info of await askServers(link, warnings)) {
-    const [version = '', policy] = [info.get('redis_version'), info.get('maxmemory_policy')]
+  for (const text of texts) {
+    const told = (figure: string) => new RegExp(`^${figure}:(.*?)\\r?$`, 'm').exec(text)?.[1]
+    const [version = '', policy] = [told('redis_version'), told('maxmemory_policy')]
     if (olderThan62.test(version)) refuse(`is version ${version}`, 'use 6.2 or later')
     if (policy === undefined)
       warnings.add(
@@ -126,28 +122,11 @@ export async function checkServers(
         `would delete progress when its memory is full (its eviction policy is ${policy})`,
         'set maxmemory-policy noeviction there, as in `CONFIG SET maxmemory-policy noeviction`',
       )
-    if (info.get('cluster_enabled') === '1' && topology !== 'cluster')
+    if (told('cluster_enabled') === '1' && topology !== 'cluster')
       refuse('is a node of a cluster', 'list its nodes under state.redis.cluster')
-    if (info.get('aof_enabled') === '0')
+    if (told('aof_enabled') === '0')
       warnings.add('keeps no append-only file; set appendonly yes, or a restart can lose progress')
   }
   for (const text of warnings)
     telemetry.emit({ name: 'Warned', about: 'state', text: `${link.name} ${text}` })
-}
-
-/** What each server reports of itself. */
-async function askServers(link: Link, warnings: Set<string>): Promise<ReadonlyMap<string, string>[]> {
-  try {
-    return await link.run(async (client) => {
-      const servers = 'nodes' in client ? client.nodes('master') : [client]
-      const texts = await Promise.all(servers.map((server) => server.info()))
-      return texts.map(
-        (text) => new Map([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name, of]) => [name!, of!])),
-      )
-    })
-  } catch (error) {
-    if (!isFailure(error) || error.kind !== 'stop') throw error
-    warnings.add(`does not answer INFO (${messageOf(error)})`)
-    return [new Map()]
-  }
 }

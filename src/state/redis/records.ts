@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import { isTracked, type Condition, type ReadRecords, type Records, type Write } from '../../ports/records.ts'
 import type { RedisServers } from '../../domain/redis-servers.ts'
-import { loadScript, type ScriptArgument } from '../../redis/script.ts'
+import { loadScript, type ScriptArgument } from '../../redis/connection.ts'
 import { createLink, checkServers } from './link.ts'
 
 /** Larger ones, with their header, take the next size of the allocator, which is 2,560 bytes. */
@@ -95,19 +95,16 @@ function callOf(
   nowUs: number | undefined,
 ) {
   const keys = [keyOf('changes')]
-  const places = new Map<string, number>()
   const placeOf = (name: string): number => {
-    const known = places.get(name)
-    if (known !== undefined) return known
+    if (keys.includes(keyOf(name))) return keys.indexOf(keyOf(name)) + 1
     const place = keys.push(keyOf(name))
     if (isTracked(name)) keys.push(keyOf(`changes:${name}`))
-    places.set(name, place)
     return place
   }
   const args: ScriptArgument[] = [nowUs ?? '', when.length]
   for (const each of when) args.push(placeOf(each.collection), each.key, conditionOf(each))
   const added = add.map(([collection, key, by]) => [collection, key, String(by)] as const)
-  const parts = { add: added, drop: drop.map((name) => [name] as const), remove, put, append, stamp }
+  const parts = { add: added, drop: drop.map((name) => [name, ''] as const), remove, put, append, stamp }
   for (const [kind, items] of Object.entries<readonly Item[]>(parts))
     for (const [name, some] of Map.groupBy(items, ([collection]) => collection)) {
       const place = placeOf(name)

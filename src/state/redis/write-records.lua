@@ -39,50 +39,36 @@ local function number_in(collection)
   end
   return numbers[collection]
 end
-local function count(collection, changes, key, number)
+local function track(collection, changes, key, number)
   local before = tonumber(redis.call('ZSCORE', changes, key) or '0')
   growth[collection] = (growth[collection] or 0) + number - before
-end
--- Lua passes no more than some thousand values to one call.
-local function in_steps(from, to, work)
-  for first = from, to, 1000 do work(first, math.min(first + 999, to)) end
+  if number > 0 then redis.call('ZADD', changes, whole(number), key) else redis.call('ZREM', changes, key) end
 end
 
 local apply = {}
-function apply.add(collection, _, from, to)
-  for index = from, to, 2 do redis.call('HINCRBY', collection, ARGV[index], ARGV[index + 1]) end
-end
+function apply.add(collection, _, key, by) redis.call('HINCRBY', collection, key, by) end
 function apply.drop(collection) redis.call('UNLINK', collection) end
-function apply.remove(collection, changes, from, to)
-  in_steps(from, to, function(first, last) redis.call('HDEL', collection, unpack(ARGV, first, last)) end)
-  if not changes then return end
-  for index = from, to do
-    count(collection, changes, ARGV[index], 0)
-    redis.call('ZREM', changes, ARGV[index])
-  end
+function apply.remove(collection, changes, key)
+  redis.call('HDEL', collection, key)
+  if changes then track(collection, changes, key, 0) end
 end
-function apply.put(collection, changes, from, to)
-  in_steps(from, to, function(first, last) redis.call('HSET', collection, unpack(ARGV, first, last)) end)
-  if not changes then return end
-  local number = number_in(collection)
-  for index = from, to, 2 do
-    count(collection, changes, ARGV[index], number)
-    redis.call('ZADD', changes, whole(number), ARGV[index])
-  end
+function apply.put(collection, changes, key, value)
+  redis.call('HSET', collection, key, value)
+  if changes then track(collection, changes, key, number_in(collection)) end
 end
-function apply.append(collection, _, from, to)
-  for index = from, to, 2 do
-    local value = redis.call('HGET', collection, ARGV[index]) or ''
-    redis.call('HSET', collection, ARGV[index], value .. ARGV[index + 1])
-  end
+function apply.append(collection, _, key, more)
+  redis.call('HSET', collection, key, (redis.call('HGET', collection, key) or '') .. more)
 end
-function apply.stamp(collection, _, from, to)
-  for index = from, to do redis.call('HSET', collection, ARGV[index], whole(now)) end
-end
+function apply.stamp(collection, _, key) redis.call('HSET', collection, key, whole(now)) end
+
+local values_of = { add = 2, drop = 1, remove = 1, put = 2, append = 2, stamp = 1 }
 while at <= #ARGV do
-  local collection, changes, values = KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 3])
-  apply[ARGV[at]](collection, changes, at + 4, at + 3 + values)
-  at = at + 4 + values
+  local kind, collection, changes = ARGV[at], KEYS[tonumber(ARGV[at + 1])], KEYS[tonumber(ARGV[at + 2])]
+  local next_at = at + 4 + ARGV[at + 3]
+  for index = at + 4, next_at - 1, values_of[kind] do
+    apply[kind](collection, changes, ARGV[index], ARGV[index + 1])
+  end
+  at = next_at
 end
 for collection, grown in pairs(growth) do redis.call('HINCRBY', KEYS[1], 'sum ' .. collection, whole(grown)) end
 return 1

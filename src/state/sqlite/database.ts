@@ -2,108 +2,12 @@ import { statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
-import { Failure } from '../../domain/failure.ts'
-import { isBusy, storeFailure } from './sqlite-failure.ts'
+import { Failure, messageOf, type FailureKind } from '../../domain/failure.ts'
+import { resultCodeOf } from '../../sqlite/exclusive-lock.ts'
 
 /** A wait for a lock blocks the event loop, so it is divided into short ones; together they last 6 s. */
 const busyTimeoutMs = 250
 const busyTries = 24
-
-/**
- * One connection. `read` and `write` run synchronous work in a transaction and wait for other processes; they throw a
- * Failure, or a bug.
- */
-export interface Database {
-  readonly path: string
-  /** Call it once, before anything else but reads. */
-  configure(): Promise<void>
-  /** A prepared statement, for use inside of work. It gives rows as lists of their columns. */
-  prepare(sql: string): StatementSync
-  /** Statements without values, inside of work. */
-  exec(sql: string): void
-  read<T>(work: () => T): Promise<T>
-  /**
-   * Durable when it resolves, unless `loosely`: such work does not wait for the disk, and a later write makes it
-   * durable too. What comes here in one turn of the event loop shares a transaction, and one wait for the disk if any
-   * of it needs one. Each work has its own result; an error fails all of them, and nothing is written.
-   */
-  write<T>(work: () => T, loosely?: boolean): Promise<T>
-  /** May be called twice. */
-  close(): void
-}
-
-/** Changes nothing in the file yet, which may belong to another program. */
-export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
-  const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
-  const refuseMoved = createMoveGuard(path)
-  const statements = createStatements(handle)
-  const sync = createSync(handle)
-  return {
-    path,
-    configure: () => attempt(path, tries, () => configure(handle, path)),
-    ...statements,
-    read: (work) => attempt(path, tries, () => transaction(handle, 'BEGIN', work)),
-    write: createGroups((group) =>
-      attempt(path, tries, () => {
-        refuseMoved()
-        const works = () => group.map(({ work }) => work())
-        sync(group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL')
-        return transaction(handle, 'BEGIN IMMEDIATE', works)
-      }),
-    ),
-    close() {
-      if (handle.isOpen) handle.close()
-    },
-  }
-}
-
-/** A database that ends with the process. Its work is done at once: it waits for no disk and no other process. */
-export function databaseIn(handle: DatabaseSync): Database {
-  const path = 'memory'
-  let isClosed = false
-  const refuseClosed = (): void => {
-    if (isClosed) throw new Failure('retry', 'store_unavailable', `the store ${path} is closed`)
-  }
-  return {
-    path,
-    configure: async () => undefined,
-    ...createStatements(handle),
-    async read(work) {
-      refuseClosed()
-      return work()
-    },
-    async write(work) {
-      refuseClosed()
-      return transaction(handle, 'BEGIN', work)
-    },
-    close: () => void (isClosed = true),
-  }
-}
-
-function createStatements(handle: DatabaseSync): Pick<Database, 'prepare' | 'exec'> {
-  const statements = new Map<string, StatementSync>()
-  return {
-    prepare(sql) {
-      const known = statements.get(sql)
-      if (known !== undefined) return known
-      const statement = handle.prepare(sql)
-      statement.setReturnArrays(true)
-      statements.set(sql, statement)
-      return statement
-    },
-    exec: (sql) => handle.exec(sql),
-  }
-}
-
-function configure(handle: DatabaseSync, path: string): void {
-  // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
-  handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
-  if (handle.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'] !== 'wal') {
-    const text = `the file system of ${path} does not support a shared write-ahead log: set \`state\` to a path on a local disk`
-    throw new Failure('stop', 'store_refuses', text)
-  }
-  handle.exec('PRAGMA journal_size_limit = 16777216')
-}
 
 interface Grouped {
   readonly work: () => unknown
@@ -112,68 +16,151 @@ interface Grouped {
   readonly reject: (error: unknown) => void
 }
 
-/** Hands over together what comes in one turn of the event loop, in its order. */
-function createGroups(
-  writeGroup: (group: readonly Grouped[]) => Promise<readonly unknown[]>,
-): Database['write'] {
-  let waiting: Grouped[] = []
+/**
+ * One connection. `read` and `write` run synchronous work in a transaction and wait for other processes; they throw a
+ * Failure, or a bug.
+ */
+export class Database {
+  readonly path: string
+  readonly #handle: DatabaseSync
+  readonly #tries: number
+  /** The file that was opened; undefined in memory. */
+  readonly #file: string | undefined
+  readonly #statements = new Map<string, StatementSync>()
+  #waiting: Grouped[] = []
+  /** Whether commits wait for the disk; most in a row are of one kind. */
+  #synchronous = ''
+  #isClosed = false
 
-  async function flush(): Promise<void> {
-    const group = waiting
-    waiting = []
+  /** Without a file: in memory, where work is done at once, since it waits for no disk and no other process. */
+  constructor(handle: DatabaseSync, path = 'memory', tries = 1, file?: string) {
+    this.#handle = handle
+    this.path = path
+    this.#tries = tries
+    this.#file = file
+  }
+
+  /** Changes nothing in the file yet, which may belong to another program. */
+  static async open(path: string, tries = busyTries): Promise<Database> {
+    const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
+    return new Database(handle, path, tries, fileAt(path))
+  }
+
+  /** Makes the tables of a new store. Throws `store_refuses` for another file, and where it cannot be written. */
+  async prepareStore(): Promise<void> {
+    // Before anything is changed in a file that may belong to another program.
+    await this.read(() => this.#isStore())
+    if (this.#file !== undefined) await attempt(this.path, this.#tries, () => this.#useLog())
+    await this.write(() => this.#isStore() || this.exec(layout))
+  }
+
+  /** A prepared statement, for use inside of work. It gives rows as lists of their columns. */
+  prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) return known
+    const statement = this.#handle.prepare(sql)
+    statement.setReturnArrays(true)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+
+  /** Statements without values, inside of work. */
+  exec(sql: string): void {
+    this.#handle.exec(sql)
+  }
+
+  read<T>(work: () => T): Promise<T> {
+    return attempt(this.path, this.#tries, () => this.#transaction('BEGIN', work))
+  }
+
+  /**
+   * Durable when it resolves, unless `loosely`: such work does not wait for the disk, and a later write makes it
+   * durable too. What comes here in one turn of the event loop shares a transaction, and one wait for the disk if any
+   * of it needs one. Each work has its own result; an error fails all of them, and nothing is written.
+   */
+  write<T>(work: () => T, loosely = false): Promise<T> {
+    if (this.#file === undefined) return this.read(work)
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    if (this.#waiting.push({ work, loosely, resolve, reject }) === 1) afterThisTurn(() => void this.#flush())
+    return promise as Promise<T>
+  }
+
+  /** May be called twice. */
+  close(): void {
+    if (this.#file !== undefined && !this.#isClosed) this.#handle.close()
+    this.#isClosed = true
+  }
+
+  async #flush(): Promise<void> {
+    const group = this.#waiting
+    this.#waiting = []
     try {
-      const results = await writeGroup(group)
+      const results = await attempt(this.path, this.#tries, () => {
+        this.#refuseMoved()
+        this.#setSync(group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL')
+        return this.#transaction('BEGIN IMMEDIATE', () => group.map(({ work }) => work()))
+      })
       for (const [index, { resolve }] of group.entries()) resolve(results[index])
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
   }
 
-  return <T>(work: () => T, loosely = false): Promise<T> =>
-    new Promise<unknown>((resolve, reject) => {
-      waiting.push({ work, loosely, resolve, reject })
-      if (waiting.length === 1) afterThisTurn(() => void flush())
-    }) as Promise<T>
+  #transaction<T>(begin: string, work: () => T): T {
+    if (this.#isClosed) throw new Failure('retry', 'store_unavailable', `the store ${this.path} is closed`)
+    this.exec(begin)
+    try {
+      const result = work()
+      this.exec('COMMIT')
+      return result
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors (full disk, I/O).
+      if (this.#handle.isTransaction) this.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  #setSync(level: 'NORMAL' | 'FULL'): void {
+    if (level !== this.#synchronous) this.exec(`PRAGMA synchronous = ${level}`)
+    this.#synchronous = level
+  }
+
+  /** Refuses commits to a file that was removed or replaced under the open connection: no process would read them. */
+  #refuseMoved(): void {
+    if (this.#isClosed || fileAt(this.path) === this.#file) return
+    const text = `the store ${this.path} was moved or removed while in use`
+    throw refusal(`${text}: put it back, or stop this process and start it again`)
+  }
+
+  /** Whether the file is a store of this version; false for an empty one. */
+  #isStore(): boolean {
+    const figure = (sql: string) => Number(Object.values(this.prepare(sql).get() ?? {})[0])
+    const id = figure('PRAGMA application_id')
+    const number = figure('PRAGMA user_version')
+    if (id === 0 && number === 0 && figure('SELECT count(*) FROM sqlite_schema') === 0) return false
+    if (id !== applicationId)
+      throw refusal(`${this.path} is a database of another program: set \`state\` to another path`)
+    if (number === schemaNumber) return true
+    const text = `the store ${this.path} has schema ${number}, and this version supports only schema ${schemaNumber}`
+    throw refusal(`${text}: run the version that made it, or set \`state\` to another path`)
+  }
+
+  #useLog(): void {
+    // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
+    this.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
+    const [mode] = Object.values(this.prepare('PRAGMA journal_mode = WAL').get() ?? {})
+    if (mode !== 'wal') {
+      const text = `the file system of ${this.path} does not support a shared write-ahead log`
+      throw refusal(`${text}: set \`state\` to a path on a local disk`)
+    }
+    this.exec('PRAGMA journal_size_limit = 16777216')
+  }
 }
 
-/** Whether commits wait for the disk; most in a row are of one kind. */
-function createSync(handle: DatabaseSync): (level: 'NORMAL' | 'FULL') => void {
-  let known: string | undefined
-  return (level) => {
-    if (level !== known) handle.exec(`PRAGMA synchronous = ${level}`)
-    known = level
-  }
-}
-
-/** Refuses commits to a file that was removed or replaced under the open connection: no process would read them. */
-function createMoveGuard(path: string): () => void {
-  const identity = (): string | undefined => {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    return found === undefined ? undefined : `${found.dev}/${found.ino}`
-  }
-  const opened = identity()
-  return () => {
-    if (identity() === opened) return
-    const remedy = 'put it back, or stop this process and start it again'
-    throw new Failure(
-      'stop',
-      'store_refuses',
-      `the store ${path} was moved or removed while in use: ${remedy}`,
-    )
-  }
-}
-
-function transaction<T>(handle: DatabaseSync, begin: string, work: () => T): T {
-  handle.exec(begin)
-  try {
-    const result = work()
-    handle.exec('COMMIT')
-    return result
-  } catch (error) {
-    // SQLite has rolled back by itself after some errors (full disk, I/O).
-    if (handle.isTransaction) handle.exec('ROLLBACK')
-    throw error
-  }
+/** Device and number of a file; undefined where there is none. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}/${found.ino}`
 }
 
 /** Repeats work that found a lock, and lets the event loop turn in between. */
@@ -218,26 +205,46 @@ PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaNumber};
 `
 
-/** Makes the tables of a new store. */
-export async function makeSchema(database: Database): Promise<void> {
-  await database.write(() => {
-    // Another process may have done it meanwhile.
-    if (!isMade(database)) database.exec(layout)
-  })
+function refusal(text: string): Failure {
+  return new Failure('stop', 'store_refuses', text)
 }
 
-/** Whether the file is a store of this version; false for an empty one. Throws `store_refuses`, and changes nothing. */
-export function isMade(database: Database): boolean {
-  const figure = (sql: string) => Number(Object.values(database.prepare(sql).get() ?? {})[0])
-  const id = figure('PRAGMA application_id')
-  const number = figure('PRAGMA user_version')
-  if (id === 0 && number === 0 && figure('SELECT count(*) FROM sqlite_schema') === 0) return false
-  if (id !== applicationId) {
-    const text = `${database.path} is a database of another program: set \`state\` to another path`
-    throw new Failure('stop', 'store_refuses', text)
-  }
-  if (number === schemaNumber) return true
-  const text = `the store ${database.path} has schema ${number}, and this version supports only schema ${schemaNumber}`
-  const remedy = 'run the version that made it, or set `state` to another path'
-  throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
+type Answer = readonly [kind: FailureKind, remedy: string]
+
+const locked: Answer = ['retry', 'another process kept it locked']
+const denied: Answer = [
+  'stop',
+  'make it a file that this process may write, with its folder and its -wal and -shm files',
+]
+
+/** By the primary result code of SQLite. */
+const answers: Readonly<Record<number, Answer>> = {
+  3: denied,
+  5: locked,
+  6: locked,
+  7: ['retry', 'the process is out of memory'],
+  8: denied,
+  9: ['retry', 'the call was interrupted'],
+  10: ['retry', 'check the disk'],
+  11: ['stop', 'stop every shieldlog process, then restore it from a backup or move it away'],
+  13: ['stop', 'free space on its disk'],
+  14: denied,
+  15: locked,
+  22: ['stop', 'move it to a file system that allows files of this size'],
+  23: denied,
+  26: ['stop', 'set `state` to another path, or move this file away'],
+}
+
+/** True when another connection holds a lock that this one needs. */
+export function isBusy(error: unknown): boolean {
+  return answers[resultCodeOf(error) ?? 0] === locked
+}
+
+/** Converts an error of SQLite to a Failure. Returns any other value unchanged: a Failure already, or a bug. */
+export function storeFailure(error: unknown, path: string): unknown {
+  const answer = answers[resultCodeOf(error) ?? 0]
+  if (answer === undefined) return error
+  const [kind, remedy] = answer
+  const text = `the store ${path} failed (${messageOf(error)}): ${remedy}`
+  return new Failure(kind, kind === 'stop' ? 'store_refuses' : 'store_unavailable', text, { cause: error })
 }

@@ -1,72 +1,56 @@
-import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock, ScheduleLock } from '../../ports/process.ts'
 import { lockExclusively, type ExclusiveLock } from '../../sqlite/exclusive-lock.ts'
-import { isBusy, storeFailure } from './sqlite-failure.ts'
+import { isBusy, storeFailure } from './database.ts'
 import { prepareStateFile, unwritable } from './state-file.ts'
 
 /** A process that only reads the holder locks the file for less than this. */
 const busyTimeoutMs = 50
 
-export interface ScheduleLockOptions {
-  /** The store's own path; the lock is beside it as `<path>.lock`. */
-  readonly path: string
-  readonly clock: Clock
-}
-
 /**
- * An exclusive lock on an empty database. `acquire` does not wait. It does not guard two hosts that share a file system
- * without working locks.
+ * An exclusive lock on an empty database beside the store, `<path>.lock`. `acquire` does not wait. It does not guard two
+ * hosts that share a file system without working locks.
  */
-export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
-  const path = `${realPath(resolve(options.path))}.lock`
+export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
+  // A link to the store must lead to the same lock.
+  const path = `${existsSync(store) ? realpathSync(store) : store}.lock`
   const textPath = `${path}.holder`
-  let own: { readonly held: ExclusiveLock; readonly text: string } | undefined
-
-  const acquire = (): { ok: true } | { ok: false; holder: string } => {
-    if (own !== undefined) return { ok: true }
-    prepareStateFile(path, true)
-    const held = lock(path)
-    if (held === undefined) return { ok: false, holder: readText(textPath) }
-    const startedAt = new Date(options.clock.now()).toISOString()
-    const text = processName({ pid: process.pid, host: hostname(), startedAt })
-    try {
-      writeText(textPath, text)
-    } catch (error) {
-      held.release()
-      throw unwritable(textPath, error)
-    }
-    own = { held, text }
-    return { ok: true }
-  }
-
-  const release = (): void => {
-    if (own === undefined) return
-    // Before the lock is released: afterwards the text may be the next holder's.
-    rmSync(textPath, { force: true })
-    own.held.release()
-    own = undefined
-  }
-
+  let held: ExclusiveLock | undefined
   return {
-    acquire: async () => acquire(),
-    holder: async () => own?.text ?? (isLocked(path) ? readText(textPath) : undefined),
-    release: async () => release(),
+    async acquire() {
+      if (held !== undefined) return { ok: true }
+      prepareStateFile(path)
+      const lock = unlessBusy(path, () => lockExclusively(path, { timeoutMs: busyTimeoutMs }))
+      if (lock === undefined) return { ok: false, holder: readText(textPath) }
+      const startedAt = new Date(clock.now()).toISOString()
+      try {
+        const text = processName({ pid: process.pid, host: hostname(), startedAt })
+        writeFileSync(textPath, text, { mode: 0o600 })
+      } catch (error) {
+        lock.release()
+        throw unwritable(textPath, error)
+      }
+      held = lock
+      return { ok: true }
+    },
+    holder: async () => (held !== undefined || isLocked(path) ? readText(textPath) : undefined),
+    async release() {
+      if (held === undefined) return
+      // Before the lock is released: afterwards the text may be the next holder's.
+      rmSync(textPath, { force: true })
+      held.release()
+      held = undefined
+    },
   }
-}
-
-/** A link to the store must lead to the same lock. */
-function realPath(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path
 }
 
 /** Undefined when another connection has the lock. */
-function lock(path: string): ExclusiveLock | undefined {
+function unlessBusy<T>(path: string, work: () => T): T | undefined {
   try {
-    return lockExclusively(path, { timeoutMs: busyTimeoutMs })
+    return work()
   } catch (error) {
     if (isBusy(error)) return undefined
     throw storeFailure(error, path)
@@ -75,24 +59,12 @@ function lock(path: string): ExclusiveLock | undefined {
 
 function isLocked(path: string): boolean {
   if (!existsSync(path)) return false
-  let handle: DatabaseSync | undefined
-  try {
-    handle = new DatabaseSync(path, { readOnly: true, timeout: 0 })
-    handle.prepare('SELECT count(*) FROM sqlite_schema').get()
-    return false
-  } catch (error) {
-    if (isBusy(error)) return true
-    throw storeFailure(error, path)
-  } finally {
-    handle?.close()
-  }
-}
-
-function writeText(path: string, text: string): void {
-  const draft = `${path}.new`
-  writeFileSync(draft, text, { mode: 0o600 })
-  chmodSync(draft, 0o600)
-  renameSync(draft, path)
+  const free = unlessBusy(path, () => {
+    using database = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+    database.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return true
+  })
+  return free === undefined
 }
 
 /** While a new holder writes its text, this may return the text of the holder before. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
+import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
@@ -74,7 +75,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
       {
         plan: async () => {
           await server.kill()
-          return []
+          return [plannedStream(streamOf(1), 'live', 0)]
         },
       },
     )

@@ -1,39 +1,13 @@
-import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { createErrorReport } from '../../../src/schedule/bullmq/queue-worker.ts'
-import { readJob } from '../../../src/schedule/bullmq/queues.ts'
+import { expect, it } from 'vitest'
+import { createErrorReport } from '../../../src/schedule/bullmq/schedule.ts'
+import { streamOfJob } from '../../../src/schedule/bullmq/queues.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../../sinks/internal-events.ts'
 
-const id = '101/2026-11-20/archive'
-const stream = { zone: 101, day: '2026-11-20', sink: 'archive' }
-const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
-
-describe('a job', () => {
-  it.each([
-    ['its stream', {}, { stream, isAnew: false }],
-    ['that a process tries its stream anew', { isAnew: true, trace }, { stream, isAnew: true, trace }],
-    ['its stream without its data, as after an eviction', undefined, { stream, isAnew: false }],
-    ['nothing of an invalid trace', { isAnew: 1, trace: { traceparent: 7 } }, { stream, isAnew: false }],
-  ])('says %s', (_, data, expected) => {
-    expect(readJob(id, data)).toEqual(expected)
-  })
-
-  it.each([
-    undefined,
-    '',
-    '1',
-    'zone 101',
-    '101/2026-02-30/archive',
-    '1.5/2026-11-20/archive',
-    '101/2026-11-20/',
-  ])('of another program is recognised by its id: %s', (other) => {
-    expect(readJob(other, { isAnew: true })).toBeUndefined()
-  })
-
-  it('is read whatever its data is', () => {
-    fc.assert(fc.property(fc.anything(), (data) => readJob(id, data)?.stream.zone === 101))
-  })
+it('a job of another program is recognised by its id', () => {
+  expect(streamOfJob('101/2026-11-20/a/b')).toEqual({ zone: 101, day: '2026-11-20', sink: 'a/b' })
+  for (const other of [undefined, '', '1', '101/2026-02-30/a', '1.5/2026-11-20/a', '101/2026-11-20/'])
+    expect(streamOfJob(other)).toBeUndefined()
 })
 
 const away = () => Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })

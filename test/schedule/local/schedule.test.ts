@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { sharesIn, takeNext } from '../../../src/schedule/local/pump-loop.ts'
+import { roomsOf, takeNext } from '../../../src/schedule/local/pump-loop.ts'
 import { LocalSchedule } from '../../../src/schedule/local/schedule.ts'
 import { sharesOf } from '../../../src/schedule/pumping.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
@@ -169,8 +169,7 @@ it('sinks share all places evenly, and each has one at least', () => {
 it('the first stream whose sink has a free place is next; none while all places are taken', () => {
   const queue = ['a', 'a', 'a', 'b', 'b'].map((sink, zone) => plannedStream(streamOf(zone, sink), 'live', 0))
   const backfill = plannedStream(streamOf(9, 'a'), 'backfill', 0)
-  const places = { live: 3, backfill: 1 }
-  const rooms = { places, shares: sharesIn(places, [...queue, backfill]) }
+  const rooms = roomsOf({ live: 3, backfill: 1 }, [...queue, backfill])
   const running = []
   for (let next; (next = takeNext(queue, running, rooms)) !== undefined;) running.push(next)
   expect(running.map(({ stream }) => stream.zone)).toEqual([0, 1, 3])

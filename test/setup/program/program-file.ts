@@ -5,7 +5,6 @@ import { projectFolder } from '../project-folder.ts'
 export const programs = {
   cli: `${projectFolder}src/cli.ts`,
   command: `${projectFolder}test/entry/command.ts`,
-  commits: `${projectFolder}test/state/commit-loop.ts`,
   ship: `${projectFolder}test/entry/ship.ts`,
 } as const
 export type ProgramName = keyof typeof programs
