@@ -1,6 +1,7 @@
 import { Secret } from '../../src/domain/text/secret.ts'
 import type { presets } from '../../src/sinks/http/presets/registry.ts'
-import type { Dialect, Reply, Script, Shipment } from './scripted-destination.ts'
+import type { Reply } from '../sinks/http/destination-server.ts'
+import type { Dialect, Script, Shipment } from './scripted-destination.ts'
 
 export type PresetName = (typeof presets)[number]['name']
 

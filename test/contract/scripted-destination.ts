@@ -11,14 +11,8 @@ import type { Sink } from '../../src/ports/delivery.ts'
 import { HttpSinkConfig } from '../../src/sinks/http/config.ts'
 import { createHttpSink } from '../../src/sinks/http/sink.ts'
 import { buildEvents } from '../formats/events.ts'
-import { serve, type Got, type Respond } from '../sinks/http/destination-server.ts'
+import { answerWith, serve, type Got, type Reply, type Respond } from '../sinks/http/destination-server.ts'
 import { keepInternalEvents, named } from '../sinks/internal-events.ts'
-
-export interface Reply {
-  readonly status: number
-  readonly body?: string | object
-  readonly headers?: Record<string, string>
-}
 
 /** How a scripted destination speaks the protocol of a preset. */
 export interface Dialect {
@@ -93,7 +87,8 @@ export async function ship(
   let requests = 0
   const respond: Respond = (got, response) => {
     const some = dialect.idsOf(got)
-    if (some === undefined) return answer(response, other?.(got) ?? dialect.other?.(got) ?? { status: 404 })
+    if (some === undefined)
+      return answerWith(response, other?.(got) ?? dialect.other?.(got) ?? { status: 404 })
     resent.push(...some.filter((id) => acknowledged.has(id)))
     const { reply, stored: kept = [] } = script(some, requests++, got) ?? {
       reply: dialect.taken(some),
@@ -102,7 +97,7 @@ export async function ship(
     stored.push(...kept)
     if (reply === 'cut off') return cutOff(response)
     if (reply.status < 300) for (const id of kept) acknowledged.add(id)
-    return answer(response, reply)
+    return answerWith(response, reply)
   }
   const server = await serve(respond)
   const { telemetry, internalEvents } = keepInternalEvents()
@@ -148,10 +143,4 @@ function cutOff(response: ServerResponse): void {
   const type = { 'content-type': 'application/json', 'content-length': '100' }
   response.writeHead(200, type)
   response.write('{"', () => response.socket!.destroy())
-}
-
-function answer(response: ServerResponse, { status, body = '', headers = {} }: Reply): unknown {
-  const isText = typeof body === 'string'
-  const type = { 'content-type': isText ? 'text/plain' : 'application/json' }
-  return response.writeHead(status, { ...type, ...headers }).end(isText ? body : JSON.stringify(body))
 }

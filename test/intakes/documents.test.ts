@@ -2,12 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { readableDays, zones, type Workplace } from '../e2e/workplace.ts'
 import { askJson } from './intake.ts'
 import { deadLettersOf, expectShipped, expectStored, idsOf, placeFor } from './place.ts'
-import { bulkIntake, newDataStream } from './servers/bulk.ts'
-import { startElasticsearch } from './servers/elasticsearch.ts'
-import { startOpenSearch } from './servers/opensearch.ts'
+import { bulkIntake, newDataStream, startElasticsearch, startOpenSearch } from './servers/bulk.ts'
 
 const servers = [
-  { name: 'OpenSearch', start: startOpenSearch, hasPipelines: true },
+  { name: 'OpenSearch', start: () => startOpenSearch(), hasPipelines: true },
   { name: 'Elasticsearch', start: startElasticsearch, hasPipelines: false },
 ]
 

@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { findIntake } from '../setup/available.ts'
 import { freePort } from '../setup/free-port.ts'
-import { startProcess, type TestProcess } from '../setup/processes.ts'
+import { startProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
 
@@ -29,7 +29,7 @@ export interface IntakeServer {
   /** The error of the sink then: `network` where the protocol has no answer to say more. */
   readonly refusesWith?: 'network'
   /** Starts the server once for a file; each call of the result is a fresh place in it. */
-  start(): Promise<() => Promise<Intake>>
+  start(): Promise<() => Intake>
 }
 
 /** The folder that the server's install script made. Throws where it was not run. */
@@ -49,12 +49,7 @@ export interface ServerCommand {
 export async function startServer(
   commandFor: (port: number, folder: string, otherPort: number) => ServerCommand,
   isReady: (url: string) => Promise<boolean>,
-): Promise<{
-  readonly url: string
-  readonly port: number
-  readonly folder: string
-  readonly process: TestProcess
-}> {
+) {
   const [port, otherPort] = [await freePort(), await freePort()]
   const folder = join(temporaryFolder(), 'intake')
   mkdirSync(folder)
@@ -71,20 +66,19 @@ export async function startServer(
   return { url, port, folder, process: child }
 }
 
-export interface Asked {
-  readonly status: number
-  readonly text: string
+/** The lines of a file that a server writes; none before it is there. */
+export function linesIn(file: string, encoding: BufferEncoding = 'utf8'): string[] {
+  return existsSync(file) ? readFileSync(file, encoding).split('\n').slice(0, -1) : []
+}
+
+interface Question {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
 }
 
 /** Asks a server something of its own, such as how many events it has. */
-export async function ask(
-  url: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-  }: { method?: 'GET' | 'POST' | 'PUT' | 'DELETE'; headers?: Record<string, string>; body?: unknown } = {},
-): Promise<Asked> {
+export async function ask(url: string, { method = 'GET', headers = {}, body }: Question = {}) {
   const json = body === undefined ? {} : { 'content-type': 'application/json' }
   const response = await request(url, {
     method,
@@ -95,8 +89,8 @@ export async function ask(
 }
 
 /** Asks and expects success; the answer as JSON. */
-export async function askJson(url: string, options?: Parameters<typeof ask>[1]): Promise<unknown> {
-  const { status, text } = await ask(url, options)
+export async function askJson(url: string, question?: Question): Promise<unknown> {
+  const { status, text } = await ask(url, question)
   if (status >= 300) throw new Error(`${url} answered ${status}: ${text}`)
   return text === '' ? undefined : JSON.parse(text)
 }

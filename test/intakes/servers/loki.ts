@@ -19,11 +19,11 @@ export const loki: IntakeServer = {
     const url = await startGate(askAt)
     return () => {
       const tenant = newTenant()
-      return Promise.resolve({
+      return {
         url,
         sinkAt: (to) => ({ type: 'http', preset: 'loki', format: 'native', url: to, tenant, ...gateUser }),
         stored: () => linesOf(askAt, tenant),
-      })
+      }
     }
   },
 }

@@ -1,13 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { ask, startServer, type Intake, type IntakeServer } from '../intake.ts'
-
-const user = { username: 'shieldlog', password: 'intake-password' }
-const authorization = `Basic ${Buffer.from(`${user.username}:${user.password}`).toString('base64')}`
+import { ask, linesIn, startServer, type Intake, type IntakeServer } from '../intake.ts'
 
 /** Basic credentials of a server behind `startGate`, as settings of a sink. */
-export const gateUser = user
+export const gateUser = { username: 'shieldlog', password: 'intake-password' }
+const login = `${gateUser.username}:${gateUser.password}`
+const authorization = `Basic ${Buffer.from(login).toString('base64')}`
 export const wrongPassword = { 'a wrong password': { password: 'another-password' } }
 
 /** nginx with Basic authentication in front of a server that has none. */
@@ -54,7 +53,7 @@ export const nginx: IntakeServer = {
   async start() {
     const endpoint = await startEndpoint()
     let places = 0
-    return () => Promise.resolve(endpointIntake(endpoint, `/in/${++places}`))
+    return () => endpointIntake(endpoint, `/in/${++places}`)
   },
 }
 
@@ -64,43 +63,30 @@ export function endpointIntake(
   path: string,
   preset: 'ndjson' | 'json' = 'ndjson',
 ): Intake {
-  const eventsIn = (body: string) =>
-    preset === 'json'
-      ? (JSON.parse(body) as unknown[])
-      : body
-          .trimEnd()
-          .split('\n')
-          .map((line): unknown => JSON.parse(line))
+  const eventsIn = (body: string) => {
+    const array = preset === 'json' ? body : `[${body.trimEnd().replaceAll('\n', ',')}]`
+    return JSON.parse(array) as { id: string }[]
+  }
   return {
     url,
     sinkAt: (to) => ({ type: 'http', preset, url: to + path, headers }),
-    stored: () =>
-      Promise.resolve(
-        taken(path).flatMap((body) => eventsIn(body).map((event) => (event as { id: string }).id)),
-      ),
+    stored: async () => taken(path).flatMap((body) => eventsIn(body).map(({ id }) => id)),
   }
 }
 
 async function startNginx(locations: (inner: string) => string) {
   return await startServer(
     (port, folder, inner) => {
-      writeFileSync(join(folder, 'users'), `${user.username}:{PLAIN}${user.password}\n`)
+      writeFileSync(join(folder, 'users'), `${gateUser.username}:{PLAIN}${gateUser.password}\n`)
       const file = join(folder, 'nginx.conf')
-      writeFileSync(file, configuration({ port, inner, folder, locations }))
+      writeFileSync(file, configuration(port, inner, folder, locations(`http://127.0.0.1:${inner}`)))
       return { command: 'nginx', args: ['-p', folder, '-c', file, '-e', join(folder, 'error.log')] }
     },
     async (url) => (await ask(`${url}/`)).status < 500,
   )
 }
 
-interface Where {
-  readonly port: number
-  readonly inner: number
-  readonly folder: string
-  readonly locations: (inner: string) => string
-}
-
-function configuration({ port, inner, folder, locations }: Where): string {
+function configuration(port: number, inner: number, folder: string, locations: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join(' ')
@@ -118,7 +104,7 @@ http {
   server {
     listen 127.0.0.1:${port};
     access_log ${folder}/bodies.jsonl body if=$is_taken;
-    ${locations(`http://127.0.0.1:${inner}`)}
+    ${locations}
   }
 }
 `
@@ -126,10 +112,7 @@ http {
 
 /** nginx writes a byte of a body as a character of its log, whatever it is. */
 function bodiesIn(file: string, path: string): string[] {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'latin1')
-    .split('\n')
-    .slice(0, -1)
+  return linesIn(file, 'latin1')
     .map((line) => JSON.parse(line) as { path: string; encoding: string; body: string })
     .filter((taken) => taken.path === path)
     .map(({ encoding, body }) => decoded(Buffer.from(body, 'latin1'), encoding).toString())

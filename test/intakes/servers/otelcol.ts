@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectFolder } from '../../setup/project-folder.ts'
-import { ask, installedAt, startServer, type IntakeServer } from '../intake.ts'
+import { ask, installedAt, linesIn, startServer, type IntakeServer } from '../intake.ts'
 
 const headers = { authorization: 'Bearer intake-token' }
 
@@ -23,39 +22,25 @@ export const collector: IntakeServer = {
     const requests = join(folder, 'requests.jsonl')
     return () => {
       const from = idsIn(requests).length
-      return Promise.resolve({
+      return {
         url,
-        sinkAt: (to) => ({
-          type: 'http',
-          preset: 'otlp',
-          format: 'otlp',
-          url: to,
-          bearerToken: 'intake-token',
-        }),
-        stored: () => Promise.resolve(idsIn(requests).slice(from)),
-      })
+        sinkAt: (to) => ({ type: 'http', preset: 'otlp', url: to, bearerToken: 'intake-token' }),
+        stored: async () => idsIn(requests).slice(from),
+      }
     }
   },
 }
 
+interface Attribute {
+  readonly key: string
+  readonly value: { readonly stringValue?: string }
+}
 interface Exported {
-  readonly resourceLogs: readonly {
-    readonly scopeLogs: readonly {
-      readonly logRecords: readonly {
-        readonly attributes: readonly {
-          readonly key: string
-          readonly value: { readonly stringValue?: string }
-        }[]
-      }[]
-    }[]
-  }[]
+  readonly resourceLogs: { scopeLogs: { logRecords: { attributes: Attribute[] }[] }[] }[]
 }
 
 function idsIn(file: string): string[] {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .slice(0, -1)
+  return linesIn(file)
     .flatMap((line) => (JSON.parse(line) as Exported).resourceLogs)
     .flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
     .flatMap(({ attributes }) => attributes.filter(({ key }) => key === 'log.record.uid'))

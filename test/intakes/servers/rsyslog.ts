@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { projectFolder } from '../../setup/project-folder.ts'
-import { startServer, type IntakeServer, type SinkSettings } from '../intake.ts'
+import { linesIn, startServer, type IntakeServer, type SinkSettings } from '../intake.ts'
 
 const certificates = `${projectFolder}test/fixtures/tls`
 
@@ -44,14 +44,14 @@ async function startRsyslog(driver: string, sink: SinkSettings) {
   let places = 0
   return () => {
     const hostname = `place${++places}`
-    return Promise.resolve({
+    return {
       url: url.replace('http:', 'tcp:'),
       sinkAt: (to: string) => {
         const { hostname: host, port } = new URL(to)
         return { type: 'syslog', format: 'cef', host, port: Number(port), hostname, ...sink }
       },
-      stored: () => Promise.resolve(idsFrom(messages, hostname)),
-    })
+      stored: async () => idsFrom(messages, hostname),
+    }
   }
 }
 
@@ -79,10 +79,7 @@ function takesConnections({ hostname, port }: URL): Promise<boolean> {
 
 /** The id of an event is `externalId` of its CEF line. A line that is no message of the sink fails the test. */
 function idsFrom(file: string, hostname: string): string[] {
-  if (!existsSync(file)) return []
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .slice(0, -1)
+  return linesIn(file)
     .map((line) => {
       const found = /^(\S+) +CEF:0\|.* externalId=(\S+)/.exec(line)
       if (found === null) throw new Error(`rsyslog read a message that was not sent: ${line}`)

@@ -25,7 +25,7 @@ export const victoriaLogs: IntakeServer = {
     let tenants = 0
     return () => {
       const tenant = { AccountID: String(++tenants) }
-      return Promise.resolve({
+      return {
         url,
         sinkAt: (to) => ({
           type: 'http',
@@ -34,7 +34,7 @@ export const victoriaLogs: IntakeServer = {
           headers: { Authorization: authorization, ...tenant },
         }),
         stored: () => idsIn(url, tenant),
-      })
+      }
     }
   },
 }

@@ -82,6 +82,18 @@ export function idsOf(text: string): string[] {
   return lines.flatMap((line) => format.identify(line)?.id ?? [])
 }
 
+export interface Reply {
+  readonly status: number
+  readonly body?: string | object
+  readonly headers?: Record<string, string>
+}
+
+export function answerWith(response: ServerResponse, { status, body = '', headers = {} }: Reply): unknown {
+  const isText = typeof body === 'string'
+  const type = { 'content-type': isText ? 'text/plain' : 'application/json' }
+  return response.writeHead(status, { ...type, ...headers }).end(isText ? body : JSON.stringify(body))
+}
+
 export function reply(status: number, body = '', headers: Record<string, string> = {}): Respond {
   return (_got, response) => response.writeHead(status, headers).end(body)
 }

@@ -1,12 +1,19 @@
-import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { takenOf } from '../../../src/domain/event/delivery.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Clock } from '../../../src/ports/process.ts'
-import type { Reply } from '../../contract/scripted-destination.ts'
 import { buildEvents } from '../../formats/events.ts'
-import { deliver, failureOf, type Got, never, serve, ship } from './destination-server.ts'
+import {
+  answerWith,
+  deliver,
+  failureOf,
+  type Got,
+  never,
+  type Reply,
+  serve,
+  ship,
+} from './destination-server.ts'
 import { ofSplunk, receiptsIn } from './presets/dialects.ts'
 
 const events = buildEvents(4)
@@ -37,18 +44,18 @@ async function acknowledging({
   const polled: number[][] = []
   const server = await serve((got, response) => {
     const isPoll = got.path.startsWith('/services/collector/ack')
-    if (got.text === '') return answer(response, ofSplunk(400, 5, 'No data'))
-    if (isPoll && isWithout === true) return answer(response, ofSplunk(400, 14, 'ACK is disabled'))
-    if (isPoll && got.text.includes('2147483647')) return answer(response, acks([2147483647], false))
+    if (got.text === '') return answerWith(response, ofSplunk(400, 5, 'No data'))
+    if (isPoll && isWithout === true) return answerWith(response, ofSplunk(400, 14, 'ACK is disabled'))
+    if (isPoll && got.text.includes('2147483647')) return answerWith(response, acks([2147483647], false))
     if (isPoll) {
       const receipts = receiptsIn(got.text)
       polled.push([...receipts])
-      return answer(response, onPoll?.(receipts, polled.length, got) ?? acks(receipts, true))
+      return answerWith(response, onPoll?.(receipts, polled.length, got) ?? acks(receipts, true))
     }
     bodies.push(got)
     const reply = onBody?.(got, bodies.length - 1)
     const body = { text: 'Success', code: 0, ackId: receiptOf(bodies.length - 1) }
-    return answer(response, reply ?? { status: 200, body })
+    return answerWith(response, reply ?? { status: 200, body })
   })
   let passedMs = 0
   const clock: Clock = {
@@ -72,10 +79,6 @@ async function acknowledging({
   }
   const { sink } = ship(server.url, options, { clock })
   return { sink, bodies, polled, passedMs: () => passedMs }
-}
-
-function answer(response: ServerResponse, { status, body }: Reply): unknown {
-  return response.writeHead(status).end(JSON.stringify(body))
 }
 
 test('the bodies of a delivery are polled together, until each is indexed', async () => {

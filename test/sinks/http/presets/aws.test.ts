@@ -1,11 +1,19 @@
-import type { ServerResponse } from 'node:http'
 import { afterEach, expect, test, vi } from 'vitest'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
-import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvents } from '../../../formats/events.ts'
 import { sentSignature, sha256, signatureOf } from '../../../setup/aws-signature.ts'
-import { deliver, failureOf, format, type Got, never, serve, ship } from '../destination-server.ts'
+import {
+  answerWith,
+  deliver,
+  failureOf,
+  format,
+  type Got,
+  never,
+  type Reply,
+  serve,
+  ship,
+} from '../destination-server.ts'
 
 const events = buildEvents(3)
 const secretOf = 'fake/secret+key'
@@ -30,15 +38,15 @@ async function signing({ secret = new Secret(secretOf), service = 'es', reply, a
     const { path: url, headers, method, body } = request
     got.push(request)
     const own = reply?.(request)
-    if (own !== undefined) return answer(response, own)
+    if (own !== undefined) return answerWith(response, own)
     const isBody = headers['x-amz-content-sha256'] === sha256(body)
     if (!isBody || sentSignature({ headers }) !== signatureOf({ method, url, headers }, body, secretOf))
-      return answer(response, mismatch)
-    if (!url.includes('/_bulk')) return answer(response, { status: 404 })
+      return answerWith(response, mismatch)
+    if (!url.includes('/_bulk')) return answerWith(response, { status: 404 })
     const ids = [...request.text.matchAll(/^\{"create":\{"_id":"([^"]+)"\}\}$/gm)].map(([, id]) => id)
-    if (ids.length === 0) return answer(response, { status: 400, body: { error: 'empty' } })
+    if (ids.length === 0) return answerWith(response, { status: 400, body: { error: 'empty' } })
     const items = ids.map((id) => ({ create: { _id: id, status: 201 } }))
-    return answer(response, { status: 200, body: { errors: false, items } })
+    return answerWith(response, { status: 200, body: { errors: false, items } })
   })
   const keys = aws ?? { accessKeyId: new Secret('AKIAFAKE'), secretAccessKey: secret }
   const { batch, ...settings } = HttpSinkConfig.parse({
@@ -49,10 +57,6 @@ async function signing({ secret = new Secret(secretOf), service = 'es', reply, a
     aws: { region: 'eu-central-1', service, ...keys },
   })
   return { got, ...ship(server.url, { ...settings, batch }, { format }) }
-}
-
-function answer(response: ServerResponse, { status, body = {} }: Reply): unknown {
-  return response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
 afterEach(() => vi.unstubAllEnvs())

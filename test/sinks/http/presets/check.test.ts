@@ -4,15 +4,9 @@ import { formats } from '../../../../src/formats/registry.ts'
 import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
 import { presets } from '../../../../src/sinks/http/presets/registry.ts'
 import type { PresetName } from '../../../contract/answers.ts'
-import type { Reply } from '../../../contract/scripted-destination.ts'
-import { failureOf, type Got, never, serve, ship } from '../destination-server.ts'
-import { presetWith, rule } from './dialects.ts'
+import { answerWith, failureOf, type Got, never, type Reply, serve, ship } from '../destination-server.ts'
+import { dialects, presetWith } from './dialects.ts'
 
-const own: Readonly<Partial<Record<PresetName, object>>> = {
-  elasticsearch: { index: 'waf' },
-  axiom: { dataset: 'waf' },
-  sentinel: rule,
-}
 const token: Reply = { status: 200, body: { access_token: 'x'.repeat(20), expires_in: 3600 } }
 
 /** The destination answers by the end of the method and path, and otherwise with 404; tokens are issued unless given. */
@@ -23,20 +17,11 @@ async function sinkWith(preset: PresetName, given: Readonly<Record<string, Reply
     got.push(request)
     const asked = `${request.method} ${request.path.replace(/\?.*/, '')}`
     const found = Object.entries(answers).find(([end]) => asked.endsWith(end))
-    const { status, body = '', headers = {} } = found?.[1] ?? { status: 404 }
-    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
+    answerWith(response, found?.[1] ?? { status: 404 })
   })
-  const { credential } = presets.find(({ name }) => name === preset)!
-  const settings = HttpSinkConfig.parse({
-    type: 'http',
-    preset,
-    url: server.url,
-    ...(credential && { [credential.field]: new Secret('s3cr3t-token') }),
-    ...own[preset],
-    ...(preset === 'sentinel' && { loginUrl: server.url }),
-    ...more,
-  })
-  const { sink } = ship(server.url, { ...settings }, { format: formats[settings.format]() })
+  const own = dialects[preset]!.settings(server.url, new Secret('s3cr3t-token'))
+  const settings = HttpSinkConfig.parse({ type: 'http', preset, ...own, ...more })
+  const { sink } = ship(settings.url!, { ...settings }, { format: formats[settings.format]() })
   return { sink, got }
 }
 
@@ -44,7 +29,7 @@ const code = (number: number, text: string) => ({ text, code: number })
 const noStreams = 'error at least one valid stream is required for ingestion'
 
 test.each<[PresetName, string, Reply, string]>([
-  ['elasticsearch', '/waf/_bulk', { status: 400 }, 'accepted the credentials'],
+  ['elasticsearch', '_bulk', { status: 400 }, 'accepted the credentials'],
   ['splunk-hec', '/event', { status: 400, body: code(5, 'No data') }, 'accepted the token'],
   ['loki', '/push', { status: 422, body: noStreams }, 'accepted the credentials'],
   // Behind some gateways 422 arrives as 400.
@@ -54,7 +39,7 @@ test.each<[PresetName, string, Reply, string]>([
   ['otlp', '/v1/logs', { status: 204 }, 'accepted an empty export'],
   ['otlp', '/v1/logs', { status: 422, body: noStreams }, 'accepted an empty export'],
   ['otlp', '/v1/logs', { status: 200, body: { partialSuccess: {} } }, 'accepted an empty export'],
-  ['sumologic', '/', { status: 200 }, 'accepted an empty body'],
+  ['sumologic', '', { status: 200 }, 'accepted an empty body'],
   ['newrelic', '/', { status: 202 }, 'accepted the license key'],
   ['newrelic', '/', { status: 400 }, 'accepted the license key'],
   ['axiom', '/v1/ingest/waf', { status: 400 }, 'accepted the token'],
@@ -71,12 +56,12 @@ test.each<[PresetName, string, Reply, string]>([
 })
 
 test.each<[PresetName, string, Reply, RegExp]>([
-  ['elasticsearch', '/waf/_bulk', { status: 401, body: 'x' }, /answered 401 \(x\): check the credentials/],
+  ['elasticsearch', '_bulk', { status: 401, body: 'x' }, /answered 401 \(x\): check the credentials/],
   ['splunk-hec', '/event', { status: 403, body: code(4, 'Invalid') }, /403 \(code 4: Invalid\): check token/],
   ['splunk-hec', '/event', { status: 503, body: code(18, 'HEC is unhealthy') }, /answered 503/],
   ['loki', '/push', { status: 401, body: 'no org id' }, /answered 401 \(no org id\)/],
   ['otlp', '/another', { status: 200 }, /answered 404: check url/],
-  ['elasticsearch', '/waf/_bulk', { status: 200, body: { ok: true } }, /has no items: check url/],
+  ['elasticsearch', '_bulk', { status: 200, body: { ok: true } }, /has no items: check url/],
   ['splunk-hec', '/event', { status: 200, body: { ok: true } }, /not an answer of Splunk: check url/],
   ['otlp', '/v1/logs', { status: 200, body: 'ok' }, /not an answer of OTLP: check url/],
   ['axiom', '/v1/ingest/waf', { status: 200, body: { ok: true } }, /ingested events: check url/],
@@ -108,13 +93,21 @@ test.each([
   ],
   [{ status: 404 }, { found: 'accepted the credentials', untested: 'rights on the index not tested' }],
 ])('a check of Elasticsearch tells what the server says of the rights: %o', async (rights, found) => {
-  const { sink } = await sinkWith('elasticsearch', { '/waf/_bulk': { status: 400 }, _has_privileges: rights })
+  const { sink } = await sinkWith(
+    'elasticsearch',
+    { _bulk: { status: 400 }, _has_privileges: rights },
+    { index: 'waf' },
+  )
   expect(await sink.check(never)).toEqual(found)
 })
 
 test('a check of Elasticsearch names a right that is missing', async () => {
   const rights = { status: 200, body: { has_all_requested: false } }
-  const { sink } = await sinkWith('elasticsearch', { '/waf/_bulk': { status: 400 }, _has_privileges: rights })
+  const { sink } = await sinkWith(
+    'elasticsearch',
+    { _bulk: { status: 400 }, _has_privileges: rights },
+    { index: 'waf' },
+  )
   expect((await failureOf(sink.check(never))).message).toMatch(/grant create_doc on waf$/)
 })
 

@@ -6,9 +6,9 @@ import { createPreset } from '../../../../src/sinks/http/presets/registry.ts'
 import type { EventOutcome, Verdict } from '../../../../src/sinks/http/protocol/answers.ts'
 import type { Preset } from '../../../../src/sinks/http/protocol/preset.ts'
 import type { PresetName } from '../../../contract/answers.ts'
-import type { Dialect, Reply } from '../../../contract/scripted-destination.ts'
+import type { Dialect } from '../../../contract/scripted-destination.ts'
 import { buildEvent } from '../../../formats/events.ts'
-import type { Got } from '../destination-server.ts'
+import type { Got, Reply } from '../destination-server.ts'
 
 /** Ids of the events in a body, in their order: every protocol holds a native line, whole or as text in JSON. */
 function idsIn({ text }: Got): string[] {

@@ -3,8 +3,7 @@ import { cancelled } from '../../../../src/domain/failure.ts'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { createClientCredentials } from '../../../../src/sinks/http/protocol/client-credentials.ts'
 import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.ts'
-import type { Reply } from '../../../contract/scripted-destination.ts'
-import { failureOf } from '../destination-server.ts'
+import { failureOf, type Reply } from '../destination-server.ts'
 
 const empty = { method: 'POST', url: new URL('https://siem.example'), body: Buffer.alloc(0) }
 
