@@ -11,6 +11,8 @@ import type { Backend } from './daemon/backend.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 import { messageOf } from '../domain/failure.ts'
+import { explainingZones, listZones } from '../discovery/list-zones.ts'
+import type { ReadDeps } from '../maintenance/read/read-day.ts'
 
 /** The API clients of all configured accounts. */
 export interface Reading {
@@ -63,6 +65,17 @@ export function createReading(
     gateOf: (account) => accounts.get(account)!.gate,
     close: () => closeTogether(accounts.values().map(({ client }) => client)),
   }
+}
+
+/** For commands that look at events: the failure for a zone that the API does not know names the one that may be meant. */
+export function readDepsOf({
+  reading,
+  runtime,
+}: {
+  readonly reading: Reading
+  readonly runtime: QuietRuntime
+}): ReadDeps {
+  return { ...runtime, source: explainingZones(reading.source, listZones(reading.clientOf)) }
 }
 
 /** Closes all parts in parallel and waits for each, also after one fails; then throws the errors. */

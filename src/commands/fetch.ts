@@ -1,15 +1,21 @@
 import { Option, type Command } from 'commander'
-import { openWork } from '../assemble/work.ts'
-import { fetchToStdout } from '../assemble/look.ts'
+import { readDepsOf } from '../assemble/reading.ts'
+import { openWork, type Work } from '../assemble/work.ts'
 import { formatNames } from '../config/fields/fields.ts'
-import { printable } from '../domain/text/terminal-text.ts'
-import type { Day } from '../domain/day.ts'
-import { isFailure } from '../domain/failure.ts'
-import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from './options.ts'
-import { exitCodes, type Registration } from './command.ts'
-import { example } from './program-name.ts'
+import type { SinkConfig } from '../config/schema.ts'
+import { dayOf, firstReadable, type Day } from '../domain/day.ts'
+import type { Refusal } from '../domain/event/delivery.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
+import type { Zone } from '../domain/stream.ts'
 import { counted } from '../domain/text/counts.ts'
-import type { FormatName } from '../formats/registry.ts'
+import { printable } from '../domain/text/terminal-text.ts'
+import { createFormat, type FormatName } from '../formats/registry.ts'
+import { freshEvents } from '../maintenance/read/read-day.ts'
+import { createStdoutSink } from '../sinks/stdout/sink.ts'
+import { wantsOf } from '../sinks/wants.ts'
+import { exitCodes, type Registration } from './command.ts'
+import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from './options.ts'
+import { example } from './program-name.ts'
 
 interface FetchOptions {
   readonly zone: string[]
@@ -37,11 +43,10 @@ export function register({ command, io, exit, load }: Registration): void {
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
       await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
-      const { config } = work
+      const { config, runtime } = work
       const form = sink === undefined ? { format: options.format } : chooseSinks(config, [sink])[0]!
-      const zones = chooseZones(config, zone)
       try {
-        const refusals = await fetchToStdout(work, { zones, day, form, limit }, io.signal)
+        const refusals = await print(work, chooseZones(config, zone), { day, form, limit }, io.signal)
         for (const { event, answer } of refusals.slice(0, mostTold))
           io.stderr.write(
             `event ${printable(event.id, 200)} has no ${form.format} format: ${printable(answer)}\n`,
@@ -51,7 +56,48 @@ export function register({ command, io, exit, load }: Registration): void {
         if (refusals.length > 0) exit(exitCodes.failed)
       } catch (error) {
         // The reader closed the pipe: not an error.
-        if (!isFailure(error, 'sink_gone')) throw error
+        if (isFailure(error, 'sink_gone')) return
+        if (!isFailure(error, 'window_closed')) throw error
+        const today = dayOf(error.details.serverDate ?? runtime.clock.now())
+        const window = `the API answers for ${firstReadable(today, config.poll.readableDays)} to ${today} (UTC)`
+        const text = `${day} cannot be read: ${window}. ${error.message}`
+        throw new Failure('refuse', 'window_closed', text, { ...error.details, cause: error })
       }
     })
+}
+
+interface Chosen {
+  readonly day: Day
+  /** Which events are printed, and in which form: as a sink gets them. */
+  readonly form: Pick<SinkConfig, 'format' | 'include' | 'set' | 'where' | 'sample'>
+  /** Of all zones together. */
+  readonly limit: number
+}
+
+/** Prints events of a day to stdout, each once, without state. Returns those without a form in the format. Throws Failure. */
+async function print(
+  work: Work,
+  zones: readonly Zone[],
+  { day, form, limit }: Chosen,
+  signal: AbortSignal,
+): Promise<readonly Refusal[]> {
+  const output = { ...work.runtime, format: createFormat(form), output: process.stdout }
+  const sink = createStdoutSink({ name: 'stdout' }, output)
+  const wants = wantsOf(form) ?? (() => true)
+  const deps = readDepsOf(work)
+  const refusals: Refusal[] = []
+  let left = limit
+  try {
+    const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
+    for (const zone of zones)
+      for await (const fresh of freshEvents({ zone, day }, deps, signal)) {
+        const events = fresh.filter(wants).slice(0, left)
+        refusals.push(...(await open.deliver(events, signal)).refusals)
+        left -= events.length
+        if (left <= 0) return refusals
+      }
+    return refusals
+  } finally {
+    await sink.close()
+  }
 }

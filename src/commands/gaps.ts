@@ -38,8 +38,10 @@ export function register({ command: gaps, io, exit, load }: Registration): void 
       await using work = await openWork(load(command, 'state').config, needs, io.signal)
       const { config, store } = work
       const chosen = storedChoice(config, await store.catalogue.gaps(), options)
-      const paint = paintFor(io.stdout)
-      io.stdout.write(options.json === true ? gapsJson(chosen, config) : listText(chosen, config, paint))
+      const nameOf = namesOf(config)
+      const text =
+        options.json === true ? gapsJson(chosen, nameOf) : listText(chosen, nameOf, paintFor(io.stdout))
+      io.stdout.write(text)
     })
   withChoice(gaps.command('acknowledge'))
     .description('end the alarm about lost days that a person knows of')
@@ -78,8 +80,7 @@ async function acknowledge({ config, store }: Work, options: Options, io: Io): P
   return exitCodes.done
 }
 
-function gapsJson(gaps: readonly Gap[], config: Config): string {
-  const nameOf = namesOf(config)
+function gapsJson(gaps: readonly Gap[], nameOf: NameOf): string {
   return jsonResult({
     gaps: gaps.map(({ acknowledgedAt: at, ...gap }) => ({
       ...gap,
@@ -92,10 +93,11 @@ function gapsJson(gaps: readonly Gap[], config: Config): string {
   })
 }
 
-function listText(gaps: readonly Gap[], config: Config, paint: Paint): string {
+function listText(gaps: readonly Gap[], nameOf: NameOf, paint: Paint): string {
   if (gaps.length === 0) return 'no gaps: no events were lost\n'
-  const nameOf = namesOf(config)
   const dayAt = (atMs: number) => iso(atMs).slice(0, 10)
+  // `24:00` for the end of a day.
+  const timeOn = (day: string, atMs: number) => (dayAt(atMs) === day ? iso(atMs).slice(11, 16) : '24:00')
   const columns: readonly Column<Gap>[] = [
     ['zone', ({ zone }) => zoneLabel({ zone, name: nameOf(zone) }), { least: 8 }],
     ['sink', ({ sink }) => printable(sink), { least: 8 }],
@@ -105,60 +107,37 @@ function listText(gaps: readonly Gap[], config: Config, paint: Paint): string {
     ['recorded', ({ recordedAt }) => dayAt(recordedAt), { spare: 0 }],
     ['acknowledged', ({ acknowledgedAt: at }) => (at === undefined ? 'no' : dayAt(at))],
   ]
-  const reasons = [...new Set(gaps.map(({ reason }) => reason))].map(
-    (reason) => `${reason}: ${gapReasonTexts[reason]}.`,
-  )
+  const reasons = new Set(gaps.map(({ reason }) => reason))
   const open = gaps.filter(isOpenGap).length
-  const wrapped = (text: string) => wrapPlain(text, paint.width)
-  // Commands stay on one line each, to be copied.
-  const below = [
-    ...reasons.flatMap(wrapped),
-    '',
-    ...wrapped(
-      'The API no longer lists these events. If a file sink has them, another sink can get them from its files:',
-    ),
-    commandLine(fromFiles(gaps, config)),
-    ...copiesText(gaps, wrapped),
-    ...(open === 0
-      ? []
-      : wrapped(`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`)),
-  ]
-  return `${[...table(gaps, columns, paint), '', ...below].join('\n')}\n`
-}
-
-/** The names of the configuration where it has them. */
-function fromFiles(gaps: readonly Gap[], { sinks }: Config): string {
-  const days = gaps.map(({ day }) => day).sort()
-  const source = sinks.find(({ type }) => type === 'file')?.name ?? 'FILE-SINK'
-  const sink = gaps.find((gap) => gap.sink !== source)?.sink ?? 'SINK'
-  return `backfill --source ${source} --sink ${printable(sink)} --from ${days[0]} --to ${days.at(-1)}`
-}
-
-/** `13:02` of an instant of the day, `24:00` for its end. */
-function timeOn(day: string, atMs: number): string {
-  const text = iso(atMs)
-  return text.slice(0, 10) === day ? text.slice(11, 16) : '24:00'
-}
-
-function namesOf(config: Config): (zone: number) => string {
-  const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
-  return (zone) => names.get(zone) ?? ''
-}
-
-/** A sink ships them itself: what it has delivered already is skipped. */
-function copiesText(gaps: readonly Gap[], wrapped: (text: string) => string[]): string[] {
+  // A sink ships them itself: what it has delivered already is skipped.
   const copies = gaps.flatMap(({ files = [], zone, sink, day }) =>
-    files.map((file) => ({ file, zone, sink, day })),
-  )
-  if (copies.length === 0) return []
-  return [
-    ...wrapped(
-      'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks:',
-    ),
-    ...copies.map(({ file, zone, sink, day }) =>
+    files.map((file) =>
       commandLine(
         `backfill --source ${quoted(file)} --zone ${zone} --sink ${quoted(sink)} --from ${day} --to ${day}`,
       ),
     ),
+  )
+  const texts = [
+    ...Array.from(reasons, (reason) => `${reason}: ${gapReasonTexts[reason]}.`),
+    `The API no longer lists these events. If a file sink has them: ${commandLine('backfill --source')}`,
+    ...(open === 0
+      ? []
+      : [`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`]),
+    ...(copies.length === 0
+      ? []
+      : [
+          'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks; these commands ship them:',
+        ]),
   ]
+  const below = texts.flatMap((text) => wrapPlain(text, paint.width))
+  // Commands stay on one line each, to be copied.
+  return `${[...table(gaps, columns, paint), '', ...below, ...copies].join('\n')}\n`
+}
+
+type NameOf = (zone: number) => string
+
+/** The names of the configuration where it has them. */
+function namesOf(config: Config): NameOf {
+  const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
+  return (zone) => names.get(zone) ?? ''
 }

@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander'
-import { openWork } from '../assemble/work.ts'
-import { tailEvents } from '../assemble/look.ts'
+import { readDepsOf } from '../assemble/reading.ts'
+import { openWork, type Work } from '../assemble/work.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
+import { byTime, ZoneFollower } from '../maintenance/read/follow.ts'
 import { createFormat } from '../formats/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import { unknownWord } from '../domain/event/known-words.ts'
@@ -52,21 +54,57 @@ export function register({ command, io, load }: Registration): void {
       const isEncoded = json || form !== undefined
       const lineFor = (event: Event) => (isEncoded ? inertJson(encode(event)) : tailLine(event, paint, zoned))
       const end = new AbortController()
-      const request = {
-        zones,
-        wants: (event: Event) => filters.every((wants) => wants?.(event) !== false),
-        before: shownBefore,
-        show(events: readonly Event[]) {
-          for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
-          // The reader closed the pipe: not an error.
-          if (io.isOutputGone?.() === true) end.abort()
-        },
-        warn: (text: string) => void io.stderr.write(`${printable(text)}\n`),
+      const signal = AbortSignal.any([io.signal, end.signal])
+      const wanted = (event: Event) => filters.every((wants) => wants?.(event) !== false)
+      const warn = (text: string) => void io.stderr.write(`${printable(text)}\n`)
+      for await (const events of newEvents(work, { zones, wanted, warn }, signal)) {
+        for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
+        // The reader closed the pipe: not an error.
+        if (io.isOutputGone?.() === true) end.abort()
       }
-      await tailEvents(work, request, AbortSignal.any([io.signal, end.signal]))
       // The terminal has shown ^C: what is typed next begins a line.
       if (io.stdout.isTTY === true) io.stdout.write('\n')
     })
+}
+
+/** Polls at least this often, whatever `poll.everySeconds` says. */
+const longestPauseMs = 5_000
+
+interface Followed {
+  readonly zones: readonly Zone[]
+  readonly wanted: (event: Event) => boolean
+  /** Gets the error of a poll; the next one tries again. */
+  readonly warn: (text: string) => void
+}
+
+/** Events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */
+async function* newEvents(
+  work: Work,
+  { zones, wanted, warn }: Followed,
+  signal: AbortSignal,
+): AsyncGenerator<Event[]> {
+  const deps = readDepsOf(work)
+  const pauseMs = Math.min(longestPauseMs, work.config.poll.everySeconds * 1000)
+  const followers = new Set(zones.map((zone) => new ZoneFollower(zone, deps, wanted)))
+  for (let most = shownBefore; !signal.aborted; most = Infinity) {
+    const isFirst = most === shownBefore
+    const found: Event[] = []
+    for (const follower of followers) {
+      try {
+        found.push(...(await follower.poll(signal, most)).events)
+      } catch (error) {
+        if (signal.aborted) return
+        // The other zones can still be followed.
+        const isOneOfSeveral = isFailure(error, 'zone_gone') && followers.size > 1
+        if (isOneOfSeveral) followers.delete(follower)
+        else if (isFirst || !isFailure(error)) throw error
+        warn(messageOf(error))
+      }
+    }
+    const sorted = found.toSorted(byTime)
+    yield isFirst ? sorted.slice(-most) : sorted
+    await deps.clock.sleep(pauseMs, signal).catch(() => undefined)
+  }
 }
 
 const nameOf = ({ name }: Zone) => printable(name)
@@ -74,37 +112,36 @@ const nameOf = ({ name }: Zone) => printable(name)
 const absent = '-'
 /** On a narrow terminal the last column has the country alone, else the network too. */
 const narrowBelow = 100
-const path = { narrowest: 8, piped: 40 }
+const pipedPath = 40
+const gap = '  '
 
 /** An event as one line that fits the width, and is whole in a pipe; with `zoned`, the name of the zone is second. */
-function tailLine(event: Event, paint: Paint, zoned: number): string {
-  const { isPiped, width } = paint
+function tailLine(event: Event, { isPiped, width, ...paint }: Paint, zoned: number): string {
   const { time = '', action = absent, rule, request, client, zone } = event
   const isNarrow = !isPiped && width < narrowBelow
   const network = client?.asn === undefined || isNarrow ? undefined : `AS${client.asn}`
-  const before = [[time.slice(11, 19), 8] as const, ...(zoned === 0 ? [] : [[zone.name, zoned] as const])]
-  const after = [
-    [rule?.id ?? absent, 8],
-    [request?.method ?? absent, 4],
-    [pathOf(request?.url ?? absent), 0],
-    [client?.address ?? absent, 15],
-    [[client?.country, network].filter(Boolean).join(' '), isNarrow ? 2 : 10],
-  ] as const
-  const cells = [...before, [action, 10] as const, ...after]
-  let room = width - 1 + 2
-  for (const [, own] of cells) room -= own + 2
-  const texts = cells.map(([text, own]) => {
-    const size = own || (isPiped ? path.piped : Math.max(path.narrowest, room))
-    return pad(isPiped ? printable(text) : cut(printable(text), size), size)
-  })
-  const line = cut(texts.join('  '), isPiped ? Infinity : width - 1)
-  const from = texts.slice(0, before.length).join('  ').length + 2
-  const to = from + texts[before.length]!.length
-  return line.slice(0, from) + colourOf(action, paint)(line.slice(from, to)) + line.slice(to)
+  const from = [client?.country, network].filter(Boolean).join(' ')
+  // Some terminals wrap in the last column.
+  let room = width - 1
+  const cell = (text: string, size: number, colour = (shown: string) => shown) => {
+    room -= size + gap.length
+    const shown = printable(text)
+    return colour(pad(isPiped ? shown : cut(shown, size), size))
+  }
+  const before = [
+    cell(time.slice(11, 19), 8),
+    ...(zoned === 0 ? [] : [cell(zone.name, zoned)]),
+    cell(action, 10, colourOf(action, paint)),
+    cell(rule?.id ?? absent, 8),
+    cell(request?.method ?? absent, 4),
+  ]
+  const after = [cell(client?.address ?? absent, 15), cell(from, isNarrow ? 2 : 10)]
+  const path = cell(pathOf(request?.url ?? absent), isPiped ? pipedPath : Math.max(1, room))
+  return [...before, path, ...after].join(gap).trimEnd()
 }
 
 /** The name of each action as well as its colour says what happened. */
-function colourOf(action: string, paint: Paint): (text: string) => string {
+function colourOf(action: string, paint: Pick<Paint, 'bad' | 'dim' | 'good' | 'warn'>) {
   if (action === 'Blocked') return paint.bad
   if (action === 'Logged') return paint.dim
   if (action === 'Allowed') return paint.good

@@ -1,7 +1,16 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { openWork } from '../assemble/work.ts'
-import { topOf, type Top } from '../assemble/look.ts'
-import { messageOf } from '../domain/failure.ts'
+import { piecesOf } from '../assemble/backfill-archive.ts'
+import { openParts, type PartsConfig } from '../assemble/parts.ts'
+import { readDepsOf } from '../assemble/reading.ts'
+import { openWork, type Work } from '../assemble/work.ts'
+import { dayOf, daysFrom, firstReadable, type Day } from '../domain/day.ts'
+import type { Event } from '../domain/event/event.ts'
+import { isFailure, messageOf, type Failure } from '../domain/failure.ts'
+import type { Zone } from '../domain/stream.ts'
+import { servedBy } from '../formats/registry.ts'
+import { pagesOf, Unreadable } from '../maintenance/archive/ship-archived.ts'
+import { freshEvents } from '../maintenance/read/read-day.ts'
+import { createRedactor } from '../shield/redaction/redact.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { atLeastOne, collectNames, chooseZones } from './options.ts'
 import { sourceOf } from './backfill/archive.ts'
@@ -10,7 +19,7 @@ import { commandLine, example } from './program-name.ts'
 import { durationText } from '../domain/text/time.ts'
 import { counted, countOf } from '../domain/text/counts.ts'
 import { paintFor, wrapped, type Paint } from './terminal/text.ts'
-import { countedBy, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
+import { countedBy, EventCounter, type CountedBy, type CountedRow } from '../maintenance/read/count-events.ts'
 import { bars, table } from './terminal/table.ts'
 
 interface TopOptions {
@@ -40,28 +49,96 @@ export function register({ command, io, exit, load }: Registration): void {
       await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
       const { config } = work
       const zones = chooseZones(config, zone)
-      const archive = source === undefined ? {} : { source: sourceOf(config, source) }
-      const top = await topOf(work, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)
-      if (top.events > 0) io.stdout.write(`${topLines(top.rows, by, paintFor(io.stdout)).join('\n')}\n`)
-      for (const day of top.leftOut)
+      const archive = source === undefined ? undefined : sourceOf(config, source)
+      const counter = new EventCounter(by)
+      const { unknown, leftOut, unreadable } = await count(
+        work,
+        counter,
+        { zones, since, archive },
+        io.signal,
+      )
+      const { events } = counter
+      if (events > 0)
+        io.stdout.write(`${topLines(counter.rows(limit), by, paintFor(io.stdout)).join('\n')}\n`)
+      for (const day of leftOut)
         io.stderr.write(
           `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
         )
-      for (const failure of top.unknownZones.values())
-        io.stderr.write(wrapped(`${printable(messageOf(failure))}\n`, io.stderr))
-      const { where, lines: unreadable, damagedParts } = top.unreadable
-      const read = zones.length - top.unknownZones.size
-      if (read > 0) io.stderr.write(wrapped(`${summaryOf(top, since, read, by)}\n`, io.stderr))
-      if (unreadable + damagedParts + top.unknownZones.size === 0) return
-      for (const each of where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
-      exit(exitCodes.failed)
+      for (const failure of unknown) io.stderr.write(wrapped(`${printable(messageOf(failure))}\n`, io.stderr))
+      const read = zones.length - unknown.length
+      const sum = `${durationText(since / 1000)}, ${counted(read, 'zone')}, ${countOf(events, 'event')}.`
+      const limiting = `To limit addresses with a rate limit rule: ${commandLine('rate-limit update ID --file rule.json')}`
+      const told = by === 'address' && events > 0 ? `${sum}\n${limiting}` : sum
+      if (read > 0) io.stderr.write(wrapped(`${told}\n`, io.stderr))
+      for (const each of unreadable.where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
+      if (unreadable.where.length + unknown.length > 0) exit(exitCodes.failed)
     })
 }
 
-function summaryOf({ events }: Top, sinceMs: number, zones: number, by: CountedBy): string {
-  const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${countOf(events, 'event')}.`
-  if (by !== 'address' || events === 0) return what
-  return `${what}\nTo limit addresses with a rate limit rule: ${commandLine('rate-limit update ID --file rule.json')}`
+interface Counted {
+  readonly zones: readonly Zone[]
+  /** Ms before now. */
+  readonly since: number
+  /** Reads the parts of this sink; without it, the API. */
+  readonly archive: PartsConfig | undefined
+}
+
+/**
+ * Counts recent events. Touches no state. Returns why zones are unknown to the API, the days that it no longer lists, and
+ * what could not be read of the parts. Throws Failure.
+ */
+async function count(
+  work: Work,
+  counter: EventCounter,
+  { zones, since, archive }: Counted,
+  signal: AbortSignal,
+) {
+  const { config, runtime } = work
+  const nowMs = runtime.clock.now()
+  const fromMs = nowMs - since
+  const today = dayOf(nowMs)
+  const oldest = firstReadable(today, config.poll.readableDays)
+  const unreadable = new Unreadable()
+  const unknown: Failure[] = []
+  await using opened = new AsyncDisposableStack()
+  const pagesIn = archive === undefined ? listed() : archived(archive)
+
+  function listed() {
+    const deps = readDepsOf(work)
+    return (zone: Zone, day: Day) => freshEvents({ zone, day }, deps, signal)
+  }
+
+  function archived(source: PartsConfig) {
+    const parts = opened.use(openParts(source, runtime, signal))
+    const target = servedBy(source)[0]!
+    const redactor = createRedactor(config.redact)
+    return (zone: Zone, day: Day) =>
+      pagesOf(piecesOf(source, parts, target, { zone, day }, redactor), unreadable)
+  }
+
+  async function countDay(zone: Zone, day: Day): Promise<void> {
+    for await (const events of pagesIn(zone, day)) {
+      for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
+      if (signal.aborted || (archive === undefined && isPast(events, fromMs))) return
+    }
+  }
+
+  const days = daysFrom(dayOf(fromMs), today)
+  const isReadable = (day: Day) => archive !== undefined || day >= oldest
+  for (const zone of zones)
+    try {
+      for (const day of days.filter(isReadable)) await countDay(zone, day)
+    } catch (error) {
+      if (!isFailure(error, 'zone_gone')) throw error
+      unknown.push(error)
+    }
+  return { unknown, leftOut: days.filter((day) => !isReadable(day)), unreadable }
+}
+
+/** A page of a newest-first listing that lies before the time: the pages after it do too. */
+function isPast(events: readonly Event[], fromMs: number): boolean {
+  const [first, last] = [events[0]?.timeMs, events.at(-1)?.timeMs]
+  return first !== undefined && last !== undefined && last < first && first < fromMs
 }
 
 function sinceArgument(text: string): number {

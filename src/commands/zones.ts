@@ -30,17 +30,17 @@ export function register({ command, io, exit, load }: Registration): void {
       ]
       if (json === true) io.stdout.write(jsonResult({ zones: rows }))
       else for (const line of table(rows, columns, paintFor(io.stdout))) io.stdout.write(`${line}\n`)
-      for (const note of notesOf(config, listed, rows)) io.stderr.write(`${note}\n`)
+      for (const note of notesOf(config, listed)) io.stderr.write(`${note}\n`)
       if (listed.some((each) => 'failure' in each)) exit(exitCodes.failed)
     })
 }
 
 /** Notes below the table: accounts that could not be read, accounts without zones, zones that are not listed. */
-function notesOf(config: Config, listed: readonly AccountZones[], rows: readonly ZoneRow[]): string[] {
+function notesOf(config: Config, listed: readonly AccountZones[]): string[] {
   return listed.flatMap((each) => {
     if ('failure' in each) return [printable(messageOf(each.failure))]
-    const { account } = each
-    const known = new Set(rows.filter((row) => row.account === account).map(({ id }) => id))
+    const { account, zones } = each
+    const known = new Set(zones.map(({ id }) => id))
     const configured = config.accounts.find(({ name }) => name === account)?.zones ?? []
     const missing = configured.filter(({ id }) => !known.has(id)).map(({ id }) => id)
     return [
@@ -63,15 +63,8 @@ function describeZones(config: Config, listed: readonly AccountZones[]) {
       const shown = own === undefined || own.name === String(id) ? name : own.name
       const isShipped = discovery === undefined ? own !== undefined : !discovery.exclude.includes(id)
       // JSON leaves out what is undefined.
-      return {
-        account,
-        id,
-        name: shown === '' ? undefined : shown,
-        pullZone,
-        plan,
-        waf,
-        configured: isShipped,
-      }
+      const known = { account, id, name: shown === '' ? undefined : shown, pullZone, plan, waf }
+      return { ...known, configured: isShipped }
     })
   })
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { systemCode } from '../domain/text/system-error.ts'
@@ -5,15 +6,14 @@ import { withDeadline, type Waits } from '../domain/promises.ts'
 
 /** Binds the port and gives it back. Throws Failure `network` (stop) with the reason and the remedy. */
 export async function probePort(host: string, port: number): Promise<void> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenFailure(host, port, error)))
-    server.listen({ host, port }, resolve)
+  const server = createServer().listen({ host, port })
+  await once(server, 'listening').catch((error: unknown) => {
+    throw listenFailure(host, port, error)
   })
   await new Promise<void>((resolve) => server.close(() => resolve()))
 }
 
-export function listenFailure(host: string, port: number, error: Error): Failure {
+export function listenFailure(host: string, port: number, error: unknown): Failure {
   const remedy = remedies[systemCode(error) ?? ''] ?? `${messageOf(error)}; check server.host and server.port`
   const why = `cannot listen on ${authority(host, port)}: ${remedy}`
   return new Failure('stop', 'network', why, { cause: error })

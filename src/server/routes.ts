@@ -4,9 +4,17 @@ import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
 import { createTurns, keepLatest, within } from '../domain/promises.ts'
 import { cellStates, mapSorts, type DayQuery, type MapQuery } from '../domain/status/status.ts'
-import type { Clock } from '../ports/process.ts'
-import { jsonReply, longJsonReply, type Reply } from './reply.ts'
+import { inertJson } from '../domain/text/json-text.ts'
 import { printable } from '../domain/text/terminal-text.ts'
+import type { Clock } from '../ports/process.ts'
+
+export interface Reply {
+  readonly status: number
+  readonly type: string
+  /** Parts of a long one are sent as they are made, no faster than the client reads them. */
+  readonly body: string | Iterable<string> | AsyncIterable<string>
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** What the status page reads: values that become JSON; undefined for a zone, sink or day that is not known. */
 export interface PageViews {
@@ -16,20 +24,20 @@ export interface PageViews {
   tail(query: { readonly zone: number; readonly after: number }): unknown
 }
 
-export interface ReadyState {
-  readonly ready: boolean
-  /** Why it is not ready, for people; empty when ready. */
-  readonly reasons: readonly string[]
-}
-
 export interface RouteDeps {
   readonly metrics: { text(): Promise<string | readonly string[]>; readonly contentType: string }
   readonly health: () => HealthState
-  readonly readiness: () => Promise<ReadyState> | ReadyState
+  /** `reasons`: why it is not ready, for people; empty when ready. */
+  readonly readiness: () => Promise<Readiness> | Readiness
   readonly status: () => Promise<object>
   /** Undefined until the process has its store. */
   readonly views: () => PageViews | undefined
   readonly clock: Clock
+}
+
+interface Readiness {
+  readonly ready: boolean
+  readonly reasons: readonly string[]
 }
 
 export interface Route {
@@ -101,6 +109,48 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   return new Map([...pageFiles(), ...Object.entries(routes)])
 }
 
+const jsonType = 'application/json; charset=utf-8'
+
+function textOf(value: unknown): string {
+  return inertJson(JSON.stringify(value ?? null))
+}
+
+export function jsonReply(status: number, value: unknown, headers?: Reply['headers']): Reply {
+  return { status, type: jsonType, body: `${textOf(value)}\n`, ...(headers && { headers }) }
+}
+
+/** How many values of a list are written before the event loop may turn. */
+const valuesAtOnce = 50
+
+/** The same for an object with long lists, whose text would hold the event loop for long. Any iterable is a list. */
+export function longJsonReply(status: number, value: object, letTurn: () => Promise<void>): Reply {
+  return { status, type: jsonType, body: jsonParts(value, letTurn) }
+}
+
+async function* jsonParts(value: object, letTurn: () => Promise<void>): AsyncGenerator<string> {
+  let before = '{'
+  for (const [name, member] of Object.entries(value) as [string, unknown][]) {
+    if (member === undefined) continue
+    yield `${before}${textOf(name)}:`
+    before = ','
+    if (typeof member !== 'object' || member === null || !(Symbol.iterator in member)) yield textOf(member)
+    else yield* listParts(member as Iterable<unknown>, letTurn)
+  }
+  yield before === '{' ? '{}\n' : '}\n'
+}
+
+async function* listParts(values: Iterable<unknown>, letTurn: () => Promise<void>): AsyncGenerator<string> {
+  let [before, some] = ['[', [] as unknown[]]
+  for (const value of values) {
+    if (some.push(value) < valuesAtOnce) continue
+    yield before + textOf(some).slice(1, -1)
+    ;[before, some] = [',', []]
+    await letTurn()
+  }
+  const last = some.length > 0 || before === '[' ? before : ''
+  yield `${last}${textOf(some).slice(1, -1)}]`
+}
+
 const folder = new URL('./page/', import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
@@ -113,13 +163,8 @@ const types: Readonly<Record<string, string>> = {
 /** Files and data come only from this server; nothing inline, nothing from another host, no frame around it. */
 const policy = [
   "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
+  ...['script', 'style', 'img', 'connect'].map((kind) => `${kind}-src 'self'`),
+  ...['base-uri', 'form-action', 'frame-ancestors'].map((what) => `${what} 'none'`),
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join('; ')
@@ -166,10 +211,10 @@ const patienceTurns = 3
  * would not fix them. The answer itself shows that the event loop runs.
  */
 export function healthOf(turns: readonly LoopTurn[], everySeconds: number, nowMs: number) {
-  const patienceMs = Math.max(leastPatienceMs, patienceTurns * everySeconds * 1000)
+  const mostMs = Math.max(leastPatienceMs, patienceTurns * everySeconds * 1000)
   const loops = turns.map(({ loop, turnedAtMs }) => {
     const sinceMs = Math.max(0, nowMs - turnedAtMs)
-    return { loop, secondsSinceTurn: Math.round(sinceMs / 1000), healthy: sinceMs <= patienceMs }
+    return { loop, secondsSinceTurn: Math.round(sinceMs / 1000), healthy: sinceMs <= mostMs }
   })
   return { healthy: loops.every(({ healthy }) => healthy), loops }
 }
@@ -181,66 +226,58 @@ const usualSize = 25
 const mostSize = 100
 const longestFilter = 200
 
-type Parameters = URLSearchParams
-
-const views: Readonly<Record<string, (views: PageViews, parameters: Parameters) => unknown>> = {
-  map: (views, parameters) =>
-    views.map({
-      filter: (parameters.get('filter') ?? '').slice(0, longestFilter),
-      sink: given(parameters, 'sink'),
-      state: oneOf(parameters, 'state', cellStates),
-      sort: oneOf(parameters, 'sort', mapSorts) ?? 'state',
-      page: wholeNumber(parameters, 'page', 1_000_000) ?? 1,
-      size: wholeNumber(parameters, 'size', mostSize) ?? usualSize,
-    }),
-  day: (views, parameters) => views.day(dayQuery(parameters)),
-  'dead-letters': (views, parameters) => views.deadLetters(dayQuery(parameters)),
-  tail: (views, parameters) =>
-    views.tail({ zone: zoneOf(parameters), after: wholeNumber(parameters, 'after') ?? 0 }),
-}
-
 /** Reads the view of that name. Unknown parameters are ignored. Rejects with QueryError. */
-export async function readView(name: string, from: PageViews, parameters: Parameters): Promise<unknown> {
-  const read = Object.hasOwn(views, name) ? views[name] : undefined
-  if (read !== undefined) return read(from, parameters)
-  const known = `use ${Object.keys(views).join(', ')}, or none for everything`
-  throw new QueryError(`view ${quoted(name)} does not exist; ${known}`)
-}
+export async function readView(name: string, views: PageViews, all: URLSearchParams): Promise<unknown> {
+  /** An empty parameter is none. */
+  const given = (parameter: string) => [all.get(parameter) ?? ''].find((text) => text !== '')
+  const refuse = (parameter: string, text: string, why: string) =>
+    new QueryError(`${parameter} ${JSON.stringify(printable(text, 100))} ${why}`)
 
-/** An empty one is none. */
-function given(parameters: Parameters, name: string): string | undefined {
-  const text = parameters.get(name)
-  return text === '' || text === null ? undefined : text
-}
+  function oneOf<Name extends string>(parameter: string, allowed: readonly Name[]): Name | undefined {
+    const text = given(parameter)
+    const found = allowed.find((each) => each === text)
+    if (found !== undefined || text === undefined) return found
+    throw refuse(parameter, text, `is none of ${allowed.join(', ')}`)
+  }
 
-function dayQuery(parameters: Parameters): DayQuery {
-  const [sink, day] = [parameters.get('sink'), parameters.get('day')]
-  if (sink === null || day === null) throw new QueryError('this view needs sink and day (YYYY-MM-DD)')
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new QueryError(`day ${quoted(day)} is not YYYY-MM-DD`)
-  return { zone: zoneOf(parameters), sink, day }
-}
+  function wholeNumber(parameter: string, most = Number.MAX_SAFE_INTEGER): number | undefined {
+    const text = given(parameter)
+    if (text === undefined) return undefined
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= 1 && value <= most) return value
+    throw refuse(parameter, text, `is not a whole number from 1 to ${most}`)
+  }
 
-function zoneOf(parameters: Parameters): number {
-  const zone = wholeNumber(parameters, 'zone')
-  if (zone === undefined) throw new QueryError('this view needs zone (its id)')
-  return zone
-}
+  function needed<Value>(value: Value | undefined, what: string): Value {
+    if (value === undefined) throw new QueryError(`this view needs ${what}`)
+    return value
+  }
 
-function oneOf<Name extends string>(parameters: Parameters, name: string, allowed: readonly Name[]) {
-  const text = given(parameters, name)
-  const found = allowed.find((each) => each === text)
-  if (found !== undefined || text === undefined) return found
-  throw new QueryError(`${name} ${quoted(text)} is none of ${allowed.join(', ')}`)
-}
+  const zone = () => needed(wholeNumber('zone'), 'zone (its id)')
 
-function wholeNumber(parameters: Parameters, name: string, most = Number.MAX_SAFE_INTEGER) {
-  const text = given(parameters, name)
-  if (text === undefined) return undefined
-  const value = /^\d+$/.test(text) ? Number(text) : NaN
-  if (value >= 1 && value <= most) return value
-  throw new QueryError(`${name} ${quoted(text)} is not a whole number from 1 to ${most}`)
-}
+  function dayQuery(): DayQuery {
+    const sink = needed(given('sink'), 'sink and day (YYYY-MM-DD)')
+    const day = needed(given('day'), 'sink and day (YYYY-MM-DD)')
+    if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw refuse('day', day, 'is not YYYY-MM-DD')
+    return { zone: zone(), sink, day }
+  }
 
-function quoted(text: string): string {
-  return JSON.stringify(printable(text, 100))
+  const readers = {
+    map: () =>
+      views.map({
+        filter: (given('filter') ?? '').slice(0, longestFilter),
+        sink: given('sink'),
+        state: oneOf('state', cellStates),
+        sort: oneOf('sort', mapSorts) ?? 'state',
+        page: wholeNumber('page', 1_000_000) ?? 1,
+        size: wholeNumber('size', mostSize) ?? usualSize,
+      }),
+    day: () => views.day(dayQuery()),
+    'dead-letters': () => views.deadLetters(dayQuery()),
+    tail: () => views.tail({ zone: zone(), after: wholeNumber('after') ?? 0 }),
+  }
+  const known = Object.keys(readers) as (keyof typeof readers)[]
+  const chosen = known.find((each) => each === name)
+  if (chosen !== undefined) return readers[chosen]()
+  throw refuse('view', name, `does not exist; use ${known.join(', ')}, or none for everything`)
 }

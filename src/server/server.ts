@@ -1,14 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type AddressInfo, type Socket } from 'node:net'
+import { pipeline } from 'node:stream/promises'
 import { cancelled, messageOf } from '../domain/failure.ts'
 import { isLoopback } from '../domain/text/http-rules.ts'
+import { systemCode } from '../domain/text/system-error.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/promises.ts'
 import type { Telemetry } from '../ports/process.ts'
 import { authority, listenFailure } from './listen.ts'
-import { jsonReply, send, type Reply } from './reply.ts'
-import { createRoutes, type Route, type RouteDeps } from './routes.ts'
+import { createRoutes, jsonReply, type Reply, type Route, type RouteDeps } from './routes.ts'
 
 /**
  * Not by `import`: that reads every member of the module, and `WebSocket` loads Node's own undici, 70 ms of CPU and 14 MB
@@ -25,12 +27,7 @@ export interface ServerOptions extends RouteDeps {
   readonly telemetry: Telemetry
 }
 
-export interface Server {
-  /** Listens, and resolves with the real address, `http://host:port`. Throws Failure `network` (stop). */
-  start(): Promise<{ readonly address: string }>
-  /** Closes idle connections at once, busy ones after half a second. Idempotent; safe before `start`. */
-  stop(): Promise<void>
-}
+export type Server = ReturnType<typeof createServer>
 
 /** Enough for any GET; slow clients are disconnected. */
 const limits = {
@@ -44,51 +41,43 @@ const idleTimeoutMs = 30_000
 const mostConnections = 256
 const farewellMs = 500
 
-export function createServer(options: ServerOptions): Server {
+export function createServer(options: ServerOptions) {
   const { host, port, token, telemetry, clock } = options
   const routes = createRoutes(options)
   const server = createHttpServer(limits, (request, response) => void answer(request, response))
   server.timeout = idleTimeoutMs
-  keepFew(server)
+  const answering = keepFew(server)
+  const warn = (text: string) => telemetry.emit({ name: 'Warned', about: 'server', text })
   let listening: Promise<AddressInfo> | undefined
   let stopping: Promise<void> | undefined
-  /** Number of requests whose answers are not fully sent. */
-  let underWay = 0
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A connection that breaks during an answer is not an error of this process.
     response.on('error', () => undefined)
-    underWay++
-    response.once('close', () => underWay--)
     try {
       await send(response, await replyTo(request, routes, token))
     } catch (error) {
-      telemetry.emit({ name: 'Warned', about: 'server', text: `no answer: ${messageOf(error)}` })
+      warn(`no answer: ${messageOf(error)}`)
       await send(response, jsonReply(500, { error: 'internal error; see the log' }))
     }
   }
 
-  function listen(): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      const onError = (error: Error) => reject(listenFailure(host, port, error))
-      server.once('error', onError)
-      server.listen({ host, port }, () => {
-        server.off('error', onError)
-        server.on('error', (error) =>
-          telemetry.emit({ name: 'Warned', about: 'server', text: messageOf(error) }),
-        )
-        const address = server.address()
-        if (address === null || typeof address === 'string') reject(cancelled())
-        else resolve(address)
-      })
+  async function listen(): Promise<AddressInfo> {
+    server.listen({ host, port })
+    await once(server, 'listening').catch((error: unknown) => {
+      throw listenFailure(host, port, error)
     })
+    server.on('error', (error) => warn(messageOf(error)))
+    const address = server.address()
+    if (address === null || typeof address === 'string') throw cancelled()
+    return address
   }
 
   async function end(): Promise<void> {
     // A server that is about to listen cannot be closed yet.
     await listening?.catch(() => undefined)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    if (underWay > 0) {
+    if (answering.size > 0) {
       server.closeIdleConnections()
       await within(farewellMs, closed, clock)
     }
@@ -97,16 +86,18 @@ export function createServer(options: ServerOptions): Server {
   }
 
   return {
+    /** Listens, and resolves with the real address, `http://host:port`. Throws Failure `network` (stop). */
     async start() {
       if (stopping !== undefined) throw cancelled()
       listening ??= listen()
       const { address: host, port } = await listening
       const address = `http://${authority(host, port)}`
       telemetry.emit({ name: 'ServerListening', address })
-      const text = exposureOf(host, token)
-      if (text !== undefined) telemetry.emit({ name: 'Warned', about: 'server', text })
+      const exposure = exposureOf(options.host, token)
+      if (exposure !== undefined) warn(exposure)
       return { address }
     },
+    /** Closes idle connections at once, busy ones after half a second. Idempotent; safe before `start`. */
     stop() {
       stopping ??= end()
       return stopping
@@ -117,8 +108,9 @@ export function createServer(options: ServerOptions): Server {
 /**
  * Bounds the connections: a new one takes the place of the oldest that waits for its client, or else of the oldest. A
  * probe asks at once, so it is answered however many other clients hang; a server that refuses new ones would starve it.
+ * Returns those whose answers are not fully sent.
  */
-function keepFew(server: ReturnType<typeof createHttpServer>): void {
+function keepFew(server: ReturnType<typeof createHttpServer>): ReadonlySet<Socket> {
   const connections = new Set<Socket>()
   const answering = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -135,6 +127,7 @@ function keepFew(server: ReturnType<typeof createHttpServer>): void {
     answering.add(socket)
     response.once('close', () => answering.delete(socket))
   })
+  return answering
 }
 
 async function replyTo(
@@ -157,6 +150,26 @@ async function replyTo(
   return route.answer(trusted, new URLSearchParams(query))
 }
 
+/** Sends the reply; Node omits the body for HEAD. Rejects when a part cannot be made: the client gets no end. */
+async function send(response: ServerResponse, { status, type, body, headers }: Reply): Promise<void> {
+  if (response.headersSent || response.destroyed) return
+  const length = typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}
+  response.writeHead(status, {
+    'content-type': type,
+    ...length,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  })
+  if (typeof body === 'string') response.end(body)
+  else if (response.req.method === 'HEAD') response.end()
+  else
+    await pipeline(body, response).catch((error: unknown) => {
+      // The client has left.
+      if (systemCode(error) !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+    })
+}
+
 /** The warning for a server that other hosts can reach without a token; undefined otherwise. */
 export function exposureOf(host: string, token: Secret | undefined): string | undefined {
   if (token !== undefined || isLoopback(host)) return undefined
@@ -175,11 +188,8 @@ function isAskedByAddress(hostHeader: string | undefined): boolean {
 
 /** True when the header carries the token. Compares in constant time, whatever the token's length. */
 function hasToken(header: string | undefined, token: Secret): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
   const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
   const wanted = token.reveal()
   return timingSafeEqual(digest(given), digest(wanted)) && wanted !== ''
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

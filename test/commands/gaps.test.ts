@@ -42,7 +42,6 @@ test('lists gaps with zone, sink, day, span, reason, when recorded, and whether 
   expect(stdout).toMatch(/^101 shop +archive +2026-11-17 +13:02-24:00 +unreadable +2026-11-20 +no$/m)
   expect(stdout).toMatch(/^999 +old +2026-11-17 +00:00-24:00 +zone_gone +2026-11-20 +no$/m)
   expect(stdout).toContain('zone_gone: the API no longer knows the zone.')
-  expect(stdout).toContain('backfill --source archive --sink old --from 2026-11-17 --to 2026-11-18\n')
   expect(stdout).toContain('To end the alarm about 3 gaps: shieldlog gaps acknowledge')
   let narrow = ''
   await executeWith(configFile, ['gaps', 'list'], {

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import type { PageViews } from '../../src/server/routes.ts'
-import { jsonReply, longJsonReply } from '../../src/server/reply.ts'
-import { healthOf, QueryError, readView } from '../../src/server/routes.ts'
+import { healthOf, jsonReply, longJsonReply, QueryError, readView } from '../../src/server/routes.ts'
 import { textOf } from './client.ts'
 
 const fleet = Array.from({ length: 123 }, (_, zone) => ({

@@ -6,15 +6,15 @@ export type CountedBy = (typeof countedBy)[number]
 
 export interface CountedRow {
   readonly key: string
-  /** What else is known of it: a rule's message, an address's country and network. */
-  readonly what?: string
+  /** What else is known of it, as of its first event. */
+  readonly what?: string | undefined
   readonly count: number
 }
 
 /** Counts events by one of their properties; `-` stands for events without it. */
 export class EventCounter {
   readonly #by: CountedBy
-  readonly #rows = new Map<string, { what?: string; count: number }>()
+  readonly #rows = new Map<string, { readonly what: string | undefined; count: number }>()
 
   constructor(by: CountedBy) {
     this.#by = by
@@ -27,8 +27,8 @@ export class EventCounter {
   add(event: Event): void {
     const key = keys[this.#by](event) ?? '-'
     const row = this.#rows.get(key)
-    if (row !== undefined) row.count++
-    else this.#rows.set(key, { count: 1, ...whatOf(event, this.#by) })
+    if (row === undefined) this.#rows.set(key, { count: 1, what: whats[this.#by]?.(event) })
+    else row.count++
   }
 
   /** The most frequent first. */
@@ -40,19 +40,21 @@ export class EventCounter {
   }
 }
 
-const keys: Readonly<Record<CountedBy, (event: Event) => string | undefined>> = {
+type Text = (event: Event) => string | undefined
+
+const asn: Text = ({ client }) => (client?.asn === undefined ? undefined : `AS${client.asn}`)
+
+const keys: Readonly<Record<CountedBy, Text>> = {
   rule: ({ rule }) => rule?.id,
   address: ({ client }) => client?.address,
   country: ({ client }) => client?.country,
-  asn: ({ client }) => (client?.asn === undefined ? undefined : `AS${client.asn}`),
+  asn,
   // A query differs from request to request.
   url: ({ request }) => request?.url?.replace(/[?#].*$/s, ''),
   action: ({ action }) => action,
 }
 
-function whatOf({ rule, client }: Event, by: CountedBy): { what?: string } {
-  if (by === 'rule') return rule?.message === undefined ? {} : { what: rule.message }
-  if (by !== 'address' || client === undefined) return {}
-  const from = [client.country, client.asn === undefined ? undefined : `AS${client.asn}`].filter(Boolean)
-  return from.length === 0 ? {} : { what: from.join(' ') }
+const whats: Partial<Record<CountedBy, Text>> = {
+  rule: ({ rule }) => rule?.message,
+  address: (event) => [event.client?.country, asn(event)].filter(Boolean).join(' '),
 }

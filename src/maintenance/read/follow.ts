@@ -1,10 +1,10 @@
 import { dayOf, shiftDay, startOf, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
+import { FingerprintSet } from '../../domain/event/seen.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Cursor, Page } from '../../domain/scan/page.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { readDay, type ReadDeps } from './read-day.ts'
-import { FoundEvents } from './found-events.ts'
 
 /** Events of a day may be listed after its end. */
 const lateMs = 10 * 60_000
@@ -15,20 +15,34 @@ const mostRemembered = 200_000
 /** Where a listing shows its new events, as its first page with several times suggests. */
 type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
 
-interface Followed {
-  readonly shown: FoundEvents
-  order: Order
+class FollowedDay {
+  order: Order = 'unknown'
   /** Opens the last page that was read. */
-  last: Cursor | null
-  begun: boolean
+  last: Cursor | null = null
+  hasBegun = false
+  #shown = new FingerprintSet()
+  #newestMs = -Infinity
+  /** What is not newer counts as shown. */
+  #shownUntilMs = -Infinity
+
+  isNew = ({ fingerprint, timeMs = -Infinity }: Event): boolean => {
+    if (this.#shownUntilMs !== -Infinity && timeMs <= this.#shownUntilMs) return false
+    this.#newestMs = Math.max(this.#newestMs, timeMs)
+    if (this.#shown.size >= mostRemembered) {
+      this.#shown = new FingerprintSet()
+      this.#shownUntilMs = this.#newestMs
+    }
+    return this.#shown.add(fingerprint)
+  }
 }
 
-/** What a poll has found, by time. */
+/** What a poll has found, by time; `leftOut`: how many older ones besides. */
 export interface Found {
   readonly events: readonly Event[]
-  /** How many older ones were found besides. */
   readonly leftOut: number
 }
+
+const nothing: Found = { events: [], leftOut: 0 }
 
 /**
  * Reads what is new in a zone, across midnight, for a reader without state. The order of a listing decides only how many
@@ -39,9 +53,8 @@ export class ZoneFollower {
   readonly #zone: Zone
   readonly #deps: ReadDeps
   readonly #wants: (event: Event) => boolean
-  readonly #days = new Map<Day, Followed>()
-  #found: readonly Event[] = []
-  #leftOut = 0
+  readonly #days = new Map<Day, FollowedDay>()
+  #found = nothing
 
   constructor(zone: Zone, deps: ReadDeps, wants: (event: Event) => boolean = () => true) {
     this.#zone = zone
@@ -54,46 +67,43 @@ export class ZoneFollower {
     const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
     for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)
     for (const day of days) {
-      const shown = new FoundEvents(mostRemembered)
-      const followed: Followed = this.#days.get(day) ?? { shown, order: 'unknown', last: null, begun: false }
+      const followed = this.#days.get(day) ?? new FollowedDay()
       this.#days.set(day, followed)
-      try {
-        await this.#read(day, followed, most, signal)
-      } catch (error) {
+      await this.#read(day, followed, most, signal).catch((error: unknown) => {
         if (!isFailure(error, 'cursor_expired') || followed.last === null) throw error
         followed.last = null
-        await this.#read(day, followed, most, signal)
-      }
+        return this.#read(day, followed, most, signal)
+      })
     }
-    const found = { events: this.#found, leftOut: this.#leftOut }
-    this.#found = []
-    this.#leftOut = 0
+    const found = this.#found
+    this.#found = nothing
     return found
   }
 
-  async #read(day: Day, followed: Followed, most: number, signal: AbortSignal): Promise<void> {
-    const { shown } = followed
+  async #read(day: Day, followed: FollowedDay, most: number, signal: AbortSignal): Promise<void> {
     const from = followed.order === 'oldest-first' ? followed.last : null
     let opened = from
     for await (const page of readDay({ zone: this.#zone, day, from }, this.#deps, signal)) {
-      const unseen = page.events.filter((event) => shown.add(event))
+      const unseen = page.events.filter(followed.isNew)
       this.#keep(unseen.filter(this.#wants), most)
       if (followed.order === 'unknown') followed.order = orderOf(page)
       followed.last = opened
       opened = page.next
-      if (followed.order === 'newest-first' && (!followed.begun || unseen.length === 0)) break
+      if (followed.order === 'newest-first' && (!followed.hasBegun || unseen.length === 0)) break
     }
-    followed.begun = true
+    followed.hasBegun = true
   }
 
   /** Of more than `most` the newest stay: a day may have millions. */
   #keep(events: readonly Event[], most: number): void {
-    const sorted = [...this.#found, ...events].sort((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
+    const { leftOut } = this.#found
+    const sorted = [...this.#found.events, ...events].sort(byTime)
     const left = Math.max(0, sorted.length - most)
-    this.#found = sorted.slice(left)
-    this.#leftOut += left
+    this.#found = { events: sorted.slice(left), leftOut: leftOut + left }
   }
 }
+
+export const byTime = (one: Event, other: Event) => (one.timeMs ?? 0) - (other.timeMs ?? 0)
 
 /** Today, and yesterday while its last events may still come. */
 function daysAt(nowMs: number): Day[] {
@@ -105,7 +115,8 @@ function daysAt(nowMs: number): Day[] {
 export function orderOf({ events }: Pick<Page, 'events'>): Order {
   const times = events.flatMap(({ timeMs }) => timeMs ?? [])
   if (new Set(times).size < 2) return 'unknown'
-  if (times.every((time, index) => index === 0 || time >= times[index - 1]!)) return 'oldest-first'
-  if (times.every((time, index) => index === 0 || time <= times[index - 1]!)) return 'newest-first'
-  return 'unordered'
+  const isEach = (inOrder: (before: number, after: number) => boolean) =>
+    times.every((time, index) => index === 0 || inOrder(times[index - 1]!, time))
+  if (isEach((before, after) => before <= after)) return 'oldest-first'
+  return isEach((before, after) => before >= after) ? 'newest-first' : 'unordered'
 }

@@ -9,21 +9,12 @@ interface FoundMinute {
   hash: bigint
 }
 
-/**
- * What the API lists of a zone's day, or what files hold of it, by minute of event time, each event once. With `most`, it
- * keeps the newest minutes of more events; what is older than these counts as found.
- */
+/** What the API lists of a zone's day, or what files hold of it, by minute of event time, each event once. */
 export class FoundEvents {
   readonly minutes = new Map<number, FoundMinute>()
-  readonly #most: number
   readonly #othersOf = new Map<bigint, readonly bigint[]>()
   readonly #noted = new Set<bigint>()
   #count = 0
-  #firstMinute = -Infinity
-
-  constructor(most = Infinity) {
-    this.#most = most
-  }
 
   get count(): number {
     return this.#count
@@ -33,7 +24,6 @@ export class FoundEvents {
   add(event: Sighting): boolean {
     const { fingerprint, timeMs, hasOwnId } = event
     const minute = minuteOf(timeMs)
-    if (minute < this.#firstMinute) return false
     let found = this.minutes.get(minute)
     if (found === undefined) {
       found = { fingerprints: new FingerprintSet(), others: new FingerprintSet(), hash: 0n }
@@ -44,7 +34,6 @@ export class FoundEvents {
     if (!found.fingerprints.add(fingerprint)) return false
     found.hash = BigInt.asUintN(64, found.hash + fingerprint)
     this.#count++
-    if (this.#count > this.#most) this.#forgetOldest()
     return true
   }
 
@@ -66,16 +55,5 @@ export class FoundEvents {
   has(minute: number, fingerprint: bigint): boolean {
     const found = this.minutes.get(minute)
     return found?.fingerprints.has(fingerprint) === true || found?.others.has(fingerprint) === true
-  }
-
-  /** The newest minute stays, however many events it has. */
-  #forgetOldest(): void {
-    const minutes = [...this.minutes.keys()].toSorted((one, other) => one - other)
-    for (const minute of minutes.slice(0, -1)) {
-      if (this.#count <= this.#most / 2) return
-      this.#count -= this.minutes.get(minute)!.fingerprints.size
-      this.minutes.delete(minute)
-      this.#firstMinute = minute + 1
-    }
   }
 }

@@ -1,4 +1,6 @@
 import type { Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { FingerprintSet } from '../../domain/event/seen.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { factsOf, type Cursor, type Page } from '../../domain/scan/page.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
@@ -48,6 +50,17 @@ export async function* readDay(
     }
     scan = step.scan
   }
+}
+
+/** The same, page by page, with each event once: a listing that grows while it is read may show one on two pages. */
+export async function* freshEvents(
+  place: Parameters<typeof readDay>[0],
+  deps: ReadDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Event[]> {
+  const shown = new FingerprintSet()
+  for await (const { events } of readDay(place, deps, signal))
+    yield events.filter(({ fingerprint }) => shown.add(fingerprint))
 }
 
 async function fetchWithRetries(

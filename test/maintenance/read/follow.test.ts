@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import { ZoneFollower } from '../../../src/maintenance/read/follow.ts'
-import { FoundEvents } from '../../../src/maintenance/read/found-events.ts'
 import { listing, never, zone } from '../audit/listing.ts'
 
 const idsOf = ({ events }: { readonly events: readonly { readonly id: string }[] }) =>
@@ -22,18 +21,4 @@ test('keeps the newest events that are wanted, and counts the others', async () 
   expect(idsOf(await follower.poll(never, 2))).toEqual(['event-37', 'event-39'])
   const again = new ZoneFollower(zone, listing(20).deps)
   expect((await again.poll(never, 2)).leftOut).toBe(38)
-})
-
-const at = (minute: number, fingerprint: number) => ({
-  timeMs: minute * 60_000,
-  fingerprint: BigInt(fingerprint),
-})
-
-test('of many events the newest minutes are remembered, and what is older counts as found', () => {
-  const found = new FoundEvents(100)
-  for (let minute = 0; minute < 1_000; minute++) expect(found.add(at(minute, minute))).toBe(true)
-  expect([999, 960].map((minute) => found.add(at(minute, minute)))).toEqual([false, false])
-  expect(found.add(at(5, 12_345))).toBe(false)
-  expect(found.add({ fingerprint: 1n })).toBe(false)
-  expect(found.add(at(999, 12_345))).toBe(true)
 })
