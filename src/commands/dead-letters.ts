@@ -13,7 +13,7 @@ import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
 import { table, type Column } from './terminal/table.ts'
 import { counted } from '../domain/text/counts.ts'
-import { paintFor, type Paint, jsonResult, nowAndThen, plainSomeOf } from './terminal/text.ts'
+import { paintFor, type Paint, jsonResult, plainSomeOf } from './terminal/text.ts'
 import { resultText } from './terminal/yaml.ts'
 
 const replayHelp = `
@@ -217,16 +217,9 @@ async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen
 }
 
 async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
-  const total = chosen.length
-  if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
-  const isTime = nowAndThen()
-  let done = 0
-  const progressed = (tried: number) => {
-    done += tried
-    if (isTime()) io.stderr.write(`${done} of ${total}\n`)
-  }
+  if (chosen.length > 0) io.stderr.write(`replaying ${counted(chosen.length, 'dead letter')}\n`)
   const results = await changeDeadLetters(work, { delivers: true }, (over) =>
-    replayDeadLetters(chosen, over, progressed, io.signal),
+    replayDeadLetters(chosen, over, io.signal),
   )
   const sinks = results.map(({ refused, ...rest }) => ({
     ...rest,

@@ -40,7 +40,6 @@ const notConfigured = 'it is not configured; add it to the configuration, or dro
 export async function replayDeadLetters(
   chosen: readonly DeadLetter[],
   { deps, sinks, held, zoneOf, redo }: DeadLetterWork,
-  progressed: (tried: number) => void,
   signal: AbortSignal,
 ): Promise<SinkReplay[]> {
   const results: SinkReplay[] = []
@@ -52,7 +51,6 @@ export async function replayDeadLetters(
       delivered += taken
       gone += tried - untaken - taken - kept.length
       for (const { reason } of kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
-      progressed(tried)
     }
     const sink = sinks.get(name)
     let error = sink === undefined ? notConfigured : held.get(name)

@@ -15,8 +15,6 @@ export interface Report {
   /** What the first line says besides the message. */
   readonly outlook: string
   readonly fields: Fields
-  /** Fields of this report, on the first line only. */
-  readonly details: Fields
   /** Somebody will report its end. */
   readonly hasEnd: boolean
   /** A member that sends no report for this time leaves the condition. Above a day only beginning and end are logged. */
@@ -64,7 +62,6 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
     tell(told === 'ends' ? 'info' : latest.level, latest.event, message, {
       ...(latest.hasEnd && { phase: told }),
       ...latest.fields,
-      ...(told === 'begins' && latest.details),
       count,
       ...(zones.size > 1 && { zones: zones.size }),
     })

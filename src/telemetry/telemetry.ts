@@ -48,9 +48,9 @@ export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock):
     if (condition !== undefined && !begins) conditions.leave(event.name, member)
     if (text !== undefined && (begins || logger.isEnabled(level))) {
       const message = `${subjectOf(facts)}${text(event, now)}`
-      const details = fields?.(event) ?? fieldsOf(facts)
-      if (begins) conditions.report({ level, message, details, ...reportOf(condition, event, facts) })
-      else logger.line(level, event.name, message, details)
+      const said = { level, message, fields: fields?.(event) ?? fieldsOf(facts) }
+      if (begins) conditions.report({ ...said, ...reportOf(condition, event, facts) })
+      else logger.line(level, event.name, message, said.fields)
     }
     conditions.tellDue()
   }
@@ -61,14 +61,11 @@ export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock):
     facts: Facts,
   ) {
     const { zone, retryAtMs = Number.NaN } = facts
-    const all: Facts = zone === undefined ? facts : { account: accountOf(zone), ...facts }
-    const shared = (typeof by === 'function' ? by(event) : by).map((name) => [name, all[name]] as const)
-    const group = shared.map(([, value]) => String(value)).join(' ')
+    const group = (typeof by === 'function' ? by(event) : by).map((name) => String(facts[name])).join(' ')
     const waitSeconds = (retryAtMs - clock.now()) / 1000
     return {
       event: event.name,
       group,
-      fields: Object.fromEntries(shared),
       // Who cannot report an end has no condition of his own.
       member: (hasEnd ? memberOf(facts) : undefined) ?? group,
       zone,
@@ -91,7 +88,8 @@ export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock):
   function take(event: InternalEvent): void {
     // The lookup loses the type relation between the name and the internal event.
     const definition = internalEvents[event.name] as unknown as Definition<InternalEvent>
-    const facts = factsOf(event)
+    const own = factsOf(event)
+    const facts: Facts = own.zone === undefined ? own : { account: accountOf(own.zone), ...own }
     count(definition, event, facts)
     tell(definition, event, facts)
   }

@@ -19,14 +19,10 @@ const scope = 'shieldlog'
 /** Marks the context of a job from a queue: its outermost span has the kind CONSUMER. */
 const isFromQueue = createContextKey('shieldlog: from a queue')
 
-const kinds: Readonly<Partial<Record<SpanName, SpanKind>>> = {
-  fetch: SpanKind.CLIENT,
-  deliver: SpanKind.CLIENT,
-}
-
 function kindOf(name: SpanName): SpanKind {
-  if (name === 'pump' && context.active().getValue(isFromQueue) === true) return SpanKind.CONSUMER
-  return kinds[name] ?? SpanKind.INTERNAL
+  if (name === 'fetch' || name === 'deliver') return SpanKind.CLIENT
+  const isOutermost = name === 'pump' && context.active().getValue(isFromQueue) === true
+  return isOutermost ? SpanKind.CONSUMER : SpanKind.INTERNAL
 }
 
 /** Spans by the OpenTelemetry API, which does next to nothing unless an SDK was loaded into the process. */
@@ -134,7 +130,7 @@ const told = ['zone', 'day', 'sink', 'priority', 'events', 'unwantedMs', 'outcom
 
 /** Names of OpenTelemetry's conventions where they exist, otherwise names with shieldlog's prefix. */
 function attributesOf(facts: SpanFacts): Attributes {
-  const attributes = facts.server === undefined ? {} : serverAttributes(facts.server)
+  const attributes = serverAttributes(facts.server)
   for (const fact of told) {
     const name = fact === 'unwantedMs' ? 'unwanted_ms' : fact
     if (facts[fact] !== undefined) attributes[`shieldlog.${name}`] = facts[fact]
@@ -143,15 +139,12 @@ function attributesOf(facts: SpanFacts): Attributes {
 }
 
 /** Empty for an address that is no URL, such as the path of a file sink. */
-function serverAttributes(address: string): Attributes {
-  if (!URL.canParse(address)) return {}
-  const { hostname, port, protocol } = new URL(address)
+function serverAttributes(address = ''): Attributes {
+  const { hostname, port, protocol } = URL.parse(address) ?? { hostname: '', port: '', protocol: '' }
   if (hostname === '') return {}
-  const number = port === '' ? defaultPorts[protocol] : Number(port)
-  return { 'server.address': hostname, ...(number !== undefined && { 'server.port': number }) }
+  const usual = protocol === 'https:' ? 443 : 80
+  return { 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) }
 }
-
-const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
 /** A failing SDK must not fail the traced work; its errors are ignored here. */
 function tryTo<Result>(step: () => Result): Result | undefined {

@@ -136,9 +136,7 @@ async function replay({ config }: Loaded): Promise<number> {
   await using work = await openWork(config, { store: 'existing' }, stop.signal)
   wrapStore(work.store, pass)
   const chosen = await work.store.deadLetters.list()
-  await changeDeadLetters(work, { delivers: true }, (over) =>
-    replayDeadLetters(chosen, over, () => undefined, stop.signal),
-  )
+  await changeDeadLetters(work, { delivers: true }, (over) => replayDeadLetters(chosen, over, stop.signal))
   return 0
 }
 

@@ -107,7 +107,7 @@ describe('a replay', () => {
     const sinks = new Map([[stream.sink, stage.plainSink]])
     const work = { deps: stage.deps, sinks, held: new Map(), zoneOf: () => zone, redo }
     const chosen = await stage.store.deadLetters.list()
-    const [result] = await replayDeadLetters(chosen, work, () => undefined, never)
+    const [result] = await replayDeadLetters(chosen, work, never)
     expect(result).toMatchObject({ delivered: 1, gone: 0, left: 2, error: 'reset' })
   })
 

@@ -41,9 +41,9 @@ it('a failure is one line for each reason and side, not for each zone', () => {
   const begun = log.lines().filter(({ phase }) => phase === 'begins')
   expect(begun.map(({ level, code, account, sink }) => [level, code, account, sink])).toEqual([
     ['error', 'unauthorised', 'default', 'archive'],
-    ['warn', 'store_unavailable', undefined, 'archive'],
+    ['warn', 'store_unavailable', 'default', 'archive'],
     ['error', 'unauthorised', 'second', 'archive'],
-    ['error', 'sink_refuses', undefined, 'siem'],
+    ['error', 'sink_refuses', 'default', 'siem'],
   ])
 })
 

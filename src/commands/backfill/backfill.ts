@@ -72,7 +72,7 @@ export function register(registration: Registration): void {
         source === undefined && !dryRun
           ? await loadToBackfill(load, command, io.signal)
           : await withKnownZones(load(command, dryRun ? 'comparison' : 'delivery').config, io.signal)
-      if (resend) checkResend(config, options, io)
+      if (resend) checkResend(config, options)
       const request = requestOf(config, options)
       if (source !== undefined)
         return exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
@@ -166,9 +166,8 @@ function registerBackfillChanges(backfill: Command, { io, exit, load }: Registra
   }
 }
 
-/** Refuses, before anything is read, what cannot be shipped once more or confirmed. Throws UsageError. */
-function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io, 'ask'>): void {
-  const { sink: names = [], source, dryRun = false, yes = false } = options
+/** Refuses, before anything is read, what cannot be shipped once more. Throws UsageError. */
+function checkResend(config: Config, { sink: names = [], source }: BackfillOptions): void {
   if (source !== undefined)
     throw new UsageError('--resend reads the API and --source reads files; use one of them')
   // What was shipped to it exactly once would be there twice.
@@ -179,10 +178,6 @@ function checkResend(config: Config, options: BackfillOptions, { ask }: Pick<Io,
       `--resend does not work for ${keeper.type} sinks, and ${printable(keeper.name)} is one: choose others with --sink, or give it a new name and ${place} in the configuration, and run a backfill for it`,
     )
   }
-  if (!yes && !dryRun && ask === undefined)
-    throw new UsageError(
-      '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
-    )
 }
 
 function isResendAgreed(

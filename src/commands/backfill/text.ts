@@ -1,5 +1,5 @@
 import { printable, wrap } from '../../domain/text/terminal-text.ts'
-import { daysBetween, type Day } from '../../domain/day.ts'
+import { daysBetween } from '../../domain/day.ts'
 import { withoutSink } from '../../domain/failure.ts'
 import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
@@ -35,23 +35,17 @@ function queuedText(queued: readonly Backfilled[], { estimate }: BackfillPlan): 
   return `${counted(queued.length, 'stream')} queued, ${requests}`
 }
 
-/** Days that are not read, with the reason; consecutive days with the same reason share a line. */
+/** Days that are not read, a line for each reason. */
 export function leftOutLines(reasons: BackfillStatus['reasons'], width: number): string[] {
-  const groups = Map.groupBy(reasons, ({ day, reason }) => `${day} ${reason}`)
-  const runs: { readonly from: Day; to: Day; readonly text: string }[] = []
-  for (const own of [...groups.values()].sort(([one], [other]) => (one!.day < other!.day ? -1 : 1))) {
-    const { day, reason } = own[0]!
-    const zones = new Set(own.map(({ zone }) => zone))
-    const who = `${zones.size === 1 ? 'zone' : 'zones'} ${firstOf([...zones], mostNamed)}`
-    const where = firstOf([...new Set(own.map(({ sink }) => sink))], mostNamed)
-    const text = `${who} → ${where} left out: ${printable(reason, 500)}`
-    const before = runs.find((run) => run.text === text && daysBetween(run.to, day) === 1)
-    if (before === undefined) runs.push({ from: day, to: day, text })
-    else before.to = day
-  }
-  return runs.flatMap(({ from, to, text }) =>
-    wrap(`${from === to ? from : `${from} to ${to}`}  ${text}`, '  ', width),
-  )
+  return [...Map.groupBy(reasons, ({ reason }) => reason)].flatMap(([reason, own]) => {
+    const days = [...new Set(own.map(({ day }) => day))].toSorted()
+    const zones = [...new Set(own.map(({ zone }) => zone))]
+    const sinks = [...new Set(own.map(({ sink }) => sink))]
+    const who = `${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(zones, mostNamed)}`
+    const when = days.length === 1 ? days[0] : `${days.length} days from ${days[0]} to ${days.at(-1)}`
+    const text = `${when}  ${who} → ${firstOf(sinks, mostNamed)} left out: ${printable(reason, 500)}`
+    return wrap(text, '  ', width)
+  })
 }
 
 /** Why queued streams make no progress: `zone 101 2026-11-18 → archive: network: …`, a line each. */

@@ -28,7 +28,7 @@ export interface Definition<Event extends InternalEvent> {
 
 /** How events are condensed into the few lines of a condition. */
 export interface Condition<Event> {
-  /** The facts that the events of one condition have in common; every line has them. */
+  /** The facts that the events of one condition have in common. */
   readonly by: readonly string[] | ((event: Event) => readonly string[])
   /** Some other event ends it. */
   readonly hasEnd?: boolean

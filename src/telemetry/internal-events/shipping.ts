@@ -40,7 +40,7 @@ export const shippingInternalEvents = {
       'The sink never accepts this event, so it became a dead letter. `dead-letters show` prints it; `dead-letters replay` or `drop` removes it.',
     counts: { events_dead_lettered_total: 1 },
     text: ({ reason, answer }) => `an event became a dead letter (${reason}): ${answer.slice(0, 300)}`,
-    fields: ({ stream, id }) => ({ ...stream, id }),
+    fields: ({ stream, id, reason }) => ({ ...stream, id, reason }),
     condition: { by: ['sink', 'reason'] },
   },
   EventsSkipped: {
@@ -50,7 +50,7 @@ export const shippingInternalEvents = {
     counts: { events_skipped_total: 'count' },
     text: ({ stream, reason, count, answer }) =>
       `skipped ${counted(count, 'event')} of ${stream.day} (${reason}): ${answer.slice(0, 300)}`,
-    fields: ({ stream }) => ({ ...stream }),
+    fields: ({ stream, count, reason }) => ({ ...stream, events: count, reason }),
     condition: { by: ['sink', 'reason'] },
   },
   StreamEnded: {

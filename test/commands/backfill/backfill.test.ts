@@ -57,12 +57,12 @@ test('lists the days that cannot be read, sends one request per zone for them, a
   const ended = await told(place, ...args.split(' '))
   expect(ended.code, ended.stderr).toBe(1)
   expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
-  const old = `${shiftDay(first, -5)} to ${shiftDay(first, -1)}`
+  const old = `5 days from ${shiftDay(first, -5)} to ${shiftDay(first, -1)}`
   expect(ended.stderr).toContain(
     `  ${old}  zones 101, 102 → archive left out: the API no longer keeps this day\n`,
   )
   expect(ended.stderr).toContain(
-    `  ${shiftDay(last, 1)} to ${shiftDay(last, 2)}  zones 101, 102 → archive left out: the day has not begun yet\n`,
+    `  2 days from ${shiftDay(last, 1)} to ${shiftDay(last, 2)}  zones 101, 102 → archive left out: the day has not begun yet\n`,
   )
   expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(2 * 3 * perDay))
   const askedOld = simulator.requests.filter(({ day }) => day !== undefined && day < first)

@@ -18,7 +18,6 @@ test.for([
   ['a file sink that is chosen', [archive, siem], ['--sink', 'siem,archive', '--yes'], isFile],
   ['a file sink alone', [archive], ['--yes'], isFile],
   ['files as the source', [archive, siem], ['--source', 'archive', '--sink', 'siem'], 'use one of them'],
-  ['no terminal to ask on', [siem], [], 'without a terminal to ask on, confirm with --yes'],
 ] as const)('refuses %s before it reads anything', async ([, sinks, args, text]) => {
   const { execute } = openWorkshop({ sinks })
   const refused = await execute(...resend, ...args)
@@ -46,6 +45,8 @@ test('prints the plan without asking, and ships only after confirmation', async 
   expect(saidIn(planned.stderr)).toContain(
     `resend from ${yesterday} to ${yesterday}: 1 day × 2 zones × 1 sink\n`,
   )
+  const unasked = await executeWith(place.configFile, resend)
+  expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining('confirm with --yes')])
   const declined = await executeWith(place.configFile, resend, answering(''))
   expect([declined.code, declined.stdout]).toEqual([1, ''])
   expect(saidIn(declined.stderr)).toContain('nothing was shipped\n')
