@@ -8,7 +8,7 @@ import {
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
-import { parseDay, type Day } from '../domain/day.ts'
+import type { Day } from '../domain/day.ts'
 import { failed, httpDate, jsonAnswer, problem, sendWhole, type Answer } from './answer.ts'
 import * as account from './api/account.ts'
 import { EventLogs } from './api/event-logs.ts'
@@ -30,12 +30,10 @@ export interface SimulatorRequest extends Route {
   /** By the simulator's Clock, ms since the epoch. */
   readonly at: number
   /** 0 while no answer was decided, and where a fault sends none. */
-  readonly status: number
+  status: number
   /** The kind of the fault that it got. */
-  readonly fault?: string
+  fault?: string
 }
-
-type Recorded = { -readonly [Key in keyof SimulatorRequest]: SimulatorRequest[Key] }
 
 const maxRequestsKept = 50_000
 
@@ -47,7 +45,8 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
 }
 
 export class Simulator {
-  readonly #requests: Recorded[] = []
+  /** Every request in order; of a very long run only the latest ones. */
+  readonly requests: SimulatorRequest[] = []
   readonly #open = new Set<Promise<void>>()
   readonly #server: Server
   readonly #traffic: Traffic
@@ -87,11 +86,6 @@ export class Simulator {
     this.url = `http://${name}:${address.port}`
   }
 
-  /** Every request in order; of a very long run only the latest ones. */
-  get requests(): readonly SimulatorRequest[] {
-    return this.#requests
-  }
-
   /** Adds entries that are visible at once, and returns them. */
   append(
     zone: number,
@@ -100,19 +94,19 @@ export class Simulator {
     options?: AppendOptions,
   ): readonly WireEntry[] {
     const from = this.count(zone, day)
-    this.#traffic.append(zone, checkedDay(day), entries, options)
+    this.#traffic.append(zone, day as Day, entries, options)
     return this.entries(zone, day, from)
   }
 
   /** The entries of a zone's day in the order of arrival. */
   entries(zone: number, day: string, from = 0): readonly WireEntry[] {
-    const listing = this.#traffic.listing(zone, checkedDay(day))
+    const listing = this.#traffic.listing(zone, day as Day)
     const entryAt = (_: unknown, index: number) => JSON.parse(listing.json(from + index)) as WireEntry
     return Array.from({ length: listing.count - from }, entryAt)
   }
 
   count(zone: number, day: string): number {
-    return this.#traffic.listing(zone, checkedDay(day)).count
+    return this.#traffic.listing(zone, day as Day).count
   }
 
   fail(rule: FaultRule): void {
@@ -173,9 +167,9 @@ export class Simulator {
     const body = await text(request)
     const { headers } = request
     const { clock, latencyMs } = this.#settings
-    const recorded: Recorded = { ...route, headers, body, at: clock.now(), status: 0 }
-    this.#requests.push(recorded)
-    if (this.#requests.length > maxRequestsKept) this.#requests.splice(0, maxRequestsKept / 5)
+    const recorded: SimulatorRequest = { ...route, headers, body, at: clock.now(), status: 0 }
+    this.requests.push(recorded)
+    if (this.requests.length > maxRequestsKept) this.requests.splice(0, maxRequestsKept / 5)
     if (latencyMs > 0) await clock.sleep(latencyMs, signal)
     const regular = () => this.#regular(route, headers, body)
     const faulty = this.#faults.answer({ route, nowMs: clock.now(), regular })
@@ -225,10 +219,4 @@ export class Simulator {
     }
     return answers[operation]()
   }
-}
-
-function checkedDay(text: string): Day {
-  const day = parseDay(text)
-  if (day === undefined) throw new RangeError(`simulator: day is ${text}; it takes a day written YYYY-MM-DD`)
-  return day
 }

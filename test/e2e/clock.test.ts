@@ -5,7 +5,7 @@ import { dayMs, dayOf, endOf as endOfDay, shiftDay, type Day } from '../../src/d
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
-import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
+import { compareFiles, exactly, keysOf } from './shipped.ts'
 import { logged, workplace, zones } from './workplace.ts'
 
 /** Whole lines of a day. */
@@ -51,41 +51,5 @@ test.concurrent.for(steps)(
     )
     const ends = logged(child.stderr()).filter(({ event }) => event === 'GapFound' || event === 'StreamEnded')
     expect(ends).toEqual([])
-  },
-)
-
-const hosts = [
-  { host: 'ahead', skewMs: 120_000 },
-  { host: 'behind', skewMs: -120_000 },
-]
-
-test.concurrent.for(hosts)(
-  'midnight passes without a loss: a host clock that is $host',
-  async ({ skewMs }, { expect }) => {
-    const today = dayOf(Date.now())
-    const tomorrow = shiftDay(today, 1)
-    const originMs = Date.now()
-    // Two minutes before midnight, twenty times as fast.
-    const service = { rate: 20, originMs, offsetMs: endOfDay(today) - 120_000 - originMs }
-    const live = { ratePerSecond: 0.5 }
-    const place = await workplace({ days: 30, clock: createShiftedClock(service), live })
-    const { simulator, events } = place
-    place.configure({ poll: { everySeconds: 5 }, server: { port: 0 } })
-    const host = { ...service, offsetMs: service.offsetMs + skewMs }
-    const child = place.entry(clockArguments(host))
-    await waitFor(() => simulator.count(101, tomorrow) > 40, { what: 'a new day' })
-    simulator.calm()
-    const days = [shiftDay(today, -1), today, tomorrow]
-    await caughtUp(place, child, { days })
-    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-    // The oldest day went by in between; whether it was still read is not the point here.
-    const shipped = linesBelow(events).map(({ key }) => key)
-    const inDays = shipped.filter((key) => days.some((day) => key.includes(`/${day}/`)))
-    const whole = keysOf(simulator, zones, days)
-    expect(compare(inDays, whole)).toEqual(exactly(whole.length))
-    const lost = logged(child.stderr()).filter(
-      ({ event, day }) => event === 'GapFound' && days.includes(day as never),
-    )
-    expect(lost).toEqual([])
   },
 )

@@ -97,7 +97,7 @@ const kinds: readonly ((random: Random) => Fault)[] = [
   (random) => faults.drip({ everyMs: 200, chunkBytes: random.pick([512, 4096]) }),
   (random) => faults.delay({ ms: random.pick([100, 5_000, 60_000]) }),
   (random) => faults.oversized({ bytes: 30_000_000, declared: random.chance(0.5) }),
-  (random) => faults.bomb({ bytes: 200_000_000, encoding: random.pick(['gzip', 'br', 'zstd', 'deflate']) }),
+  (random) => faults.encode({ bytes: 200_000_000, encoding: random.pick(['gzip', 'br', 'zstd', 'deflate']) }),
   (random) =>
     faults.encode({
       encoding: random.pick(['gzip', 'br', 'zstd', 'deflate']),

@@ -152,7 +152,10 @@ describe('against the simulator', () => {
     const error: unknown = await read({ day: shiftDay(today, -3) }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'window_closed', kind: 'refuse' })
     expect(isFailure(error) && Math.abs((error.details.serverDate ?? 0) - Date.now())).toBeLessThan(60_000)
-    for (const fault of [faults.bomb({ bytes: 100_000_000 }), faults.oversized({ bytes: 2_000_000 })]) {
+    for (const fault of [
+      faults.encode({ encoding: 'gzip', bytes: 100_000_000 }),
+      faults.oversized({ bytes: 2_000_000 }),
+    ]) {
       simulator.fail({ fault })
       await expect(read()).rejects.toMatchObject({ code: 'page_too_large', kind: 'refuse' })
     }

@@ -1,5 +1,11 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { notShown, readUpdate, updateRateLimit } from '../../src/shield/rate-limit.ts'
+import {
+  notShown,
+  rateLimitUpdateJsonSchema,
+  readUpdate,
+  updateRateLimit,
+} from '../../src/shield/rate-limit.ts'
 import { answer, never, startedApi, type Reply } from './shield-api.ts'
 
 const update = {
@@ -57,6 +63,16 @@ describe('the request', () => {
       chainedRuleConditions: [{ operatorType: 12 }],
     }
     expect(readUpdate(within(named))).toEqual({ body: within(numbered) })
+  })
+
+  test('can be what its schema accepts: numbers and names of members, and nothing else', () => {
+    const schema = rateLimitUpdateJsonSchema()
+    const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile(schema)
+    for (const good of [{}, within({ timeframe: 60 }), within({ timeframe: 'PerOneMinute', value: null })])
+      expect([validate(good), 'body' in readUpdate(good)]).toEqual([true, true])
+    for (const bad of [{ x: 1 }, within({ timeframe: 61 }), within({ variableTypes: { URI: '' } })])
+      expect([validate(bad), 'body' in readUpdate(bad)]).toEqual([false, false])
+    expect(JSON.stringify(schema).match(/"description"/g)!.length).toBeGreaterThan(40)
   })
 
   test('can have null where the interface allows it, and nowhere else', () => {

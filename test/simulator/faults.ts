@@ -96,7 +96,10 @@ export function oversized({ bytes, declared = false }: { bytes: number; declared
   })
 }
 
-/** Encoded whether the request accepts it or not; `label` names another encoding than the body's. */
+/**
+ * Encoded whether the request accepts it or not; `label` names another encoding than the body's. With `bytes` a small body
+ * decodes to so many.
+ */
 export function encode({ encoding, label = encoding, bytes = 0 }: Encoded): Fault {
   return sent('encode', async (response, { status, headers, body }, { signal }) => {
     response.writeHead(status, { ...headers, 'content-encoding': label })
@@ -105,11 +108,6 @@ export function encode({ encoding, label = encoding, bytes = 0 }: Encoded): Faul
 }
 
 type Encoded = { readonly encoding: Encoding; readonly label?: string; readonly bytes?: number }
-
-/** A small body that decodes to so many bytes. */
-export function bomb({ bytes, encoding = 'gzip' }: { bytes: number; encoding?: Encoding }): Fault {
-  return encode({ bytes, encoding })
-}
 
 const encoders: Record<Encoding, () => Transform> = {
   gzip: () => zlib.createGzip({ level: 1 }),

@@ -66,18 +66,6 @@ test('a snapshot never has entries that arrived after its first page, also if it
   }
 })
 
-test.each(['position', 'anchor'] as const)(
-  'a real last token continues where the listing ended: %s',
-  async (tokens) => {
-    const { simulator, page } = await startAsking({ tokens, lastToken: 'real', pageSize: 5 })
-    const empty = await page(null)
-    const added = simulator.append(101, today, 3)
-    const next = await page(empty.continuationToken)
-    expect(idsOf([next])).toEqual(added.map((entry) => entry.logId))
-    expect(idsOf([await page(next.continuationToken)])).toEqual([])
-  },
-)
-
 test.each([
   ['omit', ['omit']],
   ['empty', ['empty']],

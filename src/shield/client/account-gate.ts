@@ -4,7 +4,6 @@ import type { AccountGate, Clock, Place, PlaceAsked, SharedLimits } from '../../
 
 const longestWaitMs = 2_000
 const lookAgainMs = 50
-const mostTurns = 100
 /** Live requests before each request of a backfill, while live streams are read. */
 const livePerBackfill = 3
 /** A live stream that sends no request for this long waits for its sink. */
@@ -66,10 +65,11 @@ export class RequestGate implements AccountGate {
     if (isLive) this.#liveAtMs = this.#clock.monotonic()
   }
 
+  /** No turn of the loop begins after the deadline and waits. */
   async #pass(signal: AbortSignal, isLive: boolean): Promise<void> {
     const deadlineMs = this.#clock.monotonic() + longestWaitMs
     let goesFirst = isLive
-    for (let turn = 0; turn < mostTurns; turn++) {
+    for (;;) {
       if (signal.aborted) throw cancelled(signal.reason)
       goesFirst ||= this.#takeTurn()
       const nowMs = this.#clock.monotonic()
@@ -88,7 +88,6 @@ export class RequestGate implements AccountGate {
       // A pause may have begun during the wait; the place in the rate is then lost.
       if (what === 'pass' && (await this.pausedUntil()) === undefined) return
     }
-    throw this.#throttled('the API keeps asking for pauses', longestWaitMs)
   }
 
   /** After some live requests a backfill goes first, so that it makes progress although live streams are read. */

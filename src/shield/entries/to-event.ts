@@ -177,9 +177,13 @@ export function eventOfLine(kept: KeptEvent, zone: Event['zone'], redactor: Reda
 }
 
 function identityIn({ id, time }: KeptEvent): EntryIdentity {
-  if (time === undefined) return { id, fingerprint: fingerprintOf({ id }) }
-  const timeMs = Date.parse(time)
-  return { id, time, fingerprint: fingerprintOf({ id, time }), ...(!Number.isNaN(timeMs) && { timeMs }) }
+  const timeMs = Date.parse(time ?? '')
+  return {
+    id,
+    time,
+    timeMs: Number.isNaN(timeMs) ? undefined : timeMs,
+    fingerprint: fingerprintOf({ id, time }),
+  }
 }
 
 function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {

@@ -19,7 +19,7 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Findi
   const { walks, yesterday, firstPages, answers, headers, entries } = seen
   const all = [...walks, yesterday ?? []].flat()
   const pages = all.flatMap((walk) => walk.pages)
-  const working = firstPages.filter(({ isAnswered }) => isAnswered).map(({ form }) => form)
+  const working = firstPages.filter(({ failure }) => failure === undefined).map(({ form }) => form)
   const largest = Math.max(0, ...pages.map(({ bytes }) => bytes))
   const times = answers.map(({ tookMs }) => tookMs).toSorted((one, other) => one - other)
   const slowestMs = Math.round(times.at(-1)!)
@@ -32,7 +32,7 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Findi
       point: 'first page',
       assumed: 'omit works',
       found: firstPages
-        .map(({ form, isAnswered, status }) => `${form} ${isAnswered ? 'works' : `is refused (${status})`}`)
+        .map(({ form, failure, status }) => `${form} ${failure ? `is refused (${status})` : 'works'}`)
         .join(', '),
       setting: 'api.firstPage',
       value: working.includes('omit') ? undefined : working[0],
@@ -213,14 +213,15 @@ function lifeOf({ rereads }: Observations): string {
 }
 
 function readableDays({ days }: Observations): Finding {
-  const refused = days.find(({ isAnswered }) => !isAnswered)
+  const refused = days.find(({ failure }) => failure !== undefined)
   // A service that answers any day may have no events of old ones any more.
   const last = refused === undefined ? days.findLastIndex(({ events }) => events > 0) : days.length - 2
   const readable = last + 2
   const empty = refused === undefined ? days[last + 1] : undefined
   const told = [
     refused ? String(readable) : `at least ${readable}`,
-    refused && `${refused.day} is answered ${[refused.status, refused.errorKey].join(' ').trim()}`,
+    refused &&
+      `${refused.day} is answered ${[refused.status, refused.failure?.details.errorKey].join(' ').trim()}`,
     empty && `from ${empty.day} on back answered without events`,
   ]
   // Days without events may as well be days on which nothing happened.

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
-import { isFailure, type Failure } from '../../domain/failure.ts'
+import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { isObject } from '../../domain/text/json.ts'
 import type { Clock } from '../../ports/process.ts'
@@ -47,11 +47,7 @@ export interface Walk {
   readonly isWhole: boolean
 }
 
-interface Tried {
-  readonly isAnswered: boolean
-  readonly status: number
-  readonly errorKey: string | undefined
-}
+type Tried = Pick<Look, 'status' | 'failure'>
 
 /** What a probe has seen. It holds counts and shapes, and hashes of ids. */
 export class Observations {
@@ -119,21 +115,13 @@ export async function readListings(
     throw look.failure
   }
 
-  const triedOf = ({ failure, status }: Look): Tried => ({
-    isAnswered: failure === undefined,
-    status,
-    errorKey: failure?.details.errorKey,
-  })
-
   async function firstForm(): Promise<string> {
-    let refused: Failure | undefined
     for (const form of new Set([firstPage, 'omit', 'empty', 'start'])) {
-      const look = await ask(today, form, true)
-      seen.firstPages.push({ form, ...triedOf(look) })
-      refused ??= look.failure
+      const { status, failure } = await ask(today, form, true)
+      seen.firstPages.push({ form, status, failure })
     }
-    const good = seen.firstPages.find(({ isAnswered }) => isAnswered)
-    if (good === undefined) throw refused!
+    const good = seen.firstPages.find(({ failure }) => failure === undefined)
+    if (good === undefined) throw seen.firstPages[0]!.failure!
     return good.form
   }
 
@@ -183,11 +171,12 @@ export async function readListings(
     seen.walks.push(first)
     await reread(form, first)
     tell('past days')
-    for (let back = 1; back <= mostDaysBack && seen.days.at(-1)?.isAnswered !== false; back++) {
+    for (let back = 1; back <= mostDaysBack && seen.days.at(-1)?.failure === undefined; back++) {
       const day = shiftDay(today, -back)
       const look = await ask(day, form, true)
-      seen.days.push({ day, events: pageOf(look).keys.length, ...triedOf(look) })
-      if (back === 1 && look.failure === undefined) seen.yesterday = await walk(day, form, true)
+      const { status, failure } = look
+      seen.days.push({ day, events: pageOf(look).keys.length, status, failure })
+      if (back === 1 && failure === undefined) seen.yesterday = await walk(day, form, true)
     }
     const beganMs = clock.monotonic()
     const endMs = beganMs + minutes * 60_000

@@ -106,18 +106,3 @@ test('one of several processes reads; another takes over at once, and the first 
   await clock.advance(5_000)
   expect(told().slice(4)).toEqual(['101', 'blog'])
 })
-
-test('a stop ends a reading in progress', async () => {
-  const begun = Promise.withResolvers<void>()
-  const { loop, internalEvents } = setUp({
-    read: (_, signal) =>
-      new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(broken))
-        begun.resolve()
-      }),
-  })
-  loop.start()
-  await begun.promise
-  await loop.stop()
-  expect(internalEvents).toEqual([])
-})

@@ -147,22 +147,6 @@ describe('live before backfill', () => {
     for (const each of backfilling) expect(await each).toMatchObject({ code: 'gave_way' })
   })
 
-  it('gives a backfill every fourth place where live requests use the whole rate', async () => {
-    const { clock, passed, refused } = gated(10)
-    const over = new AbortController()
-    const entering = (['live', 'live', 'live', 'backfill', 'backfill'] as const).map(async (priority) => {
-      while (!over.signal.aborted) if ((await refused(priority)) !== 'passed') await clock.sleep(100, never)
-    })
-    for (let step = 0; step < 600; step++) await clock.advance(50)
-    over.abort()
-    await clock.advance(3_000)
-    await Promise.all(entering)
-    const backfills = passed.filter((each) => each.startsWith('backfill')).length
-    expect(backfills).toBeGreaterThan(50)
-    expect(passed.length).toBeGreaterThan(290)
-    expect(passed.length).toBeGreaterThanOrEqual(backfills * 4 - 3)
-  })
-
   it('gives the places of a rate to live requests first', async () => {
     const { clock, passed, enter } = gated(2)
     const backfills = [enter('backfill'), enter('backfill')]
