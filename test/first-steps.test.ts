@@ -1,4 +1,4 @@
-import { accessSync, constants, cpSync, globSync, readFileSync } from 'node:fs'
+import { accessSync, constants, cpSync, readFileSync } from 'node:fs'
 import { delimiter, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { allBlocks } from './docs/pages.ts'
@@ -7,7 +7,6 @@ import { projectFolder } from './setup/project-folder.ts'
 import { runCommand } from './setup/run-command.ts'
 import { temporaryFolder } from './setup/temp.ts'
 
-const readme = readFileSync(join(projectFolder, 'README.md'), 'utf8')
 const blocks = allBlocks.filter(({ page }) => page === 'README.md').map(({ fence }) => fence.text.trim())
 const script = '.ci/run'
 
@@ -54,23 +53,4 @@ test('the test command stands beside it, and is a script of the repository that 
   const text = readFileSync(join(projectFolder, script), 'utf8')
   for (const part of ['npm ci ', 'config/vitest.config.ts', 'config/vitest.dates.config.ts'])
     expect(text).toContain(part)
-})
-
-test('the test command installs every program that the tests start', () => {
-  const text = readFileSync(join(projectFolder, script), 'utf8')
-  const [, pairs = ''] = /^install_debian (.+)$/m.exec(text) ?? []
-  const installed = pairs.split(' ').filter((_, index) => index % 2 === 0)
-  const files = globSync('test/**/*.ts', { cwd: projectFolder, exclude: ['test/intakes/**'] })
-  const started = files.flatMap((file) =>
-    [
-      ...readFileSync(join(projectFolder, file), 'utf8').matchAll(/(?:startProcess|runCommand)\('([^']+)'/g),
-    ].map(([, name = '']) => name),
-  )
-  /** On every Debian, with the clone (git) and by the README (npm), or looked for by a test that does without. */
-  const present = 'bash sh /bin/sh ps timeout script setpriv git npm systemd-analyze no-such-program'.split(
-    ' ',
-  )
-  expect(started.length).toBeGreaterThan(10)
-  expect(started.filter((name) => !installed.includes(name) && !present.includes(name))).toEqual([])
-  expect(readme).toContain('apt-get install git npm')
 })

@@ -219,17 +219,6 @@ test('takes a password that looks like a template as it is, and shows no part of
   expect(await executeWith(file, ['check', '--offline'])).toMatchObject({ code: 0 })
 })
 
-test('shows destinations side by side, so that the zones above them stay in sight', async () => {
-  const { init } = await newcomer()
-  const asked = ['4', 'archive', '']
-  const io = { ask: answering(asked) }
-  const { stderr } = await init('--zones 101 --set token=t', ['--url', 'https://h:8088'], io)
-  const menu = stderr.split('\n').filter((line) => /^ +\d+\) /.test(line))
-  expect(menu[0]).toBe('  1) files  2) Amazon S3  3) Elastic or OpenSearch  4) Splunk  5) Grafana Loki')
-  expect(menu.join('  ').match(/\d+\) /g)).toHaveLength(destinations().length)
-  expect(menu.filter((line) => line.length > 80)).toEqual([])
-})
-
 test('asks where a bucket is, and again while neither endpoint nor region says so', async () => {
   const { init, loaded } = await newcomer()
   const asked = ['lake', 'waf', '', '', 'eu-central-1']

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { accessKey, openWorkshopWithApi } from './workshop.ts'
 
@@ -7,27 +6,6 @@ const parsed = (text: string) =>
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Record<string, unknown>)
-
-test.each(['json', 'auto'])(
-  'backfill in place has one kind of text on stderr with log.format %s',
-  async (format) => {
-    const { configure, run, simulator, folder } = await openWorkshopWithApi({ days: 5 })
-    configure({
-      api: { baseUrl: simulator.url, accessKey },
-      zones: [101, 999],
-      sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
-      log: { level: 'warn', format },
-    })
-    const { code, stdout, stderr } = await run('backfill', '--from', 'today')
-    expect(code).toBe(1)
-    expect(stdout).toMatch(/^[0-9a-f]{10}\n$/)
-    expect(stderr).toContain('total: 2 streams queued')
-    expect(stderr).toContain('zone 999')
-    if (format === 'auto') expect(stderr).not.toMatch(/^\{/m)
-    else
-      for (const line of parsed(stderr)) expect(line).toMatchObject({ event: expect.any(String) as string })
-  },
-)
 
 test('run --once through pipes writes JSON lines to stderr, and only events to stdout', async () => {
   const { configure, run, simulator } = await openWorkshopWithApi({ days: 5 })

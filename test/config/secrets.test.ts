@@ -51,21 +51,6 @@ test('no secret appears in any representation of the loaded configuration', () =
   expect(printed(loaded)).toContain('url: https://siem.example/***')
 })
 
-test('short form: key from the environment, password and token from their own settings', () => {
-  const env = {
-    SHIELDLOG_API_ACCESS_KEY: `${canary}-1`,
-    SHIELDLOG_ZONES: '1',
-    SHIELDLOG_STATE_REDIS_URL: 'redis://h',
-    SHIELDLOG_STATE_REDIS_PASSWORD: `${canary}-2`,
-    SHIELDLOG_SERVER_TOKEN: `${canary}-3`,
-    SHIELDLOG_SINKS: `[{ type: http, url: "http://h/", headers: { A: ${canary}-4 } }]`,
-  }
-  const loaded = load({ env })
-  expect(everyForm(loaded)).not.toContain(canary)
-  expect(printed(loaded)).toContain('accessKey: "***" # environment SHIELDLOG_API_ACCESS_KEY')
-  expect(loaded.config.accounts[0]?.accessKey.reveal()).toBe(`${canary}-1`)
-})
-
 const bad: readonly string[] = [
   `api: { accessKey: [${canary}] }`,
   `api: { accessKey: { key: ${canary} } }`,
@@ -75,29 +60,24 @@ const bad: readonly string[] = [
   `api: { accessKey: "${canary} ", accessKeyFile: ./none }`,
   `api: ${canary}`,
   `accounts: [${canary}]`,
-  `accounts: { default: ${canary} }`,
   `sinks: [{ type: http, url: "http://u:${canary}@h/" }]`,
   `sinks: [{ type: http, url: "ftp://u:${canary}@h/" }]`,
   `sinks: [{ type: http, url: "u:${canary}@h" }]`,
   `sinks: [{ type: http, url: "http://u:?${canary}@h/" }]`,
   `sinks: [{ type: http, url: "http://h/?key=${canary}#${canary}" }]`,
-  `sinks: [{ type: http, url: "http://h/?a@b=${canary}#x" }]`,
   `sinks: [{ type: http, url: "http://h/#${canary}" }]`,
   `sinks: [{ type: http, url: "http://h/", headers: ${canary} }]`,
   `sinks: [{ type: http, url: "http://h/", headers: ["Authorization: ${canary}"] }]`,
   `sinks: [{ type: http, url: "http://h/", headers: { "Authorization: ${canary}": x } }]`,
-  `sinks: [{ type: http, url: "http://h/", headers: { "Authorization=${canary}": x } }]`,
   `sinks: [{ type: http, url: "http://h/", headers: { A: "${canary}\\u0000" } }]`,
   `sinks: [{ type: http, url: "http://h/", headers: { A: [${canary}] } }]`,
   `sinks: [{ type: http, "url: ${canary}": x }]`,
   `state: "redis://:${canary}@h/x"`,
   `state: "redis://:${canary}%zz@h/0"`,
   `state: "postgres://:${canary}@h"`,
-  `state: { redis: { url: "redis://:${canary}@h/x" } }`,
   `state: { redis: { cluster: ["u:${canary}@h"] } }`,
   `state: { redis: { url: "redis://:a@h", password: ${canary} } }`,
   `server: { port: "\${PORT}" }`,
-  `log: { level: "\${PORT}" }`,
   `server: { token: ["${canary}"] }`,
 ]
 

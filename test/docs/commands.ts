@@ -89,32 +89,20 @@ function argumentsOf(command: string): string[] | undefined {
   return undefined
 }
 
+/** As the parser reads them, without running anything. */
 function problemsInArguments(args: readonly string[], program: Command): string[] {
   let command = program
-  const rest = [...args]
-  const problems: string[] = []
-  let positional = 0
-  while (rest.length > 0) {
-    const word = rest.shift()!
-    const child = positional === 0 ? command.commands.find((each) => each.name() === word) : undefined
-    if (child !== undefined) command = child
-    else if (word.startsWith('-')) {
-      const [name = ''] = word.split('=')
-      const option = optionOf(name, command, program)
-      if (option === undefined) problems.push(`${command.name()} has no option ${name}`)
-      else if (option.takesValue && !word.includes('=')) rest.shift()
-    } else positional++
+  let left = args.filter((word) => !['-h', '--help', '--version'].includes(word))
+  for (;;) {
+    const { operands, unknown } = command.parseOptions(left)
+    const child = command.commands.find((each) => each.name() === operands[0])
+    if (child === undefined) {
+      const most = command.commands.length > 0 ? 0 : command.registeredArguments.length
+      const problems =
+        operands.length > most ? [`${command.name()} takes fewer arguments: ${operands.join(' ')}`] : []
+      return unknown.length === 0 ? problems : [...problems, `${command.name()} has no option ${unknown[0]}`]
+    }
+    command = child
+    left = [...operands.slice(1), ...unknown]
   }
-  if (command.commands.length > 0 && positional > 0) problems.push(`no such command: ${args.join(' ')}`)
-  else if (positional > command.registeredArguments.length)
-    problems.push(`${command.name()} takes fewer arguments: ${args.join(' ')}`)
-  return problems
-}
-
-function optionOf(name: string, command: Command, program: Command): { takesValue: boolean } | undefined {
-  if (['-h', '--help', '--version'].includes(name)) return { takesValue: false }
-  const option = [...command.options, ...program.options].find(
-    ({ short, long }) => short === name || long === name,
-  )
-  return option && { takesValue: option.required || option.optional }
 }

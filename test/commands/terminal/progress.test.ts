@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import type { Io, Output } from '../../../src/commands/command.ts'
-import { createLiveBlock, progressMode } from '../../../src/commands/terminal/live.ts'
+import { progressMode } from '../../../src/commands/terminal/live.ts'
 import { createProgress } from '../../../src/commands/terminal/progress.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
@@ -103,16 +103,6 @@ test('draws one table in place, and lines of the log above it', async () => {
   expect(stderr.screen().at(-1)).toMatch(
     /^shipped 17 events to archive; read 2 pages of 2 zones in \d+\.\d s$/,
   )
-})
-
-test('writes nothing if nothing has changed', () => {
-  const stderr = terminal()
-  const block = createLiveBlock(stderr)
-  block.draw(['one', 'two'])
-  block.draw(['one', 'two'])
-  expect(stderr.written).toHaveLength(1)
-  block.draw(['one'])
-  expect(stderr.screen()).toEqual(['one'])
 })
 
 test('sums the zones that do not fit on the screen in one row, and draws no line that a narrow terminal would wrap', () => {
