@@ -35,7 +35,7 @@ type Outcome = Failure | { readonly tookMs: number; readonly text: string }
 interface ApiChecked {
   readonly findings: readonly Finding[]
   /** How much of what was read the filter of each sink lets through, by the name of the sink. */
-  readonly filters: ReadonlyMap<string, Finding>
+  readonly filters: ReadonlyMap<string, readonly Finding[]>
 }
 
 /** Of an account that discovers its zones, the rest is listed and not read. */
@@ -92,7 +92,7 @@ export async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChec
   const filterFinding = ({ sink, passed }: (typeof filters)[number]) => {
     const warning = passed > 0 ? '' : '; if this sink is to get such events, correct its where or sample'
     const of = `where and sample: of ${countOf(total, 'event')} on the first pages of today`
-    return [sink, note(`${of} ${countText(passed)} pass${warning}`)] as const
+    return [sink, [note(`${of} ${countText(passed)} pass${warning}`)]] as const
   }
   // Zones in the settings of sinks that no account lists, where the API decides which zones are shipped.
   const areListed = listed.length > 0 && listed.every((each) => 'zones' in each)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Loaded } from '../config/load.ts'
 import { zonesOf } from '../config/planned.ts'
-import type { Config, SinkConfig } from '../config/schema.ts'
+import type { SinkConfig } from '../config/schema.ts'
 import { dayOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, messageOf, withoutSink } from '../domain/failure.ts'
@@ -12,7 +12,6 @@ import { counted } from '../domain/text/counts.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { AnySink, Sink, SinkCheck } from '../ports/delivery.ts'
-import type { Clock } from '../ports/process.ts'
 import { probePort } from '../server/listen.ts'
 import { checkApi, fail, isFail, note, ok, type Finding } from './check-api.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
@@ -27,9 +26,9 @@ interface CheckOptions {
 }
 
 /**
- * Tries what a run will do, and leaves nothing behind but a test event, where that is asked for. All tries begin together;
- * their findings come in the order of the steps, each as soon as it and those before it have ended. Throws only
- * `cancelled`, and bugs.
+ * Tries what a run will do, and leaves nothing behind but a test event, where that is asked for. Each try has a bound; the
+ * sinks are tried together, after the state, which removes the folders that it has made: a file sink may have its own in
+ * one of them. Throws only `cancelled`, and bugs.
  */
 export async function* check(
   loaded: Loaded,
@@ -39,11 +38,66 @@ export async function* check(
   yield* configurationFindings(loaded)
   if (offline) return
   await using work = await openWork(loaded.config, {}, signal)
-  const steps = startSteps(work, sendTest, signal)
+  const { config, runtime } = work
+  /** A Failure is a result, and so is the end of the time; only a stop that was asked for is thrown. */
+  const attempt: Attempt = async (step, ms, doing) => {
+    try {
+      const bounded = (limited: AbortSignal) => orAborted(doing(limited), limited)
+      return await withDeadline(ms, signal, runtime.clock, bounded)
+    } catch (error) {
+      if (signal.aborted || !isFailure(error)) throw error
+      return [fail(step, error.code === 'cancelled' ? `no answer within ${ms / 1000} s` : messageOf(error))]
+    }
+  }
+
+  const { findings, filters } = await checkApi(work, signal)
+  yield* findings
+  const state = await attempt('state', stateMs, () => stateFindings(work))
+  yield* state
+  let running: WorkerStatus | undefined
+  let held: HeldSinks = new Map()
+  // Where what is asked of the state does not answer, the check of a folder names it.
+  if (!state.some(isFail))
+    await attempt('state', stateMs, async () => {
+      await using stored = await openWork(config, { store: 'existing' }, signal)
+      const workers = await workersOn(config, stored.store, runtime.clock)
+      running = workers.find(({ host }) => host === hostname())
+      if (stored.hasStore) held = await heldSinks(config, stored.store)
+      return []
+    })
+  if (running !== undefined) yield note(`${running.name} runs on it`)
+
+  const { host, port } = config.server
+  const [listening] = await attempt('port', portMs, async () => {
+    await probePort(host, port)
+    return [ok('port', port === 0 ? 'any free one' : `${host}:${port}`)]
+  })
+  const isItsOwn = running !== undefined && listening!.text.includes('in use')
+  yield isItsOwn ? note(`${host}:${port} is in use; ${running!.name} is running`, 'port') : listening!
+
+  const sinks = config.sinks.map(async (settings) => {
+    const why = held.get(settings.name)
+    const found =
+      why === undefined
+        ? await sinkFindings(settings, work, sendTest, attempt)
+        : [fail(sinkStep(settings), printable(why, 1_000))]
+    return [...found, ...(filters.get(settings.name) ?? [])]
+  })
   // They are awaited one after the other: an early one that rejects must not end the process.
-  for (const step of steps) step.catch(() => undefined)
-  for (const step of steps) yield* await step
+  for (const sink of sinks) sink.catch(() => undefined)
+  for (const sink of sinks) yield* await sink
 }
+
+type Attempt = (
+  step: string,
+  ms: number,
+  doing: (limited: AbortSignal) => Promise<Finding[]>,
+) => Promise<Finding[]>
+
+const stateMs = 15_000
+const portMs = 5_000
+/** A destination that takes longer than this to answer fails the check. */
+const sinkMs = 40_000
 
 function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const { accounts, sinks } = config
@@ -58,117 +112,6 @@ function configurationFindings({ config, file, overridden, warnings, exposed }: 
   return [ok('configuration', `${file ?? 'the environment'}; ${found}`), ...notes.map((each) => note(each))]
 }
 
-const stateMs = 15_000
-const portMs = 5_000
-/** A destination that takes longer than this to answer fails the check. */
-const sinkMs = 40_000
-
-/** The findings of each step, in the order of the steps. Each settles within its bound. */
-function startSteps(work: Work, sendTest: boolean, signal: AbortSignal): Promise<readonly Finding[]>[] {
-  const { config } = work
-  const { clock } = work.runtime
-  /** A Failure is a result, and so is the end of the time; only a stop that was asked for is thrown. */
-  async function attempt<Found>(
-    ms: number,
-    doing: (limited: AbortSignal) => Promise<Found>,
-    otherwise: (why: string) => Found | Promise<Found>,
-  ): Promise<Found> {
-    try {
-      return await withDeadline(ms, signal, clock, doing)
-    } catch (error) {
-      if (signal.aborted || !isFailure(error)) throw error
-      return otherwise(error.code === 'cancelled' ? `no answer within ${ms / 1000} s` : messageOf(error))
-    }
-  }
-
-  const api = checkApi(work, signal)
-  const state = attempt(
-    stateMs,
-    (limited) => orAborted(stateFindings(work), limited),
-    (why) => [fail('state', why)],
-  )
-  /** What the state says: the process of this host that ships on it, and so has the port, and the sinks that are held. */
-  const known = state.then((found) => {
-    const none: KnownOfState = { running: undefined, held: new Map() }
-    // Where the state, or what is asked of it, does not answer, the check of the state or of a folder names it.
-    return found.some(isFail)
-      ? none
-      : attempt(
-          stateMs,
-          (limited) => orAborted(askState(config, clock, signal), limited),
-          () => none,
-        )
-  })
-  const { host, port } = config.server
-  const address = `${host}:${port}`
-  const portStep = attempt(
-    portMs,
-    async (limited) => {
-      await orAborted(probePort(host, port), limited)
-      return ok('port', port === 0 ? 'any free one' : address)
-    },
-    async (why) => {
-      const { running } = why.includes('in use') ? await known : {}
-      return running === undefined
-        ? fail('port', why)
-        : note(`${address} is in use; ${running.name} is running`, 'port')
-    },
-  )
-
-  async function trySink(settings: SinkConfig): Promise<Finding[]> {
-    const step = sinkStep(settings)
-    const sink = openSink(settings, work.runtime)
-    const sends = sendTest && isSendable(settings, sink)
-    try {
-      const tried = await attempt(
-        sinkMs,
-        async (limited) => checkFindings(step, sink.address, sends, await sink.check(limited)),
-        (why) => [fail(step, withoutSink(why, settings.name))],
-      )
-      if (!sends || tried.some(isFail)) return tried
-      const sent = await attempt(
-        sinkMs,
-        (limited) => sendOne(sink, work, limited),
-        (why) => fail(sendStep, why),
-      )
-      return [...tried, sent]
-    } finally {
-      await sink.close()
-    }
-  }
-
-  // After the state, which removes the folders that it has made: a file sink may have its own in one of them.
-  const sinks = config.sinks.map(async (settings) => {
-    const tries = [state.then(() => trySink(settings)), known, api] as const
-    const [found, { held }, { filters }] = await Promise.all(tries)
-    const why = held.get(settings.name)
-    const filter = filters.get(settings.name)
-    return [
-      ...(why === undefined ? [] : [fail(sinkStep(settings), printable(why, 1_000))]),
-      ...(why === undefined || found.some(isFail) ? found : []),
-      ...(filter === undefined ? [] : [filter]),
-    ]
-  })
-  const runs = known.then(({ running }) =>
-    running === undefined ? [] : [note(`${running.name} runs on it`)],
-  )
-  return [api.then(({ findings }) => findings), state, runs, portStep.then((found) => [found]), ...sinks]
-}
-
-interface KnownOfState {
-  readonly running: WorkerStatus | undefined
-  readonly held: HeldSinks
-}
-
-async function askState(config: Config, clock: Clock, signal: AbortSignal): Promise<KnownOfState> {
-  await using stored = await openWork(config, { store: 'existing' }, signal)
-  const { store, hasStore } = stored
-  return {
-    running: (await workersOn(config, store, clock)).find(({ host }) => host === hostname()),
-    held: hasStore ? await heldSinks(config, store) : new Map<string, string>(),
-  }
-}
-
 async function stateFindings({ config, runtime }: Work): Promise<Finding[]> {
   const warnings: Finding[] = []
   await probeStore(config, runtime.clock, {
@@ -177,6 +120,30 @@ async function stateFindings({ config, runtime }: Work): Promise<Finding[]> {
     },
   })
   return [ok('state', `${stateName(config)}, opened for writing`), ...warnings]
+}
+
+async function sinkFindings(
+  settings: SinkConfig,
+  work: Work,
+  sendTest: boolean,
+  attempt: Attempt,
+): Promise<Finding[]> {
+  const step = sinkStep(settings)
+  const sink = openSink(settings, work.runtime)
+  const sends = sendTest && isSendable(settings, sink)
+  try {
+    const tried = await attempt(step, sinkMs, async (limited) =>
+      checkFindings(step, sink.address, sends, await sink.check(limited)),
+    )
+    const found = tried.map((each) => ({ ...each, text: withoutSink(each.text, settings.name) }))
+    if (!sends || found.some(isFail)) return found
+    return [
+      ...found,
+      ...(await attempt(sendStep, sinkMs, async (limited) => [await sendOne(sink, work, limited)])),
+    ]
+  } finally {
+    await sink.close()
+  }
 }
 
 function checkFindings(

@@ -70,11 +70,7 @@ function remedyOf(issue: Issue, field: Shape, value: unknown): string {
   const names = namesOf(field).filter((name) => typeof name === 'string')
   const meant = typeof value === 'string' ? nearest(value, names) : undefined
   if (meant !== undefined) return `did you mean ${meant}?`
-  if (typeof value === 'string' && isNumber(field) && Number.isFinite(Number(value.trim() || undefined)))
-    return 'write the number without quotes'
-  if (value === false && names.includes('off')) return 'write off'
-  const hasDefault = field.default !== undefined && !isStructure(field.default)
-  return `write ${articled(typeText(field))}${hasDefault ? ` (default ${JSON.stringify(field.default)})` : ''}`
+  return `write ${articled(typeText(field))}`
 }
 
 /** With the article that a sentence needs; choices such as `none | gzip` need none. */
