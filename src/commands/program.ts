@@ -20,11 +20,7 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   ['tail', 'print events as they come, until stopped, without using the state', () => import('./tail.ts')],
   ['top', 'count recent events by rule, address, country, ASN, URL or action', () => import('./top.ts')],
   ['audit', 'read days again and compare them with what was shipped', () => import('./audit/audit.ts')],
-  [
-    'dead-letters',
-    'list, show, export, replay or drop the events that a sink refused',
-    () => import('./dead-letters.ts'),
-  ],
+  ['dead-letters', 'list, show, export, replay or drop refused events', () => import('./dead-letters.ts')],
   ['gaps', 'list or acknowledge the days of which events were lost', () => import('./gaps.ts')],
   ['probe', 'find out how the API lists events, and which settings follow', () => import('./probe.ts')],
   ['notify', 'send a message to the places that are told of problems', () => import('./notify.ts')],
@@ -34,21 +30,9 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   ['simulate', 'serve the simulator of the API and print its address', () => import('./simulate.ts')],
   ['config', 'show the effective settings, or all possible settings', () => import('./config.ts')],
   ['rate-limit', 'change rate limit rules', () => import('./rate-limit.ts')],
-  [
-    'upload-scanning',
-    'print what upload scanning did in zones in the past 28 days',
-    () => import('./upload-scanning.ts'),
-  ],
-  [
-    'volumes',
-    'print the volumes of a container application and how full they are',
-    () => import('./volumes.ts'),
-  ],
-  [
-    'health',
-    'for probes: exit 0 while /healthz of the configured server answers',
-    () => import('./health.ts'),
-  ],
+  ['upload-scanning', 'print what upload scanning did in 28 days', () => import('./upload-scanning.ts')],
+  ['volumes', 'print the volumes of an application and how full they are', () => import('./volumes.ts')],
+  ['health', 'for probes: exit 0 while /healthz answers', () => import('./health.ts')],
   ['completion <shell>', 'print a completion script for a shell', () => import('./completion.ts')],
 ]
 

@@ -324,6 +324,6 @@ async function follow(
       if (!isFailure(error, 'store_unavailable') || ++failures > mostFailures) throw error
     }
     const tookMs = systemClock.monotonic() - beganMs
-    await systemClock.sleep(Math.max(view.pauseMs(), tookMs * lookShare), signal).catch(() => undefined)
+    await systemClock.sleep(Math.max(view.pauseMs, tookMs * lookShare), signal).catch(() => undefined)
   }
 }

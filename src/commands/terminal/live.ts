@@ -7,8 +7,8 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import { wrapped } from './text.ts'
 
 const usualColumns = 80
-/** Plain lines are frequent at first, while somebody may be watching, and rare in the log of a long run. */
-const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
+/** Between plain lines. */
+const plainMs = 5_000
 
 /** `live`: lines redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
 type ProgressMode = 'live' | 'plain' | 'quiet'
@@ -51,10 +51,7 @@ export function createDisplay(config: Config, io: Outputs, clock: Clock, redrawM
       return Math.max(1, (columns < 2 ? usualColumns : columns) - 1)
     },
     seconds: () => (clock.monotonic() - beganMs) / 1000,
-    pauseMs() {
-      if (mode === 'live') return redrawMs
-      return clock.monotonic() - beganMs < plainMs.firstForMs ? plainMs.first : plainMs.later
-    },
+    pauseMs: mode === 'live' ? redrawMs : plainMs,
     /** Redraws in place; nothing in other modes. */
     draw: (lines: readonly string[]) => block?.draw(lines),
     /** In mode `plain`: prints these lines, by what each is about, or those that have changed. */

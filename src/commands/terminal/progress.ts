@@ -63,7 +63,7 @@ export function createProgress(config: Config, io: Io) {
     async follow(daemon: Daemon, signal: AbortSignal): Promise<void> {
       if (display.mode === 'quiet') return
       do {
-        await systemClock.sleep(display.pauseMs(), signal).catch(() => undefined)
+        await systemClock.sleep(display.pauseMs, signal).catch(() => undefined)
         await learnLags(daemon)
         show()
       } while (!signal.aborted)
