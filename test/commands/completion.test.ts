@@ -22,8 +22,6 @@ test.each([
   [['de'], ['demo', 'dead-letters']],
   // Also after the options of the first one.
   [['config', '-c', 'x.yaml', 'pr'], ['print']],
-  [['fetch', '--fo'], ['--format']],
-  [['run', '--fo'], []],
   [['run', '--role', 'w'], ['worker']],
   [['completion', 'b'], ['bash']],
   // File names, as the shell completes them.

@@ -1,12 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { dayOf, type Day } from '../../src/domain/day.ts'
+import { dayOf } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/status.ts'
-import { systemClock } from '../../src/clock.ts'
-import { commitOnce } from '../contract/checkpoint-store/builders.ts'
-import { openSqliteStore } from '../setup/stores.ts'
-import { buildEvent } from '../formats/events.ts'
 import { receiver } from '../e2e/receiver.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshopWithApi } from './workshop.ts'
@@ -146,39 +142,6 @@ test('what was only planned under a new name does not keep the old one from movi
   simulator.append(101, today, 5)
   expect((await execute('run', '--once')).code).toBe(0)
   expect(siem.taken).toHaveLength(3 * perDay + 5)
-})
-
-/** A dead letter that the store has of a sink. */
-async function refuseOne(folder: string, sink: string): Promise<void> {
-  const path = join(folder, 'var', 'shieldlog.db')
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000_000 })
-  const stream = { zone: 101, day: '2026-11-19' as Day, sink }
-  const at = Date.now()
-  const made = buildEvent({ id: 'x', zone: { id: 101, name: '101' } })
-  const event = JSON.stringify(made.raw())
-  const deadLetters = [
-    { ...stream, id: made.id, time: made.time!, reason: 'refused' as const, answer: 'no', at, event },
-  ]
-  await commitOnce(store, stream, { with: { committed: [], lastCommitAtMs: at }, deadLetters })
-  await store.close()
-}
-
-test('dead letters of a held sink are not replayed, and stay', async () => {
-  const { configure, execute, folder, events } = await openShipped()
-  const file = (name: string, path: string) => ({ name, type: 'file', path })
-  configure({ sinks: [file('archive', events), file('other', `${events}-other`)] })
-  expect((await execute('run', '--once')).code).toBe(0)
-  await refuseOne(folder, 'archive')
-  configure({ sinks: [file('archive', `${events}-other`)] })
-  const before = linesBelow(`${events}-other`).length
-  const replayed = await execute('dead-letters', 'replay')
-  expect(replayed.code).toBe(1)
-  expect(replayed.stdout).toMatch(
-    /^archive: 0 delivered, 1 not tried: nothing is shipped to it: .* files of sink other/,
-  )
-  expect(linesBelow(`${events}-other`)).toHaveLength(before)
-  configure({ sinks: [file('archive', events), file('other', `${events}-other`)] })
-  expect((await execute('dead-letters', 'replay')).stdout).toBe('archive: 1 delivered\n')
 })
 
 test('a file sink whose folder cannot be read is held itself, and stops no other one', async () => {

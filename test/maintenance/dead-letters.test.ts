@@ -111,6 +111,17 @@ describe('a replay', () => {
     expect(result).toMatchObject({ delivered: 1, gone: 0, left: 2, error: 'reset' })
   })
 
+  it('delivers nothing to a sink that is held', async () => {
+    const stage = await refused(1)
+    const held = new Map([[stream.sink, 'looks like a renamed one']])
+    const sinks = new Map([[stream.sink, stage.plainSink]])
+    const before = await stage.store.deadLetters.list()
+    const work = { deps: stage.deps, sinks, held, zoneOf: () => zone, redo }
+    const [result] = await replayDeadLetters(before, work, () => undefined, never)
+    expect(result).toMatchObject({ delivered: 0, left: 1, error: 'looks like a renamed one' })
+    expect([stage.delivered, await stage.store.deadLetters.list()]).toEqual([[], before])
+  })
+
   it('does not deliver again if a longer answer does not fit', async () => {
     const stage = await refused(2, 'x'.repeat(45_000))
     stage.script.deliver = async (some) => ({
