@@ -117,7 +117,7 @@ describe('a replay', () => {
     const sinks = new Map([[stream.sink, stage.plainSink]])
     const before = await stage.store.deadLetters.list()
     const work = { deps: stage.deps, sinks, held, zoneOf: () => zone, redo }
-    const [result] = await replayDeadLetters(before, work, () => undefined, never)
+    const [result] = await replayDeadLetters(before, work, never)
     expect(result).toMatchObject({ delivered: 0, left: 1, error: 'looks like a renamed one' })
     expect([stage.delivered, await stage.store.deadLetters.list()]).toEqual([[], before])
   })
