@@ -1,14 +1,10 @@
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import type { GapReason } from '../../src/domain/gap.ts'
-import type { Store } from '../../src/ports/store.ts'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
-import { redisServerAvailable } from '../setup/redis.ts'
-import { openRedisStore, openSqliteStore } from '../setup/stores.ts'
+import { openSqliteStore } from '../setup/stores.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { stateAt } from '../state/redis/settings.ts'
-import { fleet, untilFleet } from './fleet.ts'
 import { compareFiles, exactly } from './shipped.ts'
 import { readableDays, workplace, zones } from './workplace.ts'
 
@@ -16,20 +12,14 @@ const reasons: readonly GapReason[] = ['not_running', 'too_large', 'zone_gone']
 const keys = reasons.map((reason) => `gap//${reason}`)
 
 /** Lost days are told at once. */
-async function loseDays(store: Store): Promise<void> {
+async function loseDays(path: string): Promise<void> {
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000_000 })
   await using _ = { [Symbol.asyncDispose]: () => store.close() }
-  const lost = {
-    zone: 101,
-    sink: 'archive',
-    day: dayOf(0),
-    from: 0,
-    to: 1,
-    recordedAt: systemClock.now(),
-  }
+  const lost = { zone: 101, sink: 'archive', day: dayOf(0), from: 0, to: 1, recordedAt: systemClock.now() }
   await store.catalogue.addGaps(reasons.map((reason) => ({ ...lost, reason })))
 }
 
-/** Two addresses of a place of kind json, with the keys that each was told. `onMessage` may end who sent it. */
+/** Addresses of a place of kind json, with the keys that each was told; one hangs. `onMessage` may end who sent it. */
 async function place() {
   const told: Record<string, string[]> = {}
   const world: { onMessage?: (count: number) => Promise<void> } = {}
@@ -45,62 +35,35 @@ async function place() {
   return { world, at, told: (name: string) => told[`/${name}`] ?? [] }
 }
 
-const deadLetterMaxBytes = 1_000_000
-
-test.concurrent(
-  'killed around messages: each is told, and a kill repeats one at most',
-  async ({ expect }) => {
-    const { world, at, told } = await place()
-    const days = readableDays()
-    const work = await workplace({ days: 500, pageSize: 100 }, { notify: [at('ops'), at('hung')] })
-    expect((await work.once()).code).toBe(0)
-    await loseDays(await openSqliteStore({ path: work.database, clock: systemClock, deadLetterMaxBytes }))
-    for (const after of [1, 2]) {
-      const child = work.start(['run'])
-      const killed = new Promise<void>((resolve) => {
-        world.onMessage = async (count) => {
-          if (count < after) return
-          await child.kill()
-          resolve()
-        }
-      })
-      await killed
-    }
-    delete world.onMessage
+test('killed around messages: each is told, a kill repeats one at most, and a place that hangs delays no event', async () => {
+  const { world, at, told } = await place()
+  const days = readableDays()
+  const work = await workplace({ days: 500, pageSize: 100 }, { notify: [at('ops'), at('hung')] })
+  expect((await work.once()).code).toBe(0)
+  await loseDays(work.database)
+  for (const after of [1, 2]) {
     const child = work.start(['run'])
-    await waitFor(() => new Set(told('ops')).size === keys.length, { what: () => told('ops').join() })
-    await child.kill()
-    // A place that is new is told of all.
-    work.configure({ notify: [at('ops'), at('hung'), at('later')] })
-    const last = work.start(['run'])
-    await waitFor(() => told('later').length === keys.length, { what: () => told('later').join() })
-    expect(told('later').toSorted()).toEqual(keys)
-    const kills = 3
-    expect(told('ops').length).toBeLessThanOrEqual(keys.length + kills)
-    expect(await last.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-    expect(compareFiles(work.events, work.simulator, zones, days)).toEqual(
-      exactly(zones.length * days.length * 500),
-    )
-  },
-)
-
-test.skipIf(!redisServerAvailable())(
-  'of two workers over Redis one tells, and a place that hangs delays no event',
-  { concurrent: true },
-  async ({ expect }) => {
-    const { at, told } = await place()
-    const simulator = { days: 200, pageSize: 50 }
-    const ships = await fleet({ simulator, settings: { notify: [at('hung'), at('ops')] } })
-    const { url, keyPrefix } = ships.redis
-    const state = stateAt(url, { keyPrefix })
-    const telemetry = { emit: () => undefined }
-    await loseDays(await openRedisStore({ state, telemetry, clock: systemClock, deadLetterMaxBytes }))
-    for (const name of ['one', 'two']) ships.start('all', name)
-    await untilFleet(ships, 'all messages', () => told('ops').length >= keys.length)
-    await untilFleet(ships, 'all events', () => ships.compare().lines === ships.whole())
-    expect(told('ops').toSorted()).toEqual(keys)
-    expect(ships.compare()).toEqual(exactly(ships.whole()))
-    for (const member of ships.members)
-      expect(await member.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  },
-)
+    const killed = new Promise<void>((resolve) => {
+      world.onMessage = async (count) => {
+        if (count < after) return
+        await child.kill()
+        resolve()
+      }
+    })
+    await killed
+  }
+  delete world.onMessage
+  const child = work.start(['run'])
+  await waitFor(() => new Set(told('ops')).size === keys.length, { what: () => told('ops').join() })
+  await child.kill()
+  // A place that is new is told of all.
+  work.configure({ notify: [at('ops'), at('hung'), at('later')] })
+  const last = work.start(['run'])
+  await waitFor(() => told('later').length === keys.length, { what: () => told('later').join() })
+  expect(told('later').toSorted()).toEqual(keys)
+  const kills = 3
+  expect(told('ops').length).toBeLessThanOrEqual(keys.length + kills)
+  expect(await last.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  const all = zones.length * days.length * 500
+  expect(compareFiles(work.events, work.simulator, zones, days)).toEqual(exactly(all))
+})

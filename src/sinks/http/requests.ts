@@ -43,12 +43,7 @@ interface Prepared {
   readonly credentials: Readonly<Record<string, string>>
 }
 
-type ToSign = Pick<Authorisation, 'method' | 'url' | 'body'>
-
-interface Exchange extends Pick<AskedElsewhere, 'url' | 'headers'> {
-  readonly method: Dispatcher.HttpMethod
-  readonly body?: Buffer | undefined
-}
+type Unsigned = Pick<Authorisation, 'url' | 'body'> & { readonly method: Dispatcher.HttpMethod }
 
 interface Answered {
   readonly answer: Answer
@@ -111,27 +106,23 @@ export class Requests {
     const untilMs = clock.monotonic() + tryWindowMs
     let isUnexplained = true
     for (let tried = 1; ; tried++) {
-      await this.#rest(signal)
-      let failure: Failure
+      let status: number | undefined
       try {
-        const { answer, verdict } = await this.#attempt(pieces, body, signal)
-        if (verdict.kind !== 'retry') return this.#sentOf(verdict, answer)
-        failure = this.#failureOf(verdict, answer)
-        isUnexplained &&= answer.status === 500 && failure.kind === 'retry'
+        await this.#rest(signal)
+        const answered = await this.#attempt(pieces, body, signal)
+        status = answered.answer.status
+        return this.#sentOf(answered)
       } catch (error) {
-        if (!isFailure(error) || error.kind !== 'retry') throw error
-        failure = error
-        isUnexplained &&= isCutOff(error)
+        if (!isFailure(error) || (error.kind !== 'retry' && error.kind !== 'wait')) throw error
+        isUnexplained &&= error.kind === 'retry' && (status === undefined ? isCutOff(error) : status === 500)
+        const restMs = (error.details.retryAt ?? 0) - clock.now()
+        const waitMs = Math.max(restMs, backoffMs(tried - 1, backoff, random))
+        if (tried >= tries || restMs > maxRestMs || clock.monotonic() + waitMs >= untilMs) {
+          if (isUnexplained) return { kind: 'unexplained', failure: error }
+          throw error
+        }
+        await clock.sleep(waitMs, signal)
       }
-      const restMs = (failure.details.retryAt ?? 0) - clock.now()
-      if (restMs > 0) this.#restUntilMs = Math.max(this.#restUntilMs, clock.monotonic() + restMs)
-      const waitMs = backoffMs(tried - 1, backoff, random)
-      const tooLong = this.#restUntilMs - clock.monotonic() > maxRestMs
-      if (tried >= tries || tooLong || clock.monotonic() + waitMs >= untilMs) {
-        if (isUnexplained) return { kind: 'unexplained', failure }
-        throw failure
-      }
-      await clock.sleep(waitMs, signal)
     }
   }
 
@@ -156,10 +147,9 @@ export class Requests {
     const byStatus = ({ status }: Answer) => readStatus(status)
     return async ({ method, url = preset.url, body, mediaType = preset.mediaType }, read = byStatus) => {
       const sent = { method, url: new URL(url), body: Buffer.from(body ?? '') }
-      const { headers } = await this.#prepare(sent, signal)
-      const content = body === undefined ? { body } : { headers: { ...headers, 'content-type': mediaType } }
-      const exchange = { ...sent, headers, ...content }
-      const { answer, verdict } = await this.#exchange(exchange, [], read, signal)
+      const prepared = await this.#prepare(sent, signal)
+      const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
+      const { answer, verdict } = await this.#exchange({ ...sent, headers }, [], read, signal)
       if (verdict.kind === 'delivered') return answer
       const isNone = verdict.kind === 'each' || verdict.kind === 'split'
       throw this.#failureOf(isNone ? noSuchDestination : verdict, answer)
@@ -204,16 +194,16 @@ export class Requests {
     }
   }
 
-  #sentOf(verdict: Exclude<Verdict, Retry>, answer: Answer): Sent {
+  #sentOf({ answer, verdict }: Answered): Sent {
+    if (verdict.kind === 'retry') throw this.#failureOf(verdict, answer)
     if (verdict.kind === 'delivered') {
-      const { count, answer: said = '' } = verdict.lost ?? {}
-      if (count !== undefined)
-        this.#deps.telemetry.emit({
-          name: 'EventsLost',
-          sink: this.#settings.name,
-          count,
-          answer: this.mask(said),
-        })
+      if (verdict.lost === undefined) return verdict
+      const lost = {
+        sink: this.#settings.name,
+        count: verdict.lost.count,
+        answer: this.mask(verdict.lost.answer),
+      }
+      this.#deps.telemetry.emit({ name: 'EventsLost', ...lost })
       return verdict
     }
     this.#isChecked &&= verdict.kind !== 'stop'
@@ -229,11 +219,13 @@ export class Requests {
    * where the destination named a time in the future.
    */
   #failureOf(verdict: Stop | Retry, answer: Answer): Failure {
+    const { clock } = this.#deps
     const answered = `${this.what} answered ${answer.status}`
     if (verdict.kind === 'retry') {
-      const said = excerptOf(this.mask(verdict.said ?? ''))
-      const retryAt = retryAtOf(answer, this.#deps.clock.now(), verdict.retryAtMs)
-      return notBefore(retryAt, verdict.code, answered + said)
+      const retryAt = retryAtOf(answer, clock.now(), verdict.retryAtMs)
+      const restMs = (retryAt ?? 0) - clock.now()
+      this.#restUntilMs = Math.max(this.#restUntilMs, clock.monotonic() + restMs)
+      return notBefore(retryAt, verdict.code, answered + excerptOf(this.mask(verdict.said ?? '')))
     }
     // Only the origin: the rest of a redirect's address may repeat the secrets of the sink's URL.
     const location = answer.status < 400 ? headerOf(answer, 'location') : undefined
@@ -262,7 +254,7 @@ export class Requests {
   }
 
   /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
-  async #prepareChecked(request: ToSign, signal: AbortSignal): Promise<Prepared> {
+  async #prepareChecked(request: Unsigned, signal: AbortSignal): Promise<Prepared> {
     if (this.#preset.confirm !== undefined && !this.#isChecked) await this.check(signal)
     this.#isChecked = true
     return this.#prepare(request, signal)
@@ -272,7 +264,11 @@ export class Requests {
    * Finds headers and credentials for the next try of a body. `refused` are the credentials that the destination has
    * just refused. Throws Failure like a request, since it may request a token.
    */
-  async #prepare(request: ToSign, signal: AbortSignal, refused?: Prepared['credentials']): Promise<Prepared> {
+  async #prepare(
+    request: Unsigned,
+    signal: AbortSignal,
+    refused?: Prepared['credentials'],
+  ): Promise<Prepared> {
     const { clock, version } = this.#deps
     try {
       const ask = ({ url, ...elsewhere }: AskedElsewhere) =>
@@ -294,7 +290,7 @@ export class Requests {
 
   /** Sends one request with these events once, and interprets the answer. */
   #exchange(
-    { url, ...request }: Exchange,
+    { url, ...request }: Unsigned & Pick<Prepared, 'headers'>,
     pieces: readonly Piece[],
     read: (answer: Answer) => Verdict,
     signal: AbortSignal,

@@ -19,7 +19,7 @@ export class SinkSecrets {
   readonly #secrets: readonly Secret[]
   readonly #headers: readonly (readonly [name: string, value: string | Secret])[]
   readonly #inUrl: readonly string[]
-  readonly #made = new Set<string>()
+  #made: readonly string[] = []
 
   constructor(settings: SecretSettings) {
     this.#secrets = secretsIn(settings)
@@ -42,12 +42,11 @@ export class SinkSecrets {
    * names such as that of the region.
    */
   remember(headers: Readonly<Record<string, string>>): void {
-    for (const [name, each] of Object.entries(headers)) {
-      if (!secretName.test(name) || each.startsWith('AWS4-')) continue
-      this.#made.delete(each)
-      this.#made.add(each)
-      if (this.#made.size > mostMade) this.#made.delete(this.#made.keys().next().value!)
-    }
+    const isSecret = (name: string) => secretName.test(name) && !headers[name]!.startsWith('AWS4-')
+    const made = Object.keys(headers)
+      .filter(isSecret)
+      .map((name) => headers[name]!)
+    this.#made = [...new Set([...made, ...this.#made])].slice(0, mostMade)
   }
 
   /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */

@@ -250,8 +250,6 @@ export class UnsettledBatch {
 
 /** A batch is tried so often, with events of others accepted in between, before its events count as the cause. */
 const triesOfWhole = 3
-/** Streams that are remembered: each was refused as a whole and never read further. */
-const mostStreams = 10_000
 
 /** A stream whose batch was refused as a whole. */
 interface Refused {
@@ -300,7 +298,6 @@ export class Tally {
     this.#whole.delete(stream)
     if (now.tries > triesOfWhole) return true
     this.#whole.set(stream, now)
-    if (this.#whole.size > mostStreams) this.#whole.delete(this.#whole.keys().next().value!)
     return false
   }
 }

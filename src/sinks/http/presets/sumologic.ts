@@ -1,14 +1,13 @@
 import * as z from 'zod'
-import { httpUrl } from '../../../config/fields/fields.ts'
+import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
+import { headerValueError } from '../../../domain/text/http-rules.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 import { lineLayout } from '../protocol/preset.ts'
 
 const text = (description: string) =>
   z
     .string()
-    .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, {
-      message: 'contains a character that is not allowed in a header',
-    })
+    .superRefine((value, context) => addIssue(context, headerValueError(value)))
     .optional()
     .describe(description)
 
