@@ -48,17 +48,17 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     const checkpoints = await store.catalogue.checkpoints()
     // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
     const requests = requestsOf(await store.backfills.list())
-    const nowOf = sureTimes(apiClock, { zones })
+    const times = sureTimes(apiClock, zones)
     /** The streams that nothing will read any more. */
     const over = checkpoints.filter(({ stream, archives }) => {
-      const nowMs = nowOf(stream.zone)
+      const nowMs = times.of(stream.zone)
       // What is half read from files needs its fingerprints.
       if (nowMs === undefined || archives !== undefined || requests.awaits(stream)) return false
       return isOver(stream.day, nowMs, policy)
     })
     await dropIndexes(over, signal)
 
-    const nowMs = earliestNow(apiClock, { zones })
+    const nowMs = times.earliest
     if (nowMs === undefined) return false
     // Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. It
     // compares those of held sinks when they are held no more, so theirs are kept.
@@ -83,21 +83,15 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   }
 }
 
-type ZonesOf = Pick<PlanSettings, 'zones'>
-type SureClock = Pick<ApiClock, 'sureNow'>
-
-/** The earliest time of all accounts; undefined until that of all is sure. */
-function earliestNow(apiClock: SureClock, { zones }: ZonesOf): number | undefined {
-  const accounts = [...new Set(zones.map(({ account }) => account))]
-  const earliestMs = Math.min(...accounts.map((account) => apiClock.sureNow(account) ?? NaN))
-  return Number.isFinite(earliestMs) ? earliestMs : undefined
-}
-
-/** The time of each zone's account, undefined until it is sure. A zone that left the configuration has the earliest. */
-export function sureTimes(apiClock: SureClock, settings: ZonesOf): (zone: number) => number | undefined {
-  const times = new Map(settings.zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
-  const earliestMs = earliestNow(apiClock, settings)
-  return (zone) => (times.has(zone) ? times.get(zone) : earliestMs)
+/**
+ * The time of each zone's account, and the earliest of all; undefined until it is sure. A zone that left the configuration
+ * has the earliest.
+ */
+export function sureTimes(apiClock: Pick<ApiClock, 'sureNow'>, zones: PlanSettings['zones']) {
+  const times = new Map(zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
+  const leastMs = Math.min(...[...times.values()].map((ms) => ms ?? NaN))
+  const earliest = Number.isFinite(leastMs) ? leastMs : undefined
+  return { earliest, of: (zone: number) => (times.has(zone) ? times.get(zone) : earliest) }
 }
 
 /** Unreadable for a day at least: a clock that is a little behind may still request the day until then. */

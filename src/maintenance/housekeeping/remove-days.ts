@@ -37,12 +37,12 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     const known = new Map(checkpoints.map((each) => [streamKey(each.stream), each]))
     // Another sink may be shipped from these files.
     const archived = checkpoints.flatMap(({ archives, stream }) => (archives === undefined ? [] : [stream]))
-    const { policy, sinks: names } = settings()
-    const nowOf = sureTimes(apiClock, settings())
+    const { policy, zones, sinks: names } = settings()
+    const times = sureTimes(apiClock, zones)
     return stored.map((each) => {
       const stream = { ...each, sink }
       const checkpoint = known.get(streamKey(stream))
-      const nowMs = nowOf(each.zone)
+      const nowMs = times.of(each.zone)
       const isKept =
         nowMs === undefined ||
         !isOver(each.day, nowMs, policy) ||

@@ -12,20 +12,14 @@ interface Unsigned {
   readonly nowMs: number
 }
 
-interface Signed {
-  /** As it was signed, for services that compare the text; only `s3` takes it so. */
-  readonly path: string
-  /** Those that were given and those of the signature. */
-  readonly headers: Readonly<Record<string, string>>
-}
-
-export type Sign = (request: Unsigned, credentials: Credentials) => Promise<Signed>
+export type Sign = ReturnType<typeof createSigner>
 
 /** Signature Version 4 of AWS in the header of a request. */
-export function createSigner(service: string, region: string): Sign {
+export function createSigner(service: string, region: string) {
   /** Derived keys, by day. */
   let cache = new Map<string, ArrayBuffer>()
-  return async ({ method, url, headers, digest, nowMs }, { accessKeyId, secretAccessKey, sessionToken }) => {
+  return async ({ method, url, headers, digest, nowMs }: Unsigned, credentials: Credentials) => {
+    const { accessKeyId, secretAccessKey, sessionToken } = credentials
     // One entry a day: the keys of former days are not needed any more.
     if (cache.size > 8) cache = new Map()
     const signer = new AwsV4Signer({
@@ -42,6 +36,11 @@ export function createSigner(service: string, region: string): Sign {
     })
     const signed = await signer.sign()
     const search = signer.encodedSearch === '' ? '' : `?${signer.encodedSearch}`
-    return { path: signer.encodedPath + search, headers: Object.fromEntries(signed.headers) }
+    return {
+      /** As it was signed, for services that compare the text; only `s3` takes it so. */
+      path: signer.encodedPath + search,
+      /** Those that were given and those of the signature. */
+      headers: Object.fromEntries(signed.headers) as Readonly<Record<string, string>>,
+    }
   }
 }

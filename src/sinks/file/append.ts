@@ -8,18 +8,10 @@ import { systemErrorText } from '../../domain/text/system-error.ts'
 import { createEncoder, type Encoder } from '../lines.ts'
 import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
 import { fullAt, partName, type WrittenPart } from './parts.ts'
+import type { Continuation } from './reconcile.ts'
 import type { Writer } from './writer.ts'
 
-/** What the next writer of a stream needs to continue. */
-export interface Continuation {
-  /** The writer's own latest part. */
-  readonly part: WrittenPart | undefined
-  /** First part number never used. */
-  readonly nextNumber: number
-}
-
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
-const maxTries = 100
 
 /** Appends the deliveries of one pump. Its callers run one call at a time. */
 export class StreamWriter {
@@ -119,15 +111,8 @@ export class StreamWriter {
   /** Creates the stream's next part and syncs its name. */
   async #create(folder: string): Promise<OpenPart> {
     const { deps, identity } = this.#writer
-    for (let tries = 0; tries < maxTries; tries++) {
-      const name = partName(this.#nextNumber++, deps.clock.now(), identity.id)
-      try {
-        return await this.#open(folder, { ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
-      } catch (error) {
-        if (!hasCode(error, 'EEXIST')) throw error
-      }
-    }
-    throw new Failure('retry', 'unwritable', `no free part name in ${folder} before ${this.#nextNumber}`)
+    const name = partName(this.#nextNumber++, deps.clock.now(), identity.id)
+    return await this.#open(folder, { ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
   }
 
   /** Undefined when the file no longer exists. */

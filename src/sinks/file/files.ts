@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { chmod, type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { cancelled, Failure, type FailureCode } from '../../domain/failure.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
 import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
 
 const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants
@@ -93,17 +93,8 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return codes.includes(systemCode(error) ?? '')
 }
 
-/** Errors that last until a person does something; any other is tried again soon. */
-const lasting: Readonly<Record<string, FailureCode>> = {
-  ENOSPC: 'disk_full',
-  EDQUOT: 'disk_full',
-  EFBIG: 'disk_full',
-  EROFS: 'unwritable',
-  EACCES: 'unwritable',
-  EPERM: 'unwritable',
-  ELOOP: 'unwritable',
-  ENOTDIR: 'unwritable',
-}
+/** These and a full disk last until a person does something; any other error is tried again soon. */
+const lasting = ['EROFS', 'EACCES', 'EPERM', 'ELOOP', 'ENOTDIR']
 
 /** The work's result. Converts errors of the file system to Failures of one line that contains the remedy. */
 export async function guarded<Result>(path: string, work: Promise<Result>): Promise<Result> {
@@ -116,11 +107,12 @@ export async function guarded<Result>(path: string, work: Promise<Result>): Prom
 
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
-  const code = lasting[systemCode(error) ?? '']
+  const isFull = hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')
+  const kind = isFull || hasCode(error, ...lasting) ? 'stop' : 'retry'
   let why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
   if (hasCode(error, 'EACCES', 'EPERM')) why = await refusalOf(path)
   if (hasCode(error, 'ELOOP')) why = notFollowed(path)
-  return new Failure(code === undefined ? 'retry' : 'stop', code ?? 'unwritable', why, { cause: error })
+  return new Failure(kind, isFull ? 'disk_full' : 'unwritable', why, { cause: error })
 }
 
 function notFollowed(path: string): string {

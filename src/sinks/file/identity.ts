@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, open, readdir } from 'node:fs/promises'
+import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
-import { findFolder, hasCode, ownFolder } from './files.ts'
+import { findFolder, ownFolder } from './files.ts'
 
 /** A writer with the store and sink that its parts belong to: all three are in the name of its file. */
 export interface Owner {
@@ -59,9 +59,11 @@ export async function takeIdentity(
   }
   for (let tries = 0; tries < maxTries; tries++) {
     const owner = { ...own, id: randomBytes(5).toString('hex') }
-    // Where another process takes the new one in between, it keeps this identity.
-    const held = (await makeFile(join(folder, fileOf(owner)), mode)) ? holdIdentity(folder, owner) : undefined
-    if (held !== undefined) return held
+    const held = holdIdentity(folder, owner, 'rwc')
+    // Where another process has taken the new one in between, it keeps it.
+    if (held === undefined) continue
+    await chmod(join(folder, fileOf(owner)), mode)
+    return held
   }
   throw new Failure(
     'stop',
@@ -70,11 +72,17 @@ export async function takeIdentity(
   )
 }
 
-/** Locks a writer, to write or to cut its parts; undefined while another process holds it, or when its file is gone. */
-export function holdIdentity(folder: string, owner: Owner): HeldIdentity | undefined {
+/**
+ * Locks a writer, to write or to cut its parts; undefined while another process holds it, or when its file is gone (`rwc`
+ * creates it).
+ */
+export function holdIdentity(
+  folder: string,
+  owner: Owner,
+  access: 'rw' | 'rwc' = 'rw',
+): HeldIdentity | undefined {
   const url = pathToFileURL(join(folder, fileOf(owner)))
-  // With the default mode SQLite would create a deleted file again.
-  url.searchParams.set('mode', 'rw')
+  url.searchParams.set('mode', access)
   try {
     // Nothing is ever written, so no journal is needed.
     const lock = lockExclusively(url, { pragmas: 'PRAGMA journal_mode = MEMORY' })
@@ -84,17 +92,4 @@ export function holdIdentity(folder: string, owner: Owner): HeldIdentity | undef
     if ([busy, corrupt, cannotOpen, notADatabase].includes(resultCodeOf(error) ?? 0)) return undefined
     throw error
   }
-}
-
-/** False where it exists. */
-async function makeFile(path: string, mode: number): Promise<boolean> {
-  try {
-    // Closed before SQLite opens it: closing any descriptor of a file drops the locks that the process has on it.
-    await (await open(path, 'wx', mode)).close()
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return false
-    throw error
-  }
-  await chmod(path, mode)
-  return true
 }

@@ -1,14 +1,17 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
 import { parseISO } from 'date-fns/parseISO'
+import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
 import { parseDay } from '../../domain/day.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { Failure } from '../../domain/failure.ts'
-import { decoded, isCompressed, pieceBytes } from '../part-lines.ts'
+import type { Stream } from '../../domain/stream.ts'
+import { decoded, isCompressed, linesIn, pieceBytes } from '../part-lines.ts'
 import type { FileSinkSettings } from './config.ts'
-import { lookAt, withFile } from './files.ts'
+import { findFolder, guarded, hasCode, lookAt, withFile } from './files.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
 export interface PartName {
@@ -152,4 +155,74 @@ export async function* readBytes(path: string, from = 0): AsyncGenerator<Buffer>
     highWaterMark: pieceBytes,
   })
   yield* decoded(path, source)
+}
+
+type Place = Pick<Stream, 'zone' | 'day'>
+type Pieces = AsyncGenerator<PartLines | PartEnd>
+
+/**
+ * Yields the lines of a stream's parts up to their committed lengths, compressed or not, in bounded pieces. Skips
+ * missing parts, which `compareParts` reports. Takes no lock and changes nothing.
+ */
+export async function* readCommitted(
+  path: string,
+  place: Place,
+  committed: readonly Pick<CommittedPart, 'part' | 'bytes'>[],
+): Pieces {
+  const folder = await findFolder(path, placeOf(place))
+  if (folder === undefined) return
+  for (const { part, bytes } of committed.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
+    const file = fileOf(await lookAtPart(folder, part))
+    if (file !== undefined) yield* readPart(folder, file, part, bytes)
+  }
+}
+
+function fileOf(part: PartOnDisk | undefined): string | undefined {
+  return part?.compressed ?? (part?.plain === undefined ? undefined : part.path)
+}
+
+async function* readPart(folder: string, file: string, part: string, bytes = Infinity): Pieces {
+  let read = file
+  async function* pieces() {
+    try {
+      yield* readBytes(file)
+    } catch (error) {
+      // The part was compressed since the listing.
+      const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
+      if (now === undefined || now === file) throw error
+      read = now
+      yield* readBytes(now)
+    }
+  }
+  for await (const piece of linesIn(part, pieces(), bytes))
+    yield 'lines' in piece ? piece : { ...piece, isCompressed: !read.endsWith(part) }
+}
+
+/**
+ * Yields all whole lines of a zone's day below a sink's path, by any writer, part by part in bounded pieces, and after
+ * each part how it ended. Reads the compressed file where both exist. Yields nothing where the day has no folder. Takes
+ * no lock and changes nothing, so lines of a delivery in progress may be included. Of a copy of cut lines in place of a
+ * sink's path it yields those of the zone's day that its name tells. Throws Failure.
+ */
+export async function* readArchive(path: string, place: Place): Pieces {
+  const name = basename(path)
+  if (copyName.test(name)) {
+    if (name.startsWith(copyPrefix(placeOf(place)))) yield* readPart(dirname(path), path, name)
+    return
+  }
+  const list = async () => {
+    const folder = await findFolder(path, placeOf(place))
+    return folder === undefined ? [] : await listParts(folder)
+  }
+  const parts = await guarded(`${path}/${placeOf(place)}`, list())
+  const whole = parts.map((part) => ({ part: part.name, bytes: Infinity }))
+  yield* readCommitted(path, place, whole)
+}
+
+/** Of a copy that `reconcile` keeps of what it cuts. */
+const copyName = /^zone=\d+\.day=\d{4}-\d\d-\d\d\..+\.from-\d+$/
+
+/** How the names of the copies of a place begin. */
+export function copyPrefix(place: string): string {
+  return `${place.replace('/', '.')}.`
 }

@@ -1,8 +1,9 @@
 import { rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { PartReport } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
-import type { Reconciliation } from '../../ports/delivery.ts'
-import type { Continuation } from './append.ts'
+import type { Stream } from '../../domain/stream.ts'
+import type { CommittedLengths, Reconciliation } from '../../ports/delivery.ts'
 import {
   copiesFolder,
   copyTo,
@@ -15,18 +16,139 @@ import {
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import { copyPrefix, inspectPart, inspectParts, type Ownership, type PartState } from './inventory.ts'
+import { type Owners, ownersBelow } from './identity.ts'
 import {
   compressedLength,
+  copyPrefix,
   fullAt,
   isLengthOf,
+  listParts,
   lookAtPart,
   parsePartName,
   type PartOnDisk,
+  placeOf,
   readBytes,
   type WrittenPart,
 } from './parts.ts'
 import { dropOldCopies, type Writer } from './writer.ts'
+
+/** A part, as the store knows it and as it is on the disk: one of both at least. */
+interface PartState {
+  readonly name: string
+  readonly file: PartOnDisk | undefined
+  /** Absent for a part without a committed length. */
+  readonly committed: CommittedPart | undefined
+  /** How both differ; absent where they do not, and for a part that its writer left before its first line. */
+  readonly report: PartReport | undefined
+  /** It has no committed length, because the store has dropped it with the day's checkpoint. */
+  readonly isDropped: boolean
+}
+
+/** Whose parts are the sink's own, and whose the others. */
+interface Ownership {
+  readonly sink: string
+  readonly byId: Owners
+}
+
+/**
+ * Compares a stream's parts with their committed lengths. Returns the differences by name; parts whose committed
+ * length the store has dropped are none. Changes nothing. Throws Failure.
+ */
+export async function compareParts(
+  path: string,
+  stream: Stream,
+  known: CommittedLengths,
+): Promise<PartReport[]> {
+  const states = await inspectStream(path, stream, known)
+  return states.flatMap(({ report, isDropped }) => (report === undefined || isDropped ? [] : [report]))
+}
+
+/** The parts of a stream, without a writer. Throws Failure. */
+export function inspectStream(path: string, stream: Stream, known: CommittedLengths): Promise<PartState[]> {
+  const inspect = async () => {
+    const owners = { sink: stream.sink, byId: await ownersBelow(path) }
+    return await inspectParts(await findFolder(path, placeOf(stream)), known, owners)
+  }
+  return guarded(path, inspect())
+}
+
+/** The parts of a stream, by name. */
+async function inspectParts(
+  folder: string | undefined,
+  known: CommittedLengths,
+  owners: Ownership,
+): Promise<PartState[]> {
+  const found = folder === undefined ? [] : await listParts(folder)
+  const files = new Map(found.map((file) => [file.name, file]))
+  const lengths = new Map(known.committed.map((committed) => [committed.part, committed]))
+  const states: PartState[] = []
+  for (const name of [...new Set([...files.keys(), ...lengths.keys()])].sort()) {
+    // A listing may miss a part that another process was compressing.
+    const file = files.get(name) ?? (folder === undefined ? undefined : await lookAtPart(folder, name))
+    states.push(await inspectPart({ name, file, committed: lengths.get(name) }, known, owners))
+  }
+  return states
+}
+
+async function inspectPart(
+  { name, file, committed }: Pick<PartState, 'name' | 'file' | 'committed'>,
+  { storeId, knownSinceMs = -Infinity }: CommittedLengths,
+  owners: Ownership,
+): Promise<PartState> {
+  const report =
+    file === undefined
+      ? committed && missing(committed, owners)
+      : await reportOf(file, committed, whyForeign(file, committed, storeId, owners))
+  const openedAtMs = parsePartName(name)?.openedAtMs ?? Infinity
+  return { name, file, committed, report, isDropped: committed === undefined && openedAtMs < knownSinceMs }
+}
+
+function missing({ part, writer, bytes }: CommittedPart, { byId }: Ownership): PartReport {
+  const report = { part, problem: 'missing', expectedBytes: bytes } as const
+  if (byId.has(writer)) return { ...report, why: 'the file is gone' }
+  return { ...report, why: 'the file is gone, or it is on a disk of another host', isElsewhere: true }
+}
+
+async function reportOf(
+  file: PartOnDisk,
+  committed: CommittedPart | undefined,
+  foreign: string | undefined,
+): Promise<PartReport | undefined> {
+  const report = (problem: PartReport['problem'], why: string, found: number | undefined): PartReport => ({
+    part: file.name,
+    problem,
+    ...(committed !== undefined && { expectedBytes: committed.bytes }),
+    ...(found !== undefined && { foundBytes: found }),
+    why,
+  })
+  if (foreign !== undefined) return report('foreign', foreign, file.plain?.size)
+  const length = file.compressed === undefined ? file.plain!.size : await compressedLength(file.compressed)
+  if (committed === undefined)
+    return length === 0 ? undefined : report('unknown', 'the store has no record of it', length)
+  if (length === undefined || isLengthOf(length, file.compressed ?? '', committed.bytes)) return undefined
+  if (length < committed.bytes) return report('short', 'committed lines are gone', length)
+  return report('longer', 'it has lines after its committed length', length)
+}
+
+/**
+ * Why a part must not be changed; undefined when it belongs to this stream. A part with a committed length belongs to
+ * it even under another sink name: `state rename-sink` moved the checkpoints.
+ */
+function whyForeign(
+  file: PartOnDisk,
+  committed: CommittedPart | undefined,
+  storeId: string,
+  { sink, byId }: Ownership,
+): string | undefined {
+  if (file.irregular) return 'not a regular file'
+  const parsed = parsePartName(file.name)
+  if (parsed === undefined) return 'its name is not the name of a part'
+  const owner = byId.get(parsed.writer)
+  if (owner === undefined) return `its writer ${parsed.writer} is unknown`
+  if (owner.store !== storeId) return 'written under another store: the state was lost or replaced'
+  if (owner.sink !== sink && committed === undefined) return `written by sink ${owner.sink}`
+  return undefined
+}
 
 /** A stream's files during reconciliation. */
 interface FilesAtHand {
@@ -42,8 +164,11 @@ interface PartAtHand extends FilesAtHand {
   readonly committed: CommittedPart | undefined
 }
 
+/** What the next writer of a stream needs to continue. */
+export type Continuation = Awaited<ReturnType<typeof reconcile>>
+
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
-export async function reconcile(files: FilesAtHand): Promise<Continuation> {
+export async function reconcile(files: FilesAtHand) {
   const { writer, place, known, signal } = files
   const sink = writer.settings.name
   const owners = { sink, byId: await writer.owners() }
@@ -59,8 +184,12 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   if (foreign.size > 0)
     writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
   for (const part of clean) writer.compress(place, part)
-  const nextNumber = 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0))
-  return { nextNumber, part: continued(writer, clean) }
+  return {
+    /** The writer's own latest part, if it takes another delivery. */
+    part: continued(writer, clean),
+    /** First part number never used. */
+    nextNumber: 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0)),
+  }
 }
 
 /** A plain part whose length matches the store. */
@@ -70,7 +199,6 @@ function cleanPart({ name, file, committed, report }: PartState): WrittenPart[] 
   return [{ ...parsePartName(name)!, bytes: committed.bytes, lines: committed.lines }]
 }
 
-/** The writer's own latest part, if it takes another delivery. */
 function continued({ identity, settings, deps }: Writer, clean: readonly WrittenPart[]) {
   const own = clean.filter(({ writer }) => writer === identity.id)
   const latest = own.toSorted((a, b) => a.number - b.number).at(-1)

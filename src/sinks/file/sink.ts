@@ -9,9 +9,8 @@ import type { Reconciliation, Retention, SinkCheck, TransactionalSink } from '..
 import { StreamWriter } from './append.ts'
 import type { FileSinkSettings } from './config.ts'
 import { copyTo, guarded, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
-import { inspectStream } from './inventory.ts'
 import { placeOf } from './parts.ts'
-import { reconcile } from './reconcile.ts'
+import { inspectStream, reconcile } from './reconcile.ts'
 import { removeDay, storedDays } from './stored-days.ts'
 import { type FileSinkDeps, Writer } from './writer.ts'
 

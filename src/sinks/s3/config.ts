@@ -28,6 +28,22 @@ const Prefix = patternText(
   'Put before the key of each object, such as waf/',
 )
 
+const StorageClass = patternText(
+  /^[A-Z0-9_]{1,64}$/,
+  'is not a storage class',
+  'write it as in STANDARD_IA',
+  'Storage class of the objects',
+)
+
+const KmsKey = patternText(
+  /^[\w:/-]{1,2048}$/,
+  'is not the id of a key',
+  'write the id, the ARN or the alias of the key',
+  'Key of aws:kms',
+)
+
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null)
+
 const Settings = z.strictObject({
   type: described(z.literal('s3'), 'Kind of sink'),
   name: name('Name of the sink; a new name begins with new checkpoints').default('s3'),
@@ -35,9 +51,7 @@ const Settings = z.strictObject({
   ...onAnySink,
   bucket: Bucket,
   prefix: Prefix.max(512).default(''),
-  region: awsRegion('Region of the bucket', 'write it as in eu-central-1; R2 takes auto')
-    .nullable()
-    .default(null),
+  region: orNull(awsRegion('Region of the bucket', 'write it as in eu-central-1; R2 takes auto')),
   endpoint: described(
     httpUrl('', 'set accessKeyId and secretAccessKey').nullable().default(null),
     'Address of the service, without the bucket; default: AWS in that region',
@@ -60,23 +74,9 @@ const Settings = z.strictObject({
     ['exactly-once', 'at-least-once'],
     'at-least-once also takes services without conditional writes, and may ship events twice',
   ),
-  storageClass: patternText(
-    /^[A-Z0-9_]{1,64}$/,
-    'is not a storage class',
-    'write it as in STANDARD_IA',
-    'Storage class of the objects',
-  )
-    .nullable()
-    .default(null),
+  storageClass: orNull(StorageClass),
   sse: described(z.enum(['AES256', 'aws:kms']).nullable().default(null), 'Encryption by the service'),
-  kmsKeyId: patternText(
-    /^[\w:/-]{1,2048}$/,
-    'is not the id of a key',
-    'write the id, the ARN or the alias of the key',
-    'Key of aws:kms',
-  )
-    .nullable()
-    .default(null),
+  kmsKeyId: orNull(KmsKey),
   timeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(60),
   tls: described(TlsConfig.prefault({}), 'Certificates for this sink'),
 })
@@ -90,14 +90,8 @@ export type S3SinkConfig = Readonly<z.output<typeof Settings>>
 
 function* mistakesOf(settings: S3SinkConfig): Generator<readonly [keyof S3SinkConfig, SettingError]> {
   const { endpoint } = settings
-  if (endpoint === null && settings.region === null)
-    yield [
-      'region',
-      {
-        problem: 'is missing',
-        remedy: 'set the region of the bucket, or endpoint for a service other than AWS',
-      },
-    ]
+  const remedy = 'set the region of the bucket, or endpoint for a service other than AWS'
+  if (endpoint === null && settings.region === null) yield ['region', { problem: 'is missing', remedy }]
   if (endpoint !== null && new URL(endpoint).search !== '')
     yield ['endpoint', { problem: 'has a query', remedy: 'remove "?" and everything after it' }]
   yield* awsKeyMistakes(settings)

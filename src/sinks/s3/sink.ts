@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { DeliveredObject, Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
+import { minuteOf, packFingerprints } from '../../domain/event/seen.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
@@ -9,7 +11,6 @@ import type { NumberedObjects, OpenStream, Sink, SinkCheck } from '../../ports/d
 import type { SinkDeps } from '../deps.ts'
 import { joinTexts, mapEvent, type Text } from '../lines.ts'
 import type { Metadata, ObjectKind, S3Bucket } from './client.ts'
-import { digestOf, packCompanion, unpackCompanion } from './companion.ts'
 import type { S3SinkConfig } from './config.ts'
 
 export type ObjectSettings = Pick<S3SinkConfig, 'name' | 'prefix' | 'compress' | 'maxBytes' | 'guarantee'>
@@ -61,8 +62,7 @@ export function createObjectSink(settings: ObjectSettings, deps: ObjectDeps, buc
     return found
   }
 
-  /** Before the first object of the process. */
-  async function checkOnce(signal: AbortSignal): Promise<void> {
+  const checkOnce = async (signal: AbortSignal) => {
     if (!isTried && !signal.aborted) await check(signal)
   }
 
@@ -74,6 +74,7 @@ export function createObjectSink(settings: ObjectSettings, deps: ObjectDeps, buc
       const deliver = createDeliver(settings, deps, bucket, stream, objects)
       const work = async (events: readonly Event[], signal: AbortSignal) => {
         if (isClosed || signal.aborted) throw cancelled(signal.reason)
+        // Before the first object of the process.
         if (!isTried) await inTurn(() => checkOnce(signal))
         return await deliver(events, signal)
       }
@@ -112,20 +113,20 @@ function createDeliver(
     `${folder}${storeId}-${String(number).padStart(6, '0')}`
 
   async function deliver(given: readonly Event[], signal: AbortSignal): Promise<Delivery> {
-    const { events, refusals, lines, bytes, isPart } = draftOf(given)
+    const draft = draftOf(given)
+    const { events, refusals, bytes, isPart } = draft
     const written = { refusals, committed: [], bytes, ...(isPart && { partial: { taken: events } }) }
-    if (events.length === 0) return { refusals, committed: [], bytes: 0 }
+    if (events.length === 0) return written
     if (objects === undefined) {
       // An event that a person sends as a trial is not among the data.
-      const body = await bodyOf(lines, compress)
+      const body = await bodyOf(draft.lines, compress)
       const file = `${digestOf(Buffer.alloc(0), body)}.${compressions[compress].suffix}`
       const kind = { contentType, metadata: {} }
       await ensure(`${prefix}${companionFolder}try/${file}`, body, kind, signal)
       return written
     }
     const number = objects.last() + 1
-    const write = guarantee === 'exactly-once' ? writeOnce : writeAtLeastOnce
-    const object = await write(number, events, lines, objects, signal)
+    const object = await write(number, draft, objects, signal)
     if (object.adopted === undefined) {
       telemetry.emit({ name: 'ObjectWritten', sink: name })
       return { ...written, object }
@@ -154,35 +155,27 @@ function createDeliver(
     return { events, refusals, lines, bytes, isPart: false }
   }
 
-  async function writeAtLeastOnce(
-    number: number,
-    events: readonly Event[],
-    lines: readonly Text[],
-    objects: NumberedObjects,
-    signal: AbortSignal,
-  ): Promise<DeliveredObject> {
-    const body = await bodyOf(lines, compress)
-    const digest = digestOf(packCompanion(events), body)
-    const key = `${prefix}${nameOf(objects, number)}-${digest.slice(0, 16)}.${compressions[compress].suffix}`
-    await ensure(key, body, kindOf(digest), signal)
-    return { number, bytes: body.length }
-  }
-
   /** The object of that number: this one, or that of an earlier try. */
-  async function writeOnce(
+  async function write(
     number: number,
-    events: readonly Event[],
-    lines: readonly Text[],
+    { events, lines }: ReturnType<typeof draftOf>,
     objects: NumberedObjects,
     signal: AbortSignal,
   ): Promise<DeliveredObject> {
-    const compression = await compressionOf(objects, signal)
+    const isOnce = guarantee === 'exactly-once'
+    const compression = isOnce ? await compressionOf(objects, signal) : compress
+    const { suffix } = compressions[compression]
     const body = await bodyOf(lines, compression)
     const companion = packCompanion(events)
     const digest = digestOf(companion, body)
-    const key = `${prefix}${nameOf(objects, number)}.${compressions[compression].suffix}`
-    const companionOf = (digest: string) => `${prefix}${companionFolder}${nameOf(objects, number)}-${digest}`
+    const own = nameOf(objects, number)
     const written = { number, bytes: body.length }
+    if (!isOnce) {
+      await ensure(`${prefix}${own}-${digest.slice(0, 16)}.${suffix}`, body, kindOf(digest), signal)
+      return written
+    }
+    const key = `${prefix}${own}.${suffix}`
+    const companionOf = (digest: string) => `${prefix}${companionFolder}${own}-${digest}`
     for (let tried = 0; ; tried++) {
       if (tried > 0 || looksFirst) {
         const found = await bucket.head(key, signal)
@@ -258,4 +251,42 @@ function createDeliver(
 
 function bodyOf(lines: readonly Text[], compression: Compression): Promise<Buffer> {
   return compressions[compression].compress(joinTexts(lines, { before: '', between: '\n', after: '\n' }))
+}
+
+/** Of a minute: the minute (int32) and the number of its fingerprints (uint32), and then these. */
+const headBytes = 8
+const fingerprintBytes = 8
+
+/** Which events an object holds, as they were when they were seen: the minute of each, and its fingerprint. */
+function packCompanion(events: readonly Event[]): Buffer {
+  const minutes = Map.groupBy(events, ({ timeMs }) => minuteOf(timeMs))
+  const parts = [...minutes].flatMap(([minute, group]) => {
+    const head = Buffer.alloc(headBytes)
+    head.writeInt32BE(minute, 0)
+    head.writeUInt32BE(group.length, 4)
+    return [head, packFingerprints(group.map(({ fingerprint }) => fingerprint))]
+  })
+  return Buffer.concat(parts)
+}
+
+/** By minute; undefined for bytes that are no companion. */
+function unpackCompanion(bytes: Buffer): Map<number, Uint8Array> | undefined {
+  const minutes = new Map<number, Uint8Array>()
+  let at = 0
+  while (at < bytes.length) {
+    if (bytes.length - at < headBytes) return undefined
+    const minute = bytes.readInt32BE(at)
+    const end = at + headBytes + bytes.readUInt32BE(at + 4) * fingerprintBytes
+    if (end > bytes.length || minutes.has(minute)) return undefined
+    minutes.set(minute, bytes.subarray(at + headBytes, end))
+    at = end
+  }
+  return minutes
+}
+
+/**
+ * Identifies an object together with its companion: events that differ only in what is redacted may make the same body.
+ */
+function digestOf(companion: Buffer, body: Buffer): string {
+  return createHash('sha256').update(companion).update(body).digest('hex')
 }

@@ -90,18 +90,11 @@ function sinkGone(sink: string, cause: unknown): Failure {
   return new Failure('stop', isFull ? 'disk_full' : 'sink_gone', text, { cause })
 }
 
-/** Writes bytes and reports when the operating system has them. */
-interface Output {
-  /** Resolves when the operating system has every byte. Rejects with the system's error. */
-  write(bytes: Buffer): Promise<void>
-  /** Why nothing can be written any more; undefined while writing works. */
-  gone(): Error | undefined
-}
-
 const writeAt = promisify(write)
 const lineBreak = 0x0a
 
-function openOutput(stream: Writable): Output {
+/** `write` resolves when the operating system has every byte; `gone`: why nothing can be written any more. */
+function openOutput(stream: Writable) {
   const fd: unknown = Reflect.get(stream, 'fd')
   return typeof fd === 'number' && fstatSync(fd).isFile() ? openFile(fd) : openStream(stream)
 }
@@ -110,10 +103,10 @@ function openOutput(stream: Writable): Output {
  * Writes to a stdout that is redirected to a file. Node itself would write once and ignore a partial write: on a full
  * disk the rest would be lost yet acknowledged. After a failed write the next one begins with a line break.
  */
-function openFile(fd: number): Output {
+function openFile(fd: number) {
   let torn = false
   return {
-    async write(bytes) {
+    async write(bytes: Buffer) {
       const whole = torn ? Buffer.concat([Buffer.of(lineBreak), bytes]) : bytes
       for (let at = 0; at < whole.length;) {
         const { bytesWritten } = await writeAt(fd, whole, at, whole.length - at)
@@ -130,11 +123,11 @@ function openFile(fd: number): Output {
 const ignored = () => undefined
 
 /** A pipe, a terminal or a socket. */
-function openStream(stream: Writable): Output {
+function openStream(stream: Writable) {
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored)
   return {
-    write: (bytes) =>
-      new Promise((resolve, reject) => {
+    write: (bytes: Buffer) =>
+      new Promise<void>((resolve, reject) => {
         stream.write(bytes, (error) => (error ? reject(error) : resolve()))
       }),
     gone() {

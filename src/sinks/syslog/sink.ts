@@ -35,27 +35,30 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   let isClosed = false
 
   async function send(events: readonly Event[], refusals: Refusal[], signal: AbortSignal): Promise<number> {
-    let [sent, held, waiting]: [number, number, Buffer[]] = [0, 0, []]
+    let sent = 0
+    // One connection for all: what an earlier one took may be lost.
     let to: Connection | undefined
-    const flush = async () => {
-      if (waiting.length === 0) return
+    for (const bytes of chunksOf(events, refusals)) {
       to ??= await connection.open(signal)
-      const bytes = Buffer.concat(waiting)
-      held = 0
-      waiting = []
       await to.write(bytes, signal)
       sent += bytes.length
     }
+    return sent
+  }
+
+  function* chunksOf(events: readonly Event[], refusals: Refusal[]): Generator<Buffer> {
+    let [waiting, held]: [Buffer[], number] = [[], 0]
     for (const event of events) {
       const message = messageIn(event, refusals)
       if (message === undefined) continue
       // Octet counting (RFC 6587, section 3.4.1): a line break in a message cannot begin another one.
       waiting.push(Buffer.from(`${message.length} `), message)
       held += message.length
-      if (held >= chunkBytes) await flush()
+      if (held < chunkBytes) continue
+      yield Buffer.concat(waiting)
+      ;[waiting, held] = [[], 0]
     }
-    await flush()
-    return sent
+    if (held > 0) yield Buffer.concat(waiting)
   }
 
   function messageIn(event: Event, refusals: Refusal[]): Buffer | undefined {

@@ -3,7 +3,7 @@ import type { CommittedPart, Delivery } from '../../../src/domain/event/delivery
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, AnySink, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
-import { readArchive } from '../../../src/sinks/file/inventory.ts'
+import { readArchive } from '../../../src/sinks/file/parts.ts'
 
 /** One JSON object a line: small, and it can refuse. */
 export const contractFormat: Format = {

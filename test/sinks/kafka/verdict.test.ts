@@ -6,7 +6,7 @@ import {
   UserError,
 } from '@platformatic/kafka'
 import { expect, test } from 'vitest'
-import { failureOf, refusedBy } from '../../../src/sinks/kafka/verdict.ts'
+import { failureOf, refusedBy } from '../../../src/sinks/kafka/link.ts'
 
 const of = (id: string) => new MultipleErrors('produce failed', [new ProtocolError(id)])
 const closed = new NetworkError('Connection failed', {
