@@ -5,7 +5,7 @@ import { openWork, type Work } from '../assemble/work.ts'
 import type { Config } from '../config/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../domain/event/delivery.ts'
 import { inertJson } from '../domain/text/json-text.ts'
-import { cut, printable } from '../domain/text/terminal-text.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
 import { exitCodes, resultOutput, type Io, type Registration } from './command.ts'
 import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
@@ -174,22 +174,19 @@ function listJson(all: readonly DeadLetter[]): string {
 
 const mostAnswer = 300
 
-/** Event and answer have a line below their row. */
+const columns: readonly Column<DeadLetter>[] = [
+  ['refused at', ({ at }) => secondText(iso(at))],
+  ['zone', ({ zone }) => String(zone)],
+  ['day', ({ day }) => printable(day), { spare: 0 }],
+  ['sink', ({ sink }) => printable(sink), { least: 8 }],
+  ['reason', ({ reason }) => reason],
+  ['event', ({ id }) => printable(id, 40), { least: 8 }],
+  ['answer', ({ answer }) => printable(answer, mostAnswer), { least: 20 }],
+]
+
 function listText(deadLetters: readonly DeadLetter[], paint: Paint): string {
   if (deadLetters.length === 0) return 'no dead letters\n'
-  const columns: readonly Column<DeadLetter>[] = [
-    ['refused at', ({ at }) => secondText(iso(at))],
-    ['zone', ({ zone }) => String(zone)],
-    ['day', ({ day }) => printable(day)],
-    ['sink', ({ sink }) => printable(sink), { least: 8 }],
-    ['reason', ({ reason }) => reason],
-  ]
-  const [first = '', ...lines] = table(deadLetters, columns, paint)
-  const listed = lines.flatMap((line, index) => {
-    const { id, answer } = deadLetters[index]!
-    return [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, paint.width)]
-  })
-  return `${[first, ...listed, '', ...countLines(deadLetters)].join('\n')}\n`
+  return `${[...table(deadLetters, columns, paint), '', ...countLines(deadLetters)].join('\n')}\n`
 }
 
 /** Dead letters with their events in native form; null, and the problem, where one cannot be read. */

@@ -14,7 +14,6 @@ import {
   planRoute,
 } from '../domain/plan/plan.ts'
 import type { Policy } from '../domain/policy.ts'
-import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
@@ -171,7 +170,6 @@ export class Planner {
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
         if (route === undefined && !mayBegin) continue
-        if (route === undefined) this.#tellSkippedDays(id, sink, time.nowMs, policy)
         next.push({ zone: id, sink, ...plannedOf(route, time, policy) })
       }
     }
@@ -195,14 +193,6 @@ export class Planner {
     const sinceMs = this.#aheadSinceMs.get(account) ?? monotonicMs
     this.#aheadSinceMs.set(account, sinceMs)
     return monotonicMs - sinceMs >= believedAfterMs
-  }
-
-  #tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
-    if (policy.firstRunDays >= policy.readableDays) return
-    const today = todayOf(nowMs)
-    const from = shiftDay(today, 1 - policy.readableDays)
-    const to = shiftDay(today, -policy.firstRunDays)
-    this.#deps.telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to })
   }
 
   async #recordMissedDays(

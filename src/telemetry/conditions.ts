@@ -12,8 +12,6 @@ export interface Report {
   readonly member: string
   readonly zone: number | undefined
   readonly message: string
-  /** What the first line says besides the message. */
-  readonly outlook: string
   readonly fields: Fields
   /** Somebody will report its end. */
   readonly hasEnd: boolean
@@ -118,7 +116,7 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
       condition.untold++
       if (zone !== undefined) condition.zones.add(zone)
       condition.members.set(member, nowMs() + report.lastsMs)
-      if (begins) say(condition, 'begins', report.message + report.outlook)
+      if (begins) say(condition, 'begins', report.message)
       for (const other of of(event)) if (other !== condition) removeMembers(other, (each) => each === member)
     },
     /** Removes a member from the conditions of an event; without one, ends all of them. */

@@ -2,7 +2,6 @@ import { isFailure, messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 import { systemCode } from '../domain/text/system-error.ts'
-import { durationText } from '../domain/text/time.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import { createConditions, tenMinutesMs } from './conditions.ts'
 import type { Condition, Definition, Definitions } from './internal-events/definition.ts'
@@ -60,18 +59,15 @@ export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock):
     event: InternalEvent,
     facts: Facts,
   ) {
-    const { zone, retryAtMs = Number.NaN } = facts
     const group = (typeof by === 'function' ? by(event) : by).map((name) => String(facts[name])).join(' ')
-    const waitSeconds = (retryAtMs - clock.now()) / 1000
     return {
       event: event.name,
       group,
       // Who cannot report an end has no condition of his own.
       member: (hasEnd ? memberOf(facts) : undefined) ?? group,
-      zone,
+      zone: facts.zone,
       hasEnd,
       lastsMs: typeof lastsMs === 'function' ? lastsMs(event, now) : lastsMs,
-      outlook: Number.isFinite(waitSeconds) ? `; next try in ${durationText(Math.max(0, waitSeconds))}` : '',
     }
   }
 
@@ -116,7 +112,6 @@ type Facts = Readonly<Record<string, unknown>> &
     readonly app?: string
     readonly account?: string
     readonly place?: string
-    readonly retryAtMs?: number
   }
 
 function factsOf({ name: _name, ...event }: InternalEvent): Facts {

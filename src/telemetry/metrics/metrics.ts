@@ -33,17 +33,9 @@ export interface Counting {
   measure(metric: MeasuredMetric, of: Labels, rows: readonly Measured[]): void
 }
 
-/** The names in the configuration: the only values of the labels `zone`, `sink`, `account` and `app`. */
-export interface Known {
+/** The names in the configuration, the only values of these labels: of `zone` for which upload scanning is read, too. */
+export interface Known extends Partial<Record<Exclude<NameSet, 'zones'>, readonly (string | number)[]>> {
   readonly zones: readonly Zone[]
-  readonly sinks: readonly string[]
-  readonly accounts: readonly string[]
-  /** Ids of the zones whose upload scanning is read. */
-  readonly scannedZones?: readonly number[]
-  /** Applications whose volumes are read. */
-  readonly apps?: readonly string[]
-  /** Of `notify`. */
-  readonly places?: readonly string[]
 }
 
 /** What is read at a scrape, which waits for each 4 s at most. */
@@ -110,7 +102,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   function isAllowed(metric: MeasuredMetric, { labels, value }: Measured): boolean {
     const isKnown = ([label, set]: [string, LabelSet]) => {
       const name = String(labels[label])
-      return typeof set === 'string' ? set === 'any' || names[set].has(name) : set.includes(name)
+      return typeof set === 'string' ? set === 'any' || names[set]?.has(name) === true : set.includes(name)
     }
     return Number.isFinite(value) && Object.entries<LabelSet>(measuredMetrics[metric][0]).every(isKnown)
   }
@@ -151,7 +143,10 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     if (latest === undefined) return up
     const { observed, atMs } = latest
     const routes = observed.routes
-      .filter(({ summary: { zone, sink } }) => names.zones.has(String(zone)) && names.sinks.has(sink))
+      .filter(
+        ({ summary: { zone, sink } }) =>
+          names.zones?.has(String(zone)) === true && names.sinks?.has(sink) === true,
+      )
       .map((route) => ({ ...route, labels: routeLabels(route.summary) }))
     const lasting = lastingSeries(routes, (clock.monotonic() - atMs) / 1000)
     return { ...up, ...lasting, ...(isUp && presentSeries(observed, routes)) }
@@ -198,19 +193,14 @@ interface Counted {
   text: readonly string[]
 }
 
-const nothing: Known = { zones: [], sinks: [], accounts: [] }
+const nothing: Known = { zones: [] }
 
-type Names = Readonly<Record<Exclude<LabelSet, 'any' | readonly string[]>, ReadonlySet<string>>>
+type NameSet = Exclude<LabelSet, 'any' | readonly string[]>
+type Names = Readonly<Partial<Record<NameSet, ReadonlySet<string>>>>
 
-function namesOf({ zones, sinks, accounts, scannedZones = [], apps = [], places = [] }: Known): Names {
-  return {
-    zones: new Set(zones.map(({ id }) => String(id))),
-    sinks: new Set(sinks),
-    accounts: new Set(accounts),
-    scannedZones: new Set(scannedZones.map(String)),
-    apps: new Set(apps),
-    places: new Set(places),
-  }
+function namesOf({ zones, ...others }: Known): Names {
+  const lists = { ...others, zones: zones.map(({ id }) => id) }
+  return Object.fromEntries(Object.entries(lists).map(([name, all]) => [name, new Set(all.map(String))]))
 }
 
 /** Metrics with the same labels share the texts: with thousands of zones they take more memory than the values. */
@@ -222,7 +212,7 @@ function combinationsOf(names: Names): (labels: MetricDefinition['labels']) => r
     if (known !== undefined) return known
     let all: Labels[] = [{}]
     for (const [label, set] of Object.entries(labels)) {
-      const values = typeof set !== 'string' ? set : set === 'any' ? [] : [...names[set]]
+      const values = typeof set !== 'string' ? set : set === 'any' ? [] : [...(names[set] ?? [])]
       all = all.flatMap((one) => values.map((value) => ({ ...one, [label]: value })))
     }
     const texts = all.map((one) => labelText(one))
