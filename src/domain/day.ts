@@ -1,42 +1,33 @@
-import { UTCDateMini } from '@date-fns/utc/date/mini'
-import { formatISO } from 'date-fns/formatISO'
-
 /** A UTC calendar day, `YYYY-MM-DD`. */
 export type Day = string & { readonly brand: 'Day' }
 
 export const dayMs = 86_400_000
 
-/** Bound of the two caches: the schedule converts the same few days again for each of hundreds of zones. */
-const mostKept = 1_000
-const daysByNumber = new Map<number, Day>()
-const startsByDay = new Map<Day, number>()
+/** By number since the epoch: the schedule asks for the same few days again for each of thousands of streams. */
+const known = new Map<number, Day>()
+const mostKnown = 1_000
 
 /** The day that holds an instant (ms since the epoch). */
 export function dayOf(atMs: number): Day {
-  return kept(daysByNumber, Math.floor(atMs / dayMs), () => {
-    return formatISO(new UTCDateMini(atMs), { representation: 'date' }) as Day
-  })
-}
-
-function kept<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const found = known.get(key)
+  const number = Math.floor(atMs / dayMs)
+  const found = known.get(number)
   if (found !== undefined) return found
-  const made = make()
-  if (known.size >= mostKept) known.clear()
-  known.set(key, made)
-  return made
+  if (known.size >= mostKnown) known.clear()
+  const day = new Date(atMs).toISOString().slice(0, 10) as Day
+  known.set(number, day)
+  return day
 }
 
 /** Reads exactly `YYYY-MM-DD`; undefined for impossible dates such as 2026-02-30, too. */
 export function parseDay(text: string): Day | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
-  const atMs = Date.parse(`${text}T00:00:00Z`)
+  const atMs = Date.parse(text)
   return !Number.isNaN(atMs) && dayOf(atMs) === text ? (text as Day) : undefined
 }
 
 /** ms since the epoch. */
 export function startOf(day: Day): number {
-  return kept(startsByDay, day, () => Date.parse(`${day}T00:00:00.000Z`))
+  return Date.parse(day)
 }
 
 /** The first instant after the day. */

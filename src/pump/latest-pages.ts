@@ -11,6 +11,12 @@ export interface KnownPage {
   readonly mark: readonly string[]
 }
 
+interface ReadPage {
+  readonly hash: string | undefined
+  readonly facts: PageFacts
+  readonly requestedAt: number
+}
+
 /** More than the streams that a process polls; a few megabytes. */
 const mostStreams = 20_000
 /** A known page takes 2 kB. The pages of a stream that is polled without news are one or two. */
@@ -39,13 +45,20 @@ export class LatestPages {
     return { requestedAt: latest.requestedAt, pages: this.#pages.get(key) ?? [] }
   }
 
-  note(checkpoint: Checkpoint, requestedAt: number, read: readonly KnownPage[]): void {
+  /** After a commit of these pages: every event on them is seen now. */
+  note(checkpoint: Checkpoint, read: readonly ReadPage[], mark: readonly string[]): void {
+    const last = read.at(-1)
+    if (last === undefined) return
     const key = streamKey(checkpoint.stream)
     if (this.#requests.size >= mostStreams) this.#requests.clear()
-    this.#requests.set(key, { of: commitOf(checkpoint), requestedAt })
-    const pages = read.filter(({ facts }) => mayBeKnown(facts)).slice(-mostPages)
+    this.#requests.set(key, { of: commitOf(checkpoint), requestedAt: last.requestedAt })
+    const pages = read.flatMap(({ hash, facts }) =>
+      hash !== undefined && mayBeKnown(facts)
+        ? [{ hash, facts: { ...facts, unseen: 0, unseenTimesMs: [] }, mark }]
+        : [],
+    )
     if (this.#pages.size >= mostKnownStreams) this.#pages.clear()
-    if (pages.length > 0) this.#pages.set(key, pages)
+    if (pages.length > 0) this.#pages.set(key, pages.slice(-mostPages))
     else this.#pages.delete(key)
   }
 }

@@ -8,16 +8,7 @@ import { endAsExpired, endsBy, leftOut, noLongerKept } from './end-stream.ts'
 import { fetchAhead } from './fetch-page.ts'
 import { commitLoad } from './load-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
-import {
-  isDue,
-  Load,
-  readLoad,
-  requestFor,
-  takeKept,
-  type LoadEnd,
-  type LoadPage,
-  type Reading,
-} from './read-load.ts'
+import { isDue, Load, readLoad, requestFor, takeKept, type LoadEnd, type Reading } from './read-load.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -110,7 +101,8 @@ async function shipLoad(
   if (last.bytes <= parsedAheadBytes) reading.ahead?.want()
   const { mark } = session.checkpoint()
   reading.kept = await commitLoad(session, target, pages, wanted, await delivering)
-  noteLatest(session, pages.slice(0, pages.length - reading.kept.length), mark)
+  const done = pages.slice(0, pages.length - reading.kept.length)
+  session.deps.latestPages?.note(session.checkpoint(), done, mark)
   reading.sinkMoves ||= wanted.length > 0
   const { end: guard, scan } = last.step
   // The scan has ended at a guard, and that is committed: now the stream backs off.
@@ -120,16 +112,6 @@ async function shipLoad(
       'scan_guarded',
       `the listing does not end: ${guard} after ${scan.pages} pages`,
     )
-}
-
-/** Every event of these pages is seen now. */
-function noteLatest(session: Session, pages: readonly LoadPage[], mark: readonly string[]): void {
-  const last = pages.at(-1)
-  if (last === undefined) return
-  const known = pages.flatMap(({ hash, facts }) =>
-    hash === undefined ? [] : [{ hash, facts: { ...facts, unseen: 0, unseenTimesMs: [] }, mark }],
-  )
-  session.deps.latestPages?.note(session.checkpoint(), last.requestedAt, known)
 }
 
 /** What the failure of a page means for its stream and its scan. */

@@ -2,59 +2,31 @@ import { expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/status.ts'
 import { backfillsOf, told } from '../commands/backfilling.ts'
-import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { forgetHolders } from './crash-world.ts'
-import { receiver, type Receiver } from './receiver.ts'
+import { receiver } from './receiver.ts'
 import { endOf, workplace, type Workplace } from './workplace.ts'
-import { forgetHolders as forgetHoldersIn } from '../setup/stores.ts'
+import { forgetHolders } from '../setup/stores.ts'
 
 const zone = 101
 const perDay = 60
 const pageSize = 10
 const yesterday = shiftDay(dayOf(Date.now()), -1)
 
-interface World {
-  readonly place: Workplace
-  readonly siem: Receiver
-  /** What a dead process was heard of is forgotten. */
-  readonly bury: () => Promise<void>
-}
-
-async function shippedOnce(state: object): Promise<Pick<World, 'place' | 'siem'>> {
+/** A day that a receiver has taken once. */
+async function shippedOnce() {
   const siem = await receiver()
+  const sinks = [{ name: 'siem', type: 'http', url: siem.url, compression: 'gzip' }]
   const place = await workplace(
     { zones: [zone], days: perDay, pageSize },
-    {
-      zones: [zone],
-      poll: { everySeconds: 1 },
-      server: { port: 0 },
-      sinks: [{ name: 'siem', type: 'http', url: siem.url, compression: 'gzip' }],
-      ...state,
-    },
+    { zones: [zone], poll: { everySeconds: 1 }, server: { port: 0 }, sinks },
   )
   const ended = await place.once()
   expect(ended.code, ended.stderr).toBe(0)
   return { place, siem }
 }
 
-async function overSqlite(): Promise<World> {
-  const { place, siem } = await shippedOnce({})
-  const bury = async () => {
-    forgetHoldersIn(place.database)
-  }
-  return { place, siem, bury }
-}
-
-async function overRedis(): Promise<World> {
-  const redis = await startRedis()
-  const { url, keyPrefix } = redis
-  const { place, siem } = await shippedOnce({ state: { redis: { url, keyPrefix } } })
-  return { place, siem, bury: () => forgetHolders(redis) }
-}
-
 /** What is told of yesterday. */
-async function toldOfYesterday({ place }: World) {
+async function toldOfYesterday(place: Workplace) {
   const { code, stdout, stderr } = await told(place, 'status', '--json')
   expect([0, 1], stderr).toContain(code)
   const { routes } = JSON.parse(stdout) as Status
@@ -74,12 +46,8 @@ function counts(lines: readonly string[]): Map<string, number> {
   return found
 }
 
-/** Over Redis other processes are told of it in another way, too. */
-const tried = redisServerAvailable() ? [overSqlite, overRedis] : [overSqlite]
-
 test('a resend ships the same lines once more, and continues after a kill', async () => {
-  const world = await overSqlite()
-  const { place, siem } = world
+  const { place, siem } = await shippedOnce()
   const first = ofYesterday(siem.taken)
   expect(first).toHaveLength(perDay)
 
@@ -87,7 +55,7 @@ test('a resend ships the same lines once more, and continues after a kill', asyn
   const child = place.entry(['--backfill', range, '--resend', '--kill', 'before:commit@siem:2'])
   const killed = await endOf(child)
   expect(killed.signal, killed.stderr).toBe('SIGKILL')
-  await world.bury()
+  forgetHolders(place.database)
   const [made] = await backfillsOf(place)
   expect(made).toMatchObject({ state: 'running', queued: 1 })
 
@@ -99,31 +67,25 @@ test('a resend ships the same lines once more, and continues after a kill', asyn
   expect([...all.keys()].sort()).toEqual(first.toSorted())
   const thrice = [...all.values()].filter((count) => count === 3)
   expect(thrice.length).toBe(perDay)
-  expect(await toldOfYesterday(world)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
+  expect(await toldOfYesterday(place)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
   const audited = await told(place, 'audit', '--day', yesterday)
   expect(audited.code, audited.stderr).toBe(0)
 })
 
-test.concurrent.for(tried)(
-  'a resend that is killed when its day counts as not shipped, and no worker knows of it, is shipped by a run',
-  async (makeWorld) => {
-    const world = await makeWorld()
-    const { place, siem } = world
-    const run = place.start(['run'])
-    await run.waitForLine(/"event":"Started"/)
-    const range = `${yesterday}:${yesterday}`
-    const killed = await endOf(
-      place.entry(['--backfill', range, '--resend', '--kill', 'after:commit@siem:1']),
-    )
-    expect(killed.signal, killed.stderr).toBe('SIGKILL')
-    const [made] = await backfillsOf(place)
-    expect(made).toMatchObject({ state: 'paused' })
-    await waitFor(() => ofYesterday(siem.taken).length >= 2 * perDay, { what: () => run.stderr() })
-    const resumed = await told(place, 'backfill', 'resume', made!.id)
-    expect(resumed.code, resumed.stderr).toBe(0)
-    await waitFor(async () => (await backfillsOf(place))[0]?.state === 'done', { what: () => run.stderr() })
-    expect(await run.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-    expect([...counts(ofYesterday(siem.taken)).values()]).toEqual(Array.from({ length: perDay }, () => 2))
-    expect(await toldOfYesterday(world)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
-  },
-)
+test('a resend that is killed when its day counts as not shipped, and no worker knows of it, is shipped by a run', async () => {
+  const { place, siem } = await shippedOnce()
+  const run = place.start(['run'])
+  await run.waitForLine(/"event":"Started"/)
+  const range = `${yesterday}:${yesterday}`
+  const killed = await endOf(place.entry(['--backfill', range, '--resend', '--kill', 'after:commit@siem:1']))
+  expect(killed.signal, killed.stderr).toBe('SIGKILL')
+  const [made] = await backfillsOf(place)
+  expect(made).toMatchObject({ state: 'paused' })
+  await waitFor(() => ofYesterday(siem.taken).length >= 2 * perDay, { what: () => run.stderr() })
+  const resumed = await told(place, 'backfill', 'resume', made!.id)
+  expect(resumed.code, resumed.stderr).toBe(0)
+  await waitFor(async () => (await backfillsOf(place))[0]?.state === 'done', { what: () => run.stderr() })
+  expect(await run.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect([...counts(ofYesterday(siem.taken)).values()]).toEqual(Array.from({ length: perDay }, () => 2))
+  expect(await toldOfYesterday(place)).toEqual({ delivered: perDay, deadLetters: 0, late: 0 })
+})

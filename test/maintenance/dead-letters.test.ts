@@ -1,22 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import type { DeadLetter } from '../../src/domain/event/delivery.ts'
+import type { DeadLetter, Skip } from '../../src/domain/event/delivery.ts'
+import type { Event } from '../../src/domain/event/event.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { dropDeadLetters, replayDeadLetters, replayStream } from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, redo, zone, type Stage } from '../pump/stage.ts'
+import {
+  createStage,
+  firstEvents,
+  idsOf,
+  listingOf,
+  redo,
+  refusalsOf,
+  whole,
+  zone,
+  type Stage,
+} from '../pump/stage.ts'
 
 const never = new AbortController().signal
 
 /** A stream whose sink has refused all of so many events; `answer` is what it said. */
 async function refused(count: number, answer = 'no'): Promise<Stage> {
   const stage = await createStage()
-  const events = Array.from({ length: count }, (_, index) => eventAt(index))
-  stage.script.answer = listingOf(events, 500)
-  stage.script.deliver = async (some) => ({
-    refusals: some.map((event) => ({ event, reason: 'refused', answer })),
-    committed: [],
-    bytes: 1,
-  })
+  stage.script.answer = listingOf(firstEvents(count), 500)
+  stage.script.deliver = async (some) => ({ ...whole, refusals: refusalsOf(some, answer) })
   await stage.pump()
   expect(await stage.store.deadLetters.list()).toHaveLength(count)
   stage.delivered.length = 0
@@ -31,14 +37,12 @@ async function replay(stage: Stage, deps = stage.deps, given?: readonly { readon
 describe('a replay', () => {
   it('works page by page, the oldest event first, each page with a separate fence and commit', async () => {
     const stage = await refused(250)
-    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
+    stage.script.deliver = async () => whole
     const before = stage.log.length
     expect((await replay(stage)).map(({ delivered }) => delivered)).toEqual([100, 100, 50])
     const steps = stage.log.slice(before).map((step) => step.split(' ')[0])
     expect(steps).toEqual(Array.from({ length: 3 }, () => ['open', 'deliver', 'commit', 'close']).flat())
-    expect(stage.delivered.map(({ id }) => id)).toEqual(
-      Array.from({ length: 250 }, (_, index) => `e${index}`),
-    )
+    expect(stage.ids()).toEqual(idsOf(0, 250))
     expect(await stage.store.deadLetters.list()).toEqual([])
     expect((await stage.read())?.counters).toMatchObject({ delivered: 250, deadLetters: 0 })
     expect(stage.options.at(-1)?.refusalsStand).toBe(true)
@@ -50,12 +54,8 @@ describe('a replay', () => {
   it('keeps an event that has become too old for the destination, with its reason and the new answer', async () => {
     const stage = await refused(2)
     const answer = 'not sent: older than batch.maxAgeHours (18)'
-    stage.script.deliver = async ([old]) => ({
-      refusals: [],
-      skipped: [{ event: old!, reason: 'too_old', answer }],
-      committed: [],
-      bytes: 1,
-    })
+    const skip = (event: Event): Skip => ({ event, reason: 'too_old', answer })
+    stage.script.deliver = async ([old]) => ({ ...whole, skipped: [skip(old!)] })
     const [page] = await replay(stage)
     expect(page).toMatchObject({ delivered: 1, kept: [{ id: 'e0', reason: 'refused', answer }] })
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e0', reason: 'refused', answer }])
@@ -65,10 +65,9 @@ describe('a replay', () => {
 
   it('uses small pages for large events', async () => {
     const stage = await createStage()
-    const events = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((each) => eventAt(each))
     const port = { ...stage.store.deadLetters }
     const store = { ...stage.store, deadLetters: port }
-    const deadLetters = events.map((event) => ({
+    const deadLetters = firstEvents(12).map((event) => ({
       ...stream,
       id: event.id,
       time: event.time!,
@@ -98,12 +97,7 @@ describe('a replay', () => {
   it('counts what a sink that fails has not taken as not tried', async () => {
     const stage = await refused(3)
     const failure = new Failure('retry', 'network', 'reset')
-    stage.script.deliver = async (some) => ({
-      refusals: [],
-      committed: [],
-      bytes: 1,
-      partial: { taken: some.slice(0, 1), failure },
-    })
+    stage.script.deliver = async (some) => ({ ...whole, partial: { taken: some.slice(0, 1), failure } })
     const sinks = new Map([[stream.sink, stage.plainSink]])
     const work = { deps: stage.deps, sinks, held: new Map(), zoneOf: () => zone, redo }
     const chosen = await stage.store.deadLetters.list()
@@ -124,19 +118,16 @@ describe('a replay', () => {
 
   it('does not deliver again if a longer answer does not fit', async () => {
     const stage = await refused(2, 'x'.repeat(45_000))
-    stage.script.deliver = async (some) => ({
-      refusals: some.slice(1).map((event) => ({ event, reason: 'refused', answer: 'y'.repeat(99_999) })),
-      committed: [],
-      bytes: 1,
-    })
+    const longer = 'y'.repeat(99_999)
+    stage.script.deliver = async (some) => ({ ...whole, refusals: refusalsOf(some.slice(1), longer) })
     expect(await replay(stage)).toMatchObject([{ delivered: 1, kept: [{ id: 'e1' }] }])
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1', answer: 'x'.repeat(45_000) }])
-    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1'])
+    expect(stage.ids()).toEqual(['e0', 'e1'])
   })
 
   it('skips dead letters that another process has replayed or dropped meanwhile', async () => {
     const stage = await refused(3)
-    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
+    stage.script.deliver = async () => whole
     const chosen = (await stage.store.deadLetters.list()).filter(({ id }) => id === 'e1')
     const ledger = { ...stage.deps.store.ledger }
     let isDropped = false
@@ -147,7 +138,7 @@ describe('a replay', () => {
     }
     const store = { ...stage.deps.store, ledger }
     expect(await replay(stage, { ...stage.deps, store })).toMatchObject([{ tried: 3, delivered: 2 }])
-    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e2'])
+    expect(stage.ids()).toEqual(['e0', 'e2'])
   })
 })
 

@@ -1,40 +1,38 @@
 import { expect, test } from 'vitest'
-import type { Delivery } from '../../src/domain/event/delivery.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { unseeDay } from '../../src/maintenance/unsee.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, redo, zone, type Stage } from '../pump/stage.ts'
+import {
+  createStage,
+  eventAt,
+  firstEvents,
+  listingOf,
+  redo,
+  refusalsOf,
+  whole,
+  zone,
+  type Stage,
+} from '../pump/stage.ts'
 
 const request = { stream, priority: 'backfill', readRequest: { id: 'b1' } } as const
-const events = [0, 1, 2, 3].map((number) => eventAt(number))
+const events = firstEvents(4)
 const never = new AbortController().signal
-const all: (some: readonly Event[]) => Delivery = () => ({ refusals: [], committed: [], bytes: 1 })
 
-function refusing(...ids: readonly string[]): (some: readonly Event[]) => Delivery {
-  return (some) => ({
-    refusals: some
-      .filter(({ id }) => ids.includes(id))
-      .map((event) => ({ event, reason: 'refused', answer: 'no' })),
-    committed: [],
-    bytes: 1,
-  })
-}
-
-async function setUp(of: (some: readonly Event[]) => Delivery = all) {
+/** A stream of which the destination has refused these events, and taken all others. */
+async function setUp(...refused: readonly string[]) {
   const stage = await createStage()
   /** What the destination has, in its order. */
   const taken: string[] = []
-  const script = (answer: (some: readonly Event[]) => Delivery) => {
+  const refuse = (...ids: readonly string[]) => {
     stage.script.deliver = async (some) => {
-      const delivery = answer(some)
-      const refused = new Set(delivery.refusals.map(({ event }) => event))
-      taken.push(...some.filter((event) => !refused.has(event)).map(({ id }) => id))
-      return delivery
+      const isRefused = ({ id }: Event) => ids.includes(id)
+      taken.push(...some.filter((event) => !isRefused(event)).map(({ id }) => id))
+      return { ...whole, refusals: refusalsOf(some.filter(isRefused)) }
     }
   }
   stage.script.answer = listingOf(events, 2)
-  script(of)
+  refuse(...refused)
   await stage.pump({ sink: stage.plainSink })
   const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
   const replay = async () => {
@@ -48,7 +46,7 @@ async function setUp(of: (some: readonly Event[]) => Delivery = all) {
   return {
     stage,
     taken,
-    script,
+    refuse,
     unsee,
     replay,
     pump: () => stage.pump({ ...request, sink: stage.plainSink }),
@@ -83,13 +81,13 @@ test('a day that counts as not shipped is shipped once more, with what came mean
 })
 
 test('what the sink refuses of a resend counts once, and a replay ships it once', async () => {
-  const { stage, taken, script, unsee, replay, pump } = await setUp()
+  const { stage, taken, refuse, unsee, replay, pump } = await setUp()
   await unsee()
-  script(refusing('e0', 'e2', 'e4'))
+  refuse('e0', 'e2', 'e4')
   stage.script.answer = listingOf([...events, eventAt(4)], 2)
   await pump()
   expect(await countsOf(stage)).toEqual({ delivered: 2, deadLetters: 3 })
-  script(all)
+  refuse()
   // The polls know the refused ones, one that they have never seen before included.
   await stage.clock.advance(3_600_000)
   await stage.pump({ sink: stage.plainSink })
@@ -123,12 +121,12 @@ test('a day whose deduplication index was dropped stays as it is', async () => {
 test.each(['kept', 'pruned'])(
   'a dead letter that waits is left to its replay, with a checkpoint that was %s',
   async (was) => {
-    const { stage, taken, script, unsee, replay, pump } = await setUp(refusing('e1'))
+    const { stage, taken, refuse, unsee, replay, pump } = await setUp('e1')
     await stage.complete()
     if (was === 'pruned')
       await stage.store.upkeep.prune([stream], { uncommittedBefore: stream.day, gapsBefore: 0 })
     await unsee()
-    script(all)
+    refuse()
     await pump()
     expect(taken.slice(3)).toEqual(['e0', 'e2', 'e3'])
     await replay()

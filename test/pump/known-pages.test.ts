@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Page } from '../../src/domain/scan/page.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
-import { stream } from '../domain/builders.ts'
-import { createStage, eventAt, type Stage } from './stage.ts'
+import { createStage, firstEvents, type Stage } from './stage.ts'
 
 /** Enough that a page is remembered. */
-const many = Array.from({ length: 150 }, (_, index) => eventAt(index))
+const many = firstEvents(150)
 
 /** A day of one page, polled twice without news. `parsed` counts how often its entries are accessed. */
 async function polled(): Promise<{ stage: Stage; poll(): Promise<void>; parsed(): number }> {
@@ -48,12 +47,7 @@ describe('a page that is the same as at the poll before, and of which every even
 
   it('is parsed once its events count as not delivered any more', async () => {
     const { stage, poll } = await polled()
-    const { fence, checkpoint } = await stage.store.ledger.take(stream, { id: 'one', schedule: true })
-    const { commit } = checkpoint!
-    const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
-    const next = { ...checkpoint!, commit: commit + 1 }
-    await stage.store.ledger.commit({ fence, basedOn: commit, next, unsee: 'all', ...nothing })
-    await stage.store.ledger.release(stream, fence)
+    await stage.change((checkpoint) => checkpoint, { unsee: 'all' })
     await poll()
     expect(stage.delivered).toHaveLength(300)
   })

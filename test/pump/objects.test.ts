@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import type { Event, Identity } from '../../src/domain/event/event.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
@@ -14,7 +15,7 @@ const unavailable = new Failure('retry', 'store_unavailable', 'no answer')
 /** A stage whose pumps ship to objects. `list` sets what the day lists; `refuses` an id that the format cannot write. */
 async function createLake(size = 2, maxBytes = 65_536) {
   const stage = await createStage()
-  const memory = createMemoryBucket()
+  const { bucket, script: _, ...memory } = createMemoryBucket()
   const script = { refuses: '' }
   const format = {
     ...contractFormat,
@@ -22,20 +23,15 @@ async function createLake(size = 2, maxBytes = 65_536) {
       contractFormat.encode({ ...event, ...(event.id === script.refuses && { action: 'unmappable' }) }),
   }
   const settings = { prefix: '', compress: 'gzip', maxBytes, guarantee: 'exactly-once' } as const
-  const sink = createObjectSink(
-    { name: stream.sink, ...settings },
-    { format, telemetry: { emit: () => undefined } },
-    memory.bucket,
-  )
+  const deps = { format, telemetry: { emit: () => undefined } }
+  const sinkNamed = (name: string) => createObjectSink({ name, ...settings }, deps, bucket)
+  const sink = sinkNamed(stream.sink)
   return {
     ...stage,
-    bucket: memory.bucket,
-    objects: memory.objects,
-    requests: memory.requests,
-    keys: memory.keys,
-    lines: memory.lines,
+    ...memory,
     lakeScript: script,
     sink,
+    sinkNamed,
     list: (count: number) => (stage.script.answer = listingOf(firstEvents(count), size)),
     async ship() {
       await stage.clock.advance(hourMs)
@@ -105,14 +101,9 @@ describe('a pump to numbered objects', () => {
     lake.list(6)
     await lake.shipWithoutCommit()
     // Now each page is a load, and the first load has two events of the object.
-    const one = createObjectSink(
-      { name: stream.sink, prefix: '', compress: 'gzip', maxBytes: 65_536, guarantee: 'exactly-once' },
-      { format: contractFormat, telemetry: { emit: () => undefined } },
-      lake.bucket,
-    )
     lake.script.answer = listingOf([...firstEvents(2), eventAt(100), ...firstEvents(6).slice(2)], 3)
     await lake.clock.advance(hourMs)
-    await lake.pump({ sink: { ...one, load: { pages: 1 } } })
+    await lake.pump({ sink: { ...lake.sink, load: { pages: 1 } } })
     expect(lake.lines().map(idOf)).toEqual([...idsOf(0, 6), 'e100'])
     expect(await lake.counted()).toBe(7)
   })
@@ -123,16 +114,12 @@ describe('a pump to numbered objects', () => {
       lake.list(count)
       await lake.ship()
     }
-    await lake.change((before) => ({
+    const anew = (before: Checkpoint): Checkpoint => ({
       ...before,
       objectBytes: [],
       counters: { ...before.counters, delivered: 0 },
-    }))
-    const { fence, checkpoint } = await lake.store.ledger.take(stream, lake.deps.holder)
-    const next = { ...checkpoint!, commit: checkpoint!.commit + 1 }
-    const none = { seen: new Map(), deadLetters: [], gaps: [], unsee: 'all' } as const
-    await lake.store.ledger.commit({ fence, basedOn: checkpoint!.commit, next, ...none })
-    await lake.store.ledger.release(stream, fence)
+    })
+    await lake.change(anew, { unsee: 'all' })
     lake.list(7)
     for (let pump = 0; pump < 3; pump++) await lake.ship()
     expect(lake.keys()).toHaveLength(4)
@@ -145,12 +132,9 @@ describe('a pump to numbered objects', () => {
     await lake.shipWithoutCommit()
     const renamed = { ...stream, sink: 'renamed' }
     await lake.store.upkeep.renameSink(stream.sink, renamed.sink)
-    const settings = { prefix: '', compress: 'gzip', maxBytes: 65_536, guarantee: 'exactly-once' } as const
-    const deps = { format: contractFormat, telemetry: { emit: () => undefined } }
     const shipTo = async (of: typeof stream) => {
       await lake.clock.advance(hourMs)
-      const sink = createObjectSink({ ...settings, name: of.sink }, deps, lake.bucket)
-      return await lake.pump({ sink, stream: of })
+      return await lake.pump({ sink: lake.sinkNamed(of.sink), stream: of })
     }
     lake.list(5)
     expect(await shipTo(renamed)).toBeUndefined()

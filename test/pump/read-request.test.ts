@@ -36,7 +36,8 @@ test('a day whose deduplication index was dropped is never delivered again', asy
 
 test('a day whose deduplication index was dropped stays refused after a later commit into its first minute', async () => {
   const stage = await dropped()
-  await stage.change((checkpoint) => checkpoint, packSightings([seenAs(eventAt(9, eventAt(0).timeMs))]))
+  const seen = packSightings([seenAs(eventAt(9, eventAt(0).timeMs))])
+  await stage.change((checkpoint) => checkpoint, { seen })
   expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
   expect(stage.ids()).toEqual([])
 })

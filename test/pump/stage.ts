@@ -108,9 +108,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     load: { pages: 1 } as Partial<LoadBounds>,
     /** What a request takes. */
     latencyMs: 100,
-    deliver: async (...[events]: [readonly Event[], AbortSignal, boolean?]): Promise<Delivery> => {
-      return { refusals: [], committed: [], bytes: events.length }
-    },
+    deliver: async (..._: Parameters<OpenStream['deliver']>): Promise<Delivery> => whole,
     reconcile: (async () => undefined) as (known: Reconciliation) => Promise<void>,
     commit: store.ledger.commit,
   }
@@ -125,28 +123,9 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     if (signal.aborted) throw cancelled()
     if (answer instanceof Error) throw answer
     held++
-    const {
-      events,
-      next,
-      more = next !== undefined,
-      bytes = 10,
-      clockOffsetMs = 0,
-      connection = {},
-      hash,
-    } = answer
-    return {
-      events,
-      more,
-      next: next === undefined ? null : (next as Cursor),
-      bytes,
-      ...(hash !== undefined && { hash }),
-      requestedAt,
-      clockOffsetMs,
-      connection,
-      release: () => {
-        held--
-      },
-    }
+    const { next = null, ...page } = answer
+    const usual = { more: next !== null, bytes: 10, clockOffsetMs: 0, connection: {} }
+    return { ...usual, ...page, next: next as Cursor | null, requestedAt, release: () => void held-- }
   }
 
   const open: OpenStream = {
@@ -221,12 +200,13 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   /** Commits what another process would. */
   async function change(
     of: (checkpoint: Checkpoint) => Checkpoint,
-    seen: Commit['seen'] = new Map(),
+    more: Partial<Pick<Commit, 'seen' | 'unsee'>> = {},
   ): Promise<void> {
     const { fence, checkpoint = buildCheckpoint() } = await store.ledger.take(stream, deps.holder)
     const next = { ...of(checkpoint), commit: checkpoint.commit + 1 }
-    const commit = { fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] }
-    if ((await store.ledger.commit(commit)) === 'refused') throw new Error('the commit was refused')
+    const commit = { fence, basedOn: checkpoint.commit, next, deadLetters: [], gaps: [] }
+    if ((await store.ledger.commit({ seen: new Map(), ...commit, ...more })) === 'refused')
+      throw new Error('the commit was refused')
     await store.ledger.release(stream, fence)
   }
 

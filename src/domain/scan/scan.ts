@@ -51,14 +51,11 @@ export interface Scan {
 }
 
 /** What the checkpoint keeps of a complete scan. */
-export interface ScanRecord {
-  readonly beganAtMs: number
+export interface ScanRecord extends Pick<
+  Scan,
+  'beganAtMs' | 'tookMs' | 'pages' | 'found' | 'newestAtBeginMs' | 'readRequest'
+> {
   readonly endedAtMs: number
-  readonly tookMs: number
-  readonly pages: number
-  readonly found: number
-  readonly newestAtBeginMs: number | null
-  readonly readRequest?: string
 }
 
 /** A scan before its first page. It may begin at a stored cursor; null begins at the first page. */
