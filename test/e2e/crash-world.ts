@@ -6,36 +6,18 @@ import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { honest, honestyOf, keyOfLine, receiver, type Receiver } from './receiver.ts'
+import { honest, honestyOf, keyOfLine, receiver } from './receiver.ts'
 import { compare, compareFiles, keysOf, linesBelow } from './shipped.ts'
-import { endOf, readableDays, workplace, type Ended, type Settings, type Workplace } from './workplace.ts'
+import { endOf, readableDays, workplace, type Ended, type Settings } from './workplace.ts'
 
 export const zone = 101
 /** New events of each day and round. */
 const perDay = 5
 
-/** One shipper into a file, an HTTP and a stdout sink, that is ended again and again, beside an API that goes on. */
-export interface CrashWorld {
-  readonly place: Workplace
-  readonly siem: Receiver
-  /** Those that are compared; the test may add to them. */
-  readonly days: Day[]
-  start(args: readonly string[]): TestProcess
-  /** Runs a command to its end, of which events on stdout count too. */
-  ended(args: readonly string[]): Promise<Ended>
-  /** New events of these days, or of all; one of today is one that the HTTP sink never takes. */
-  append(of?: readonly Day[]): void
-  /** What the dead were heard of is forgotten, as 20 seconds later. Nothing to do where a lock dies with its holder. */
-  bury(): Promise<void>
-  /** How many lines stand more than once in the files. */
-  repeated(): number
-  /** Everything that the API has stands once in the files, was taken over HTTP or is poison, and went to stdout. */
-  expectWhole(after: string): void
-  /** The same, and the dead letters are the poison and nothing else. To be asked when nothing runs any more. */
-  expectEnd(): Promise<void>
-}
+export type CrashWorld = Awaited<ReturnType<typeof crashWorld>>
 
-export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promise<CrashWorld> {
+/** One shipper into a file, an HTTP and a stdout sink, that is ended again and again, beside an API that goes on. */
+export async function crashWorld(state: Settings = {}, redis?: TestRedis) {
   const siem = await receiver()
   const place = await workplace(
     { zones: [zone], days: 5, pageSize: 20 },
@@ -62,6 +44,7 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
   const children: TestProcess[] = []
   const { simulator } = place
 
+  /** Everything that the API has stands once in the files, was taken over HTTP or is poison, and went to stdout. */
   const expectWhole = (after: string) => {
     const expected = keysOf(simulator, [zone], days)
     const files = compareFiles(place.events, simulator, [zone], days)
@@ -81,33 +64,39 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
   return {
     place,
     siem,
+    /** Those that are compared; the test may add to them. */
     days,
-    start(args) {
+    start(args: readonly string[]): TestProcess {
       const child = place.entry(args)
       children.push(child)
       return child
     },
-    ended(args) {
+    /** Runs a command to its end, of which events on stdout count too. */
+    ended(args: readonly string[]): Promise<Ended> {
       const child = place.start(args)
       children.push(child)
       return endOf(child)
     },
-    append(of = days) {
+    /** New events of these days, or of all; one of today is one that the HTTP sink never takes. */
+    append(of: readonly Day[] = days): void {
       for (const day of of) {
         const times = (index: number) => Math.min(startOf(day) + 60_000 * index, endOfDay(day) - 1)
         const added = simulator.append(zone, day, perDay, { timestampMs: times })
         if (day === days[1]) poison.add(added[3]!.logId)
       }
     },
-    async bury() {
+    /** What the dead were heard of is forgotten, as 20 seconds later. Nothing to do where a lock dies with its holder. */
+    async bury(): Promise<void> {
       if (redis !== undefined) await forgetHolders(redis)
     },
-    repeated() {
+    /** How many lines stand more than once in the files. */
+    repeated(): number {
       const shipped = linesBelow(place.events, 'under way').map(({ key }) => key)
       return compare(shipped, shipped).repeated
     },
     expectWhole,
-    async expectEnd() {
+    /** The same, and the dead letters are the poison and nothing else. To be asked when nothing runs any more. */
+    async expectEnd(): Promise<void> {
       expectWhole('everything')
       const listed = await told(place, 'dead-letters', 'list', '--json')
       const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
@@ -134,7 +123,7 @@ function linesOf(stdout: string): string[] {
 }
 
 /** A server as the docs ask for it. */
-export function durableRedis(): Promise<TestRedis> {
+export function durableRedis() {
   return startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
 }
 

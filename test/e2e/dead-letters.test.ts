@@ -4,7 +4,6 @@ import type { Status } from '../../src/status/status.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { keyOfLine, receiver, type Got, type Receiver } from './receiver.ts'
-import { probeOf } from './metrics.ts'
 import { compare, keysOf } from './shipped.ts'
 import { readableDays, workplace, zones, type Workplace } from './workplace.ts'
 
@@ -119,48 +118,6 @@ test('dead letters of a receiver that is down or not configured are kept, and sh
   const [after = ''] = lineOf(siem.taken, id)
   expect(after).toContain('"address":"203.0.113.*"')
   expect(after).not.toContain('203.0.113.77')
-})
-
-test('beside a running process metric and status follow a replay, and a stream that was full continues', async () => {
-  const siem = await receiver()
-  const place = await workplace({ days: 60, pageSize: 20 }, { zones: [101] })
-  const settings = { zones: [101], sinks: [siemAt(siem)], server: { port: 0 } }
-  const ofDays = [yesterday, today].map((day) =>
-    [5, 25, 45].map((index) => place.simulator.entries(101, day)[index]!),
-  )
-  const poison = ofDays.flat().map(({ logId }) => logId)
-  // Room for those of either day, whatever this date's entries look like, and not of both.
-  const bytes = Math.max(...ofDays.map((entries) => JSON.stringify(entries).length))
-  place.configure({ ...settings, deadLetters: { maxBytes: Math.ceil(1.3 * bytes) } })
-  refuse(siem, poison)
-  const child = place.start(['run'])
-  const probe = await probeOf(child)
-  const said = () => child.stderr().slice(-3000)
-  const isAbove0 = async (name: string, labels: string) => ((await probe.metric(name)).get(labels) ?? 0) > 0
-  const failed = () => isAbove0('stream_failures_total', 'sink="siem",code="dead_letters_full"')
-  await waitFor(failed, { what: said })
-  await waitFor(() => isAbove0('dead_letters', 'sink="siem"'), { what: said })
-  const statusNow = async () => JSON.parse((await probe.get('/status')).text) as Status
-  const full = await statusNow()
-  expect(full.routes[0]!.lastError).toMatchObject({ code: 'dead_letters_full' })
-  const kept = full.deadLetters[0]!.count
-  expect(kept).toBeLessThan(poison.length)
-
-  siem.answer(() => ({ status: 200 }))
-  expect(await command(place, ['dead-letters', 'replay'])).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^siem: [1-5] delivered\n$/) as string,
-  })
-  const wanted = keysOf(place.simulator, [101], readableDays())
-  await waitFor(() => new Set(takenKeys(siem)).size === wanted.length, { what: said })
-  expect(compare(takenKeys(siem), wanted)).toMatchObject({ missing: 0, strange: 0 })
-  const isOver = async () => {
-    const { routes, deadLetters } = await statusNow()
-    return deadLetters.length === 0 && routes.every(({ lastError }) => lastError === undefined)
-  }
-  await waitFor(isOver, { what: said })
-  await waitFor(async () => !(await isAbove0('dead_letters', 'sink="siem"')), { what: said })
-  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
 test('a stopped replay reports what it did, and does not change the rest', async () => {

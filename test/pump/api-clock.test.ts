@@ -63,16 +63,6 @@ describe('the clock of the API', () => {
     },
   )
 
-  it('follows no step of the wall clock', () => {
-    const { clock, apiClock } = created()
-    apiClock.learn('a', 5_000, {})
-    const before = apiClock.now('a')
-    clock.jump(10 * dayMs)
-    expect(apiClock.now('a')).toBe(before)
-    clock.jump(-20 * dayMs)
-    expect(apiClock.now('a')).toBe(before)
-  })
-
   it('ignores differences below the precision of a Date header', () => {
     const { apiClock } = created()
     apiClock.learn('a', 1_999, {})

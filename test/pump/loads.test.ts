@@ -186,18 +186,6 @@ describe('a load without anything new', () => {
     expect(await stage.read()).toMatchObject({ counters: { delivered: 41, duplicates: 40 } })
   })
 
-  it('is committed when the time slice ends, so that the next pump goes on after them', async () => {
-    const stage = await shipped()
-    stage.script.latencyMs = 1
-    let pages = 0
-    await stage.pump({ mayGoOn: () => ++pages < 5 })
-    const { full } = (await stage.read())!
-    expect(full!.pages).toBeGreaterThan(0)
-    expect(commitsOf(stage)).toBe(1)
-    await stage.pump()
-    expect(await stage.read()).toMatchObject({ lastFull: { pages: 20 } })
-  })
-
   it.each<[what: string, why: Error, holds: object]>([
     [
       'the failure that follows it',
@@ -229,18 +217,5 @@ describe('a load without anything new', () => {
       await expect(stage.pump(backfill)).rejects.toMatchObject({ code: 'gave_way' })
       expect(await stage.read()).toMatchObject({ full: { pages } })
     }
-  })
-
-  it('is read again after a crash, without a second delivery', async () => {
-    const stage = await shipped()
-    stage.script.latencyMs = 1
-    const instead: Instead = ({ cursor }) => (cursor === '10' ? new TypeError('a bug') : undefined)
-    stage.script.answer = listingOf(events, 2, instead)
-    await expect(stage.pump()).rejects.toThrow('a bug')
-    expect(commitsOf(stage)).toBe(0)
-    stage.script.answer = listingOf(events, 2)
-    await stage.pump()
-    expect(stage.delivered).toHaveLength(events.length)
-    expect(await stage.read()).toMatchObject({ lastFull: { pages: 20 } })
   })
 })

@@ -26,14 +26,6 @@ const apiFaults: Readonly<Record<string, readonly FaultRule[]>> = {
 /** After which every event is sent again. */
 const moods: readonly Mood[] = ['busy', 'broken', 'silent', 'forgetful', 'late', 'gone']
 
-export interface Troubles {
-  /**
-   * Brings one trouble after the other until the signal aborts; ends with everything well and running. Resolves to how
-   * often each kind came.
-   */
-  bring(signal: AbortSignal): Promise<ReadonlyMap<string, number>>
-}
-
 type Wait = (seconds: number) => Promise<void>
 type Trouble = (world: World, random: Random, wait: Wait) => Promise<string>
 
@@ -105,21 +97,26 @@ async function redisFrozen({ redis }: World, random: Random, wait: Wait): Promis
 const often: readonly Trouble[] = [apiTrouble, apiTrouble, apiTrouble, sinkTrouble, sinkTrouble, lateEvents]
 const seldom: readonly Trouble[] = [expiry, kill, kill, stop, freeze, redisKilled, redisFrozen]
 
-export function createTroubles(world: World, seed: number, tell: (line: string) => void): Troubles {
+/**
+ * Brings one trouble after the other until the signal aborts; ends with everything well and running. Resolves to how
+ * often each kind came.
+ */
+export async function bringTroubles(
+  world: World,
+  seed: number,
+  tell: (line: string) => void,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number>> {
   const random = createRandom(seed)
-  return {
-    async bring(signal) {
-      const counts = new Map<string, number>()
-      // Cut short by the end: each trouble then takes itself back at once.
-      const wait: Wait = (seconds) => sleep(seconds * 1000, undefined, { signal }).catch(() => undefined)
-      while (!signal.aborted) {
-        const trouble = random.pick(random.chance(0.6) ? often : seldom)
-        const name = await trouble(world, random, wait)
-        counts.set(name, (counts.get(name) ?? 0) + 1)
-        tell(name)
-        await wait(random.between(1, 4))
-      }
-      return counts
-    },
+  const counts = new Map<string, number>()
+  // Cut short by the end: each trouble then takes itself back at once.
+  const wait: Wait = (seconds) => sleep(seconds * 1000, undefined, { signal }).catch(() => undefined)
+  while (!signal.aborted) {
+    const trouble = random.pick(random.chance(0.6) ? often : seldom)
+    const name = await trouble(world, random, wait)
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+    tell(name)
+    await wait(random.between(1, 4))
   }
+  return counts
 }

@@ -1,20 +1,8 @@
 import { hash } from 'node:crypto'
-import { startCli, type TestProcess } from '../setup/processes.ts'
-import { startRedis, type TestRedisServer } from '../setup/redis.ts'
-import { hostileReceiver, type HostileReceiver } from '../e2e/hostile-receiver.ts'
-import { simulated, workplaceAt, type Workplace } from '../e2e/workplace.ts'
-
-/** Two shippers over one Redis, an API and a destination that this process plays, and files. */
-export interface World {
-  readonly place: Workplace
-  readonly redis: TestRedisServer
-  readonly receiver: HostileReceiver
-  /** Never killed. */
-  readonly steady: TestProcess
-  /** Killed, frozen and stopped. */
-  victim(): TestProcess
-  replaceVictim(): void
-}
+import { durableRedis } from '../e2e/crash-world.ts'
+import { hostileReceiver } from '../e2e/hostile-receiver.ts'
+import { simulated, workplaceAt } from '../e2e/workplace.ts'
+import { startCli } from '../setup/processes.ts'
 
 /** About one event in 400 is one that the destination never takes: by its id in `zone/day/id`. */
 export function isPoison(key: string): boolean {
@@ -23,10 +11,11 @@ export function isPoison(key: string): boolean {
 
 export const zones = [101, 102, 103, 104]
 
-const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec']
+export type World = Awaited<ReturnType<typeof createWorld>>
 
-export async function createWorld(): Promise<World> {
-  const redis = await startRedis({ args: durable })
+/** Two shippers over one Redis, an API and a destination that this process plays, and files. */
+export async function createWorld() {
+  const redis = await durableRedis()
   const receiver = await hostileReceiver(isPoison)
   const simulator = await simulated({
     zones,
@@ -66,9 +55,11 @@ export async function createWorld(): Promise<World> {
     place,
     redis,
     receiver,
+    /** Never killed. */
     steady,
+    /** Killed, frozen and stopped. */
     victim: () => victim,
-    replaceVictim() {
+    replaceVictim(): void {
       victim = start()
     },
   }

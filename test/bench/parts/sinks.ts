@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { dayMs, dayOf, startOf, type Day } from '../../../src/domain/day.ts'
 import { fakeKey } from '../../setup/fake-bucket.ts'
 import { ofRounds, type Figure } from '../figures.ts'
-import type { ReceiverTask } from '../processes/receiver-process.ts'
-import { assertWhole, runBare, runShip, withReceiver, withSimulator, type Run } from '../processes/runs.ts'
+import { assertWhole, runBare, runShip, withServer, withSimulator, type Run } from '../processes/runs.ts'
 
 /** A way to ship the same events; rows of the bench are made of these. */
 interface Way {
@@ -115,11 +114,11 @@ export async function measureSlowSyncs(options: WaysOptions): Promise<Figure[]> 
 
 /** The kinds of sink, a second reading, and what the state takes. */
 export function measureSinks(options: WaysOptions): Promise<Figure[]> {
-  return withReceiver('http', (http) => withReceiver('s3', (s3) => measureSinksAt({ http, s3 }, options)))
+  return withServer('http', (http) => withServer('s3', (s3) => measureSinksAt({ http, s3 }, options)))
 }
 
 async function measureSinksAt(
-  { http, s3 }: Readonly<Record<ReceiverTask['protocol'], string>>,
+  { http, s3 }: { readonly http: string; readonly s3: string },
   options: WaysOptions,
 ): Promise<Figure[]> {
   const toHttp = { name: 'siem', type: 'http', url: http, compression: 'gzip' }

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BareTask } from './bare-process.ts'
 import { runChild, startChild } from './child.ts'
-import type { ReceiverTask } from './receiver-process.ts'
+import type { ServerTask, SimulatorTask } from './server-process.ts'
 import type { ShipTask } from './ship-process.ts'
-import type { SimulatorTask } from './simulator-process.ts'
 import type { Usage } from './usage.ts'
 
 /** One run of one process over all the events. */
@@ -18,18 +17,12 @@ export interface Run extends Usage {
 }
 
 export function withSimulator<T>(options: SimulatorTask, work: (url: string) => Promise<T>): Promise<T> {
-  return withServer('./simulator-process.ts', options, work)
+  return withServer(options, work)
 }
 
-export function withReceiver<T>(
-  protocol: ReceiverTask['protocol'],
-  work: (url: string) => Promise<T>,
-): Promise<T> {
-  return withServer('./receiver-process.ts', { protocol } satisfies ReceiverTask, work)
-}
-
-async function withServer<T>(file: string, task: unknown, work: (url: string) => Promise<T>): Promise<T> {
-  const server = startChild<{ url: string }>(file, task)
+/** In a process of its own. */
+export async function withServer<T>(task: ServerTask, work: (url: string) => Promise<T>): Promise<T> {
+  const server = startChild<{ url: string }>('./server-process.ts', task)
   try {
     const { url } = await server.answer
     return await work(url)

@@ -2,9 +2,8 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import { identityOf, lineOf, ownLineOf, type Entry } from './entry.ts'
-import { lakeName } from './model-bucket.ts'
-import { filesName, type Run } from './run.ts'
+import { filesName, identityOf, lakeName, lineOf, ownLineOf, type Entry } from './entry.ts'
+import type { Run } from './run.ts'
 
 /**
  * What a stream has shipped for good: lines that are committed, dead letters of what has no line, and what the

@@ -4,6 +4,11 @@ import type { JsonObject } from '../../../src/domain/text/json.ts'
 import { withOwnId, type EntryIdentity } from '../../../src/shield/entries/identities.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 
+/** Names of the sinks. */
+export const filesName = 'files'
+export const receiverNames = ['siem', 'second']
+export const lakeName = 'lake'
+
 /** One entry of the model's API. */
 export interface Entry {
   /** Its own name in the listing; an odd entry has an id that another one has too. */

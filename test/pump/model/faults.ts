@@ -1,43 +1,16 @@
 import { cancelled, Failure, isFailure } from '../../../src/domain/failure.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import { lakeName } from './model-bucket.ts'
+import { lakeName } from './entry.ts'
+import type { RunOptions } from './any-run.ts'
 import type { Random } from './random.ts'
 import type { StoreKeeper } from './store-keeper.ts'
-
-/** How often each fault strikes, as shares of the points where it can. */
-export interface FaultShares {
-  readonly crash: number
-  readonly freeze: number
-  /** A commit that was written, its answer lost; and one that was never written. */
-  readonly lostAnswer: number
-  readonly lostCommit: number
-  readonly doubledCommit: number
-  /** A process is asked to stop. */
-  readonly stop: number
-  /** A delivery that fails half-way. */
-  readonly sinkFailure: number
-  /** A page that would extend a load finds no memory. */
-  readonly noRoom: number
-  /** A request to the bucket: unwritten or written, failed or without an answer, or it arrives late. */
-  readonly bucket: number
-  /** The store loses its latest commits while a pump of objects goes on. */
-  readonly failover: number
-}
 
 class Crash extends Error {}
 
 export type PumpEnd = 'done' | 'failed' | 'crashed' | 'frozen' | 'stopped'
 
-/** One process: it may die or freeze at any step, and does nothing more once it is dead. */
-export interface Life {
-  step(point: string): Promise<void>
-  run(key: string, nowMs: number, pump: () => Promise<unknown>): Promise<PumpEnd>
-  isDead(): boolean
-  die(): void
-  chance(fault: keyof FaultShares): boolean
-  readonly signal: AbortSignal
-}
+export type Life = ReturnType<Faults['life']>
 
 interface Frozen {
   readonly key: string
@@ -46,13 +19,13 @@ interface Frozen {
 }
 
 export class Faults {
-  readonly #shares: FaultShares
+  readonly #shares: RunOptions['faults']
   readonly #random: Random
   readonly #fleet: boolean
   readonly #freeWriters: string[] = []
   #frozen: Frozen[] = []
 
-  constructor(shares: FaultShares, random: Random, fleet: boolean) {
+  constructor(shares: RunOptions['faults'], random: Random, fleet: boolean) {
     this.#shares = shares
     this.#random = random
     this.#fleet = fleet
@@ -76,7 +49,8 @@ export class Faults {
     return this.thawDue(Infinity)
   }
 
-  life(writer: string, died: () => void): Life {
+  /** One process: it may die or freeze at any step, and does nothing more once it is dead. */
+  life(writer: string, died: () => void) {
     let dead = false
     let freezeNow: (() => Promise<void>) | undefined
     const stopping = new AbortController()
@@ -89,9 +63,9 @@ export class Faults {
     return {
       isDead: () => dead,
       die,
-      chance: (fault) => this.#random.chance(this.#shares[fault]),
+      chance: (fault: keyof RunOptions['faults']) => this.#random.chance(this.#shares[fault]),
       signal: stopping.signal,
-      step: async (point) => {
+      step: async (point: string): Promise<void> => {
         if (dead) throw new Crash()
         if (this.#random.chance(this.#shares.stop)) stopping.abort(cancelled())
         // Some steps hear of it, others run to their end.
@@ -103,7 +77,7 @@ export class Faults {
         if (this.#fleet && this.#frozen.length === 0 && this.#random.chance(this.#shares.freeze))
           await freezeNow?.()
       },
-      run: async (key, nowMs, pump) => {
+      run: async (key: string, nowMs: number, pump: () => Promise<unknown>): Promise<PumpEnd> => {
         let thaw: () => void = () => undefined
         const frozen = new Promise<PumpEnd>((resolveFrozen) => {
           freezeNow = () => {

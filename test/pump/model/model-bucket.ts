@@ -5,21 +5,14 @@ import type { Identity } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, Sink } from '../../../src/ports/delivery.ts'
 import { createObjectSink, type TriedBucket } from '../../../src/sinks/s3/sink.ts'
-import { lineOf } from './entry.ts'
+import { lakeName, lineOf } from './entry.ts'
+import type { Life } from './faults.ts'
 import type { Random } from './random.ts'
 import type { ModelClock } from './world.ts'
-
-export const lakeName = 'lake'
 
 interface Stored {
   readonly body: Buffer
   readonly metadata: Readonly<Record<string, string>>
-}
-
-/** What this needs of a process that may die at any step. */
-interface Life {
-  step(point: string): Promise<void>
-  chance(fault: 'bucket'): boolean
 }
 
 /** A request that is on its way, although its sender has no answer. */

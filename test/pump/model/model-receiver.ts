@@ -5,7 +5,7 @@ import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { Sink } from '../../../src/ports/delivery.ts'
 import { lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
-import type { RunOptions } from './run.ts'
+import type { RunOptions } from './any-run.ts'
 
 export type ReceiverState = 'up' | 'down' | 'refuses'
 

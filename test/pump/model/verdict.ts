@@ -3,7 +3,8 @@ import { endOf, startOf } from '../../../src/domain/day.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import { isExact, missingOf, shippedLines } from './check-stream.ts'
-import { isUnwritable, lakeName } from './model-bucket.ts'
+import { lakeName } from './entry.ts'
+import { isUnwritable } from './model-bucket.ts'
 import type { Run } from './run.ts'
 
 /** At the end of a run every day is whole, or says what is missing. */

@@ -2,11 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import { sharePages } from '../../../src/shield/shared-pages.ts'
 import { LatestPages } from '../../../src/pump/latest-pages.ts'
 import { noRoom } from '../../../src/domain/failure.ts'
-import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
-import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
+import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { Planner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
@@ -14,23 +13,15 @@ import type { EventLogSource } from '../../../src/shield/event-logs.ts'
 import { withMemory } from '../with-memory.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
-import { lakeName } from './model-bucket.ts'
-import { filesName, receiverNames, type Run } from './run.ts'
+import { filesName, lakeName, receiverNames } from './entry.ts'
+import type { Run } from './run.ts'
 
-/** One process, until it dies, freezes or stops. */
-export interface Worker {
-  readonly planner: Planner
-  readonly apiClock: ApiClock
-  /** What a running process does twice an hour. */
-  keepHouse(): Promise<void>
-  pump(planned: PlannedStream, readRequest: string | undefined): Promise<PumpEnd>
-  end(): void
-  isEnded(): boolean
-}
+export type Worker = ReturnType<typeof createWorker>
 
 let workers = 0
 
-export function createWorker(run: Run): Worker {
+/** One process, until it dies, freezes or stops. */
+export function createWorker(run: Run) {
   const { clock, faults, files, options, world } = run
   const id = `w${workers++}`
   // A process that comes back takes the identity of a dead one, or a new one.
@@ -38,7 +29,7 @@ export function createWorker(run: Run): Worker {
   files.born(writer)
   const life = faults.life(writer, () => files.died(writer))
   const apiClock = createApiClock(clock)
-  const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvent }
+  const telemetry = { emit: () => undefined }
   const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
   const { store } = run.keeper
   let isFrozen = false
@@ -81,12 +72,13 @@ export function createWorker(run: Run): Worker {
     // The planner and the housekeeping see the store without faults.
     planner: new Planner({ store, clock, turn: setImmediate, apiClock, telemetry, settings: () => settings }),
     apiClock,
-    async keepHouse() {
+    /** What a running process does twice an hour. */
+    async keepHouse(): Promise<void> {
       const { keepDays } = options
       const deps = { store, apiClock, settings: () => settings, keepDays }
       await createHousekeeping(deps)(life.signal)
     },
-    async pump({ stream, zone, ordering }, readRequest) {
+    async pump({ stream, zone, ordering }: PlannedStream, readRequest: string | undefined): Promise<PumpEnd> {
       const job = {
         stream,
         zone,

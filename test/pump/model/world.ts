@@ -4,41 +4,10 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../../src/ports/delivery.ts'
 import { identitiesOf, type OwnIds } from '../../../src/shield/entries/identities.ts'
+import type { RunOptions } from './any-run.ts'
 import { eventOf, jsonOf, type Entry } from './entry.ts'
 import type { Random } from './random.ts'
 import type { Trouble, Troubles } from './troubles.ts'
-
-export const orders = [
-  'oldest-first',
-  'newest-first',
-  'arrival',
-  'arrival-newest',
-  'unordered',
-  'turning',
-] as const
-export const cursorKinds = ['offset', 'anchor', 'snapshot'] as const
-export const dateKinds = ['right', 'none', 'sometimes wrong', 'wrong in a row'] as const
-
-/** How the API of one run behaves: all that nobody knows about the real one. */
-export interface WorldOptions {
-  /** `turning` is oldest-first and newest-first in turns of some hours. */
-  readonly order: (typeof orders)[number]
-  readonly cursors: (typeof cursorKinds)[number]
-  readonly pageSize: number
-  /** So many entries of a page stand on the next one again. */
-  readonly pageOverlap: number
-  readonly readableDays: number
-  /** How long a cursor lives; null for ever. */
-  readonly cursorLifeMs: number | null
-  /** The API's clock minus the host's, and whether answers tell it. */
-  readonly skewMs: number
-  readonly dates: (typeof dateKinds)[number]
-  readonly latencyMs: number
-  readonly failureShare: number
-  /** Share of pages before which empty pages with more to come stand, and how many stand there. */
-  readonly emptyShare: number
-  readonly emptyRun: number
-}
 
 /** A clock that only the model moves. */
 export interface ModelClock {
@@ -67,7 +36,7 @@ const turnMs = 5 * 3_600_000
 
 /** A model of the API: entries that appear at their time, listed in some order, paged by some kind of cursor. */
 export class World {
-  readonly options: WorldOptions
+  readonly options: RunOptions['world']
   readonly #clock: ModelClock
   readonly #random: Random
   readonly #troubles: Troubles
@@ -82,7 +51,7 @@ export class World {
   #connection = {}
   requests = 0
 
-  constructor(options: WorldOptions, clock: ModelClock, random: Random, troubles: Troubles) {
+  constructor(options: RunOptions['world'], clock: ModelClock, random: Random, troubles: Troubles) {
     this.options = options
     this.#clock = clock
     this.#random = random
