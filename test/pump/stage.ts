@@ -108,7 +108,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     load: { pages: 1 } as Partial<LoadBounds>,
     /** What a request takes. */
     latencyMs: 100,
-    deliver: async (..._: Parameters<OpenStream['deliver']>): Promise<Delivery> => whole,
+    deliver: (async () => whole) as OpenStream['deliver'],
     reconcile: (async () => undefined) as (known: Reconciliation) => Promise<void>,
     commit: store.ledger.commit,
   }
