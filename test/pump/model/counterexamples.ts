@@ -1,6 +1,7 @@
-import type { FaultShares } from './faults.ts'
-import type { RunOptions } from './run.ts'
-import type { WorldOptions } from './world.ts'
+import type { RunOptions } from './any-run.ts'
+
+type WorldOptions = RunOptions['world']
+type FaultShares = RunOptions['faults']
 
 const calmWorld: WorldOptions = {
   order: 'oldest-first',
