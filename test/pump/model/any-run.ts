@@ -24,7 +24,7 @@ const aWorld = fc.record({
   pageSize: fc.integer({ min: 2, max: 20 }),
   /** So many entries of a page stand on the next one again. */
   pageOverlap: share(0, 0, 0, 1),
-  readableDays: fc.constant(3),
+  readableDays: share(3),
   /** How long a cursor lives; null for ever. */
   cursorLifeMs: fc.option(fc.integer({ min: 60_000, max: 2 * hourMs })),
   /** The API's clock minus the host's, and whether answers tell it. */
@@ -73,7 +73,7 @@ export const anyRun = fc
     objects: fc.boolean(),
     /** Streams of one zone and day get one answer for the same page. */
     sharesPages: fc.boolean(),
-    days: fc.constant(2),
+    days: share(2),
     perDay: fc.integer({ min: 5, max: 120 }),
     /** Share of entries that no listing should hold. */
     oddShare: share(0, 0, 0.05),
