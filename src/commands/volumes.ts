@@ -1,11 +1,9 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
-import { printable } from '../domain/text/terminal-text.ts'
 import { listVolumes } from '../shield/figures.ts'
 import { exitCodes, type Registration } from './command.ts'
 import { chooseAccount } from './options.ts'
 import { example } from './program-name.ts'
-import { counted } from '../domain/text/counts.ts'
 import { resultText } from './terminal/yaml.ts'
 
 interface VolumeOptions {
@@ -16,7 +14,7 @@ interface VolumeOptions {
 
 export function register({ command, io, exit, load }: Registration): void {
   command
-    .requiredOption('--app <id>', 'id of the application', appId)
+    .requiredOption('--app <id>', 'id of the application')
     .option('--json', 'as JSON in place of YAML')
     .option('--account <name>', 'account that owns it, where there are several')
     .addHelpText('after', example('volumes --app shop'))
@@ -26,14 +24,8 @@ export function register({ command, io, exit, load }: Registration): void {
       await using work = await openWork(config, {}, io.signal)
       const volumes = await listVolumes(work.reading.clientOf(name), app, io.signal)
       io.stdout.write(resultText(volumes, json))
-      io.stderr.write(`${printable(app, 100)}: ${counted(volumes.items.length, 'volume')}.\n`)
       if (volumes.isWhole) return
       io.stderr.write('The API repeated a part of the list instead of its end: there may be more volumes.\n')
       exit(exitCodes.failed)
     })
-}
-
-function appId(text: string): string {
-  if (text.trim() !== '') return text
-  throw new InvalidArgumentError('it takes the id of an application.')
 }

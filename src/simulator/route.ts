@@ -1,15 +1,15 @@
 import { parseDay, type Day } from '../domain/day.ts'
 
-/** Each operation with the method that its path allows. */
-const paths = {
-  eventLogs: ['GET', /^\/shield\/event-logs\/(?<zone>[^/]+)\/(?<day>[^/]+)(?:\/(?<token>[^/]*))?$/],
-  updateRateLimit: ['PATCH', /^\/shield\/rate-limit\/(?<rule>[^/]+)$/],
-  uploadScanning: ['GET', /^\/shield\/metrics\/shield-zone\/(?<zone>[^/]+)\/upload-scanning$/],
-  volumes: ['GET', /^\/mc\/apps\/(?<app>[^/]+)\/volumes$/],
-  shieldZones: ['GET', /^\/shield\/shield-zones$/],
-} as const
+/** Each operation with its method and path. */
+const operations = {
+  eventLogs: /^GET \/shield\/event-logs\/(?<zone>[^/]+)\/(?<day>[^/]+)(?:\/(?<token>[^/]*))?$/,
+  updateRateLimit: /^PATCH \/shield\/rate-limit\/(?<rule>[^/]+)$/,
+  uploadScanning: /^GET \/shield\/metrics\/shield-zone\/(?<zone>[^/]+)\/upload-scanning$/,
+  volumes: /^GET \/mc\/apps\/(?<app>[^/]+)\/volumes$/,
+  shieldZones: /^GET \/shield\/shield-zones$/,
+}
 
-export type Operation = keyof typeof paths
+export type Operation = keyof typeof operations
 
 /** What the segments of a path name; undefined for a value that is not valid. */
 const readers = {
@@ -26,25 +26,22 @@ type Values = { readonly [Name in keyof typeof readers]?: NonNullable<ReturnType
 
 /** A request, parsed from its method and path. */
 export interface Route extends Values {
-  /** Undefined for an unknown path. */
+  /** Undefined for an unknown path, or another method. */
   readonly operation: Operation | undefined
   readonly method: string
   /** The path as received, without the query. */
   readonly path: string
   readonly query: URLSearchParams
-  /** The method that the path allows. */
-  readonly allowed: string
   /** Why no operation accepts the path. */
   readonly malformed?: string
 }
 
 export function routeOf(method: string, target: string): Route {
   const [, path = '', search = ''] = /^([^?]*)\??(.*)$/s.exec(target) ?? []
-  const base = { operation: undefined, method, path, query: new URLSearchParams(search), allowed: '' }
-  for (const [operation, [allowed, pattern]] of Object.entries(paths)) {
-    const found = pattern.exec(path)
-    if (found !== null)
-      return { ...base, ...valuesIn(found.groups ?? {}), operation: operation as Operation, allowed }
+  const base = { operation: undefined, method, path, query: new URLSearchParams(search) }
+  for (const [operation, pattern] of Object.entries(operations)) {
+    const found = pattern.exec(`${method} ${path}`)
+    if (found !== null) return { ...base, ...valuesIn(found.groups ?? {}), operation: operation as Operation }
   }
   return base
 }

@@ -193,12 +193,8 @@ export class Simulator {
 
   /** The answer without any fault. */
   #regular(route: Route, headers: IncomingHttpHeaders, body: string): Answer {
-    const { operation, allowed, malformed, zone } = route
-    if (operation === undefined) return problem(404, 'There is nothing at this path.', route)
-    if (route.method !== allowed) {
-      const refusal = problem(405, `The path takes ${allowed} only.`, route)
-      return { ...refusal, headers: { ...refusal.headers, allow: allowed } }
-    }
+    const { operation, malformed, zone } = route
+    if (operation === undefined) return problem(404, 'There is no such operation.', route)
     const key = headers['accesskey'] ?? ''
     const { accessKey, zones } = this.#settings
     if (accessKey === null ? operation === 'volumes' && key === '' : key !== accessKey) {

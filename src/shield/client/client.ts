@@ -105,12 +105,8 @@ export class ShieldClient {
     const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path, token, read: (body) => body }
     const key = accessKey.reveal()
     const beganMs = clock.monotonic()
-    try {
-      const exchange = await this.#exchange(call, key, signal)
-      return { ...exchange, tookMs: clock.monotonic() - beganMs, ...this.#judge(exchange, call, key) }
-    } catch (error) {
-      throw networkFailure(error, this.#what(call), signal)
-    }
+    const exchange = await this.#exchange(call, key, signal)
+    return { ...exchange, tookMs: clock.monotonic() - beganMs, ...this.#judge(exchange, call, key) }
   }
 
   get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
@@ -199,6 +195,7 @@ export class ShieldClient {
       const { status, body, headers: _, details: __, ...told } = exchange
       endedMs = clock.monotonic()
       if (isSuccess(status)) {
+        if (operation === 'event_logs') this.#sizes.saw(body.length)
         memory.resize(this.#sizes.heldBy(body.length))
         await page?.whenWanted?.()
       }
@@ -212,11 +209,6 @@ export class ShieldClient {
       const value = () => (read ??= { value: parse() }).value
       const answerHash = page?.known === undefined ? undefined : hash('sha1', body)
       if (answerHash === undefined || answerHash !== page?.known || !isSuccess(status)) value()
-      if (operation === 'event_logs') {
-        this.#sizes.saw(body.length)
-        // Repeated, so that the budget admits waiters by their new estimates, which include this page.
-        memory.resize(this.#sizes.heldBy(body.length))
-      }
       tell('ok')
       return { ...told, value, ...(answerHash !== undefined && { hash: answerHash }), bytes: body.length }
     } catch (error) {

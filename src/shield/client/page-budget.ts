@@ -1,4 +1,5 @@
 import { cancelled, noRoom } from '../../domain/failure.ts'
+import { orAborted } from '../../domain/promises.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 
 /** One holder's reservation of memory for a page, out of the budget of this process. */
@@ -64,25 +65,30 @@ export class PageBudget {
    *
    * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
    */
-  reserve(estimate: () => number, signal: AbortSignal, sink?: string, ifRoom = false): Promise<Reservation> {
-    return new Promise((resolve, reject) => {
-      if (ifRoom) return resolve(this.reserveIfRoom(estimate(), sink) ?? Promise.reject(noRoom()))
-      if (signal.aborted) return reject(cancelled(signal.reason))
-      const leave = (): void => {
-        this.#waiters.delete(waiter)
-        reject(cancelled(signal.reason))
-        // A waiter behind a large request may fit now.
-        this.#admitNext()
-      }
-      const admit = (reservation: Reservation): void => {
-        signal.removeEventListener('abort', leave)
-        resolve(reservation)
-      }
-      const waiter: Waiter = { sink, estimate, admit }
-      signal.addEventListener('abort', leave, { once: true })
-      this.#waiters.add(waiter)
+  async reserve(
+    estimate: () => number,
+    signal: AbortSignal,
+    sink?: string,
+    ifRoom = false,
+  ): Promise<Reservation> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    if (ifRoom) {
+      const room = this.reserveIfRoom(estimate(), sink)
+      if (room === undefined) throw noRoom()
+      return room
+    }
+    const { promise: admitted, resolve: admit } = Promise.withResolvers<Reservation>()
+    const waiter = { sink, estimate, admit }
+    this.#waiters.add(waiter)
+    this.#admitNext()
+    try {
+      return await orAborted(admitted, signal)
+    } catch (error) {
+      // It may have been admitted just now. A waiter behind a large request may fit now.
+      if (!this.#waiters.delete(waiter)) (await admitted).release()
       this.#admitNext()
-    })
+      throw error
+    }
   }
 
   /** Undefined where there is none now, or others of the sink wait for it. */
