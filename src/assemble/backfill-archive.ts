@@ -22,7 +22,7 @@ export interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' |
 export async function backfillFromArchive(
   config: Config,
   request: ArchiveRequest,
-  told: Pick<ArchiveDeps, 'progressed' | 'settled'>,
+  settled: ArchiveDeps['settled'],
   signal: AbortSignal,
 ): Promise<void> {
   await using work = await openWork(config, { store: 'created' }, signal)
@@ -36,7 +36,7 @@ export async function backfillFromArchive(
   const job = { ...request, source: request.source.name, sinks: names.map((name) => sinks.get(name)!) }
   await using parts = openParts(request.source, work.runtime, signal)
   const archive = {
-    ...told,
+    settled,
     pump: deps,
     maxAgeHoursOf: maxAgeHoursIn(config),
     requestId: randomUUID,

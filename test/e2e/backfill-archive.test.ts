@@ -155,14 +155,17 @@ test('refuses contradictory options, with a remedy', async () => {
   const refusals: [readonly string[], string][] = [
     [['--source', 'archive'], '--source needs --sink <sink>'],
     [['--source', 'archive', '--sink', 'archive'], 'are both archive; use another sink'],
-    [['--source', 'archiv', '--sink', 'copy'], '--source archiv is not configured; did you mean archive?'],
+    [
+      ['--source', 'archiv', '--sink', 'copy'],
+      '--source archiv is no file or s3 sink that is configured; did you mean archive?',
+    ],
     [['--source', 'archive', '--sink', 'cpy'], '--sink cpy is not configured; did you mean copy?'],
-    [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file and s3 sinks can be read'],
+    [['--source', 'siem', '--sink', 'copy'], '--source siem is no file or s3 sink'],
     [
       ['--source', 'archive', '--sink', 'entries'],
       'set its format to native, ecs, ocsf, otlp, or cef, or use a source with format raw',
     ],
-    [['--source', 'archive', '--sink', 'copy', '--watch'], '--source shows its progress without --watch'],
+    [['--source', 'archive', '--sink', 'copy', '--watch'], '--watch does not work with --source'],
   ]
   for (const [args, said] of refusals) {
     const { code, stderr } = await told(place, 'backfill', ...range, ...args)

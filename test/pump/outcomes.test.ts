@@ -255,7 +255,7 @@ describe('a day from files', () => {
     async function* read() {
       yield { part: 'p', from: 1, bytes: 10, lines: events }
     }
-    const job = { request, stream, zone, sink, read, progressed: () => undefined }
+    const job = { request, stream, zone, sink, read }
     return shipArchived(job, stage.deps, never)
   }
 

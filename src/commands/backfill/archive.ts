@@ -10,13 +10,12 @@ import type { Stream } from '../../domain/stream.ts'
 import { exitCodes, resultOutput, type Io, UsageError } from '../command.ts'
 import type { Archived } from '../../maintenance/archive/ship-archived.ts'
 import { counted, sumOf } from '../../domain/text/counts.ts'
-import { nowAndThen, plainSomeOf, paintFor } from '../terminal/text.ts'
+import { plainSomeOf, paintFor } from '../terminal/text.ts'
 import { chooseSinks, unknownName } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
 import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
 
 interface ArchiveOptions {
-  readonly source?: string
   readonly sink?: string[]
   readonly watch?: boolean
   readonly dryRun?: boolean
@@ -27,15 +26,13 @@ export function archiveRequestOf(
   config: Config,
   name: string,
   { from, to, zones }: BackfillRequest,
-  options: ArchiveOptions,
+  { sink: names = [], watch = false, dryRun = false }: ArchiveOptions,
 ): ArchiveRequest {
-  if (options.dryRun === true) throw new UsageError('--dry-run does not work with --source; use one of them')
-  if (options.watch === true)
-    throw new UsageError('--source shows its progress without --watch; remove --watch')
+  if (dryRun || watch)
+    throw new UsageError(`--${dryRun ? 'dry-run' : 'watch'} does not work with --source; remove it`)
   const source = sourceOf(config, name)
-  if (options.sink === undefined || options.sink.length === 0)
-    throw new UsageError('--source needs --sink <sink>, the sink to ship to')
-  const sinks = chooseSinks(config, options.sink)
+  if (names.length === 0) throw new UsageError('--source needs --sink <sink>, the sink to ship to')
+  const sinks = chooseSinks(config, names)
   for (const sink of sinks) checkTarget(source, sink)
   return { source, sinks, zones, from, to }
 }
@@ -48,14 +45,8 @@ export function sourceOf({ sinks }: Config, name: string): PartsConfig {
   const keeper = files.find(({ path }) => dirname(resolve(name)) === resolve(path, '.shieldlog', 'aside'))
   const source =
     keeper === undefined ? archives.find((sink) => sink.name === name) : { ...keeper, name, path: name }
-  if (source === undefined) {
-    const other = sinks.find((sink) => sink.name === name)
-    const what =
-      other === undefined
-        ? 'is not configured'
-        : `is of type ${other.type}, and only file and s3 sinks can be read`
-    throw unknownName({ option: '--source', name, what, known })
-  }
+  if (source === undefined)
+    throw unknownName({ option: '--source', name, what: 'is no file or s3 sink that is configured', known })
   if (servedBy(source).length === 0)
     throw new UsageError(
       `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a sink with format native or raw that includes labels and log`,
@@ -68,9 +59,8 @@ function checkTarget(source: PartsConfig, { name, format }: SinkConfig): void {
     throw new UsageError(`--source and --sink are both ${printable(name)}; use another sink to ship to`)
   const served = servedBy(source)
   if (served.includes(format)) return
-  const others = new Intl.ListFormat('en', { type: 'disjunction' }).format(served)
   throw new UsageError(
-    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${others}, or use a source with format ${format}`,
+    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${served.join(' or ')}, or use a source with format ${format}`,
   )
 }
 
@@ -85,47 +75,26 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   say(`backfill of ${range} from the files of ${source.name} (${printable(where)}) to ${names}`)
   const all: Archived[] = []
   const beganMs = systemClock.monotonic()
-  const isTime = nowAndThen()
-  const told = {
-    progressed(stream: Stream, shipped: number, present: number) {
-      if (isTime())
-        say(`${whoOf(stream)}: ${counted(shipped, 'event')} shipped so far, ${present} already there`)
-    },
-    settled(stream: Stream, archived: Archived) {
-      all.push(archived)
-      for (const line of linesOf(stream, archived)) say(isWhole(archived) ? line : bad(line))
-    },
+  function settled(stream: Stream, archived: Archived): void {
+    all.push(archived)
+    for (const line of linesOf(stream, archived)) say(isWhole(archived) ? line : bad(line))
   }
   try {
-    await backfillFromArchive(config, request, told, io.signal)
+    await backfillFromArchive(config, request, settled, io.signal)
   } catch (error) {
     if (!isFailure(error) || !io.signal.aborted) throw error
     say('stopped; the same command continues it')
   }
   const incomplete = all.filter((archived) => !isWhole(archived)).length
-  const unreadable = sumOf(
-    all.map((each) => each.unreadable),
-    'lines',
-  )
   const sums = [
     `${counted(sumOf(all, 'shipped'), 'event')} shipped`,
     `${sumOf(all, 'present')} already there`,
-    ...plainSomeOf(
-      [sumOf(all, 'refused'), 'refused'],
-      [unreadable, unreadableText(unreadable)],
-      [incomplete, `of ${counted(all.length, 'stream')} incomplete`],
-    ),
+    ...plainSomeOf([incomplete, `of ${counted(all.length, 'stream')} incomplete`]),
   ]
   const seconds = (systemClock.monotonic() - beganMs) / 1000
   resultOutput(io, sinks).write(`${sums.join(', ')}, in ${seconds.toFixed(1)} s\n`)
   return incomplete > 0 && !io.signal.aborted ? exitCodes.failed : exitCodes.done
 }
-
-function whoOf({ zone, day, sink }: Stream): string {
-  return `${day}  zone ${zone} → ${printable(sink)}`
-}
-
-const unreadableText = (lines: number) => (lines === 1 ? 'line unreadable' : 'lines unreadable')
 
 function isWhole({ leftOut, refused, unreadable: { lines, damagedParts } }: Archived): boolean {
   return leftOut === undefined && lines + damagedParts + refused === 0
@@ -138,12 +107,13 @@ function linesOf(stream: Stream, archived: Archived): string[] {
     [filtered, 'filtered'],
     [skipped, `skipped, too old for ${printable(stream.sink)}`],
     [refused, 'refused (dead letters)'],
-    [lines, unreadableText(lines)],
+    [lines, lines === 1 ? 'line unreadable' : 'lines unreadable'],
     [damagedParts, damagedParts === 1 ? 'damaged part' : 'damaged parts'],
   )
   const text =
     leftOut === undefined
       ? [`${counted(shipped, 'event')} shipped`, `${present} already there`, ...counts].join(', ')
       : `left out: ${printable(leftOut, 500)}`
-  return [`${whoOf(stream)}: ${text}`, ...where.map((each) => `  ${printable(each, 300)}`)]
+  const who = `${stream.day}  zone ${stream.zone} → ${printable(stream.sink)}`
+  return [`${who}: ${text}`, ...where.map((each) => `  ${printable(each, 300)}`)]
 }

@@ -1,4 +1,3 @@
-import { systemClock } from '../../clock.ts'
 import { countText } from '../../domain/text/counts.ts'
 import { wrap } from '../../domain/text/terminal-text.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
@@ -18,18 +17,6 @@ type Counts = readonly (readonly [count: number, what: string])[]
 /** What there is any of, in plain digits, for lines that also go into logs: `3000 missing`, not `0 extra`. */
 export function plainSomeOf(...counts: Counts): string[] {
   return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
-}
-
-const tellEveryMs = 5_000
-
-/** A function that is true at most every five seconds, not at first: for lines that tell how far slow work is. */
-export function nowAndThen(): () => boolean {
-  let toldAtMs = systemClock.monotonic()
-  return () => {
-    const isTime = systemClock.monotonic() - toldAtMs >= tellEveryMs
-    if (isTime) toldAtMs = systemClock.monotonic()
-    return isTime
-  }
 }
 
 /** A result as indented JSON, with terminal control characters escaped. */

@@ -132,8 +132,6 @@ export interface ArchiveDeps extends AgeLimits {
   requestId(): string
   /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
   read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
-  /** Called after each page of a stream. */
-  progressed(stream: Stream, shipped: number, present: number): void
   settled(stream: Stream, archived: Archived): void
 }
 
@@ -162,8 +160,7 @@ export async function shipArchive(
     for (const { day, zone } of places) {
       const stream = { zone: zone.id, day, sink: sink.name }
       const read = () => deps.read(sink.name, zone, day)
-      const progressed = (shipped: number, present: number) => deps.progressed(stream, shipped, present)
-      const job = { request: deps.requestId(), stream, zone, sink, read, progressed }
+      const job = { request: deps.requestId(), stream, zone, sink, read }
       try {
         deps.settled(stream, await shipDay(job))
       } catch (error) {
@@ -181,16 +178,14 @@ interface ArchivedJob extends HeldStream {
   readonly sink: AnySink
   /** The day's files; read from the first line on with each call. */
   readonly read: () => AsyncIterable<ArchivedPiece>
-  /** Called after each page. */
-  readonly progressed: (shipped: number, present: number) => void
 }
 
 /**
  * Ships the events of a day's files that a stream has not delivered: runs the pump over another source, with a fence
- * for each page. Throws the Failures of the sink and the store; `progressed` has reported what was shipped until then.
+ * for each page. Throws the Failures of the sink and the store; what was shipped until then stays shipped.
  */
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
-  const { stream, zone, sink, progressed, request: id } = job
+  const { stream, zone, sink, request: id } = job
   const { store, clock } = deps
   const readRequest = { id, source: 'archive' } as const
   const held = shortJob({ stream, zone, sink, readRequest })
@@ -208,7 +203,6 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
       const now = archives?.[id]?.found ?? answered ?? 0
       found += now >= last ? now - last : now
       last = now
-      progressed(found, Math.max(0, source.events() - found))
       return failure
     }
     const now = () => clock.now()

@@ -51,7 +51,7 @@ test.each([
   [['--by', 'size'], /'size' is invalid. Allowed choices are rule/],
   [['--by', 'rule', '--since', '5'], /'5' is invalid. use a number with s, m, h or d/],
   [['--by', 'rule', '--since', '0h'], /'0h' is invalid/],
-  [['--by', 'rule', '--source', 'siem'], /--source siem is not configured.* available: archive/],
+  [['--by', 'rule', '--source', 'siem'], /--source siem is no file or s3 sink.* available: archive/],
   [['--by', 'rule', '--zone', '7'], /--zone 7 is not configured/],
 ])('refuses %j', async (args, message) => {
   const { execute } = await openWorkshopWithApi()

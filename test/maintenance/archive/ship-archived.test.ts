@@ -15,24 +15,22 @@ async function shipWith(stage: Stage, lines: readonly number[], meanwhile: () =>
   async function* read(): AsyncGenerator<ArchivedPiece> {
     for (const line of lines) yield piece(line)
   }
-  const progressed = () => void (other ??= meanwhile())
   const { clock } = stage
   // The pause between two pages is where others get at the stream.
   const waiting = {
     ...clock,
-    sleep: async (...args: Parameters<typeof clock.sleep>) => (await other, clock.sleep(...args)),
+    async sleep(...args: Parameters<typeof clock.sleep>) {
+      await (other ??= meanwhile())
+      return clock.sleep(...args)
+    },
   }
   const deps = { ...stage.deps, clock: waiting }
-  return shipArchived({ request: 'one', stream, zone, sink: stage.sink, read, progressed }, deps, never())
+  return shipArchived({ request: 'one', stream, zone, sink: stage.sink, read }, deps, never())
 }
 
 async function shipNothing(stage: Stage): Promise<void> {
   async function* read(): AsyncGenerator<ArchivedPiece> {}
-  await shipArchived(
-    { request: 'other', stream, zone, sink: stage.sink, read, progressed: () => undefined },
-    stage.deps,
-    never(),
-  )
+  await shipArchived({ request: 'other', stream, zone, sink: stage.sink, read }, stage.deps, never())
 }
 
 it('ships nothing twice if the index was dropped meanwhile', async () => {
