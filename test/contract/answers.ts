@@ -45,38 +45,41 @@ const page = '<!doctype html><title>Log in</title>'
 const rotated = () => new Secret('s3cr3t-of-now', () => 's3cr3t-of-later')
 const isOld = (sent = '') => sent.includes('s3cr3t-of-now')
 
-const acknowledgeWith202 = { datadog: 'delivered', newrelic: 'delivered', betterstack: 'delivered' } as const
-const acknowledgeWithAnything = { loki: 'delivered', ndjson: 'delivered', json: 'delivered' } as const
+/** What a preset makes of an answer that these take as delivered. */
+const deliveredTo = (...names: readonly PresetName[]) =>
+  Object.fromEntries(names.map((name) => [name, 'delivered' as const]))
+/** Any 2xx acknowledges. */
+const anything = ['loki', 'ndjson', 'json'] as const
 
 export const answerRows: readonly AnswerRow[] = [
   {
     answer: '200 with an empty body',
     outcome: 'again',
-    but: { ...acknowledgeWithAnything, otlp: 'delivered', datadog: 'delivered', sumologic: 'delivered' },
+    but: deliveredTo(...anything, 'otlp', 'datadog', 'sumologic'),
     shipment: always({ status: 200 }),
   },
   {
     answer: '200 with `{}`',
     outcome: 'again',
-    but: { ...acknowledgeWithAnything, otlp: 'delivered', datadog: 'delivered', sumologic: 'delivered' },
+    but: deliveredTo(...anything, 'otlp', 'datadog', 'sumologic'),
     shipment: always({ status: 200, body: {} }),
   },
   {
     answer: '200 with a body that is no JSON',
     outcome: 'again',
-    but: { ...acknowledgeWithAnything, datadog: 'delivered', sumologic: 'delivered' },
+    but: deliveredTo(...anything, 'datadog', 'sumologic'),
     shipment: always({ status: 200, body: 'ok' }),
   },
   {
     answer: '202',
     outcome: 'again',
-    but: { ...acknowledgeWith202, ...acknowledgeWithAnything, otlp: 'delivered' },
+    but: deliveredTo(...anything, 'otlp', 'datadog', 'newrelic', 'betterstack'),
     shipment: always({ status: 202 }),
   },
   {
     answer: '204',
     outcome: 'again',
-    but: { ...acknowledgeWithAnything, otlp: 'delivered', sentinel: 'delivered' },
+    but: deliveredTo(...anything, 'otlp', 'sentinel'),
     shipment: always({ status: 204 }),
   },
   {

@@ -3,6 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
+import type { Failure } from '../../../src/domain/failure.ts'
 import type { Secret } from '../../../src/domain/text/secret.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports/delivery.ts'
@@ -38,13 +39,16 @@ export interface DestinationServer extends Listening {
   taken(): string[]
 }
 
-/** A real server that reads each request whole, keeps it and then answers. */
-export async function startDestination(respond: Respond, tls = false): Promise<DestinationServer> {
+const open: { close(): Promise<void> }[] = []
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+/** A real server that reads each request whole, keeps it and then answers; closed after the test. */
+export async function serve(respond: Respond, tls = false): Promise<DestinationServer> {
   const got: Got[] = []
   const taken: string[] = []
-  const listening = await (tls ? listenTls : listen)((request, response) => {
-    void answer(request, response)
-  })
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const one = await read(request)
     if (one === undefined) return
@@ -54,6 +58,8 @@ export async function startDestination(respond: Respond, tls = false): Promise<D
     })
     respond(one, response, got.length - 1)
   }
+  const listening = await (tls ? listenTls : listen)((request, response) => void answer(request, response))
+  open.push(listening)
   return { ...listening, got, taken: () => taken }
 }
 
@@ -128,13 +134,15 @@ const defaults = {
   tls: new Tls(),
 } as const
 
-export function openSink(url: string, options: SinkOptions = {}, deps: Partial<HttpSinkDeps> = {}) {
+/** A sink that is closed after the test. */
+export function ship(url: string, options: SinkOptions = {}, deps: Partial<HttpSinkDeps> = {}) {
   const { telemetry, internalEvents } = keepInternalEvents()
   const sink = createHttpSink(
     settingsOf(url, options),
     // No jitter: the first wait of each back-off is over at once.
     { format, clock: systemClock, telemetry, version: '1.2.3', random: () => 0, ...deps },
   )
+  open.push(sink)
   return { sink, internalEvents }
 }
 
@@ -147,39 +155,12 @@ export async function deliver(sink: Sink, events: readonly Event[], signal: Abor
   return await (await openStream(sink)).deliver(events, signal)
 }
 
-const open: { close(): Promise<void> }[] = []
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-
-/** A destination that is closed after the test. */
-export async function serve(respond: Respond, tls = false): Promise<DestinationServer> {
-  const server = await startDestination(respond, tls)
-  open.push(server)
-  return server
-}
-
-/** A sink that is closed after the test. */
-export function ship(url: string, options: SinkOptions = {}, deps: Partial<HttpSinkDeps> = {}) {
-  const opened = openSink(url, options, deps)
-  open.push(opened.sink)
-  return opened
-}
-
-export interface Failed {
-  readonly kind: string
-  readonly code: string
-  readonly message: string
-  readonly details: { readonly retryAt?: number }
-}
-
 /** What the work failed with. */
-export async function failureOf(work: Promise<unknown>): Promise<Failed> {
+export async function failureOf(work: Promise<unknown>): Promise<Failure> {
   return await work.then(
     () => {
       throw new Error('it did not fail')
     },
-    (error: unknown) => error as Failed,
+    (error: unknown) => error as Failure,
   )
 }

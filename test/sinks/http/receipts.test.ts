@@ -68,16 +68,9 @@ async function acknowledging({
       passedMs += ms
     },
   }
-  const options = {
-    preset: 'splunk-hec',
-    acknowledge: true,
-    timeoutSeconds: 20,
-    token: token ?? new Secret('t0ken'),
-    batch: { maxEvents: 2, maxBytes: 1_000_000 },
-    source: 's',
-    sourcetype: 't',
-  }
-  const { sink } = ship(server.url, options, { clock })
+  const batch = { maxEvents: 2, maxBytes: 1_000_000 }
+  const own = { acknowledge: true, token: token ?? new Secret('t0ken'), source: 's', sourcetype: 't' }
+  const { sink } = ship(server.url, { preset: 'splunk-hec', timeoutSeconds: 20, batch, ...own }, { clock })
   return { sink, bodies, polled, passedMs: () => passedMs }
 }
 
@@ -93,19 +86,19 @@ test('the bodies of a delivery are polled together, until each is indexed', asyn
 })
 
 test('what is not confirmed in five minutes is sent again, and nothing else', async () => {
+  const isIndexed = (receipt: number) => receipt !== 1
   const { sink, polled, passedMs } = await acknowledging({
-    onPoll: (receipts) =>
-      acks(
-        receipts.filter((one) => one !== 1),
-        true,
-      ),
+    onPoll: (receipts) => acks(receipts.filter(isIndexed), true),
   })
   const { partial, bytes } = await deliver(sink, events)
   expect(partial?.taken).toEqual(events.slice(0, 2))
-  expect(partial?.failure).toMatchObject({ kind: 'retry', code: 'timeout' })
-  expect(partial?.failure?.message).toMatch(
-    /\) did not confirm within 5 minutes that it has stored the events, so they are sent again; check its indexing/,
-  )
+  const why =
+    /\) did not confirm within 5 minutes that it has stored the events, so they are sent again; check its/
+  expect(partial?.failure).toMatchObject({
+    kind: 'retry',
+    code: 'timeout',
+    message: expect.stringMatching(why) as string,
+  })
   expect(passedMs()).toBeGreaterThan(280_000)
   expect(passedMs()).toBeLessThanOrEqual(300_000)
   expect(polled.length).toBeLessThan(40)

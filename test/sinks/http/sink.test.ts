@@ -27,29 +27,25 @@ describe('the request', () => {
     'is one line per event, with compression %s',
     async (compression) => {
       const server = await serve(reply(200))
-      const { sink, internalEvents } = ship(`${server.url}/in?tag=a`, {
-        compression,
-        headers: { 'X-Tenant': new Secret('t-1') },
-      })
+      const headers = { 'X-Tenant': new Secret('t-1') }
+      const { sink, internalEvents } = ship(`${server.url}/in?tag=a`, { compression, headers })
       const events = [...buildEvents(5), buildEvent({ id: 'é\u2028😀', pop: 'a\nb' })]
       const delivery = await deliver(sink, events)
       const text = events.map((event) => `${format.encode(event)}\n`).join('')
-      expect(server.got).toHaveLength(1)
-      const { method, path, headers, text: sent } = server.got[0]!
-      expect({ method, path, sent }).toEqual({ method: 'POST', path: '/in?tag=a', sent: text })
-      expect(headers).toMatchObject({
+      expect(server.got).toMatchObject([{ method: 'POST', path: '/in?tag=a', text }])
+      const [got] = server.got as [Got]
+      expect(got.headers).toMatchObject({
         'content-type': 'application/x-ndjson',
         'idempotency-key': createHash('sha256').update(text).digest('hex'),
         'user-agent': 'shieldlog/1.2.3',
         'x-tenant': 't-1',
-        'content-length': String(server.got[0]!.body.length),
+        'content-length': String(got.body.length),
       })
-      expect(headers['content-encoding']).toBe(compression === 'none' ? undefined : compression)
-      expect(headers['transfer-encoding']).toBeUndefined()
+      expect(got.headers['content-encoding']).toBe(compression === 'none' ? undefined : compression)
+      expect(got.headers['transfer-encoding']).toBeUndefined()
       expect(delivery).toMatchObject({ refusals: [], committed: [] })
-      expect(named(internalEvents, 'SinkAnswered')).toMatchObject([
-        { sink: 'siem', outcome: 'ok', bytes: delivery.bytes },
-      ])
+      const told = { sink: 'siem', outcome: 'ok', bytes: delivery.bytes }
+      expect(named(internalEvents, 'SinkAnswered')).toMatchObject([told])
     },
   )
 
@@ -93,8 +89,7 @@ describe('the request', () => {
   })
 
   it('is one batch after another for a stream, and parallel for several streams', async () => {
-    let now = 0
-    let most = 0
+    let [now, most] = [0, 0]
     const server = await serve((_got, response) => {
       most = Math.max(most, ++now)
       setImmediate(() => {
@@ -105,11 +100,9 @@ describe('the request', () => {
     const { sink } = ship(server.url, { batch: { maxEvents: 5, maxBytes: 100_000 } })
     await deliver(sink, buildEvents(50))
     expect(most).toBe(1)
-    await Promise.all(
-      Array.from({ length: 30 }, async (_, zone) =>
-        (await openStream(sink, zone)).deliver(buildEvents(20, `z${zone}`), never),
-      ),
-    )
+    const ofZone = async (zone: number) =>
+      (await openStream(sink, zone)).deliver(buildEvents(20, `z${zone}`), never)
+    await Promise.all(Array.from({ length: 30 }, (_, zone) => ofZone(zone)))
     expect(most).toBeGreaterThan(1)
     expect(most).toBeLessThanOrEqual(10)
     expect(server.connections()).toBeLessThanOrEqual(10)
@@ -118,30 +111,26 @@ describe('the request', () => {
 })
 
 describe('an error of the sink', () => {
-  it.each([402, 404, 407, 418])('is %i: one line, no second try', async (status) => {
+  it.each([402, 418])('is %i: one line without secrets, no second try', async (status) => {
     const server = await serve(reply(status, 'nope s3cr3t-token\nsecond line'))
     const { sink } = ship(`${server.url}/path/abcdefghijklmnopqrstuvwxyz?sig=s3cr3t-query`, {
       headers: { Authorization: new Secret('Bearer s3cr3t-token') },
     })
-    const failure = await failureOf(deliver(sink, buildEvents(1000)))
+    const { message, ...failure } = await failureOf(deliver(sink, buildEvents(1000)))
     expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toMatch(
-      new RegExp(
-        `^sink siem \\(http://127.0.0.1:\\d+\\) answered ${status} \\(nope \\*\\*\\* second line\\): check`,
-      ),
-    )
-    expect(failure.message).not.toMatch(/s3cr3t|abcdefgh|\n/)
+    const answered = `sink siem (${server.url}) answered ${status} (nope *** second line): check`
+    expect(message.slice(0, answered.length)).toBe(answered)
+    expect(message).not.toMatch(/s3cr3t|abcdefgh|\n/)
     expect(server.got).toHaveLength(1)
     expect(sink.address).toBe(server.url)
   })
 
-  it.each([301, 308])('is a redirect (%i), which is not followed', async (status) => {
+  it('is a redirect, which is not followed', async () => {
     const other = await serve(reply(200))
-    const server = await serve(reply(status, '', { location: `${other.url}/in?sig=s3cr3t` }))
-    const failure = await failureOf(deliver(ship(server.url).sink, buildEvents(1)))
-    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toContain(`answered ${status} to ${other.url}: redirects are not followed`)
-    expect(failure.message).not.toContain('s3cr3t')
+    const server = await serve(reply(308, '', { location: `${other.url}/in?sig=s3cr3t` }))
+    const { message } = await failureOf(deliver(ship(server.url).sink, buildEvents(1)))
+    expect(message).toContain(`answered 308 to ${other.url}: redirects are not followed`)
+    expect(message).not.toContain('s3cr3t')
     expect(other.got).toEqual([])
   })
 
@@ -176,15 +165,11 @@ describe('an error of the sink', () => {
   })
 
   it('shows the words of the address that a preset built, which are no secrets', async () => {
-    const server = await serve(
-      reply(403, 'no rights on indices [logs-bunny_shield.event-default]: errors, items'),
-    )
-    const { sink } = ship(server.url, {
-      preset: 'elasticsearch',
-      index: 'logs-bunny_shield.event-default',
-    })
-    const failure = await failureOf(deliver(sink, buildEvents(1)))
-    expect(failure.message).toContain('no rights on indices [logs-bunny_shield.event-default]: errors, items')
+    const index = 'logs-bunny_shield.event-default'
+    const server = await serve(reply(403, `no rights on indices [${index}]: errors, items`))
+    const { sink } = ship(server.url, { preset: 'elasticsearch', index })
+    const { message } = await failureOf(deliver(sink, buildEvents(1)))
+    expect(message).toContain(`no rights on indices [${index}]: errors, items`)
   })
 
   it('never shows a secret that the destination repeats', async () => {
@@ -214,7 +199,11 @@ describe('an error of the sink', () => {
 })
 
 describe('a destination in trouble', () => {
-  const answers: [string, Respond][] = [
+  const drip: Respond = (_got, response) => {
+    const drops = setInterval(() => response.write('x'), 50)
+    response.on('close', () => clearInterval(drops))
+  }
+  it.each<[string, Respond, isSilent?: true]>([
     ['a reset after the request', (_got, response) => response.socket!.resetAndDestroy()],
     [
       'a reset within the answer',
@@ -223,29 +212,20 @@ describe('a destination in trouble', () => {
         response.write('{"took":', () => response.socket!.resetAndDestroy())
       },
     ],
-    ['no answer', () => {}],
+    ['no answer', () => {}, true],
     ['no HTTP', (_got, response) => response.socket!.end('SSH-2.0-OpenSSH_9\r\n')],
-    [
-      'an answer that drips',
-      (_got, response) => {
-        const drip = setInterval(() => response.write('x'), 50)
-        response.on('close', () => clearInterval(drip))
-      },
-    ],
+    ['an answer that drips', drip, true],
     ['a time to come back that is over', reply(503, '', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' })],
-  ]
-  const silent = ['no answer', 'an answer that drips']
-  it.each(answers)('gets the same bytes and key again: %s', async (name, bad) => {
+  ])('gets the same bytes and key again: %s', async (_name, bad, isSilent) => {
     const server = await serve(inTurn(bad, reply(200)))
-    const isSilent = silent.includes(name)
     const { sink } = ship(server.url, { timeoutSeconds: isSilent ? 0.8 : 60, compression: 'gzip' })
-    const { refusals } = await deliver(sink, buildEvents(100))
-    expect(refusals).toEqual([])
+    expect((await deliver(sink, buildEvents(100))).refusals).toEqual([])
     // Where the machine is slow, a good answer may come too late as well.
     expect(server.got.length).toBeGreaterThanOrEqual(2)
     if (!isSilent) expect(server.got).toHaveLength(2)
-    expect(server.got[1]!.body.equals(server.got[0]!.body)).toBe(true)
-    expect(server.got[1]!.headers['idempotency-key']).toBe(server.got[0]!.headers['idempotency-key'])
+    const [first, second] = server.got as [Got, Got]
+    expect(second.body.equals(first.body)).toBe(true)
+    expect(second.headers['idempotency-key']).toBe(first.headers['idempotency-key'])
   })
 
   it.each([
@@ -296,13 +276,10 @@ describe('a destination in trouble', () => {
 
   it('reads a bounded part of an answer, and keeps the acknowledgement', async () => {
     const server = await serve((_got, response) => {
-      response.writeHead(200)
-      const chunk = Buffer.alloc(1_048_576, 'x')
       const more = () => {
-        while (!response.destroyed && response.write(chunk));
+        while (!response.destroyed && response.write(Buffer.alloc(1_048_576, 'x')));
       }
-      response.on('drain', more)
-      response.on('error', () => {})
+      response.on('drain', more).on('error', () => {})
       more()
     })
     const { sink } = ship(server.url)

@@ -30,15 +30,15 @@ const elasticsearch = {
 const event = buildEvent({ id: 'x' })
 const { time, timeMs } = event
 
+const ofSplunk = { host: 'shop', source: 'shieldlog', sourcetype: 'bunny:shield', index: 'waf' }
+const ofDatadog = { ddsource: 'bunny-shield', ddtags: 'env:prod,team:waf,region:eu', service: 'bunny-shield' }
+const rows = 'https://x.azure.com/dataCollectionRules/dcr-1/streams/Custom-Shield?api-version=2023-01-01'
+const message = 'Blocked 930130 Restricted File Access Attempt'
+
 test.each<[given: { preset: string }, url: string, line: string, piece: unknown]>([
   [betterstack, betterstack.url, '{"v":1}', { dt: time, v: 1 }],
   [axiom, 'https://us-east-1.aws.edge.axiom.co/v1/ingest/waf', '{"v":1}', { _time: time, v: 1 }],
-  [
-    sentinel,
-    'https://x.azure.com/dataCollectionRules/dcr-1/streams/Custom-Shield?api-version=2023-01-01',
-    '{"v":1}',
-    { TimeGenerated: time, v: 1 },
-  ],
+  [sentinel, rows, '{"v":1}', { TimeGenerated: time, v: 1 }],
   // New Relic parses the message.
   [
     newrelic,
@@ -50,28 +50,13 @@ test.each<[given: { preset: string }, url: string, line: string, piece: unknown]
     datadog,
     'https://http-intake.logs.datadoghq.eu/api/v2/logs',
     '{"status":"y"}',
-    {
-      ddsource: 'bunny-shield',
-      ddtags: 'env:prod,team:waf,region:eu',
-      service: 'bunny-shield',
-      hostname: 'shop',
-      timestamp: time,
-      message: 'Blocked 930130 Restricted File Access Attempt',
-      bunny: { status: 'y' },
-    },
+    { ...ofDatadog, hostname: 'shop', timestamp: time, message, bunny: { status: 'y' } },
   ],
   [
     splunk,
     'https://splunk:8088/services/collector/event',
     '{"id":"x"}',
-    {
-      time: timeMs! / 1000,
-      host: 'shop',
-      source: 'shieldlog',
-      sourcetype: 'bunny:shield',
-      index: 'waf',
-      event: { id: 'x' },
-    },
+    { ...ofSplunk, time: timeMs! / 1000, event: { id: 'x' } },
   ],
   [otlp, 'http://collector:4318/v1/logs', '{"eventName":"x"}', { eventName: 'x' }],
 ])('$preset gets what it reads of an event, at its address', (given, url, line, piece) => {

@@ -6,7 +6,6 @@ import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.
 import { failureOf, type Reply } from '../destination-server.ts'
 
 const empty = { method: 'POST', url: new URL('https://siem.example'), body: Buffer.alloc(0) }
-
 describe('an access token', () => {
   const client = {
     tokenUrl: new URL('https://login.example/t-1/oauth2/v2.0/token'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createFormat, type FormatName, keyOfLines } from '../../src/formats/registry.ts'
+import { createFormat, encodeOnce, type FormatName, keyOfLines } from '../../src/formats/registry.ts'
 import { HttpSinkConfig } from '../../src/sinks/http/config.ts'
 import { createPreset } from '../../src/sinks/http/presets/registry.ts'
 import { buildEvent } from './events.ts'
@@ -58,4 +58,20 @@ test.each([
     set: constants,
   })
   expect(parsed.error?.issues.map(({ path }) => path[0])).toContain('set')
+})
+
+test('a line is made once for the sinks that share a format, and not kept once the last of them has it', () => {
+  const native = createFormat({ format: 'native' })
+  let made = 0
+  const counted = {
+    ...native,
+    encode: (event: Parameters<typeof native.encode>[0]) => (made++, native.encode(event)),
+  }
+  const format = encodeOnce(counted, 3)
+  const other = buildEvent({ id: 'y' })
+  const lines = [event, event, other, event].map((each) => format.encode(each))
+  expect(lines).toEqual([event, event, other, event].map((each) => native.encode(each)))
+  expect(made).toBe(2)
+  format.encode(event)
+  expect(made).toBe(3)
 })
