@@ -1,4 +1,4 @@
-import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { told } from '../commands/backfilling.ts'
@@ -74,15 +74,6 @@ interface Vandal {
 
 const vandals: readonly Vandal[] = [
   { what: 'the folder of a day is removed', harm: (folder) => rmSync(folder, { recursive: true }), left: 0 },
-  { what: 'a part is removed', harm: (_, part) => rmSync(part), left: 0 },
-  {
-    what: 'a part is replaced by a copy of itself',
-    harm(_, part) {
-      copyFileSync(part, `${part}.copy`)
-      renameSync(`${part}.copy`, part)
-    },
-    left: 40,
-  },
   {
     what: 'a part becomes another file of the same length',
     harm(_, part) {

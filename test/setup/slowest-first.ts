@@ -13,7 +13,6 @@ const slowest = [
   'schedule/bullmq/outage',
   'docs',
   'dockerfile',
-  'e2e/restore-killed',
   'e2e/backfill-archive-killed',
   'commands/renamed-sink',
   'e2e/daemon',

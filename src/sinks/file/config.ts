@@ -14,14 +14,11 @@ import {
 
 const Rotation = z
   .strictObject({
-    maxBytes: bytes('Size at which a part is closed; the next delivery opens a new one').default(268_435_456),
-    maxAgeMinutes: duration('Age at which a part is closed; the next delivery opens a new one', {
-      above: 0,
-      max: 525_600,
-    }).default(1440),
+    maxBytes: bytes('Size at which a part is closed').default(268_435_456),
+    maxAgeMinutes: duration('Age at which a part is closed', { above: 0, max: 525_600 }).default(1440),
   })
   .prefault({})
-  .describe('When a part is closed')
+  .describe('When a part is closed; the next delivery opens a new one')
 
 const Retention = section('When days are removed: whole days, the oldest first', {
   days: described(

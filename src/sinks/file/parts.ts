@@ -70,16 +70,11 @@ export interface PartOnDisk {
   readonly irregular: boolean
 }
 
-/** All parts in a stream's folder, by name. Files of other programs are none. */
-export async function listParts(folder: string): Promise<PartOnDisk[]> {
+/** Names of all parts in a stream's folder. Files of other programs are none. */
+export async function partNames(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => !file.startsWith('.'))
   const names = files.map((file) => file.replace(compressed, '')).filter((name) => name.endsWith('.ndjson'))
-  const parts: PartOnDisk[] = []
-  for (const name of [...new Set(names)].sort()) {
-    const part = await lookAtPart(folder, name)
-    if (part !== undefined) parts.push(part)
-  }
-  return parts
+  return [...new Set(names)]
 }
 
 /** The current files of one part; undefined when none exists. */
@@ -212,11 +207,14 @@ export async function* readArchive(path: string, place: Place): Pieces {
   }
   const list = async () => {
     const folder = await findFolder(path, placeOf(place))
-    return folder === undefined ? [] : await listParts(folder)
+    return folder === undefined ? [] : await partNames(folder)
   }
   const parts = await guarded(`${path}/${placeOf(place)}`, list())
-  const whole = parts.map((part) => ({ part: part.name, bytes: Infinity }))
-  yield* readCommitted(path, place, whole)
+  yield* readCommitted(
+    path,
+    place,
+    parts.map((part) => ({ part, bytes: Infinity })),
+  )
 }
 
 /** Of a copy that `reconcile` keeps of what it cuts. */

@@ -22,9 +22,9 @@ import {
   copyPrefix,
   fullAt,
   isLengthOf,
-  listParts,
   lookAtPart,
   parsePartName,
+  partNames,
   type PartOnDisk,
   placeOf,
   readBytes,
@@ -32,7 +32,7 @@ import {
 } from './parts.ts'
 import { dropOldCopies, type Writer } from './writer.ts'
 
-/** A part, as the store knows it and as it is on the disk: one of both at least. */
+/** A part, as the store knows it and as it is on the disk. */
 interface PartState {
   readonly name: string
   readonly file: PartOnDisk | undefined
@@ -44,10 +44,11 @@ interface PartState {
   readonly isDropped: boolean
 }
 
-/** Whose parts are the sink's own, and whose the others. */
-interface Ownership {
+/** What parts are compared with: what the store knows, and whose they are. */
+interface Known {
+  readonly known: CommittedLengths
   readonly sink: string
-  readonly byId: Owners
+  readonly owners: Owners
 }
 
 /**
@@ -66,68 +67,64 @@ export async function compareParts(
 /** The parts of a stream, without a writer. Throws Failure. */
 export function inspectStream(path: string, stream: Stream, known: CommittedLengths): Promise<PartState[]> {
   const inspect = async () => {
-    const owners = { sink: stream.sink, byId: await ownersBelow(path) }
-    return await inspectParts(await findFolder(path, placeOf(stream)), known, owners)
+    const owners = await ownersBelow(path)
+    return await inspectParts(await findFolder(path, placeOf(stream)), { known, sink: stream.sink, owners })
   }
   return guarded(path, inspect())
 }
 
 /** The parts of a stream, by name. */
-async function inspectParts(
-  folder: string | undefined,
-  known: CommittedLengths,
-  owners: Ownership,
-): Promise<PartState[]> {
-  const found = folder === undefined ? [] : await listParts(folder)
-  const files = new Map(found.map((file) => [file.name, file]))
-  const lengths = new Map(known.committed.map((committed) => [committed.part, committed]))
+async function inspectParts(folder: string | undefined, to: Known): Promise<PartState[]> {
+  const listed = folder === undefined ? [] : await partNames(folder)
+  // A listing may miss a part that another process was compressing.
+  const names = new Set([...listed, ...to.known.committed.map(({ part }) => part)])
   const states: PartState[] = []
-  for (const name of [...new Set([...files.keys(), ...lengths.keys()])].sort()) {
-    // A listing may miss a part that another process was compressing.
-    const file = files.get(name) ?? (folder === undefined ? undefined : await lookAtPart(folder, name))
-    states.push(await inspectPart({ name, file, committed: lengths.get(name) }, known, owners))
-  }
+  for (const name of [...names].sort()) states.push(await inspectPart(folder, name, to))
   return states
 }
 
-async function inspectPart(
-  { name, file, committed }: Pick<PartState, 'name' | 'file' | 'committed'>,
-  { storeId, knownSinceMs = -Infinity }: CommittedLengths,
-  owners: Ownership,
-): Promise<PartState> {
-  const report =
-    file === undefined
-      ? committed && missing(committed, owners)
-      : await reportOf(file, committed, whyForeign(file, committed, storeId, owners))
+async function inspectPart(folder: string | undefined, name: string, to: Known): Promise<PartState> {
+  const { committed: lengths, knownSinceMs = -Infinity } = to.known
+  const committed = lengths.find(({ part }) => part === name)
+  const file = folder === undefined ? undefined : await lookAtPart(folder, name)
+  const found = await differenceOf(file, committed, to)
+  const report = found && {
+    part: name,
+    ...(committed !== undefined && { expectedBytes: committed.bytes }),
+    ...found,
+  }
   const openedAtMs = parsePartName(name)?.openedAtMs ?? Infinity
   return { name, file, committed, report, isDropped: committed === undefined && openedAtMs < knownSinceMs }
 }
 
-function missing({ part, writer, bytes }: CommittedPart, { byId }: Ownership): PartReport {
-  const report = { part, problem: 'missing', expectedBytes: bytes } as const
-  if (byId.has(writer)) return { ...report, why: 'the file is gone' }
-  return { ...report, why: 'the file is gone, or it is on a disk of another host', isElsewhere: true }
-}
-
-async function reportOf(
-  file: PartOnDisk,
+async function differenceOf(
+  file: PartOnDisk | undefined,
   committed: CommittedPart | undefined,
-  foreign: string | undefined,
-): Promise<PartReport | undefined> {
-  const report = (problem: PartReport['problem'], why: string, found: number | undefined): PartReport => ({
-    part: file.name,
-    problem,
-    ...(committed !== undefined && { expectedBytes: committed.bytes }),
-    ...(found !== undefined && { foundBytes: found }),
-    why,
-  })
-  if (foreign !== undefined) return report('foreign', foreign, file.plain?.size)
+  to: Known,
+): Promise<Omit<PartReport, 'part' | 'expectedBytes'> | undefined> {
+  if (file === undefined) {
+    const isKnown = committed === undefined || to.owners.has(committed.writer)
+    if (!isKnown)
+      return {
+        problem: 'missing',
+        why: 'the file is gone, or it is on a disk of another host',
+        isElsewhere: true,
+      }
+    return committed && { problem: 'missing', why: 'the file is gone' }
+  }
+  const foreign = whyForeign(file, committed, to)
+  if (foreign !== undefined)
+    return { problem: 'foreign', ...(file.plain && { foundBytes: file.plain.size }), why: foreign }
   const length = file.compressed === undefined ? file.plain!.size : await compressedLength(file.compressed)
+  const foundBytes = length === undefined ? {} : { foundBytes: length }
   if (committed === undefined)
-    return length === 0 ? undefined : report('unknown', 'the store has no record of it', length)
+    return length === 0
+      ? undefined
+      : { problem: 'unknown', ...foundBytes, why: 'the store has no record of it' }
   if (length === undefined || isLengthOf(length, file.compressed ?? '', committed.bytes)) return undefined
-  if (length < committed.bytes) return report('short', 'committed lines are gone', length)
-  return report('longer', 'it has lines after its committed length', length)
+  return length < committed.bytes
+    ? { problem: 'short', ...foundBytes, why: 'committed lines are gone' }
+    : { problem: 'longer', ...foundBytes, why: 'it has lines after its committed length' }
 }
 
 /**
@@ -135,19 +132,17 @@ async function reportOf(
  * it even under another sink name: `state rename-sink` moved the checkpoints.
  */
 function whyForeign(
-  file: PartOnDisk,
+  { name, irregular }: PartOnDisk,
   committed: CommittedPart | undefined,
-  storeId: string,
-  { sink, byId }: Ownership,
+  { known, sink, owners }: Known,
 ): string | undefined {
-  if (file.irregular) return 'not a regular file'
-  const parsed = parsePartName(file.name)
+  if (irregular) return 'not a regular file'
+  const parsed = parsePartName(name)
   if (parsed === undefined) return 'its name is not the name of a part'
-  const owner = byId.get(parsed.writer)
+  const owner = owners.get(parsed.writer)
   if (owner === undefined) return `its writer ${parsed.writer} is unknown`
-  if (owner.store !== storeId) return 'written under another store: the state was lost or replaced'
-  if (owner.sink !== sink && committed === undefined) return `written by sink ${owner.sink}`
-  return undefined
+  if (owner.store !== known.storeId) return 'written under another store: the state was lost or replaced'
+  return owner.sink !== sink && committed === undefined ? `written by sink ${owner.sink}` : undefined
 }
 
 /** A stream's files during reconciliation. */
@@ -171,15 +166,15 @@ export type Continuation = Awaited<ReturnType<typeof reconcile>>
 export async function reconcile(files: FilesAtHand) {
   const { writer, place, known, signal } = files
   const sink = writer.settings.name
-  const owners = { sink, byId: await writer.owners() }
-  const states = await inspectParts(await findFolder(writer.root, place), known, owners)
+  const to = { known, sink, owners: await writer.owners() }
+  const states = await inspectParts(await findFolder(writer.root, place), to)
   const clean: WrittenPart[] = []
   const foreign = new Set<string>()
   for (const state of states) {
     throwIfAborted(signal)
     if (state.isDropped) continue
     if (state.report?.problem === 'foreign') foreign.add(state.report.why)
-    clean.push(...cleanPart(await broughtBack(files, state, owners)))
+    clean.push(...cleanPart(await broughtBack(files, state, to)))
   }
   if (foreign.size > 0)
     writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
@@ -206,7 +201,7 @@ function continued({ identity, settings, deps }: Writer, clean: readonly Written
 }
 
 /** Normally nothing is to be done. A change requires the lock of the part's writer. Returns the state after it. */
-async function broughtBack(files: FilesAtHand, state: PartState, owners: Ownership): Promise<PartState> {
+async function broughtBack(files: FilesAtHand, state: PartState, to: Known): Promise<PartState> {
   const { writer, place, known } = files
   const { name, file, committed, report } = state
   if (report?.problem === 'foreign' && committed !== undefined) sayReplaced(files, name, report.why)
@@ -226,7 +221,7 @@ async function broughtBack(files: FilesAtHand, state: PartState, owners: Ownersh
     const held = await lookAtPart(folder, name)
     if (held?.irregular === false)
       await guarded(`${writer.root}/${place}/${name}`, reconcilePart({ ...files, part: held, committed }))
-    return await inspectPart({ name, file: await lookAtPart(folder, name), committed }, known, owners)
+    return await inspectPart(folder, name, to)
   } finally {
     lock.release()
   }

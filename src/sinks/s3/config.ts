@@ -63,10 +63,7 @@ const Settings = z.strictObject({
   ),
   ...awsKeyFields,
   compress: choice(['gzip', 'zstd'], 'How objects are compressed; a change takes effect with the next day'),
-  everySeconds: duration('Time between two polls of a stream of this sink', {
-    above: 0,
-    max: 86_400,
-  }).default(300),
+  everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(300),
   maxBytes: bytes('Lines in one object, before compression', { min: 65_536 })
     .max(1_073_741_824)
     .default(16_777_216),

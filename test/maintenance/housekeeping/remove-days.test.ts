@@ -123,19 +123,6 @@ test('removes nothing by a time that is not sure, and tries again once it is', a
   expect(world.has(stream)).toBe(false)
 })
 
-test('removes by size the oldest days, and none more than needed', async () => {
-  // A day has 180 bytes.
-  const world = await setUp({ days: null, maxBytes: 400 })
-  const streams = [
-    await world.add(12, { ended }),
-    await world.add(11, { ended }),
-    await world.add(10, { ended }),
-  ]
-  await world.remove(never)
-  expect(streams.map(world.has)).toEqual([false, true, true])
-  expect(world.told).toMatchObject([{ name: 'DayRemoved', limit: { maxBytes: 400 }, bytes: 180 }])
-})
-
 test('finishes what was interrupted after the mark, and marks a day again that has new parts', async () => {
   const world = await setUp({ days: 20, maxBytes: null })
   const removed = { days: 10, atMs: world.clock.now() }
