@@ -91,7 +91,7 @@ async function* newEvents(
     const found: Event[] = []
     for (const follower of followers) {
       try {
-        found.push(...(await follower.poll(signal, most)).events)
+        found.push(...(await follower.poll(signal, most)))
       } catch (error) {
         if (signal.aborted) return
         // The other zones can still be followed.

@@ -16,7 +16,7 @@ import type { DeadLetters, Store } from '../ports/store.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { LiveTail } from './live-tail.ts'
 import { cellOn, mapView, type PageFleet } from './map.ts'
-import { countersOf, errorStatus, gapStatus, observe, type ObserveDeps } from './observe.ts'
+import { countersOf, errorStatus, gapStatus, observe, type ObserveDeps } from './status.ts'
 
 interface OfLedger {
   /** By the ledger: which events the sink took responsibility for. */

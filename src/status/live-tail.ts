@@ -1,14 +1,13 @@
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Event } from '../domain/event/event.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Found } from '../maintenance/read/follow.ts'
 import type { Clock } from '../ports/process.ts'
 
 interface LiveTailDeps {
   readonly clock: Clock
   readonly zones: () => readonly Zone[]
   /** Reads what is new in a zone at each call, redacted as for sinks, behind live polls of its account. */
-  readonly follow: (zone: Zone) => { poll(signal: AbortSignal, most: number): Promise<Found> }
+  readonly follow: (zone: Zone) => { poll(signal: AbortSignal, most: number): Promise<readonly Event[]> }
 }
 
 /** What was read of a zone since somebody first asked. */
@@ -18,8 +17,6 @@ interface Tail {
   last: number
   /** The oldest first. */
   events: readonly TailEvent[]
-  /** Events that came too fast to be shown. */
-  leftOut: number
   /** How often the API was read; 0 while the first reading is under way. */
   polls: number
   /** Why the last reading failed. */
@@ -66,7 +63,6 @@ export class LiveTail {
       askedAtMs: this.#deps.clock.monotonic(),
       last: 0,
       events: [],
-      leftOut: 0,
       polls: 0,
     }
     if (this.#tails.size >= mostTails)
@@ -82,13 +78,9 @@ export class LiveTail {
     const { clock, follow } = this.#deps
     const { signal } = this.#stopped
     const follower = follow(zone)
-    let hasRead = false
     while (!signal.aborted && clock.monotonic() - tail.askedAtMs <= idleMs) {
       try {
-        const { events, leftOut } = await follower.poll(signal, mostOfPoll)
-        // What existed before the first reading did not come too fast.
-        if (hasRead) tail.leftOut += leftOut
-        hasRead = true
+        const events = await follower.poll(signal, mostOfPoll)
         const numbered = events.map((event, index) => tailEvent(event, tail.last + index + 1))
         tail.last += events.length
         tail.events = [...tail.events, ...numbered].slice(-mostKept)

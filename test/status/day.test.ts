@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { deadLettersView } from '../../src/status/day.ts'
+import { failureLines } from '../../src/commands/audit/findings.ts'
+import { shiftDay } from '../../src/domain/day.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import { deadLettersView, detailsOf } from '../../src/status/day.ts'
 import { at, stream, today } from '../domain/builders.ts'
 import { story } from '../server/page/story.ts'
-import { viewsOf } from '../server/page/world.ts'
+import { depsOf, viewsOf } from '../server/page/world.ts'
 
 describe('a day', () => {
   const asked = { zone: 101, sink: 'siem', day: today }
@@ -96,4 +99,30 @@ describe('the dead letters of a day', () => {
     expect(view?.deadLetters.map(({ event }) => event.length)).toEqual([8_001, 25])
     expect(view?.deadLetters[1]?.event).toBe('a stored event is damaged')
   })
+})
+
+/** The store fails after the first day. */
+function readWith(error: Error) {
+  const deps = depsOf(story())
+  let reads = 0
+  deps.store.ledger.minutes = async () => {
+    if (reads++ > 0) throw error
+    return []
+  }
+  const zone = { id: 101, name: 'shop', account: 'default' }
+  const findings = [today, shiftDay(today, -1)].map((day) => ({ zone, sink: 'siem', day }))
+  return detailsOf(findings, { ...deps, version: '1.0.0' })
+}
+
+it('a store that fails while the details of a report are read costs only the rest of them', async () => {
+  const failure = new Failure('retry', 'store_unavailable', 'Redis at 127.0.0.1:6379: connection refused')
+  const details = await readWith(failure)
+  expect(details.details).toHaveLength(1)
+  expect(failureLines({ days: [], findings: [], ...details })).toEqual([
+    'the report shows 1 day in detail, and lacks the others: Redis at 127.0.0.1:6379: connection refused; audit again with another --report',
+  ])
+})
+
+it('an error that is none of the store ends the audit', async () => {
+  await expect(readWith(new Error('a bug'))).rejects.toThrow('a bug')
 })

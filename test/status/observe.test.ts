@@ -7,7 +7,7 @@ import { plan } from '../../src/domain/plan/plan.ts'
 import { problemsOf } from '../../src/domain/status/problems.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { cellOn } from '../../src/status/map.ts'
-import { observe, observeRoute } from '../../src/status/observe.ts'
+import { observe, observeRoute } from '../../src/status/status.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
 

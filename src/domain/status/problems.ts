@@ -170,15 +170,11 @@ export function leftTexts(own: readonly LeftRoute[]): { text: string; remedy: st
   const { zone, sink, retired = false } = own[0]!
   const isSink = isSinkGone(own[0]!)
   const unread = new Set(own.flatMap(({ unreadDays }) => unreadDays))
-  const gone = retired ? unread : new Set(own.flatMap(({ goneDays }) => goneDays))
-  const readable = unread.difference(gone)
   const read = new Set(own.flatMap(({ unfinishedDays }) => unfinishedDays)).difference(unread)
-  const told = [
-    ['not read to the end, and the API no longer lists it', gone],
-    ['not read to the end', readable],
-    ['read, but not read again for late events', read],
-  ] as const
-  const parts = told.flatMap(([what, days]) => (days.size === 0 ? [] : [`${what}: ${daysText(days)}`]))
+  const parts = [
+    unread.size > 0 && `not read to the end: ${daysText(unread)}`,
+    read.size > 0 && `read, but not read again for late events: ${daysText(read)}`,
+  ].filter((part) => part !== false)
   const name = printable(sink)
   const others = [...new Set(own.map((each) => (isSink ? `zone ${each.zone}` : printable(each.sink))))]
   const who = isSink
@@ -186,7 +182,7 @@ export function leftTexts(own: readonly LeftRoute[]): { text: string; remedy: st
     : `Zone ${zone} (→ ${others.sort().join(', ')})`
   const remedies = [
     retired && 'What was not read is recorded as gaps.',
-    !retired && readable.size + read.size > 0 && 'To finish these days, configure it again.',
+    !retired && parts.length > 0 && 'To finish these days, configure it again.',
     isSink && `If it has a new name: shieldlog state rename-sink ${name} NEW.`,
   ]
   const state = retired ? 'is retired: the API lists it no more' : 'is not configured any more'

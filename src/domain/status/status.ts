@@ -31,8 +31,6 @@ export interface LeftRoute extends Pick<Stream, 'zone' | 'sink'> {
   readonly unfinishedDays: readonly string[]
   /** Those of them that were not read to their end. */
   readonly unreadDays: readonly string[]
-  /** Those of the unread ones that the API no longer lists. */
-  readonly goneDays: readonly string[]
   /** What left the configuration: the zone, or its sink. */
   readonly left: 'zone' | 'sink'
   /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */

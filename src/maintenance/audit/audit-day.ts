@@ -32,17 +32,25 @@ export interface DayDeps extends ReadDeps, PartsDeps {
 
 const mostRestarts = 3
 
+/** How the ledger compares with what the API lists. Counts are events. */
+export type StreamAudit = Awaited<ReturnType<typeof auditDay>>['streams'][number]['audit'] & {
+  /** Events that a repair has shipped. */
+  readonly repaired?: number
+  /** Not all differing minutes and events are named: the audit found too many in all. */
+  readonly isShortened?: true
+}
+
 /**
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
  * compare: the API does not answer, the day cannot be read, the store is unavailable.
  */
 export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps, signal: AbortSignal) {
   const { ledger } = deps.store
-  const subjects: Subject[] = []
+  const subjects: { stream: Stream; before: readonly MinuteCount[]; events: MissingEvents }[] = []
   for (const sink of sinks) {
     const stream = { zone: zone.id, day, sink }
     const before = await ledger.minutes(stream)
-    subjects.push({ stream, name: zone.name, before, events: new MissingEvents(ledger, stream) })
+    subjects.push({ stream, before, events: new MissingEvents(ledger, stream) })
   }
   const listing = new FoundEvents()
   for (let restarts = 0, isRead = false; !isRead; restarts++) {
@@ -58,85 +66,57 @@ export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps,
     }
   }
   const nowMs = deps.apiClock.now(zone.account)
-  const streams: Judged[] = []
-  for (const subject of subjects) streams.push(await judge(subject, listing, nowMs, deps, signal))
+  const streams = []
+  for (const { stream, before, events } of subjects) {
+    const after = await ledger.minutes(stream)
+    const load = (minutes: readonly number[]) => ledger.loadSeen(stream, minutes)
+    const differences = await compareWithLedger(listing, { before, after, load })
+    const checkpoint = await ledger.read(stream)
+    const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, nowMs)
+    const { minutes, missingEvents } = events.reportOf(differences, dueUntilMs)
+    const parts = await differingParts(stream, deps, signal)
+    const [missing, extra] = [sumOf(minutes, 'missing'), sumOf(minutes, 'extra')]
+    const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
+    const audit = {
+      ...stream,
+      name: zone.name,
+      isEqual: missing === 0 && extra === 0 && parts.every(isSettled),
+      listed: listing.count,
+      ledger: sumOf(after, 'count'),
+      /** Listed by the API, not in the ledger, and due. */
+      missing,
+      /** In the ledger, and not listed by the API. */
+      extra,
+      /** Not in the ledger, and newer than what must have been delivered by now. */
+      notYetDue: sumOf(minutes, 'notYetDue'),
+      ...(checkpoint?.caughtUpAtMs !== undefined && { caughtUpAt: iso(checkpoint.caughtUpAtMs) }),
+      // Of the ledger's events, those that were not delivered.
+      deadLetters,
+      dropped,
+      filtered,
+      skipped,
+      /** Of the delivered events, those that the destination says it dropped, without saying which. */
+      lost,
+      /** The fingerprints were dropped, so that only counts and hashes were compared. */
+      isByCounts: differences.some((each) => each.events === undefined),
+      /** Those that differ. */
+      minutes,
+      /** The first of them, as far as their ids are known. */
+      missingEvents,
+      /** All that differ. Foreign ones, of which no lines are missing, make only the files differ. */
+      parts,
+    }
+    streams.push({ audit, ...(deps.report && { sides: sidesOf(listing, nowMs, after, day) }) })
+  }
   return { streams, listing }
 }
 
-interface Subject {
-  readonly stream: Stream
-  /** Of the zone. */
-  readonly name: string
-  readonly before: readonly MinuteCount[]
-  readonly events: MissingEvents
-}
-
-type Judged = Awaited<ReturnType<typeof judge>>
-
-/** How the ledger compares with what the API lists. Counts are events. */
-export type StreamAudit = Judged['audit'] & {
-  /** Events that a repair has shipped. */
-  readonly repaired?: number
-  /** Not all differing minutes and events are named: the audit found too many in all. */
-  readonly isShortened?: true
-}
-
-/** `nowMs`: when the last page was read, by the API's clock. */
-async function judge(
-  { stream, name, before, events }: Subject,
-  listing: FoundEvents,
-  nowMs: number,
-  deps: DayDeps,
-  signal: AbortSignal,
-) {
-  const { ledger } = deps.store
-  const after = await ledger.minutes(stream)
-  const load = (minutes: readonly number[]) => ledger.loadSeen(stream, minutes)
-  const differences = await compareWithLedger(listing, { before, after, load })
-  const checkpoint = await ledger.read(stream)
-  const { minutes, missingEvents } = events.reportOf(
-    differences,
-    await dueUntilOf(stream, checkpoint, deps, nowMs),
-  )
-  const parts = await differingParts(stream, deps, signal)
-  const [missing, extra] = [sumOf(minutes, 'missing'), sumOf(minutes, 'extra')]
-  const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
-  const audit = {
-    ...stream,
-    name,
-    isEqual: missing === 0 && extra === 0 && parts.every(isSettled),
-    listed: listing.count,
-    ledger: sumOf(after, 'count'),
-    /** Listed by the API, not in the ledger, and due. */
-    missing,
-    /** In the ledger, and not listed by the API. */
-    extra,
-    /** Not in the ledger, and newer than what a running process has to have delivered by now. */
-    notYetDue: sumOf(minutes, 'notYetDue'),
-    ...(checkpoint?.caughtUpAtMs !== undefined && { caughtUpAt: iso(checkpoint.caughtUpAtMs) }),
-    // Of the ledger's events, those that were not delivered; and of the delivered ones, those that the destination says
-    // it dropped, without saying which.
-    deadLetters,
-    dropped,
-    filtered,
-    skipped,
-    lost,
-    /** The fingerprints were dropped, so that only counts and hashes were compared. */
-    isByCounts: differences.some((each) => each.events === undefined),
-    /** Those that differ. */
-    minutes,
-    /** The first of them, as far as their ids are known. */
-    missingEvents,
-    /** All that differ. Foreign ones, of which no lines are missing, make only the files differ. */
-    parts,
-  }
-  if (!deps.report) return { audit }
+/** The minutes of both sides, for a report. */
+function sidesOf(listing: FoundEvents, nowMs: number, ledger: readonly MinuteCount[], day: Day) {
   const listed = [...listing.minutes].map(([minute, { fingerprints, hash }]) => {
     return { minute, count: fingerprints.size, hash }
   })
-  const { day } = stream
-  const sides = { ledger: dayMinutes(after, day), listed: { ...dayMinutes(listed, day), at: iso(nowMs) } }
-  return { audit, sides }
+  return { ledger: dayMinutes(ledger, day), listed: { ...dayMinutes(listed, day), at: iso(nowMs) } }
 }
 
 /**

@@ -18,24 +18,22 @@ interface AuditDeps extends DayDeps {
   /** Also compares the lines of files. */
   readonly deep: boolean
   /** Absent: nothing is repaired. */
-  readonly repair?: RepairDeps
+  readonly repair?: {
+    readonly pumpDeps: PumpDeps
+    /** Sinks to which nothing may be shipped, with the reason. */
+    readonly held: ReadonlyMap<string, string>
+    /** One pump of one page. */
+    pump(
+      planned: Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>,
+      signal: AbortSignal,
+      mayGoOn: () => boolean,
+    ): Promise<Failure | undefined>
+    /** Random, never used before. */
+    requestId(): string
+    /** Tells a person that a repair begins. */
+    tell(text: string): void
+  }
   progressed(progress: AuditProgress): void
-}
-
-interface RepairDeps {
-  readonly pumpDeps: PumpDeps
-  /** Sinks to which nothing may be shipped, with the reason. */
-  readonly held: ReadonlyMap<string, string>
-  /** One pump of one page. */
-  pump(
-    planned: Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>,
-    signal: AbortSignal,
-    mayGoOn: () => boolean,
-  ): Promise<Failure | undefined>
-  /** Random, never used before. */
-  requestId(): string
-  /** Tells a person that a repair begins. */
-  tell(text: string): void
 }
 
 /** `done` and `all` are zones' days, `listed` events. */
@@ -74,7 +72,7 @@ interface AuditChoice {
 }
 
 /** Zones' days that are read at once. Files are read by the CPU of this process, so more would not be faster. */
-const atOnce = { usual: 4, deep: 2 }
+const mostAtOnce = { usual: 4, deep: 2 }
 
 /**
  * Compares a few days at once, by zone, then day; one that cannot be compared does not stop the others. Repairs what
@@ -90,6 +88,8 @@ export async function auditDays(
   const gaps = await store.catalogue.gaps()
   const found = new Map<AuditTarget, readonly Finding[]>()
   const shorten = detailBudget()
+  const each = ({ zone, day, sinks }: AuditTarget, more: Pick<Finding, 'failure'> = {}): Finding[] =>
+    sinks.map((sink) => ({ zone, day, sink, ...more }))
   let listed = 0
   function settle(target: AuditTarget, own: readonly Finding[]): Failure | undefined {
     found.set(target, own.map(shorten))
@@ -106,22 +106,13 @@ export async function auditDays(
       return undefined
     }
   }
-  const bare = ({ zone, day, sinks }: AuditTarget) => sinks.map((sink) => ({ zone, day, sink }))
-  await fewOfAccounts(
-    targets,
-    deps.deep ? atOnce.deep : atOnce.usual,
-    ({ zone }) => zone.account,
-    work,
-    (target, failure) =>
-      void settle(
-        target,
-        bare(target).map((each) => ({ ...each, failure })),
-      ),
-  )
+  const leave = (target: AuditTarget, failure: Failure) => void settle(target, each(target, { failure }))
+  const atOnce = deps.deep ? mostAtOnce.deep : mostAtOnce.usual
+  await fewOfAccounts(targets, atOnce, ({ zone }) => zone.account, work, leave)
   const findings: Finding[] = []
-  for (const finding of targets.flatMap((target): readonly Finding[] => found.get(target) ?? bare(target))) {
+  for (const finding of targets.flatMap((target) => found.get(target) ?? each(target))) {
     const { zone, day, sink } = finding
-    const gap = gaps.find((each) => each.zone === zone.id && each.day === day && each.sink === sink)
+    const gap = gaps.find((one) => one.zone === zone.id && one.day === day && one.sink === sink)
     const stream = { zone: zone.id, day, sink }
     const removed = deps.files.has(sink) ? (await store.ledger.read(stream))?.removed : undefined
     findings.push({ ...finding, gap, removed })
@@ -259,31 +250,29 @@ async function repairOne(
   }
 }
 
-/** Minutes, events and lines that all findings of one audit name together. */
-const mostDetails = 200_000
-/** So many of each a report names in any case. */
+/** So many comparisons that differ name all their minutes, events and lines; the others only the first of them. */
+const mostWhole = 200
 const least = 20
 /** Minutes of both sides take 24 KB a day. */
 const mostSides = 100
 
-/** Bounds the memory: once the budget is used up, a report keeps its counts and the first details, and says so. */
-export function detailBudget(details = mostDetails): (finding: Finding) => Finding {
-  let left = details
+const lists = new Set(['minutes', 'missingEvents', 'badLines'])
+
+/** Bounds the memory. All counts of a shortened comparison are whole, and it says that it is shortened. */
+export function detailBudget(most = mostWhole): (finding: Finding) => Finding {
+  let whole = 0
   const sidesOf = { equal: 0, differing: 0 }
   function shorten<Audit extends StreamAudit | FileAudit>(audit: Audit | undefined): Audit | undefined {
-    let short = audit
-    for (const name of ['minutes', 'missingEvents', 'badLines'] as const) {
-      const all = (audit as Partial<Record<typeof name, readonly unknown[]>> | undefined)?.[name] ?? []
-      const most = Math.max(least, left)
-      left -= Math.min(all.length, most)
-      if (all.length > most) short = { ...short!, [name]: all.slice(0, most), isShortened: true }
-    }
-    return short
+    if (audit === undefined || audit.isEqual || ++whole <= most) return audit
+    const cut = Object.entries(audit).map(([name, value]: [string, unknown]) => {
+      return [name, lists.has(name) ? (value as unknown[]).slice(0, least) : value]
+    })
+    return { ...(Object.fromEntries(cut) as Audit), isShortened: true }
   }
   return ({ sides, ...finding }) => {
     const { stream, file } = finding
-    const mayKeep =
-      sides !== undefined && sidesOf[stream?.isEqual === true ? 'equal' : 'differing']++ < mostSides
+    const kind = stream?.isEqual === true ? 'equal' : 'differing'
+    const mayKeep = sides !== undefined && sidesOf[kind]++ < mostSides
     return { ...finding, stream: shorten(stream), file: shorten(file), ...(mayKeep && { sides }) }
   }
 }

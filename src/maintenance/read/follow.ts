@@ -36,14 +36,6 @@ class FollowedDay {
   }
 }
 
-/** What a poll has found, by time; `leftOut`: how many older ones besides. */
-export interface Found {
-  readonly events: readonly Event[]
-  readonly leftOut: number
-}
-
-const nothing: Found = { events: [], leftOut: 0 }
-
 /**
  * Reads what is new in a zone, across midnight, for a reader without state. The order of a listing decides only how many
  * pages it requests: oldest-first it continues at the last page, newest-first it ends at a page without a new event (of
@@ -54,7 +46,7 @@ export class ZoneFollower {
   readonly #deps: ReadDeps
   readonly #wants: (event: Event) => boolean
   readonly #days = new Map<Day, FollowedDay>()
-  #found = nothing
+  #found: readonly Event[] = []
 
   constructor(zone: Zone, deps: ReadDeps, wants: (event: Event) => boolean = () => true) {
     this.#zone = zone
@@ -62,8 +54,8 @@ export class ZoneFollower {
     this.#wants = wants
   }
 
-  /** Of more than `most` the newest. Throws the Failures of a reading; the next call returns what it found. */
-  async poll(signal: AbortSignal, most = Infinity): Promise<Found> {
+  /** By time; of more than `most` the newest. Throws the Failures of a reading; the next call returns what it found. */
+  async poll(signal: AbortSignal, most = Infinity): Promise<readonly Event[]> {
     const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
     for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)
     for (const day of days) {
@@ -76,7 +68,7 @@ export class ZoneFollower {
       })
     }
     const found = this.#found
-    this.#found = nothing
+    this.#found = []
     return found
   }
 
@@ -85,21 +77,15 @@ export class ZoneFollower {
     let opened = from
     for await (const page of readDay({ zone: this.#zone, day, from }, this.#deps, signal)) {
       const unseen = page.events.filter(followed.isNew)
-      this.#keep(unseen.filter(this.#wants), most)
+      const found = [...this.#found, ...unseen.filter(this.#wants)].sort(byTime)
+      // A day may have millions.
+      this.#found = found.slice(Math.max(0, found.length - most))
       if (followed.order === 'unknown') followed.order = orderOf(page)
       followed.last = opened
       opened = page.next
       if (followed.order === 'newest-first' && (!followed.hasBegun || unseen.length === 0)) break
     }
     followed.hasBegun = true
-  }
-
-  /** Of more than `most` the newest stay: a day may have millions. */
-  #keep(events: readonly Event[], most: number): void {
-    const { leftOut } = this.#found
-    const sorted = [...this.#found.events, ...events].sort(byTime)
-    const left = Math.max(0, sorted.length - most)
-    this.#found = { events: sorted.slice(left), leftOut: leftOut + left }
   }
 }
 

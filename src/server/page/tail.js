@@ -1,7 +1,7 @@
 import { byId, element, put, putText } from './parts/elements.js'
 import { askStatus } from './server.js'
 import { table } from './parts/tables.js'
-import { counted, countText, printable, zoneText } from './parts/texts.js'
+import { counted, printable, zoneText } from './parts/texts.js'
 
 /**
  * @typedef {import('../../status/map.ts').MapView} MapView
@@ -83,11 +83,10 @@ async function ask() {
 }
 
 /** @param {TailView} view @param {number} seen */
-function stateText({ problem, polls, leftOut }, seen) {
+function stateText({ problem, polls }, seen) {
   if (problem !== undefined) return `${printable(problem)}. Trying again.`
   if (polls === 0) return 'Reading…'
-  const left = leftOut === 0 ? '' : `, ${countText(leftOut)} came too fast to be shown`
-  return seen === 0 ? 'No event yet.' : `${counted(seen, 'event')}${left}; the newest first.`
+  return seen === 0 ? 'No event yet.' : `${counted(seen, 'event')}; the newest first.`
 }
 
 /** @param {readonly TailEvent[]} events */

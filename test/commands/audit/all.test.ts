@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { auditText } from '../../../src/commands/audit/text.ts'
+import { auditText } from '../../../src/commands/audit/audit.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 import { dayOf, daysFrom, shiftDay, startOf } from '../../../src/domain/day.ts'
+import type { Audit } from '../../../src/status/day.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
 import * as faults from '../../simulator/faults.ts'
@@ -135,16 +136,14 @@ test('on a narrow terminal days stand below each other, and a long map has only 
   const sinks = ['archive', 'siem']
   const many = daysFrom(shiftDay(today, -5), today)
   const found = zones.flatMap((zone) => sinks.flatMap((sink) => many.map((day) => ({ zone, sink, day }))))
-  const ok = { listed: 1, ledger: 1, isEqual: true, isByCounts: false, lost: 0, minutes: [], parts: [] }
-  const none = { missing: 0, extra: 0, notYetDue: 0, deadLetters: 0, dropped: 0, filtered: 0, skipped: 0 }
   const findings = found.map(({ zone, sink, day }) => {
     const isBad = zone.id === 105 && sink === 'siem' && day === yesterday
-    const own = { ...none, ...ok, ...(isBad && { missing: 3, isEqual: false }), missingEvents: [] }
-    return { zone, sink, day, stream: { zone: zone.id, name: '', sink, day, ...own } }
+    const stream = { listed: 1, ledger: 1, lost: 0, minutes: [], missingEvents: [], parts: [] }
+    return { zone, sink, day, stream: { ...stream, missing: isBad ? 3 : 0, extra: 0, isEqual: !isBad } }
   })
   const told = { zones, sinks, again: () => 'audit' }
   const output = { write: () => undefined, isTTY: true, columns: 80 }
-  const text = auditText({ days: many, findings }, told, paintFor(output))
+  const text = auditText({ days: many, findings } as unknown as Audit, told, paintFor(output))
   const row = (title: string, cells: readonly string[]) =>
     `${title.padEnd(12)}${cells.map((cell) => cell.padEnd(12)).join('')}`.trimEnd()
   expect(text.split('\n').slice(0, 7)).toEqual([

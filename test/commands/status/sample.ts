@@ -1,6 +1,6 @@
 import { problemsOf, type ProblemFacts } from '../../../src/domain/status/problems.ts'
-import type { RouteStatus } from '../../../src/status/observe.ts'
-import type { Status } from '../../../src/status/status.ts'
+import type { LeftRoute } from '../../../src/domain/status/status.ts'
+import type { RouteStatus, Status } from '../../../src/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'
@@ -73,16 +73,21 @@ const quiet = {
 }
 
 /** With the problems that it has. */
-export function statusWith(changes: Partial<Omit<Status, 'problems'>> = {}): Status {
+/** `lost`: gaps of routes that left. */
+export function statusWith({
+  lost = [],
+  ...changes
+}: Partial<Omit<Status, 'problems'>> & { readonly lost?: readonly GapStatus[] } = {}): Status {
   const status = { ...plain, ...changes }
-  const gaps = [...status.routes, ...status.unconfigured].flatMap(({ zone, sink, gaps: own }) =>
+  const gaps = status.routes.flatMap(({ zone, sink, gaps: own }) =>
     own.map((each) => ({ zone, sink, ...each })),
   )
   const routes = status.routes.map((summary) => {
     const live = summary.days.map((each) => ({ stream: each, checkpoint: { counters: each } }))
     return { summary, planned: { live } }
   })
-  const facts = { ...status, routes, gaps } as unknown as ProblemFacts
+  const left = lost.map((each) => ({ zone: 9, sink: 'siem', ...each }))
+  const facts = { ...status, routes, gaps: [...gaps, ...left] } as unknown as ProblemFacts
   return { ...status, problems: problemsOf(facts) }
 }
 
@@ -136,16 +141,12 @@ export const gap = (changes: Partial<Record<keyof GapStatus, unknown>> = {}) =>
     ...changes,
   }) as GapStatus
 
-type LeftRoute = Status['unconfigured'][number]
-
 /** A route that left the configuration. */
 export const leftRoute = (changes: Partial<LeftRoute> = {}): LeftRoute => ({
   zone: 9,
   sink: 'siem',
   unfinishedDays: [],
   unreadDays: [],
-  goneDays: [],
   left: 'sink',
-  gaps: [],
   ...changes,
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fitting, liveColumns, watchStatus } from '../../../src/commands/status/watch.ts'
+import { fitting, liveColumns, watchStatus } from '../../../src/commands/status/status.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { LagHistory } from '../../../src/status/lag-history.ts'

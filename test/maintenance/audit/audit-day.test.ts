@@ -95,13 +95,12 @@ test('what a running process is about to read of a past day is not delivered yet
   expect(await audit(async () => false, { apiClock: tomorrow })).toMatchObject({ missing: 3, notYetDue: 0 })
 })
 
-test('reports name all minutes and events until the budget is used up, then only the first, with a mark', async () => {
-  const { audit } = await setUp(2)
-  const one = await audit()
-  const shorten = detailBudget(250)
-  const found = [1, 2, 3].map(() => {
-    const minutes = Array.from({ length: 100 }, () => one.minutes[0]!)
-    const missingEvents = minutes.map((_, index) => ({ id: String(index) }))
+test('so many comparisons name all minutes and events, the others only the first, with a mark', async () => {
+  const one = await (await setUp(2)).audit()
+  const shorten = detailBudget(1)
+  const missingEvents = Array.from({ length: 100 }, (_, index) => ({ id: String(index) }))
+  const minutes = missingEvents.map(() => one.minutes[0]!)
+  const found = [1, 2].map(() => {
     const { stream: cut } = shorten({
       zone,
       day,
@@ -112,7 +111,6 @@ test('reports name all minutes and events until the budget is used up, then only
   })
   expect(found).toEqual([
     [4, undefined, 100, 100],
-    [4, true, 50, 20],
     [4, true, 20, 20],
   ])
 })

@@ -126,7 +126,7 @@ export function viewsOf(world: World, steps?: TurnSteps) {
     tail: new LiveTail({
       clock: systemClock,
       zones: () => world.zones,
-      follow: () => ({ poll: () => Promise.resolve({ events: world.live.splice(0), leftOut: 0 }) }),
+      follow: () => ({ poll: () => Promise.resolve(world.live.splice(0)) }),
     }),
     readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
