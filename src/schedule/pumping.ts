@@ -73,27 +73,20 @@ const restMs = 5_000
 const mostResting = 1_000
 
 /** Streams whose pump ended in a failure that no checkpoint could hold: this process starts no pump on them for 5 s. */
-export class Rests {
-  readonly #deps: Pick<ScheduleDeps, 'clock' | 'telemetry'>
-  readonly #untilMs = new Map<string, number>()
-
-  constructor(deps: Pick<ScheduleDeps, 'clock' | 'telemetry'>) {
-    this.#deps = deps
-  }
-
-  /** Call it with what a pump has thrown. */
-  begin(stream: Stream, priority: Priority, error: unknown): void {
-    const { clock, telemetry } = this.#deps
-    if (this.#untilMs.size >= mostResting) this.#untilMs.clear()
-    // By priority: a backfill that gave way does not delay polls of its stream.
-    this.#untilMs.set(`${priority} ${streamKey(stream)}`, clock.monotonic() + restMs)
-    // A pump that lost its stream or gave way to others has not failed.
-    const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
-    if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream, error })
-  }
-
-  has(stream: Stream, priority: Priority): boolean {
-    if (this.#untilMs.size === 0) return false
-    return (this.#untilMs.get(`${priority} ${streamKey(stream)}`) ?? -Infinity) > this.#deps.clock.monotonic()
+export function createRests({ clock, telemetry }: Pick<ScheduleDeps, 'clock' | 'telemetry'>) {
+  const untilMs = new Map<string, number>()
+  // By priority: a backfill that gave way does not delay polls of its stream.
+  const keyOf = (stream: Stream, priority: Priority) => `${priority} ${streamKey(stream)}`
+  return {
+    /** Call it with what a pump has thrown. */
+    begin(stream: Stream, priority: Priority, error: unknown): void {
+      if (untilMs.size >= mostResting) untilMs.clear()
+      untilMs.set(keyOf(stream, priority), clock.monotonic() + restMs)
+      // A pump that lost its stream or gave way to others has not failed.
+      const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
+      if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream, error })
+    },
+    has: (stream: Stream, priority: Priority): boolean =>
+      untilMs.size > 0 && (untilMs.get(keyOf(stream, priority)) ?? -Infinity) > clock.monotonic(),
   }
 }

@@ -104,10 +104,7 @@ export function scheduleContract(
       of.add('backfill', [1, 2, 3])
       of.add('live', [1, 2, 3])
       of.work = async (planned, signal) => {
-        for (let page = 0; page < 5; page++) {
-          await of.enter(planned, signal)
-          await systemClock.sleep(40, signal)
-        }
+        await systemClock.sleep(200, signal)
         of.rest(planned.stream, planned.priority)
         return undefined
       }

@@ -64,17 +64,12 @@ describe('an answer of Redis', () => {
   })
 
   it('does not contain what was sent, which may be a password', () => {
-    const failure = failureOf('WRONGPASS', { command: { name: 'hello', args: ['AUTH', 'x', 'sesame'] } })
-    expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('sesame')
-    expect((failure as Failure).cause).toBeUndefined()
-  })
-
-  it('does not repeat what the server was given', () => {
-    const failure = failureOf(
-      "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'x' 'sesame' ",
-    )
-    expect(failure).toMatchObject({ kind: 'stop', message: expect.stringMatching(/HELLO.*6\.2/) })
-    expect((failure as Failure).message).not.toContain('sesame')
+    const command = { name: 'hello', args: ['AUTH', 'x', 'sesame'] }
+    for (const text of ['WRONGPASS', "ERR unknown command 'HELLO', with args beginning with: 'sesame' "]) {
+      const failure = failureOf(text, { command }) as Failure
+      expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('sesame')
+      expect(failure.cause).toBeUndefined()
+    }
   })
 
   it.each([
@@ -87,15 +82,9 @@ describe('an answer of Redis', () => {
   it.each([
     new TypeError("Cannot read properties of undefined (reading 'zone')"),
     new Error('Missing lock for job 7. moveToFinished'),
-    new Error('a plan took longer than 60 s'),
     new Error('read of a socket that nobody opened'),
+    new Failure('wait', 'held', 'x'),
   ])('is not recognised in %s', (error) => {
     expect(redisFailureIn(error, 'x')).toBe(error)
-  })
-
-  it('does not change other errors', () => {
-    const failure = new Failure('wait', 'held', 'x')
-    expect(redisFailure(failure, 'x')).toBe(failure)
-    expect(redisFailure('text', 'x')).toBe('text')
   })
 })

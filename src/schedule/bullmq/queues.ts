@@ -6,8 +6,6 @@ import type { TraceCarrier } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { priorities } from '../pumping.ts'
 
-export const tickQueue = 'tick'
-
 /** First part of all keys of the queues; the braces keep the keys of a deployment in one slot of a cluster. */
 export function queuePrefix(keyPrefix: string): string {
   return `{${keyPrefix}}:queue`
@@ -46,7 +44,7 @@ export class Queues {
       queue.on('error', reportError)
       return queue
     }
-    this.tick = open(tickQueue)
+    this.tick = open('tick')
     this.#queues = sinks.flatMap((sink) =>
       priorities.map((priority) => ({ priority, sink, queue: open(`${priority}-${sink}`) })),
     )

@@ -3,7 +3,7 @@ import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
-import { housekeepMs, oftenMs, repeat, Rests, type ScheduleDeps } from '../pumping.ts'
+import { createRests, housekeepMs, oftenMs, repeat, type ScheduleDeps } from '../pumping.ts'
 import { PumpLoop, type Places } from './pump-loop.ts'
 
 const shortestTurnMs = 250
@@ -15,14 +15,14 @@ export class LocalSchedule implements Schedule {
   readonly #deps: ScheduleDeps
   readonly #abort = new AbortController()
   readonly #pumps: PumpLoop
-  readonly #rests: Rests
+  readonly #rests: ReturnType<typeof createRests>
   /** Streams that backed off when this process started, and are tried once despite that; undefined before a plan. */
   #untried: Set<string> | undefined
   #loops: Promise<unknown> | undefined
 
   constructor(places: Places, deps: ScheduleDeps) {
     this.#deps = deps
-    this.#rests = new Rests(deps)
+    this.#rests = createRests(deps)
     this.#pumps = new PumpLoop(
       {
         clock: deps.clock,

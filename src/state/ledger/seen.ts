@@ -127,17 +127,11 @@ async function load(
   // Most runs are short: asks for two records of each, and then for as many again of those that go on.
   let unread = [...new Set(places.map(({ run }) => run))]
   for (let from = 0, more = 2; unread.length > 0; from += more, more = from) {
-    const runs = unread.flatMap((run) =>
-      Array.from({ length: more }, (_, at) => [run, chunkOf(run, from + at)]),
-    )
-    const asked = from === 0 ? [...runs, ...names.map((name) => [name, name])] : runs
-    const values = await readSeen(
-      root,
-      key,
-      asked.map(([, record]) => record!),
-      by,
-    )
-    for (const [index, [name]] of asked.entries()) if (values[index]) loaded.get(name!)!.push(values[index])
+    const asked = new Map(from === 0 ? names.map((name) => [name, name]) : [])
+    for (const run of unread) for (let at = from; at < from + more; at++) asked.set(chunkOf(run, at), run)
+    const values = await readSeen(root, key, [...asked.keys()], by)
+    for (const [index, name] of [...asked.values()].entries())
+      if (values[index]) loaded.get(name)!.push(values[index])
     unread = unread.filter((run) => loaded.get(run)!.length === from + more)
   }
   return loaded
@@ -187,10 +181,9 @@ export async function packSeen(
   // What is removed lies among others, so all that stays is packed anew. That is rare: a person asked for it.
   const isAnew = unsee === 'all' || unsee.size > 0
   const kept = unsee === 'all' || !isAnew ? [] : await without(root, collection, unsee)
-  const added = [...kept, ...seen].flatMap(([minute, bytes]) => {
-    refuseDamaged(minute, bytes)
-    return bytes.byteLength === 0 ? [] : [{ ...placeOf(minute), bytes }]
-  })
+  const added = [...kept, ...seen].flatMap(([minute, bytes]) =>
+    bytes.byteLength === 0 ? [] : [{ ...placeOf(minute), bytes }],
+  )
   const lengths = new Map<string, number>()
   const lengthNow = (record: string) => lengths.get(record) ?? (isAnew ? 0 : known.get(record))
   const unknown = added.filter(({ run, buckets }) =>
@@ -220,11 +213,7 @@ export async function packSeen(
   const byRecord = Map.groupBy(appended, ([record]) => record)
   return {
     drop: isAnew ? [collection] : [],
-    append: [...byRecord].map(([record, parts]) => [
-      collection,
-      record,
-      concat(parts.map(([, bytes]) => bytes)),
-    ]),
+    append: [...byRecord].map(([record, all]) => [collection, record, concat(all.map(([, bytes]) => bytes))]),
     lengths,
   }
 }
@@ -241,11 +230,6 @@ async function without(
     const left = unpackFingerprints(bytes).filter((each) => gone.get(minute)?.has(each) !== true)
     return [minute, packFingerprints(left)]
   })
-}
-
-function refuseDamaged(minute: number, bytes: Uint8Array): void {
-  if (bytes.byteLength % fingerprintBytes === 0 && Number.isSafeInteger(minute)) return
-  throw new RangeError(`fingerprints of minute ${minute} have ${bytes.byteLength} bytes, not a multiple of 8`)
 }
 
 /** Minute, count, hash. */
@@ -320,24 +304,20 @@ export function createMinutes(
 }
 
 function writeCounts(counts: readonly MinuteCount[]): Uint8Array {
-  const bytes = Buffer.alloc(counts.length * countBytes)
+  const bytes = new DataView(new ArrayBuffer(counts.length * countBytes))
   for (const [index, { minute, count, hash }] of counts.entries()) {
     const at = index * countBytes
-    bytes.writeInt32BE(minute, at)
-    bytes.writeUInt32BE(count, at + 4)
-    bytes.writeBigUInt64BE(hash, at + 8)
+    bytes.setInt32(at, minute)
+    bytes.setUint32(at + 4, count)
+    bytes.setBigUint64(at + 8, hash)
   }
-  return bytes
+  return new Uint8Array(bytes.buffer)
 }
 
-function readCounts(value: Uint8Array = new Uint8Array()): MinuteCount[] {
-  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  return Array.from({ length: bytes.length / countBytes }, (_, index) => {
+function readCounts(value: Uint8Array = nothing): MinuteCount[] {
+  const bytes = new DataView(value.buffer, value.byteOffset, value.byteLength)
+  return Array.from({ length: bytes.byteLength / countBytes }, (_, index) => {
     const at = index * countBytes
-    return {
-      minute: bytes.readInt32BE(at),
-      count: bytes.readUInt32BE(at + 4),
-      hash: bytes.readBigUInt64BE(at + 8),
-    }
+    return { minute: bytes.getInt32(at), count: bytes.getUint32(at + 4), hash: bytes.getBigUint64(at + 8) }
   })
 }

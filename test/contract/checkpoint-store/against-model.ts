@@ -166,15 +166,6 @@ const kinds = {
     model.addGaps(gaps)
     await store.catalogue.addGaps(gaps)
   }),
-  acknowledgeGaps: kind(
-    1,
-    { gaps: fc.array(few), atMs: fc.constantFrom(7, 700) },
-    async ({ model, store }, { gaps, atMs }) => {
-      const chosen = gaps.map((id) => gapOf('siem', id))
-      const marked = model.acknowledgeGaps(chosen, atMs)
-      expect(await store.catalogue.acknowledgeGaps(chosen, atMs)).toBe(marked)
-    },
-  ),
   rename: kind(1, { from: few, to: few }, async (both, given) => {
     const [from, to] = [sinks[given.from]!, sinks[given.to]!]
     const expected = both.model.renameSink(from, to, both.nowMs())

@@ -100,17 +100,6 @@ export class ModelStore {
     }
   }
 
-  acknowledgeGaps(gaps: readonly Gap[], atMs: number): number {
-    let marked = 0
-    for (const key of new Set(gaps.map(gapKey))) {
-      const known = this.gaps.get(key)
-      if (known === undefined || known.acknowledgedAt !== undefined) continue
-      this.gaps.set(key, { ...known, acknowledgedAt: atMs })
-      marked++
-    }
-    return marked
-  }
-
   renameSink(from: string, to: string, nowMs: number): 'taken' | 'held' | number {
     if (from === to) return 0
     if ([...this.deadLetters.values(), ...this.gaps.values()].some(({ sink }) => sink === to)) return 'taken'

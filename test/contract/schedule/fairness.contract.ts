@@ -30,34 +30,6 @@ export function fairnessContract(started: Start): void {
     expect(of.begun.filter((key) => key.startsWith('backfill'))).toHaveLength(2)
   })
 
-  it('interrupts a backfill when live streams wait', async () => {
-    const of = world()
-    of.add('backfill', [11])
-    const gaveWay: unknown[] = []
-    of.work = async (planned, signal) => {
-      const { stream, priority } = planned
-      if (priority === 'live') await waitFor(() => gaveWay.length > 0, { what: 'the backfill to give way' })
-      else
-        for (;;) {
-          await of.enter(planned, signal).catch((error: unknown) => {
-            gaveWay.push(error)
-            of.rest(stream, priority)
-            throw error
-          })
-          await systemClock.sleep(10, signal)
-        }
-      of.rest(stream, priority)
-      return undefined
-    }
-    await started(of, 1, 1)
-    await waitFor(() => of.begun.length === 1, { what: 'the backfill' })
-    of.add('live', [1, 2])
-    await waitFor(() => gaveWay.length > 0, { what: 'the backfill to give way' })
-    expect(gaveWay).toMatchObject([{ kind: 'cancelled', code: 'gave_way' }])
-    await waitFor(() => of.ended.length === 3, { what: 'all' })
-    expect(of.internalEvents).toEqual([])
-  })
-
   it('keeps places for the other sinks if one hangs, in both priorities', async ({ onTestFinished }) => {
     const of = world()
     of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')

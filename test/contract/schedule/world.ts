@@ -4,9 +4,7 @@ import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/process.ts'
-import { systemClock } from '../../../src/clock.ts'
 import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
-import { RequestGate } from '../../../src/shield/client/account-gate.ts'
 import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
@@ -34,7 +32,6 @@ export class World<OwnClock extends Clock = Clock> {
   /** Of each zone's streams; set before anything is added. */
   sinkOf: (zone: number) => string = () => 'archive'
   sinks: readonly string[] = ['archive']
-  readonly #gate = new RequestGate({ account: 'main', maxRequestsPerSecond: null }, systemClock)
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: ScheduleDeps['pump'] = (planned) => {
     this.rest(planned.stream, planned.priority)
@@ -51,11 +48,6 @@ export class World<OwnClock extends Clock = Clock> {
 
   rest(stream: Stream, priority: Priority, untilMs = Infinity): void {
     this.dueAtMs.set(keyOf(stream, priority), untilMs)
-  }
-
-  /** What a pump does before each page. */
-  async enter({ priority }: PlannedStream, signal: AbortSignal): Promise<void> {
-    await this.#gate.enter(signal, priority)
   }
 
   /** What a schedule under test is given. */
@@ -106,7 +98,6 @@ export class World<OwnClock extends Clock = Clock> {
     this.running.set(key, count)
     this.mostOfOne = Math.max(this.mostOfOne, count)
     this.mostAtOnce = Math.max(this.mostAtOnce, this.running.size)
-    using _ = priority === 'live' ? this.#gate.liveBegins() : undefined
     try {
       return await this.work(planned, signal)
     } finally {

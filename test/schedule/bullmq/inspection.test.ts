@@ -89,24 +89,6 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     await waitFor(async () => (await kept()).length === 0, { what: 'an empty queue' })
   })
 
-  it('of a process that stops are taken by another one at once, also if a pump hangs', async () => {
-    const redis = await useRedis()
-    const begun: string[] = []
-    const pumpAs = (name: string) => async () => {
-      begun.push(name)
-      return new Promise<undefined>(() => undefined)
-    }
-    // No lock runs out meanwhile.
-    const options = { zones: [1], lockMs: 3_600_000 }
-    const first = scheduleAt(redis, options, { pump: pumpAs('first') })
-    await first.schedule.start()
-    await waitFor(() => begun.length === 1, { what: 'the pump' })
-    await scheduleAt(redis, { ...options, role: 'worker' }, { pump: pumpAs('second') }).schedule.start()
-    await first.schedule.stop()
-    await waitFor(() => begun.length === 2, { what: 'the pump in the other process' })
-    expect(begun).toEqual(['first', 'second'])
-  })
-
   it.each([
     ['one worker that died is pumped', 1, 'network', 'pumped'],
     ['a second one that died backs off', 2, 'network', 'crashed'],
