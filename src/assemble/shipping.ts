@@ -6,7 +6,7 @@ import type { Zone } from '../domain/stream.ts'
 import { createFormat, encodeOnce, keyOfLines } from '../formats/registry.ts'
 import { whileRequested } from '../maintenance/backfill/while-requested.ts'
 import { createSinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
-import { Planner, type PlanSettings } from '../plan/planner.ts'
+import { createPlanner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
@@ -81,7 +81,7 @@ export function createShipping(
     /** Reconciles the sinks to the last commit. */
     reconciler,
     reading,
-    planner: new Planner({ ...runtime, store, turn: setImmediate, settings }),
+    planner: createPlanner({ ...runtime, store, turn: setImmediate, settings }),
     sinks,
     deps,
     /**

@@ -41,76 +41,72 @@ const soonMs = 5_000
 /** A process learns within this time what another one has listed, and lists again after a failure. */
 const againMs = 30_000
 
+export type ZoneDirectory = ReturnType<typeof createZoneDirectory>
+
 /**
  * The zones that a process ships: those of its configuration and, where an account discovers its zones, those of its
  * list in the store. Processes that schedule write these lists, every process reads them: what is shipped never depends
  * on which process asked the API last, nor on whether it answers.
  */
-export class ZoneDirectory {
-  readonly #deps: DirectoryDeps
-  #lists: ReadonlyMap<string, ZoneList> = new Map()
-  #text = ''
+export function createZoneDirectory(deps: DirectoryDeps) {
+  const { store, clock, apiClock, telemetry } = deps
+  let lists: ReadonlyMap<string, ZoneList> = new Map()
+  let text = ''
   /** Accounts whose latest listing failed. */
-  readonly #failures = new Map<string, Failure>()
-  #filled = new WeakMap<Config, Config>()
-  readonly #inTurn = createInTurn()
-
-  constructor(deps: DirectoryDeps) {
-    this.#deps = deps
-  }
+  const failures = new Map<string, Failure>()
+  let filled = new WeakMap<Config, Config>()
+  const inTurn = createInTurn()
 
   /** The configuration with the zones that are known. */
-  fill(config: Config): Config {
-    const known = this.#filled.get(config)
-    if (known !== undefined) return known
-    const filled = withZones(config, this.#lists)
-    this.#filled.set(config, filled)
-    return filled
+  function fill(config: Config): Config {
+    const known = filled.get(config) ?? withZones(config, lists)
+    filled.set(config, known)
+    return known
   }
 
   /** The first account whose zones are not known, and why where a listing failed. */
-  missing(config: Config): MissingZones | undefined {
-    const account = discoveringIn(config).find(({ name }) => !this.#lists.has(name))?.name
+  function missing(config: Config): MissingZones | undefined {
+    const account = discoveringIn(config).find(({ name }) => !lists.has(name))?.name
     if (account === undefined) return undefined
-    const failure = this.#failures.get(account)
+    const failure = failures.get(account)
     return failure === undefined ? { account } : { account, failure }
   }
 
   /** Reads the lists from the store. Throws the Failures of a store. */
-  async read(): Promise<void> {
-    const lists = await this.#deps.store.catalogue.zoneLists()
-    const text = JSON.stringify(lists.map(({ account, zones }) => ({ account, zones })))
-    this.#lists = new Map(lists.map((list) => [list.account, list]))
-    if (text === this.#text) return
-    this.#text = text
-    this.#filled = new WeakMap()
-    this.#deps.changed()
+  async function read(): Promise<void> {
+    const stored = await store.catalogue.zoneLists()
+    const before = text
+    text = JSON.stringify(stored.map(({ account, zones }) => ({ account, zones })))
+    lists = new Map(stored.map((list) => [list.account, list]))
+    if (text === before) return
+    filled = new WeakMap()
+    deps.changed()
   }
 
   /**
    * Reads the lists, and lists the zones of accounts whose list is old (`always`: of all) where this process schedules.
    * An account that cannot be listed keeps its list. Throws the Failures of a store, and `cancelled`.
    */
-  refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
+  function refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
     // In sequence: two listings at once would each report what is new.
-    return this.#inTurn(() => this.#refresh(config, signal, always))
+    return inTurn(() => refreshNow(config, signal, always))
   }
 
-  async #refresh(config: Config, signal: AbortSignal, always: boolean): Promise<void> {
-    await this.read()
+  async function refreshNow(config: Config, signal: AbortSignal, always: boolean): Promise<void> {
+    await read()
     const due = discoveringIn(config).filter(
-      (account) => always || this.#isOld(account.name, account.discovery.everyMinutes),
+      (account) => always || isOld(account.name, account.discovery.everyMinutes),
     )
-    if (!this.#deps.schedules || due.length === 0) return
-    const listed = await this.#deps.list(config, due, signal)
+    if (!deps.schedules || due.length === 0) return
+    const listed = await deps.list(config, due, signal)
     // Another process may have listed meanwhile: what it found is kept.
-    await this.read()
-    for (const each of listed) await this.#take(each, listed, config)
-    await this.read()
+    await read()
+    for (const each of listed) await take(each, listed, config)
+    await read()
     for (const { account } of listed) {
-      if (this.#failures.has(account)) continue
-      const zones = this.#shipped(config, account).length
-      this.#deps.telemetry.emit({ name: 'ZonesListed', account, zones })
+      if (failures.has(account)) continue
+      const zones = shippedBy(config, account).length
+      telemetry.emit({ name: 'ZonesListed', account, zones })
     }
   }
 
@@ -119,26 +115,25 @@ export class ZoneDirectory {
    * list is used, so a configuration that is refused after the listing changes nothing. The gaps of zones that are
    * retired are stored first: a process that is killed in between retires them again, and the same gaps count once.
    */
-  async #take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
+  async function take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
     const { account } = listed
-    const { store, telemetry, clock, apiClock } = this.#deps
     const checkpoints = await store.catalogue.checkpoints()
     const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
     const heldOf = ({ id }: Pick<FoundZone, 'id'>): Checkpoint[] => byZone.get(id) ?? []
-    const before = this.#lists.get(account)?.zones ?? []
-    const shippedNow = this.#shipped(config, account)
+    const before = lists.get(account)?.zones ?? []
+    const shippedNow = shippedBy(config, account)
     const isKnown = (zone: Zone) =>
       !isGone(heldOf(zone)) && before.some(({ id, leftAtMs }) => id === zone.id && leftAtMs === undefined)
     if ('failure' in listed || (listed.zones.length === 0 && shippedNow.some(isKnown))) {
       const failure = 'failure' in listed ? listed.failure : unlisted(account, noZones)
-      this.#failures.set(account, failure)
-      const known = this.#lists.has(account) ? shippedNow.length : undefined
+      failures.set(account, failure)
+      const known = lists.has(account) ? shippedNow.length : undefined
       telemetry.emit({ name: 'ZoneListingFailed', account, failure, known })
       return
     }
-    this.#failures.delete(account)
+    failures.delete(account)
 
-    const found = new Map<string, { readonly zones: readonly FoundZone[] }>(this.#lists)
+    const found = new Map<string, { readonly zones: readonly FoundZone[] }>(lists)
     for (const each of all) if ('zones' in each) found.set(each.account, each)
     // Without those that the other account leaves out: nobody would read them to their end.
     const others = discoveringIn(config).flatMap(({ name, discovery }) =>
@@ -165,7 +160,7 @@ export class ZoneDirectory {
       zones.filter(isShipped),
     )
     const gone = retired!.filter((zone) => isGone(heldOf(zone)))
-    const gaps = gone.length === 0 ? [] : await this.#unread(gone, account, checkpoints, config)
+    const gaps = gone.length === 0 ? [] : await unread(gone, account, checkpoints, config)
     await store.catalogue.addGaps(gaps)
     for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
     await store.catalogue.storeZoneList({ account, listedAtMs: clock.now(), zones: next.zones })
@@ -174,21 +169,18 @@ export class ZoneDirectory {
     if (retired!.length > 0)
       telemetry.emit({ name: 'ZonesRetired', account, zones: retired!, gaps: gaps.length })
     if (next.zones.some(isShipped)) return
-    const text =
-      listed.zones.length === 0
-        ? `the API lists no zones for account ${account}`
-        : `no zone that the API lists for account ${account} is shipped: all are excluded or belong to another account`
-    telemetry.emit({ name: 'Warned', about: 'zones', text })
+    const why = 'the API lists none, or all are excluded or belong to another account'
+    const warning = `no zone of account ${account} is shipped: ${why}`
+    telemetry.emit({ name: 'Warned', about: 'zones', text: warning })
   }
 
   /** What of the days of these zones was not read, into every sink. */
-  async #unread(
+  async function unread(
     zones: readonly FoundZone[],
     account: string,
     checkpoints: readonly Checkpoint[],
     config: Config,
   ): Promise<Gap[]> {
-    const { store, apiClock } = this.#deps
     const planned = plan({
       nowOf: apiClock.now,
       zones: zones.map(({ id, name }) => ({ id, name, account })),
@@ -205,37 +197,38 @@ export class ZoneDirectory {
   }
 
   /** What of the last list this configuration ships. */
-  #shipped(config: Config, account: string): readonly Zone[] {
-    return zonesIn(withZones(config, this.#lists), account)
+  function shippedBy(config: Config, account: string): readonly Zone[] {
+    return zonesIn(withZones(config, lists), account)
   }
 
   /**
    * Refreshes until the signal aborts; `current` is the configuration in force. Never rejects: the store reports its
    * own failures, and what is known stays in force.
    */
-  async watch(current: () => Config, signal: AbortSignal): Promise<void> {
-    const { clock, telemetry } = this.#deps
+  async function watch(current: () => Config, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await clock.sleep(this.#pauseMs(current()), signal).catch(() => undefined)
+      await clock.sleep(pauseMs(current()), signal).catch(() => undefined)
       if (signal.aborted || discoveringIn(current()).length === 0) continue
-      await this.refresh(current(), signal).catch((error: unknown) => {
+      await refresh(current(), signal).catch((error: unknown) => {
         if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'discovery', error })
       })
     }
   }
 
-  #pauseMs(config: Config): number {
-    const missing = this.missing(config)
-    if (missing !== undefined) return missing.failure?.kind === 'stop' ? againMs : soonMs
+  function pauseMs(config: Config): number {
+    const unknown = missing(config)
+    if (unknown !== undefined) return unknown.failure?.kind === 'stop' ? againMs : soonMs
     const minutes = discoveringIn(config).map(({ discovery }) => discovery.everyMinutes)
     return Math.min(againMs, ...minutes.map((every) => every * 60_000))
   }
 
   /** A list from the future was written by a host with another clock. */
-  #isOld(account: string, everyMinutes: number): boolean {
-    const list = this.#lists.get(account)
-    return list === undefined || Math.abs(this.#deps.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
+  function isOld(account: string, everyMinutes: number): boolean {
+    const list = lists.get(account)
+    return list === undefined || Math.abs(clock.now() - list.listedAtMs) >= everyMinutes * 60_000
   }
+
+  return { fill, missing, read, refresh, watch }
 }
 
 /** All zones gone at once, unless the API says of each that it does not know it. */

@@ -10,7 +10,7 @@ import {
   type PlannedRoute,
   type PlannedStream,
   missedDays,
-  plan,
+  plan as planOf,
   planRoute,
 } from '../domain/plan/plan.ts'
 import type { Policy } from '../domain/policy.ts'
@@ -56,40 +56,38 @@ interface RouteClocks {
 }
 
 /** Lists what is due, and stores which routes are planned. */
-export class Planner {
-  readonly #deps: PlannerDeps
-  readonly #live = new LivePlan()
-  readonly #inTurn = createInTurn()
+export function createPlanner(deps: PlannerDeps) {
+  const { store, clock, apiClock, telemetry, settings } = deps
+  const live = new LivePlan()
+  const inTurn = createInTurn()
   /** By account, since when the API's clock is far ahead of the host's, by the monotonic clock. */
-  readonly #aheadSinceMs = new Map<string, number>()
-  #remembered: { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
-  #routes: { readonly known: readonly Route[]; readonly atMs: number } | undefined
-
-  constructor(deps: PlannerDeps) {
-    this.#deps = deps
-  }
+  const aheadSinceMs = new Map<string, number>()
+  let remembered:
+    { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
+  /** Of which the first days hardly change: they are read again only for what others have stored. */
+  let known: { readonly routes: readonly Route[]; readonly atMs: number } | undefined
 
   /**
    * All planned streams but those of held sinks, the most urgent first. Only reads, and costs what has changed or is due
    * since the last call, except for a read request.
    */
-  async plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
-    const input = await this.#input()
-    const planned =
+  async function plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
+    const input = await readInput()
+    const all =
       readRequest === undefined
-        ? await this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
-        : plan({ ...input, readRequest })
-    const { held } = this.#deps.settings()
-    if (held === undefined || held.size === 0) return planned
-    return planned.filter(({ stream }) => !held.has(stream.sink))
+        ? await inTurn(() => live.update(input, createTurns(deps)))
+        : planOf({ ...input, readRequest })
+    const { held } = settings()
+    if (held === undefined || held.size === 0) return all
+    return all.filter(({ stream }) => !held.has(stream.sink))
   }
 
   /** By route, those of held sinks too, in the order of zones and sinks. */
-  async routes(): Promise<readonly PlannedRoute[]> {
-    const input = await this.#input()
-    return this.#inTurn(async () => {
-      await this.#live.update(input, createTurns(this.#deps))
-      return this.#live.routes()
+  async function routes(): Promise<readonly PlannedRoute[]> {
+    const input = await readInput()
+    return inTurn(async () => {
+      await live.update(input, createTurns(deps))
+      return live.routes()
     })
   }
 
@@ -97,16 +95,15 @@ export class Planner {
    * One stream by the present state of the store, for a job that was queued a while ago. Undefined when the
    * configuration of this process, or every backfill, no longer includes it. Reads a few checkpoints, not all of them.
    */
-  async planned(stream: Stream, priority: Priority): Promise<PlannedStream | undefined> {
-    const { store, apiClock } = this.#deps
-    const { zones, sinks, policy, held: heldSinks } = this.#deps.settings()
+  async function planned(stream: Stream, priority: Priority): Promise<PlannedStream | undefined> {
+    const { zones, sinks, policy, held: heldSinks } = settings()
     const zone = zones.find(({ id }) => id === stream.zone)
     if (zone === undefined || !sinks.includes(stream.sink) || heldSinks?.has(stream.sink) === true)
       return undefined
     const own = await store.ledger.read(stream)
-    const held = own === undefined ? await this.#readBefore(stream) : [own]
+    const held = own === undefined ? await readBefore(stream) : [own]
     setClocks(held, [zone], apiClock)
-    const planned = planRoute({
+    const streams = planRoute({
       zone,
       sink: stream.sink,
       nowMs: apiClock.now(zone.account),
@@ -116,33 +113,31 @@ export class Planner {
       held,
       requests: requestsOf(priority === 'backfill' ? await store.backfills.list() : []),
     })
-    return planned.find((other) => other.priority === priority && other.stream.day === stream.day)
+    return streams.find((other) => other.priority === priority && other.stream.day === stream.day)
   }
 
-  async #readBefore(stream: Stream): Promise<Checkpoint[]> {
+  async function readBefore(stream: Stream): Promise<Checkpoint[]> {
     const days = Array.from({ length: daysOfOrdering }, (_, index) => shiftDay(stream.day, -1 - index))
-    const found = await Promise.all(days.map((day) => this.#deps.store.ledger.read({ ...stream, day })))
+    const found = await Promise.all(days.map((day) => store.ledger.read({ ...stream, day })))
     return found.filter((checkpoint) => checkpoint !== undefined)
   }
 
-  async #input(): Promise<LivePlanInput> {
-    const { store, apiClock } = this.#deps
-    const now = this.#deps.settings()
-    const [checkpoints, routes, backfills] = await Promise.all([
+  async function readInput(): Promise<LivePlanInput> {
+    const now = settings()
+    const [checkpoints, planned, backfills] = await Promise.all([
       store.catalogue.checkpoints(),
-      this.#knownRoutes(),
+      knownRoutes(),
       store.backfills.list(),
     ])
     setClocks(checkpoints, now.zones, apiClock)
-    return { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
+    return { nowOf: apiClock.now, ...now, checkpoints, routes: planned, backfills }
   }
 
-  /** The first day of a known route hardly changes: routes are read again only for what others have stored. */
-  async #knownRoutes(): Promise<readonly Route[]> {
-    const nowMs = this.#deps.clock.monotonic()
-    if (this.#routes === undefined || nowMs - this.#routes.atMs >= rememberEveryMs)
-      this.#routes = { known: await this.#deps.store.catalogue.routes(), atMs: nowMs }
-    return this.#routes.known
+  async function knownRoutes(): Promise<readonly Route[]> {
+    const atMs = clock.monotonic()
+    if (known === undefined || atMs - known.atMs >= rememberEveryMs)
+      known = { routes: await store.catalogue.routes(), atMs }
+    return known.routes
   }
 
   /**
@@ -151,71 +146,73 @@ export class Planner {
    *
    * Only routes of accounts whose time is sure: the first planned day stays, so a wrong clock would hide days.
    */
-  async remember(): Promise<void> {
-    const { store, clock, apiClock } = this.#deps
-    const { zones, sinks: all, policy, held } = this.#deps.settings()
+  async function remember(): Promise<void> {
+    const { zones, sinks: all, policy, held } = settings()
     // A route that is stored would keep the sink's name from being given to another one.
     const sinks = all.filter((sink) => held?.has(sink) !== true)
     const sure = zones.filter(({ account }) => apiClock.sureNow(account) !== undefined)
     const others = JSON.stringify([sinks, [...new Set(sure.map(({ account }) => account))]])
-    const before = this.#remembered
+    const before = remembered
     const isSame = before?.zones === zones && before.others === others
     if (isSame && clock.monotonic() - before.atMs < rememberEveryMs) return
-    const known = await store.catalogue.routes()
-    const byKey = new Map(known.map((route) => [routeKey(route.zone, route.sink), route]))
+    const stored = await store.catalogue.routes()
+    const byKey = new Map(stored.map((route) => [routeKey(route.zone, route.sink), route]))
     const next: Route[] = []
     for (const { id, account } of sure) {
       const time = { nowMs: apiClock.now(account), sureMs: apiClock.sureNow(account)! }
-      const mayBegin = this.#mayBegin(account, time)
+      const isBelieved = mayBegin(account, time)
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
-        if (route === undefined && !mayBegin) continue
+        if (route === undefined && !isBelieved) continue
         next.push({ zone: id, sink, ...plannedOf(route, time, policy) })
       }
     }
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
-    await this.#recordMissedDays(next, byKey, policy)
+    await recordMissedDays(next, byKey, policy)
     await store.catalogue.rememberRoutes(next)
-    this.#remembered = { zones, others, atMs: clock.monotonic() }
-    this.#routes = undefined
+    remembered = { zones, others, atMs: clock.monotonic() }
+    known = undefined
   }
 
   /**
    * The first planned day is not stored while the API's clock is more than a day ahead of the host's, in its first hour:
    * answers with a wrong `Date` pass in that time, and a host whose clock is behind stays behind.
    */
-  #mayBegin(account: string, { nowMs, sureMs }: RouteClocks): boolean {
+  function mayBegin(account: string, { nowMs, sureMs }: RouteClocks): boolean {
     if (nowMs - sureMs <= mostAheadMs) {
-      this.#aheadSinceMs.delete(account)
+      aheadSinceMs.delete(account)
       return true
     }
-    const monotonicMs = this.#deps.clock.monotonic()
-    const sinceMs = this.#aheadSinceMs.get(account) ?? monotonicMs
-    this.#aheadSinceMs.set(account, sinceMs)
+    const monotonicMs = clock.monotonic()
+    const sinceMs = aheadSinceMs.get(account) ?? monotonicMs
+    aheadSinceMs.set(account, sinceMs)
     return monotonicMs - sinceMs >= believedAfterMs
   }
 
-  async #recordMissedDays(
-    planned: readonly Route[],
-    known: ReadonlyMap<string, Route>,
+  async function recordMissedDays(
+    next: readonly Route[],
+    stored: ReadonlyMap<string, Route>,
     policy: Policy,
   ): Promise<void> {
-    const { store, telemetry } = this.#deps
     let checkpoints: readonly Checkpoint[] | undefined
-    for (const { zone, sink, plannedAtMs: nowMs } of planned) {
-      const route = known.get(routeKey(zone, sink))
+    for (const { zone, sink, plannedAtMs: nowMs } of next) {
+      const route = stored.get(routeKey(zone, sink))
       if (route === undefined || missedDays(route, [], nowMs, policy).length === 0) continue
       checkpoints ??= await store.catalogue.checkpoints()
       const held = checkpoints.filter(({ stream }) => stream.zone === zone && stream.sink === sink)
       const gaps = missedDays(route, held, nowMs, policy).map((day): Gap => {
-        const reason = reasonOf(route, [...known.values()], day, nowMs)
+        const reason = reasonOf(route, [...stored.values()], day, nowMs)
         return { zone, sink, day, from: startOf(day), to: endOf(day), reason, recordedAt: nowMs }
       })
       await store.catalogue.addGaps(gaps)
       for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
     }
   }
+
+  return { plan, routes, planned, remember }
 }
+
+export type Planner = ReturnType<typeof createPlanner>
 
 /** After a restart the latest commit in the store is a lower bound of the API's time: this host's clock may be behind it. */
 export function setClocks(

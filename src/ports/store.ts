@@ -17,7 +17,7 @@ import type { WorkerStatus } from '../domain/status/status.ts'
  * Callers share listed checkpoints and backfills.
  */
 export interface Store {
-  /** Random id that was made with the store; another id means another store. */
+  /** Random; another id means another store. */
   readonly id: string
   readonly ledger: Ledger
   readonly catalogue: Catalogue
@@ -38,15 +38,19 @@ export interface Ledger {
    * `held` (wait) while another holder has the stream and its last heartbeat is less than 20 s old (by the store's
    * clock); a holder with the schedule lock does not wait for an earlier holder of the same lock.
    */
-  take(stream: Stream, holder: Holder): Promise<Taken>
-  /**
-   * Records that this holder is alive, which keeps all its streams, and with `facts` what other processes are to know of
-   * it. Call it every 5 s.
-   */
+  take(
+    stream: Stream,
+    holder: Holder,
+  ): Promise<{
+    readonly fence: number
+    readonly checkpoint: Checkpoint | undefined
+    readonly storeId: string
+  }>
+  /** Keeps all streams of the holder; `facts` are for other processes. Call it every 5 s. */
   heartbeat(holder: Holder, facts?: ProcessFacts): Promise<void>
-  /** Whether this fence is still the stream's latest, and its latest commit has this number. */
+  /** Whether fence and commit are still the stream's latest. */
   holds(stream: Stream, fence: number, commit: number): Promise<boolean>
-  /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
+  /** So that the next pump need not wait. Ignored when the fence is lost. */
   release(stream: Stream, fence: number): Promise<void>
   /**
    * Writes everything of the commit, or nothing. The same step writes the outcome of `next.lastRequest` into the
@@ -74,10 +78,7 @@ export interface Ledger {
    * them until `dropIndex` is called.
    */
   isIndexDropped(stream: Stream): Promise<boolean>
-  /**
-   * Keeps what an audit of the stream found, in place of the one before, as long as its checkpoint is kept. Needs no
-   * fence, since nothing is decided by it. Ignored for a stream that was never pumped.
-   */
+  /** Keeps what the latest audit found, as long as the checkpoint. Ignored for a stream that was never pumped. */
   noteAudit(stream: Stream, record: AuditRecord): Promise<void>
   auditOf(stream: Stream): Promise<AuditRecord | undefined>
 }
@@ -87,12 +88,6 @@ export interface Holder {
   readonly id: string
   /** True for the process that holds the schedule lock of an embedded store. */
   readonly schedule: boolean
-}
-
-export interface Taken {
-  readonly fence: number
-  readonly checkpoint: Checkpoint | undefined
-  readonly storeId: string
 }
 
 /** One page's outcome, written in one atomic step or not at all. */
@@ -132,12 +127,12 @@ export interface Catalogue {
    * shipped, and reading it again would ship them again.
    */
   isPruned(stream: Stream): Promise<boolean>
-  /** Stores routes as planned. Of two first days of a route the earlier is kept; the instant is replaced. */
+  /** Of two first days of a route the earlier is kept; the instant of planning is replaced. */
   rememberRoutes(routes: readonly Route[]): Promise<void>
   gaps(): Promise<Gap[]>
-  /** Adds gaps outside a commit (days missed while nothing ran). A gap that exists already is not added twice. */
+  /** Of days missed while nothing ran. A gap that exists already is not added twice. */
   addGaps(gaps: readonly Gap[]): Promise<void>
-  /** Marks those of these gaps that are in the store and not acknowledged yet; returns how many these were. */
+  /** Returns how many of them were stored and not acknowledged yet. */
   acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
   /** By name. */
   sinks(): Promise<KnownSink[]>
@@ -159,7 +154,7 @@ export interface DeadLetters {
   counts(): Promise<DeadLetterCount[]>
   /** In no order. */
   keys(stream: Stream): Promise<Identity[]>
-  /** The dead letters of these keys that still exist, in the order of the keys; callers pass at most 500 keys. */
+  /** Those that still exist, in the order of the keys; callers pass at most 500 keys. */
   read(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
 }
 

@@ -4,7 +4,7 @@ import { listZones } from '../../src/discovery/list-zones.ts'
 import { createRuntime } from '../../src/assemble/runtime.ts'
 import { systemClock } from '../../src/clock.ts'
 import { zonesOf } from '../../src/config/planned.ts'
-import { ZoneDirectory } from '../../src/discovery/zone-directory.ts'
+import { createZoneDirectory } from '../../src/discovery/zone-directory.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -38,7 +38,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
   const runtime = createRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
   const directory = (schedules = true) =>
-    new ZoneDirectory({
+    createZoneDirectory({
       ...runtime,
       store,
       schedules,

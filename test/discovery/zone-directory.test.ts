@@ -45,17 +45,14 @@ describe('a process that schedules', () => {
     ])
   })
 
-  test.each([
-    [{ options: { zones: [] } }, 'the API lists no zones for account default'],
-    [
-      { zones: { all: true, exclude: [101, 102] } },
-      'no zone that the API lists for account default is shipped: all are excluded or belong to another account',
-    ],
-  ])('warns where it ships no zone of an account, and says why: %j', async (given, warning) => {
-    const { list, warnings } = await world(given)
-    await list()
-    expect(warnings()).toEqual([warning])
-  })
+  test.each([{ options: { zones: [] } }, { zones: { all: true, exclude: [101, 102] } }])(
+    'warns where it ships no zone of an account: %j',
+    async (given) => {
+      const { list, warnings } = await world(given)
+      await list()
+      expect(warnings()).toEqual([expect.stringContaining('no zone of account default is shipped')])
+    },
+  )
 
   test('lists no sooner than everyMinutes after the last listing, also if another process made it', async () => {
     const { simulator, directory, config, pass } = await world({ zones: { all: true, everyMinutes: 15 } })

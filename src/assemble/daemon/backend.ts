@@ -4,7 +4,7 @@ import { retryWhileHeld } from '../../domain/retry.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { SharedLimits, Schedule, ScheduleLock } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
-import { LocalSchedule } from '../../schedule/local/schedule.ts'
+import { createLocalSchedule } from '../../schedule/local/schedule.ts'
 import type { ScheduleDeps } from '../../schedule/pumping.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
@@ -85,7 +85,7 @@ async function openEmbedded(config: Config, { clock }: Runtime, signal: AbortSig
     leads: async () => true,
     createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
       const heartbeat = () => store.ledger.heartbeat(holder)
-      return new LocalSchedule({ live, backfill }, { ...deps, heartbeat })
+      return createLocalSchedule({ live, backfill }, { ...deps, heartbeat })
     },
     close: () => open.disposeAsync(),
   }

@@ -12,7 +12,7 @@ import { createServer, type Server } from '../../server/server.ts'
 import { LagHistory } from '../../status/lag-history.ts'
 import { openBackend, type Backend, type Role } from './backend.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
-import { ZoneDirectory, type MissingZones } from '../../discovery/zone-directory.ts'
+import { createZoneDirectory, type MissingZones, type ZoneDirectory } from '../../discovery/zone-directory.ts'
 import { knownOf, type Runtime } from '../runtime.ts'
 import { stateName } from '../state.ts'
 import { version } from '../version.ts'
@@ -77,7 +77,7 @@ export class Daemon {
     }
     this.#backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
     this.#trouble = undefined
-    const zones = new ZoneDirectory({
+    const zones = createZoneDirectory({
       ...this.#runtime,
       ...this.#backend,
       list: (config, accounts, abort) => this.#list(config, accounts, abort),

@@ -4,7 +4,7 @@ import type { RedisStateConfig } from '../../config/state.ts'
 import { within } from '../../domain/promises.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import { onConnected } from '../../redis/connection.ts'
-import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
+import { createBullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createHolder, type QuietRuntime } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
 import { connectLimits } from '../shared-limits.ts'
@@ -55,7 +55,7 @@ export async function openFleet(
     createSchedule({ workers: { streams, backfillStreams }, accounts, sinks, poll }, deps) {
       reconnected = deps.reconnected
       const names = accounts.map(({ name }) => name)
-      return new BullmqSchedule(
+      return createBullmqSchedule(
         {
           connection: state,
           keyPrefix: state.keyPrefix,

@@ -7,7 +7,7 @@ import type { RedisClient } from '../../redis/connection.ts'
 /** The result of a job. `more`: the stream is to be queued again, behind those that wait. */
 export type JobOutcome = 'done' | 'more'
 
-export interface QueueWorkerOptions {
+interface QueueWorkerOptions {
   readonly queue: Queue
   /** Jobs worked on at once. */
   readonly places: number
@@ -33,85 +33,75 @@ const blockSeconds = 5
 const mostStalls = 10
 
 /** BullMQ's own worker, which pauses after errors, aborts jobs whose lock was lost, and stops in bounded time. */
-export class QueueWorker {
-  readonly #options: QueueWorkerOptions
-  readonly #worker: Worker
-  readonly #stopping = new AbortController()
-  #hasTaken = false
-  #running = 0
+export function startQueueWorker(options: QueueWorkerOptions) {
+  const { queue, places, lockMs, clock, reportError, client, work, again } = options
+  const stopping = new AbortController()
+  let hasTaken = false
+  let running = 0
 
-  constructor(options: QueueWorkerOptions) {
-    this.#options = options
-    const { queue, client, places, lockMs, reportError, again } = options
-    // BullMQ passes a signal only to a function with three parameters.
-    const process = (job: Job, token: string | undefined, signal: AbortSignal | undefined) =>
-      this.#process(job, token, signal)
-    this.#worker = new Worker(queue.name, process, {
-      connection: client,
-      prefix: queue.opts.prefix!,
-      concurrency: places,
-      lockDuration: lockMs,
-      stalledInterval: lockMs,
-      maxStalledCount: mostStalls,
-      drainDelay: blockSeconds,
-      runRetryDelay: 1_000,
-      skipVersionCheck: true,
-      // Nothing of a job is kept after its end, since the checkpoint holds the result.
-      removeOnComplete: { count: 0 },
-      removeOnFail: { count: 0 },
-    })
-    this.#worker.on('error', (error) => this.#failed(error))
-    this.#worker.on('lockRenewalFailed', (ids) => {
-      for (const id of ids) this.#worker.cancelJob(id, 'the lock was lost')
-    })
-    this.#worker.on('completed', (job, outcome: JobOutcome) => {
-      if (outcome === 'more' && !this.#stopping.signal.aborted) void again?.(job).catch(reportError)
-    })
-  }
-
-  /** False when jobs wait, places are free, and none was taken since the last call. Rejects while Redis is away. */
-  async isTurning(): Promise<boolean> {
-    const isBusy = this.#hasTaken || this.#running >= this.#options.places
-    this.#hasTaken = false
-    return isBusy || (await this.#options.queue.getWaitingCount()) === 0
-  }
-
-  /** Returns running jobs to the queue. Resolves within seconds. */
-  async stop(): Promise<void> {
-    this.#stopping.abort(cancelled())
-    const closed = this.#worker.close()
-    this.#worker.cancelAllJobs('the worker stops')
-    await within(graceMs + closeMs, closed, this.#options.clock).catch(() => undefined)
-  }
-
-  async #process(job: Job, token: string | undefined, given: AbortSignal | undefined): Promise<JobOutcome> {
-    const signal = given ?? this.#stopping.signal
-    this.#hasTaken = true
-    this.#running++
+  async function process(job: Job, token: string | undefined, given: AbortSignal | undefined) {
+    const signal = given ?? stopping.signal
+    hasTaken = true
+    running++
     try {
-      const work = this.#options.work(job, signal)
-      const outcome = await orAborted(work, signal, { ms: graceMs, clock: this.#options.clock })
+      const outcome = await orAborted(work(job, signal), signal, { ms: graceMs, clock })
       if (!signal.aborted) return outcome
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
-      this.#running--
+      running--
     }
     await job.moveToWait(token)
     throw new WaitingError()
   }
 
-  #failed(thrown: Error): void {
-    // Another worker has the job by now; the signal of this one was aborted.
-    if (this.#stopping.signal.aborted || isLostLock(thrown)) return
-    this.#options.reportError(thrown)
-    if (!this.#worker.isPaused()) void this.#rest()
-  }
+  // BullMQ passes a signal only to a function with three parameters.
+  const worker = new Worker(queue.name, (job, token, signal) => process(job, token, signal), {
+    connection: client,
+    prefix: queue.opts.prefix!,
+    concurrency: places,
+    lockDuration: lockMs,
+    stalledInterval: lockMs,
+    maxStalledCount: mostStalls,
+    drainDelay: blockSeconds,
+    runRetryDelay: 1_000,
+    skipVersionCheck: true,
+    // Nothing of a job is kept after its end, since the checkpoint holds the result.
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  })
 
-  async #rest(): Promise<void> {
-    await this.#worker.pause(true)
-    await this.#options.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
-    if (!this.#stopping.signal.aborted) await this.#worker.resume()
+  async function rest(): Promise<void> {
+    await worker.pause(true)
+    await clock.sleep(pauseMs, stopping.signal).catch(() => undefined)
+    if (!stopping.signal.aborted) await worker.resume()
+  }
+  worker.on('error', (thrown) => {
+    // Another worker has the job by now; the signal of this one was aborted.
+    if (stopping.signal.aborted || isLostLock(thrown)) return
+    reportError(thrown)
+    if (!worker.isPaused()) void rest()
+  })
+  worker.on('lockRenewalFailed', (ids) => {
+    for (const id of ids) worker.cancelJob(id, 'the lock was lost')
+  })
+  worker.on('completed', (job, outcome: JobOutcome) => {
+    if (outcome === 'more' && !stopping.signal.aborted) void again?.(job).catch(reportError)
+  })
+  return {
+    /** False when jobs wait, places are free, and none was taken since the last call. Rejects while Redis is away. */
+    async isTurning(): Promise<boolean> {
+      const isBusy = hasTaken || running >= places
+      hasTaken = false
+      return isBusy || (await queue.getWaitingCount()) === 0
+    },
+    /** Returns running jobs to the queue. Resolves within seconds. */
+    async stop(): Promise<void> {
+      stopping.abort(cancelled())
+      const closed = worker.close()
+      worker.cancelAllJobs('the worker stops')
+      await within(graceMs + closeMs, closed, clock).catch(() => undefined)
+    },
   }
 }
 

@@ -4,7 +4,6 @@ import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
 import { within } from '../../domain/promises.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import type { Observation } from '../../domain/status/observation.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { Clock, Schedule, Telemetry, TraceCarrier } from '../../ports/process.ts'
 import { connectRedis } from '../../redis/connection.ts'
@@ -19,7 +18,7 @@ import {
   sharesOf,
   type ScheduleDeps,
 } from '../pumping.ts'
-import { QueueWorker, type JobOutcome } from './queue-worker.ts'
+import { startQueueWorker, type JobOutcome } from './queue-worker.ts'
 import { Queues, streamOfJob } from './queues.ts'
 
 export interface BullmqScheduleOptions {
@@ -36,6 +35,8 @@ export interface BullmqScheduleOptions {
   readonly lockMs?: number
 }
 
+type QueueWorker = ReturnType<typeof startQueueWorker>
+
 const defaultLockMs = 15_000
 /** Together with returning jobs that hang, this stays under the 5 s that a stop may take. */
 const closeMs = 300
@@ -46,35 +47,25 @@ const countMs = 3_000
  * Runs ticks and streams as jobs in Redis, shared by any number of processes of any role. The roles `scheduler` and `all`
  * call `plan` and `housekeep`, the roles `worker` and `all` call `pump` and, every few seconds, `reconcile`.
  */
-export class BullmqSchedule implements Schedule {
-  readonly #options: BullmqScheduleOptions
-  readonly #deps: ScheduleDeps
-  readonly #stopping = new AbortController()
-  #running: ReturnType<typeof run> | undefined
-  #stopped: Promise<void> | undefined
-
-  constructor(options: BullmqScheduleOptions, deps: ScheduleDeps) {
-    this.#options = options
-    this.#deps = deps
-  }
-
-  async start(): Promise<void> {
-    if (!this.#stopping.signal.aborted)
-      this.#running ??= run(this.#options, this.#deps, this.#stopping.signal)
-  }
-
-  stop(): Promise<void> {
-    this.#stopping.abort(cancelled())
-    this.#stopped ??= this.#running?.stop() ?? Promise.resolve()
-    return this.#stopped
-  }
-
-  /** Numbers of waiting and running jobs, for metrics; empty before `start`. Rejects while Redis is away. */
-  async queues(): Promise<Observation['queues']> {
-    if (this.#running === undefined) return []
-    const counted = await within(countMs, this.#running.queues.count(), this.#deps.clock)
-    if (counted !== 'late') return counted.value
-    throw new Failure('retry', 'store_unavailable', `Redis has not answered for ${countMs / 1_000} s`)
+export function createBullmqSchedule(options: BullmqScheduleOptions, deps: ScheduleDeps): Required<Schedule> {
+  const stopping = new AbortController()
+  let running: ReturnType<typeof run> | undefined
+  let stopped: Promise<void> | undefined
+  return {
+    async start() {
+      if (!stopping.signal.aborted) running ??= run(options, deps, stopping.signal)
+    },
+    stop() {
+      stopping.abort(cancelled())
+      stopped ??= running?.stop() ?? Promise.resolve()
+      return stopped
+    },
+    async queues() {
+      if (running === undefined) return []
+      const counted = await within(countMs, running.queues.count(), deps.clock)
+      if (counted !== 'late') return counted.value
+      throw new Failure('retry', 'store_unavailable', `Redis has not answered for ${countMs / 1_000} s`)
+    },
   }
 }
 
@@ -104,7 +95,7 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
       })
       return 'done' as const
     }
-    workers.tick.push(new QueueWorker({ ...shared, queue: queues.tick, places: 1, work }))
+    workers.tick.push(startQueueWorker({ ...shared, queue: queues.tick, places: 1, work }))
     // One that is written again keeps its pace, while a `pattern` may drop an iteration. Redis may have been emptied.
     const ticks = { every: Math.ceil(options.tickMs) }
     every(oftenMs, () => queues.tick.upsertJobScheduler('tick', ticks, { name: 'tick' }))
@@ -117,7 +108,7 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
     for (const priority of priorities)
       for (const [sink, share] of sharesOf(places[priority], sinks))
         workers.worker.push(
-          new QueueWorker({
+          startQueueWorker({
             ...shared,
             queue: queues.of(priority, sink),
             places: share,

@@ -3,7 +3,7 @@ import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import { streamKey } from '../../domain/stream.ts'
 import { oftenMs, repeat } from '../pumping.ts'
-import { PumpLoop, type PumpLoopDeps } from './pump-loop.ts'
+import { createPumpLoop, type PumpLoopDeps } from './pump-loop.ts'
 
 interface DrainDeps extends Pick<PumpLoopDeps, 'clock' | 'plan' | 'places'> {
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
@@ -38,7 +38,7 @@ export async function drain({ heartbeat, ...deps }: DrainDeps, signal: AbortSign
     else givenUp.set(key, { planned, reason: messageOf(failure) })
   }
 
-  const loop = new PumpLoop(
+  const loop = createPumpLoop(
     {
       ...deps,
       pump,

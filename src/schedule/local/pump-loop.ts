@@ -22,93 +22,89 @@ export interface PumpLoopDeps {
 /** Streams are planned again this often, and a little sooner when a pump has ended: its stream may have more to do. */
 const turnMs = 1_000
 
-/** Plans, and pumps what is due: one pump at a time on a stream, and as many as there are places. */
-export class PumpLoop {
-  readonly #deps: PumpLoopDeps
-  /** Ends waits. */
-  readonly #signal: AbortSignal
-  readonly #running = new Map<string, { readonly planned: PlannedStream; readonly ended: Promise<void> }>()
+/**
+ * Plans, and pumps what is due: one pump at a time on a stream, and as many as there are places. The signal ends waits,
+ * and the starting of pumps.
+ */
+export function createPumpLoop(deps: PumpLoopDeps, signal: AbortSignal) {
+  const { clock, plan, pump, places, inMs, shortestMs } = deps
+  const running = new Map<string, { readonly planned: PlannedStream; readonly ended: Promise<void> }>()
   /** Streams whose pumps ended since the plan was begun: it may show them as they were before. */
-  readonly #outdated = new Set<string>()
+  const outdated = new Set<string>()
   /** What is due by the latest plan and waits for a place, the most urgent first. */
-  #queue: PlannedStream[] = []
-  #rooms: Rooms = new Map()
+  let queue: PlannedStream[] = []
+  let rooms: Rooms = new Map()
   /** Aborts when the next pump ends. */
-  #ending = new AbortController()
-
-  constructor(deps: PumpLoopDeps, signal: AbortSignal) {
-    this.#deps = deps
-    this.#signal = signal
-  }
-
-  /** Plans once and starts what is due, for a second. False when nothing is to be pumped. Throws what planning throws. */
-  async turn(): Promise<boolean> {
-    const { clock, plan, places, inMs, shortestMs } = this.#deps
-    const beganMs = clock.monotonic()
-    this.#outdated.clear()
-    const planned = await plan()
-    const plannedMs = clock.monotonic()
-    const wanted: PlannedStream[] = []
-    const due: PlannedStream[] = []
-    let nextMs = turnMs
-    for (const each of planned) {
-      const ms = inMs(each)
-      if (ms < Infinity) wanted.push(each)
-      if (ms <= 0) due.push(each)
-      else nextMs = Math.min(nextMs, ms)
-    }
-    this.#queue = due
-    this.#rooms = roomsOf(places, wanted)
-    this.#fill()
-    const restMs = Math.max(shortestMs, restAfterMs(plannedMs - beganMs))
-    if (restMs > 0) await clock.sleep(restMs, this.#signal)
-    if (wanted.length === 0) return false
-    for (;;) {
-      const isQueued = this.#queue.length > 0
-      const leftMs = plannedMs + (isQueued ? turnMs : nextMs) - clock.monotonic()
-      if (leftMs <= 0 || (!isQueued && this.#outdated.size > 0)) return true
-      await this.#untilOneEnds(leftMs)
-    }
-  }
-
-  /** Resolves when no pump runs any more. Starts none meanwhile. */
-  async drained(): Promise<void> {
-    this.#queue = []
-    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ ended }) => ended))
-  }
+  let ending = new AbortController()
 
   /** Starts what waits for a place, as long as there are places. */
-  #fill(): void {
-    const running = [...this.#running.values()].map(({ planned }) => planned)
-    while (this.#queue.length > 0 && !this.#signal.aborted) {
-      const next = takeNext(this.#queue, running, this.#rooms)
+  function fill(): void {
+    const busy = [...running.values()].map(({ planned }) => planned)
+    while (queue.length > 0 && !signal.aborted) {
+      const next = takeNext(queue, busy, rooms)
       if (next === undefined) return
       const key = streamKey(next.stream)
-      if (this.#running.has(key) || this.#outdated.has(key) || this.#deps.inMs(next) > 0) continue
-      this.#start(key, next)
-      running.push(next)
+      if (running.has(key) || outdated.has(key) || inMs(next) > 0) continue
+      start(key, next)
+      busy.push(next)
     }
   }
 
-  #start(key: string, planned: PlannedStream): void {
-    const ended = this.#deps.pump(planned).finally(() => {
-      this.#running.delete(key)
-      this.#outdated.add(key)
-      this.#fill()
-      this.#ending.abort()
-      this.#ending = new AbortController()
+  function start(key: string, planned: PlannedStream): void {
+    const ended = pump(planned).finally(() => {
+      running.delete(key)
+      outdated.add(key)
+      fill()
+      ending.abort()
+      ending = new AbortController()
     })
-    this.#running.set(key, { planned, ended })
+    running.set(key, { planned, ended })
   }
 
   /** Resolves after `mostMs` at the latest. Rejects when the loop is to end. */
-  async #untilOneEnds(mostMs: number): Promise<void> {
-    const { signal } = this.#ending
+  async function untilOneEnds(mostMs: number): Promise<void> {
+    const ended = ending.signal
     try {
-      await this.#deps.clock.sleep(mostMs, AbortSignal.any([this.#signal, signal]))
+      await clock.sleep(mostMs, AbortSignal.any([signal, ended]))
     } catch (error) {
-      if (this.#signal.aborted || !signal.aborted) throw error
+      if (signal.aborted || !ended.aborted) throw error
     }
+  }
+
+  return {
+    /** Plans once and starts what is due, for a second. False when nothing is to be pumped. Throws what planning throws. */
+    async turn(): Promise<boolean> {
+      const beganMs = clock.monotonic()
+      outdated.clear()
+      const planned = await plan()
+      const plannedMs = clock.monotonic()
+      const wanted: PlannedStream[] = []
+      const due: PlannedStream[] = []
+      let nextMs = turnMs
+      for (const each of planned) {
+        const ms = inMs(each)
+        if (ms < Infinity) wanted.push(each)
+        if (ms <= 0) due.push(each)
+        else nextMs = Math.min(nextMs, ms)
+      }
+      queue = due
+      rooms = roomsOf(places, wanted)
+      fill()
+      const restMs = Math.max(shortestMs, restAfterMs(plannedMs - beganMs))
+      if (restMs > 0) await clock.sleep(restMs, signal)
+      if (wanted.length === 0) return false
+      for (;;) {
+        const isQueued = queue.length > 0
+        const leftMs = plannedMs + (isQueued ? turnMs : nextMs) - clock.monotonic()
+        if (leftMs <= 0 || (!isQueued && outdated.size > 0)) return true
+        await untilOneEnds(leftMs)
+      }
+    },
+    /** Resolves when no pump runs any more. Starts none meanwhile. */
+    async drained(): Promise<void> {
+      queue = []
+      while (running.size > 0) await Promise.all([...running.values()].map(({ ended }) => ended))
+    },
   }
 }
 

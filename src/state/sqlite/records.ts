@@ -49,7 +49,7 @@ async function openIn(database: Database, clock: Clock): Promise<Records> {
     throw error
   }
   const nowUs = (): number => Math.floor(clock.now() * 1_000)
-  const table = new Table(database)
+  const table = tablesOf(database)
   return {
     roomy,
     read: <Name extends string>(asked: Readonly<Record<Name, readonly string[]>>) =>
@@ -85,78 +85,72 @@ const idOf = 'SELECT id FROM collection WHERE name = ?'
 const ofKey = `collection = (${idOf}) AND key = ?`
 
 /** The table of records and that of collections. All of it is work inside of a transaction. */
-class Table {
-  readonly #database: Database
-
-  constructor(database: Database) {
-    this.#database = database
-  }
-
+function tablesOf(database: Database) {
   /** Rows as lists of their columns. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its own columns
-  #rows<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#database.prepare(sql).all(...values) as unknown as Row[]
+  function rows<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
+    return database.prepare(sql).all(...values) as unknown as Row[]
   }
 
-  #run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#database.prepare(sql).run(...values).changes)
+  function run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(database.prepare(sql).run(...values).changes)
   }
 
-  #value(collection: string, key: string): Uint8Array | undefined {
-    return this.#rows<[Uint8Array]>(`SELECT value FROM record WHERE ${ofKey}`, collection, key)[0]?.[0]
+  function valueOf(collection: string, key: string): Uint8Array | undefined {
+    return rows<[Uint8Array]>(`SELECT value FROM record WHERE ${ofKey}`, collection, key)[0]?.[0]
   }
 
-  values(collection: string, keys: readonly string[]) {
-    if (keys.length < 4) return keys.map((key) => this.#value(collection, key))
+  function values(collection: string, keys: readonly string[]) {
+    if (keys.length < 4) return keys.map((key) => valueOf(collection, key))
     const sql = `SELECT key, value FROM record
       WHERE collection = (${idOf}) AND key IN (SELECT value FROM json_each(?))`
-    const found = new Map(this.#rows<Page[number]>(sql, collection, JSON.stringify(keys)))
+    const found = new Map(rows<Page[number]>(sql, collection, JSON.stringify(keys)))
     return keys.map((key) => found.get(key))
   }
 
-  page(collection: string, after: string, atOnce: number): Page {
+  function page(collection: string, after: string, atOnce: number): Page {
     const sql = `SELECT key, value FROM record WHERE collection = (${idOf}) AND key > ? ORDER BY key LIMIT ?`
-    return this.#rows(sql, collection, after, atOnce)
+    return rows(sql, collection, after, atOnce)
   }
 
-  changes(name: string, since: number): Changes {
+  function changes(name: string, since: number): Changes {
     const sql = 'SELECT id, latest, CAST(sum AS TEXT) FROM collection WHERE name = ?'
-    const [known] = this.#rows<[id: number, latest: number, sum: string]>(sql, name)
+    const [known] = rows<[id: number, latest: number, sum: string]>(sql, name)
     if (known === undefined) return { latest: 0, sum: 0n, changed: [] }
     const [id, latest, sum] = known
     const changed = 'SELECT key, number FROM record WHERE collection = ? AND number > ? ORDER BY number'
-    return { latest, sum: BigInt(sum), changed: this.#rows(changed, id, since) }
+    return { latest, sum: BigInt(sum), changed: rows(changed, id, since) }
   }
 
   /** A whole write, or nothing and false where a condition does not hold. */
-  apply(write: Write, nowUs: number): boolean {
+  function apply(write: Write, nowUs: number): boolean {
     const { when, add = [], drop = [], remove = [], put = [], append = [], stamp = [] } = write
-    if (!when.every((each) => holds(each, this.#value(each.collection, each.key)))) return false
+    if (!when.every((each) => holds(each, valueOf(each.collection, each.key)))) return false
     const begun = new Map<string, readonly [id: number, number: number | null]>()
     const begin = (name: string) => {
-      const known = begun.get(name) ?? this.#begin(name, nowUs)
+      const known = begun.get(name) ?? beginIn(name, nowUs)
       begun.set(name, known)
       return known
     }
     const putOne = (name: string, key: string, value: Uint8Array | string): void => {
       const [id, number] = begin(name)
-      if (number !== null) this.#addToSum(name, key, number)
+      if (number !== null) addToSum(name, key, number)
       const sql = `INSERT INTO record (collection, key, value, number) VALUES (?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET value = excluded.value, number = excluded.number`
-      this.#run(sql, id, key, bytesOf(value), number)
+      run(sql, id, key, bytesOf(value), number)
     }
-    for (const [name, key, by] of add) putOne(name, key, String(numberOf(this.#value(name, key)) + by))
+    for (const [name, key, by] of add) putOne(name, key, String(numberOf(valueOf(name, key)) + by))
     // The row without a name keeps the records until they are cleared away.
-    for (const name of drop) this.#run('UPDATE collection SET name = NULL WHERE name = ?', name)
+    for (const name of drop) run('UPDATE collection SET name = NULL WHERE name = ?', name)
     for (const [name, key] of remove) {
-      if (isTracked(name)) this.#addToSum(name, key, 0)
-      this.#run(`DELETE FROM record WHERE ${ofKey}`, name, key)
+      if (isTracked(name)) addToSum(name, key, 0)
+      run(`DELETE FROM record WHERE ${ofKey}`, name, key)
     }
     for (const each of put) putOne(...each)
     for (const [name, key, more] of append) {
       const sql = `INSERT INTO record (collection, key, value) VALUES (?, ?, ?)
         ON CONFLICT DO UPDATE SET value = CAST(value || excluded.value AS BLOB)`
-      this.#run(sql, begin(name)[0], key, more)
+      run(sql, begin(name)[0], key, more)
     }
     for (const [name, key] of stamp) putOne(name, key, String(nowUs))
     return true
@@ -167,45 +161,47 @@ class Table {
    * that a write puts there. It is at least the ms since 2026, so that a store that was restored from an older state does
    * not give a number that it gave already. Sums of a million of them stay below 2^63.
    */
-  #begin(name: string, nowUs: number): readonly [id: number, number: number | null] {
+  function beginIn(name: string, nowUs: number): readonly [id: number, number: number | null] {
     if (!isTracked(name)) {
       const sql = 'INSERT INTO collection (name) VALUES (?) RETURNING id'
-      const [id] = this.#rows<[number]>(idOf, name)[0] ?? this.#rows<[number]>(sql, name)[0]!
+      const [id] = rows<[number]>(idOf, name)[0] ?? rows<[number]>(sql, name)[0]!
       return [id, null]
     }
     const sql = `INSERT INTO collection (name, latest) VALUES (?, max(1, ?))
       ON CONFLICT DO UPDATE SET latest = max(latest + 1, excluded.latest) RETURNING id, latest`
-    return this.#rows<[id: number, latest: number]>(sql, name, Math.floor(nowUs / 1_000) - since2026)[0]!
+    return rows<[id: number, latest: number]>(sql, name, Math.floor(nowUs / 1_000) - since2026)[0]!
   }
 
   /** The sum of all numbers, with this one for a key in place of the one that it has. */
-  #addToSum(name: string, key: string, number: number): void {
+  function addToSum(name: string, key: string, number: number): void {
     const sql = `UPDATE collection SET sum = sum + ? - coalesce(
       (SELECT number FROM record WHERE collection = collection.id AND key = ?), 0) WHERE name = ?`
-    this.#run(sql, number, key, name)
+    run(sql, number, key, name)
   }
 
   /** False when nothing of dropped collections is left. */
-  clear(): boolean {
-    const [dropped] = this.#rows<[number]>('SELECT id FROM collection WHERE name IS NULL LIMIT 1')
+  function clear(): boolean {
+    const [dropped] = rows<[number]>('SELECT id FROM collection WHERE name IS NULL LIMIT 1')
     if (dropped === undefined) return false
     const sql = 'DELETE FROM record WHERE rowid IN (SELECT rowid FROM record WHERE collection = ? LIMIT ?)'
-    if (this.#run(sql, dropped[0], recordsAtOnce) < recordsAtOnce)
-      this.#run('DELETE FROM collection WHERE id = ?', dropped[0])
+    if (run(sql, dropped[0], recordsAtOnce) < recordsAtOnce)
+      run('DELETE FROM collection WHERE id = ?', dropped[0])
     return true
   }
 
   /** Returns free pages to the file system. False when the file has no more of them than it may keep. */
-  shrink(): boolean {
-    const free = this.#freePages()
+  function shrink(): boolean {
+    const free = freePages()
     if (free <= sparePages) return false
-    this.#database.exec(`PRAGMA incremental_vacuum(${Math.min(pagesAtOnce, free - sparePages)})`)
-    return this.#freePages() < free
+    database.exec(`PRAGMA incremental_vacuum(${Math.min(pagesAtOnce, free - sparePages)})`)
+    return freePages() < free
   }
 
-  #freePages(): number {
-    return this.#rows<[number]>('PRAGMA freelist_count')[0]![0]
+  function freePages(): number {
+    return rows<[number]>('PRAGMA freelist_count')[0]![0]
   }
+
+  return { values, page, changes, apply, clear, shrink }
 }
 
 function holds(condition: Condition, value: Uint8Array | undefined): boolean {

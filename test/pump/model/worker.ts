@@ -6,7 +6,7 @@ import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
-import { Planner } from '../../../src/plan/planner.ts'
+import { createPlanner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import type { EventLogSource } from '../../../src/shield/event-logs.ts'
@@ -70,7 +70,14 @@ export function createWorker(run: Run) {
   ])
   return {
     // The planner and the housekeeping see the store without faults.
-    planner: new Planner({ store, clock, turn: setImmediate, apiClock, telemetry, settings: () => settings }),
+    planner: createPlanner({
+      store,
+      clock,
+      turn: setImmediate,
+      apiClock,
+      telemetry,
+      settings: () => settings,
+    }),
     apiClock,
     /** What a running process does twice an hour. */
     async keepHouse(): Promise<void> {

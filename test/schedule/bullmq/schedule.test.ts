@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe } from 'vitest'
-import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
+import { createBullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
 import { stateAt } from '../../state/redis/settings.ts'
@@ -13,6 +13,6 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
     const connection = stateAt(redis.url)
     const keyPrefix = `${redis.keyPrefix}-${randomUUID()}`
     const places = { sinks: of.sinks, streams: live, backfillStreams: backfill }
-    return new BullmqSchedule({ connection, keyPrefix, role: 'all', tickMs: 250, ...places }, of.deps())
+    return createBullmqSchedule({ connection, keyPrefix, role: 'all', tickMs: 250, ...places }, of.deps())
   })
 })

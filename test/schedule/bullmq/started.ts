@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/clock.ts'
-import { BullmqSchedule, type BullmqScheduleOptions } from '../../../src/schedule/bullmq/schedule.ts'
+import { createBullmqSchedule, type BullmqScheduleOptions } from '../../../src/schedule/bullmq/schedule.ts'
 import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
 import { World } from '../../contract/schedule/world.ts'
 import { stateAt } from '../../state/redis/settings.ts'
@@ -15,7 +15,7 @@ export function scheduleAt(
   const world = new World(systemClock)
   world.add('live', zones)
   const usual = { role: 'all', sinks: ['archive'], streams: 1, backfillStreams: 1, tickMs: 200 } as const
-  const schedule = new BullmqSchedule(
+  const schedule = createBullmqSchedule(
     { connection: stateAt(url), keyPrefix, ...usual, ...options },
     { ...world.deps(), ...deps },
   )

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import { roomsOf, takeNext } from '../../../src/schedule/local/pump-loop.ts'
-import { LocalSchedule } from '../../../src/schedule/local/schedule.ts'
+import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
 import { sharesOf } from '../../../src/schedule/pumping.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
@@ -11,7 +11,7 @@ import { untilAborted } from '../../contract/schedule/until-aborted.ts'
 import { World } from '../../contract/schedule/world.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
-scheduleContract('timers in this process', async (places, of) => new LocalSchedule(places, of.deps()))
+scheduleContract('timers in this process', async (places, of) => createLocalSchedule(places, of.deps()))
 
 const noDisk = new Failure('retry', 'store_unavailable', 'no disk')
 
@@ -29,7 +29,7 @@ async function run(
   const world = new World(createFakeClock())
   world.add('live', zones)
   set(world)
-  const schedule = new LocalSchedule({ live: 3, backfill: 1 }, world.deps())
+  const schedule = createLocalSchedule({ live: 3, backfill: 1 }, world.deps())
   await schedule.start()
   await passTime(world, ms)
   const stopped = schedule.stop()
@@ -73,7 +73,7 @@ describe('the timers of the local schedule', () => {
       world.housekeeps++
       return !isTooEarly
     }
-    const schedule = new LocalSchedule({ live: 3, backfill: 1 }, { ...world.deps(), housekeep })
+    const schedule = createLocalSchedule({ live: 3, backfill: 1 }, { ...world.deps(), housekeep })
     await schedule.start()
     await passTime(world, 20_000)
     expect(world.housekeeps).toBeGreaterThan(2)
@@ -92,7 +92,7 @@ describe('the timers of the local schedule', () => {
       world.heartbeats++
       throw noDisk
     }
-    const schedule = new LocalSchedule({ live: 3, backfill: 1 }, { ...world.deps(), heartbeat })
+    const schedule = createLocalSchedule({ live: 3, backfill: 1 }, { ...world.deps(), heartbeat })
     await schedule.start()
     await passTime(world, 30_000)
     expect(world.turns).toBeGreaterThan(20)
@@ -138,7 +138,7 @@ describe('the timers of the local schedule', () => {
       ended++
       throw new TypeError('whatever a pump that is cut short throws')
     }
-    const schedule = new LocalSchedule({ live: 3, backfill: 1 }, world.deps())
+    const schedule = createLocalSchedule({ live: 3, backfill: 1 }, world.deps())
     await Promise.all([schedule.start(), schedule.start()])
     await passTime(world, 1_000)
     expect(world.housekeeps).toBe(1)

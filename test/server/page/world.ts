@@ -12,7 +12,7 @@ import type { MapView } from '../../../src/status/map.ts'
 import type { WorkerStatus } from '../../../src/domain/status/status.ts'
 import { streamKey, type Zone } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { Planner } from '../../../src/plan/planner.ts'
+import { createPlanner } from '../../../src/plan/planner.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { readPage } from '../../../src/status/map.ts'
 import { LagHistory } from '../../../src/status/lag-history.ts'
@@ -111,7 +111,7 @@ export function depsOf(
     keepDays: 14,
     pauses: () => Promise.resolve(world.pauses),
   }
-  return { ...deps, planner: new Planner({ ...deps, telemetry: { emit: () => undefined } }) }
+  return { ...deps, planner: createPlanner({ ...deps, telemetry: { emit: () => undefined } }) }
 }
 
 /** The views of a world, made by the code that makes them in a daemon. */
