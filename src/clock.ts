@@ -5,25 +5,21 @@ import type { Clock } from './ports/process.ts'
 /** The longest delay of one timer: Node shortens any longer one to 1 ms. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** What a steady clock is made of. */
-export interface SteadyParts {
-  readonly wallMs: () => number
-  /** Precise, but stands still while the host sleeps (on Linux). */
-  readonly monotonicMs: () => number
-  /** Since the host was started, sleep included; in hundredths or whole seconds. */
-  readonly uptimeMs: () => number
-}
-
 /** How often the time that the host was up is read: it is a file. */
 const uptimeEveryMs = 1_000
 /** A shorter sleep is lost in the resolution of the uptime until others have come to it. */
 const leastSleepMs = 2_000
 
 /**
- * The wall clock at this moment, moved on by the monotonic clock and by what the host has slept. The uptime alone would
- * be too coarse; against the monotonic clock it shows only how long the host slept, which never becomes less.
+ * The wall clock at this moment, moved on by the monotonic clock, which stands still while the host sleeps (on Linux),
+ * and by what the host has slept. The uptime, in hundredths or whole seconds, would be too coarse alone; against the
+ * monotonic clock it shows only how long the host slept, which never becomes less.
  */
-export function createSteady({ wallMs, monotonicMs, uptimeMs }: SteadyParts): () => number {
+export function createSteady(
+  wallMs: () => number,
+  monotonicMs: () => number,
+  uptimeMs: () => number,
+): () => number {
   let readAtMs = monotonicMs()
   const startMs = wallMs() - readAtMs
   const aheadMs = uptimeMs() - readAtMs
@@ -42,11 +38,11 @@ export function createSteady({ wallMs, monotonicMs, uptimeMs }: SteadyParts): ()
 /** The clock of this host. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  steady: createSteady({
-    wallMs: () => Date.now(),
-    monotonicMs: () => performance.now(),
-    uptimeMs: () => uptime() * 1000,
-  }),
+  steady: createSteady(
+    () => Date.now(),
+    () => performance.now(),
+    () => uptime() * 1000,
+  ),
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
     const until = performance.now() + ms

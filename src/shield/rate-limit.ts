@@ -132,27 +132,20 @@ export function rateLimitUpdateJsonSchema(): Record<string, unknown> {
   return { $schema, title: 'Rate limit rule', ...schema }
 }
 
-export interface UpdateError {
-  /** The place in the body, for example `ruleConfiguration.chainedRuleConditions[0].value`; empty for the body itself. */
-  readonly field: string
-  /** What is wrong there, with the value and what is allowed instead. */
-  readonly problem: string
-}
-
-export function readUpdate(
-  update: unknown,
-): { readonly body: RateLimitUpdate } | { readonly errors: readonly UpdateError[] } {
+/** The body to send; else each error with its place, such as `ruleConfiguration.chainedRuleConditions[0].value`. */
+export function readUpdate(update: unknown) {
   const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
   return success ? { body: data } : { errors: error.issues.flatMap(errorsOf) }
 }
 
-function errorsOf(issue: z.core.$ZodIssue): UpdateError[] {
+/** What is wrong there, with the value and what is allowed instead. */
+function errorsOf(issue: z.core.$ZodIssue) {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(issue.path, key))
   const problem = `${valueText(issue.input)} is not allowed; ${issue.message}`
   return [{ field: z.core.toDotPath(issue.path), problem }]
 }
 
-function unknownField(path: readonly PropertyKey[], key: string): UpdateError {
+function unknownField(path: readonly PropertyKey[], key: string) {
   const known = fieldsAt(path)
   const near = nearest(key, known)
   const hint = near === undefined ? `allowed: ${known.join(', ')}` : `did you mean ${near}?`
@@ -225,14 +218,12 @@ function withOutcome(failure: Failure, id: number): Failure {
   return new Failure(kind, code, `${message}; ${unknown}`, details)
 }
 
-/** A field that an update asked for and the answered rule does not have as asked; such as `ruleConfiguration.value`. */
-export interface NotShown {
-  readonly field: string
-  readonly asked: unknown
-  readonly answered: unknown
-}
+type NotShown = { readonly field: string; readonly asked: unknown; readonly answered: unknown }
 
-/** Null, an empty text, an empty list and an absent field are the same; what was not sent is not compared. */
+/**
+ * The fields that an update asked for and the answered rule does not have as asked, such as `ruleConfiguration.value`.
+ * Null, an empty text, an empty list and an absent field are the same; what was not sent is not compared.
+ */
 export function notShown(
   asked: unknown,
   answered: unknown,

@@ -74,11 +74,8 @@ function addressOf(template: Template, word: number): string {
 
 function poolOf(shape: EntryShape): readonly Template[] {
   const key = `${shape.seed}/${shape.entryBytes}`
-  let pool = pools.get(key)
-  if (pool === undefined) {
-    pool = createPool(shape)
-    pools.set(key, pool)
-  }
+  const pool = pools.get(key) ?? createPool(shape)
+  pools.set(key, pool)
   return pool
 }
 
@@ -198,16 +195,7 @@ const userAgents = [
   'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0',
 ] as const
 
-const networks = [
-  '48090 BG',
-  '14061 US',
-  '16509 IE',
-  '24940 DE',
-  '4134 CN',
-  '9009 RO',
-  '45102 SG',
-  '12389 RU',
-]
+const networks = '48090 BG,14061 US,16509 IE,24940 DE,4134 CN,9009 RO,45102 SG,12389 RU'.split(',')
 
 const pops = ['SG', 'DE', 'NY', 'LA', 'UK', 'JP', 'SYD', 'BR'] as const
 

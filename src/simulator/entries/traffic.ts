@@ -104,13 +104,9 @@ export class Listing {
     const isByTime = order !== 'unordered'
     const sorted = isByTime ? this.#byTime : this.#byHash
     const keyOf = (seq: number) => (isByTime ? this.#times[seq]! : this.#hashOf(seq))
-    let isSorted = true
-    for (let seq = sorted.length; seq < this.count; seq++) {
-      const last = sorted.at(-1)
-      if (last !== undefined && keyOf(seq) < keyOf(last)) isSorted = false
-      sorted.push(seq)
-    }
-    if (!isSorted) sorted.sort((one, other) => keyOf(one) - keyOf(other) || one - other)
+    const isNew = sorted.length < this.count
+    for (let seq = sorted.length; seq < this.count; seq++) sorted.push(seq)
+    if (isNew) sorted.sort((one, other) => keyOf(one) - keyOf(other) || one - other)
     const held = heldCount < this.count ? sorted.filter((seq) => seq < heldCount) : sorted
     return order === 'newest-first' ? held.toReversed() : held
   }
