@@ -170,8 +170,6 @@ const remedies: Partial<Record<FailureCode, string>> = {
   rejected: 'check api.baseUrl and api.firstPage',
   window_closed: 'check the clock of this host: the API does not answer for its date',
   page_too_large: 'raise api.maxPageBytes',
-  throttled: 'wait, or ask for a higher rate limit',
-  server_error: 'try again later',
 }
 
 function withRemedy({ code, message }: Failure, prefix: string, isWhole: boolean): string {

@@ -108,8 +108,8 @@ function configurationFindings({ config, file, overridden, warnings, exposed }: 
     ...(all.length === 0 ? [] : [`all zones of account ${all.join(', ')}`]),
   ]
   const found = [...zones, counted(sinks.length, 'sink')].join(', ')
-  const notes = [...overridden, ...warnings, ...exposed]
-  return [ok('configuration', `${file ?? 'the environment'}; ${found}`), ...notes.map((each) => note(each))]
+  const notes = [...overridden, ...warnings, ...exposed].map((each) => note(each))
+  return [ok('configuration', `${file ?? 'the environment'}; ${found}`), ...notes]
 }
 
 async function stateFindings({ config, runtime }: Work): Promise<Finding[]> {

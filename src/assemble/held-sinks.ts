@@ -110,14 +110,14 @@ function placeOf(sink: SinkConfig): string {
   return `${origin} ${createHash('sha256').update(pathname).digest('hex').slice(0, 16)}`
 }
 
+/** What of a sink must differ, where readers would find events twice in one place. */
+const places: Readonly<Record<string, string>> = { file: 'path', s3: 'prefix' }
+
 function renamedText(before: string, { name, type }: SinkConfig): string {
-  const [what, again] =
-    type === 'file'
-      ? ['path', 'set another path']
-      : type === 's3'
-        ? ['bucket and prefix', 'set another prefix']
-        : ['address', `to ship everything again: \`state new-sink ${name}\``]
-  return `nothing is shipped to it: sink ${before} had the same ${what} and is no longer configured. If it was renamed, stop shieldlog and run \`state rename-sink ${before} ${name}\`; if ${name} is a new sink, ${again}`
+  const place = places[type]
+  const again =
+    place === undefined ? `to ship everything again: \`state new-sink ${name}\`` : `set another ${place}`
+  return `nothing is shipped to it: sink ${before} had the same ${place ?? 'address'} and is no longer configured. If it was renamed, stop shieldlog and run \`state rename-sink ${before} ${name}\`; if ${name} is a new sink, ${again}`
 }
 
 async function otherParts(

@@ -83,7 +83,7 @@ export function parseYaml(text: string, source: string): Parsed {
     // Errors after the first syntax error are unreliable; duplicate keys are always reported.
     const first = found.find(({ code }) => code !== 'DUPLICATE_KEY')
     const told = found.filter((one) => one === first || one.code === 'DUPLICATE_KEY')
-    if (found.length > 0) return failed(told.map((one) => yamlError(one, text, source, counter)))
+    if (found.length > 0) return failed(told.map((one) => yamlError(one, source, counter)))
     const lines = new Map<string, number>()
     collectLines(document.contents, [], counter, lines)
     return { value: document.toJS({ maxAliasCount: 100 }) as unknown, lines, errors: [] }
@@ -97,17 +97,9 @@ function failed(errors: readonly ConfigError[]): Parsed {
   return { value: undefined, lines: new Map(), errors }
 }
 
-function yamlError(
-  { code, pos }: YAMLError,
-  text: string,
-  source: string,
-  counter: LineCounter,
-): ConfigError {
+function yamlError({ code, pos }: YAMLError, source: string, counter: LineCounter): ConfigError {
   const { line } = counter.linePos(pos[0])
-  const isTemplate = /[{[,].*\$\{/.test(text.split('\n')[line - 1] ?? '')
-  const remedy = isTemplate
-    ? 'write values that contain ${…} in quotes inside { } and [ ]'
-    : 'correct that line or the one before it'
+  const remedy = 'correct that line or the one before it; inside { } and [ ], ${…} must be in quotes'
   return {
     path: '',
     // The parser's own messages quote the source, which may hold secrets.

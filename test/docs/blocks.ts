@@ -11,6 +11,7 @@ import {
   metricsTable,
   presetsTable,
 } from './tables.ts'
+import { readPage } from './pages.ts'
 
 /** Markdown that the code itself gives, by the name of its block in a page. */
 export async function generatedBlocks(): Promise<Readonly<Record<string, string>>> {
@@ -41,4 +42,20 @@ export function fillBlocks(text: string, blocks: Readonly<Record<string, string>
 /** Names of all blocks of a text. */
 export function blockNames(text: string): string[] {
   return [...text.matchAll(block)].map(([, , name = '']) => name)
+}
+
+export const prometheusRulePath = 'config/kubernetes/prometheus-operator/prometheusrule.yaml'
+
+/** The alerts as a resource of the Prometheus operator, which reads no plain rule file. */
+export function prometheusRule(): string {
+  const alerts = readPage('config/prometheus/alerts.yml')
+  const lines = alerts.slice(alerts.indexOf('\ngroups:') + 1).split('\n')
+  return `# From config/prometheus/alerts.yml by: npm run docs
+# runbook_url is a path in the repository: docs/runbook.md says how to put an address before it.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: shieldlog
+spec:
+${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}`
 }

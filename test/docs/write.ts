@@ -4,9 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectFolder } from '../setup/project-folder.ts'
 import { keepCosts } from '../bench/cost/costs.ts'
-import { fillBlocks, generatedBlocks } from './blocks.ts'
+import { fillBlocks, generatedBlocks, prometheusRule, prometheusRulePath } from './blocks.ts'
 import { pages, readPage } from './pages.ts'
-import { prometheusRule, prometheusRulePath } from './prometheus-rule.ts'
 
 await keepCosts()
 const blocks = await generatedBlocks()

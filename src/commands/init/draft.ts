@@ -155,7 +155,8 @@ export function hasKeyInEnvironment(): boolean {
   return (process.env['SHIELDLOG_API_ACCESS_KEY'] ?? '') !== ''
 }
 
-const header = '# Written by shieldlog init. "shieldlog config print" shows every setting in force.\n'
+const header =
+  '# Written by shieldlog init. "shieldlog config print" shows every setting, with its default.\n'
 
 const comments: Readonly<Record<string, string>> = {
   api: 'The access key of the bunny.net account. Its file is read again when the API refuses the key.',
@@ -163,13 +164,6 @@ const comments: Readonly<Record<string, string>> = {
     'Shield zones whose events are shipped: ids or { id, name }, or all, or { all: true, exclude: [103] }.',
   state: 'What was shipped so far. If it is lost, everything that the API still has is shipped again.',
   sinks: 'Where events go. Each sink has a name, which must stay the same.',
-}
-
-/** Settings that are often changed, with their defaults. */
-const suggestions: Readonly<Record<string, string>> = {
-  poll: '{ everySeconds: 30 } # how often each zone is read',
-  server: '{ host: 127.0.0.1, port: 9871 } # /metrics, /healthz, /readyz and /status',
-  log: '{ level: info, format: auto }',
 }
 
 interface NewFile {
@@ -194,10 +188,7 @@ export function filesOf(draft: Draft, destination: string, file: string): NewFil
     const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`
     return `${comment}${yamlText({ [name]: section })}`
   })
-  const unset = Object.entries(suggestions).filter(([name]) => !(name in draft))
-  const more = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
-  const text = [header, ...sections, `# More settings, with their defaults:\n${more}`].join('\n')
-  return [...secrets, { path: file, text }]
+  return [...secrets, { path: file, text: [header, ...sections].join('\n') }]
 }
 
 /** `X-Token` → `x-token`, `apiKey` → `api-key`. */

@@ -232,7 +232,7 @@ function zonesStep(
   { options: { zones: given }, io: { stderr } }: Context,
 ): Step<'all' | readonly ZoneToShip[]> {
   const columns: readonly Column<ListedZone>[] = [
-    ['     zone', (zone) => `  ${listed.indexOf(zone) + 1}) ${zone.id}`],
+    ['  zone', ({ id }) => `  ${id}`],
     ['name', ({ name }) => printable(name), { least: 8 }],
     ['pull zone', ({ pullZone = '' }) => String(pullZone)],
     ['plan', ({ plan = '' }) => printable(plan)],
@@ -244,15 +244,14 @@ function zonesStep(
   return {
     given: given?.join(','),
     menu: listed.length === 0 ? '' : `${['Shield zones of this account:', ...lines, ...rest].join('\n')}\n`,
-    question: listed.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or numbers): ',
+    question: listed.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or ids): ',
     usual: 'all',
     accept(text) {
       const names = nameList(text.replaceAll(/\s+/g, ','))
       if (names.length === 1 && names[0] === 'all') return 'all'
       if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
-      const numbered = (name: string) => (given === undefined ? listed[Number(name) - 1] : undefined)
-      const chosen = names.map((name) => numbered(name) ?? zoneOf(name, listed, word))
-      return [...new Set(chosen)].map((zone) => (typeof zone === 'number' ? zone : written(zone, listed)))
+      const chosen = new Set(names.map((name) => zoneOf(name, listed, word)))
+      return [...chosen].map((zone) => (typeof zone === 'number' ? zone : written(zone, listed)))
     },
   }
 }
