@@ -19,11 +19,7 @@ export function environmentName(path: Path): string {
 }
 
 /** A setting that the environment can set: a scalar, a list, or a union with a scalar form. */
-interface Setting {
-  readonly path: readonly string[]
-  readonly environment: string
-  readonly shape: Shape
-}
+type Setting = { readonly path: readonly string[]; readonly environment: string; readonly shape: Shape }
 
 /** Every setting with an environment name, outer ones before those inside them. */
 export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[] {

@@ -3,12 +3,7 @@ import { type Environment, unknownNames } from './environment.ts'
 import { type LoadOptions, Reading } from './reading.ts'
 import { checkSinks, resolveConfig } from './resolve.ts'
 import { type Config, ServerAddress } from './schema.ts'
-import {
-  plainHttpWarnings,
-  readableSecretsWarnings,
-  unknownWordWarnings,
-  unknownZoneWarnings,
-} from './warnings.ts'
+import { configWarnings, readableSecretsWarnings } from './warnings.ts'
 
 export interface Loaded {
   readonly config: Config
@@ -41,23 +36,10 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
     overridden: [...reading.overridden].map(
       ([path, name]) => `${path} is overridden by the environment: ${name}`,
     ),
-    warnings: [
-      ...unknownNames(reading.env, reading.asked),
-      ...plainHttpWarnings(config),
-      ...unknownWordWarnings(config),
-      ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),
-    ],
+    warnings: [...unknownNames(reading.env, reading.asked), ...configWarnings(config)],
     exposed: file === undefined ? [] : readableSecretsWarnings(file, reading.plainSecrets),
     ...(file?.path === undefined ? {} : { file: file.path }),
   }
-}
-
-/** False where the API lists the zones of an account, and for a command that needs none. */
-function hasAllZones({ accounts }: Config): boolean {
-  return (
-    accounts.some(({ zones }) => zones.length > 0) &&
-    accounts.every(({ discovery }) => discovery === undefined)
-  )
 }
 
 /**

@@ -4,7 +4,6 @@ import { Secret } from '../domain/text/secret.ts'
 import { complaint, flatten, refusedChoice, unresolvedHost } from './complaints.ts'
 import { type ConfigError, isWithin, type Path, pathText, type Report, valueAt } from './errors.ts'
 import { fileShape } from './file-shape.ts'
-import type { FieldKind } from './fields/fields.ts'
 import { coerce, type Environment, namesIn } from './environment.ts'
 import { type Needs, usesSecretsOf } from './needs.ts'
 import { ConfigFile } from './schema.ts'
@@ -257,31 +256,29 @@ export class Reading {
     const scalar = scalarForm(shape)
     const kind = scalar?.['x-marks']?.kind
     const { source, where = 'configuration' } = this.originOf(path)
-    const template = isTemplate(written) && (source === 'file' || this.#documents.has(where))
-    if (source === 'file' && !template && holdsSecret(written, kind)) this.plainSecrets.push(pathText(path))
+    const at = pathText(path)
+    const isExpanded = isTemplate(written) && (source === 'file' || this.#documents.has(where))
+    const isUrl = kind === 'url'
+    const isSecret = kind === 'secret' || (isUrl && (URL.parse(written)?.password ?? '') !== '')
+    if (source === 'file' && !isExpanded && isSecret) this.plainSecrets.push(at)
     if (kind === 'secret')
-      return template
+      return isExpanded
         ? this.#secretFrom(() => expand(written, this), path)
-        : new Secret(written, undefined, pathText(path))
-    const text = template ? this.#expanded(written, kind, path) : written
+        : new Secret(written, undefined, at)
+    let text: string | undefined = written
+    if (isExpanded) {
+      const scheme = isUrl ? `${path[0] === 'state' ? 'redis' : 'https'}://` : ''
+      const isAddress = isUrl || kind === 'address' || path.includes('tls')
+      const read = () => expand(written, this)
+      text = this.#tried(path, read, () => (isAddress ? `${scheme}${unresolvedHost}` : undefined))
+      this.templates.set(at, written)
+    }
     if (text === undefined) return undefined
-    if (template) this.templates.set(pathText(path), written)
-    if (kind === 'path') return text === '' ? text : resolve(this.cwd, text)
-    if (!template || (scalar !== undefined && isScalar(shape) && scalar.type === 'string')) return text
+    if (kind === 'path' && text !== '') return resolve(this.cwd, text)
+    if (!isExpanded || (scalar?.type === 'string' && isScalar(shape))) return text
     const { value, errors } = coerce(text, shape, where)
     for (const { problem, remedy } of errors) this.report(path, { problem, remedy })
     return errors.length > 0 ? undefined : value
-  }
-
-  #expanded(written: string, kind: FieldKind | undefined, path: Path): string | undefined {
-    const scheme = path[0] === 'state' ? 'redis' : 'https'
-    const isAddress = kind === 'url' || kind === 'address' || path.includes('tls')
-    const stand = kind === 'url' ? `${scheme}://${unresolvedHost}` : isAddress ? unresolvedHost : undefined
-    return this.#tried(
-      path,
-      () => expand(written, this),
-      () => stand,
-    )
   }
 
   /** A secret that can be read again from its source. An empty text is refused, now and at each re-read. */
@@ -314,10 +311,6 @@ export class Reading {
       return value
     }
   }
-}
-
-function holdsSecret(text: string, kind: FieldKind | undefined): boolean {
-  return kind === 'secret' || (kind === 'url' && (URL.parse(text)?.password ?? '') !== '')
 }
 
 /** Each secret with the setting of its file. */

@@ -14,6 +14,7 @@ import {
   bytes,
   choice,
   count,
+  described,
   duration,
   headerSecret,
   secretUrl,
@@ -37,10 +38,7 @@ const ZoneId = z.int().min(1).describe('Shield zone id')
 const ZoneSetting = z
   .union([
     ZoneId,
-    z.strictObject({
-      id: ZoneId,
-      name: printableName(100).optional().describe('Name to show; default: the id'),
-    }),
+    z.strictObject({ id: ZoneId, name: printableName(100).optional().describe('Name; default: the id') }),
   ])
   .describe('A shield zone: its id, or { id, name }')
   .transform((zone) => (typeof zone === 'number' ? { id: zone } : zone))
@@ -80,23 +78,17 @@ const ApiConfig = section('The API that event logs are read from', {
     .prefault('https://api.bunny.net'),
   accessKey: headerSecret('Access key, short form of one account').optional(),
   accessKeyFile: secretFile('the access key'),
-  firstPage: z
-    .string()
-    .min(1)
-    .default('omit')
-    .describe('How the first page is requested: omit, empty, or any literal'),
+  firstPage: described(
+    z.string().min(1).default('omit'),
+    'Form of the first page: omit, empty, or any literal',
+  ),
   requestTimeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30),
   maxPageBytes: bytes('Largest page that is accepted').default(33_554_432),
-  maxBytesInFlight: bytes(
-    'Memory for pages of the whole process, shared by its sinks; one page is always allowed',
-  ).default(67_108_864),
-  maxRequestsPerSecond: z
-    .number()
-    .gt(0)
-    .max(10_000)
-    .nullable()
-    .default(null)
-    .describe('Request budget of each account; null: no limit except the pauses that the API asks for'),
+  maxBytesInFlight: bytes('Memory for pages of the process; one page is always allowed').default(67_108_864),
+  maxRequestsPerSecond: described(
+    z.number().gt(0).max(10_000).nullable().default(null),
+    'Request budget of each account; null: no limit except the pauses that the API asks for',
+  ),
   tls: TlsConfig.prefault({}).describe('Certificates for the API'),
 })
 
@@ -105,16 +97,16 @@ const scanDefaults = [0.5, 6, 24, 44]
 const PollConfig = section('When streams are read', {
   everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
   readableDays: count('Days that the API answers for, today included', { min: 2, max: 366 }).default(3),
-  firstRunDays: count('Days to read for a new zone or sink, today included; default: readableDays', {
-    max: 366,
-  }).optional(),
+  firstRunDays: count('Days to read for a new zone or sink; default: readableDays', { max: 366 }).optional(),
   overlapMinutes: duration('Minutes of event time that every poll reads again', { max: 1440 }).default(10),
   fullScanMinutes: duration('Time between two full scans of an open day', { max: 10_080 }).default(60),
-  settleAfterHours: z
-    .array(duration('Hours after the end of a day', { max: 8760 }))
-    .min(1)
-    .optional()
-    .describe('Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]'),
+  settleAfterHours: described(
+    z
+      .array(duration('Hours after the end of a day', { max: 8760 }))
+      .min(1)
+      .optional(),
+    'Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]',
+  ),
 }).transform(({ firstRunDays, settleAfterHours, ...poll }, context) => {
   const { readableDays } = poll
   // The last full hour at which a day can still be read again to its end.
@@ -170,9 +162,7 @@ export const RedactConfig = z
 
 const WorkersConfig = section('How many streams one process reads at once', {
   streams: count('Streams that one process reads at once', { max: 1024 }).default(8),
-  backfillStreams: count('Backfill streams that one process reads at once, in addition', {
-    max: 1024,
-  }).default(2),
+  backfillStreams: count('Backfill streams that it reads in addition', { max: 1024 }).default(2),
 })
 
 /** One line per kind of sink. */
@@ -189,9 +179,9 @@ export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
 
 const DeadLettersConfig = section('Events that a sink never accepts', {
-  maxBytes: bytes(
-    'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
-  ).default(67_108_864),
+  maxBytes: bytes('Space of each sink; a stream stops at a dead letter that does not fit').default(
+    67_108_864,
+  ),
 })
 
 const address = {
@@ -205,9 +195,7 @@ export type ServerAddress = Readonly<z.output<typeof ServerAddress>>
 
 const ServerConfig = section('HTTP server for metrics, health and status', {
   ...address,
-  readyLagSeconds: duration('Lag above which /readyz answers 503', { above: 0, max: 31_536_000 }).default(
-    900,
-  ),
+  readyLagSeconds: duration('Lag above which /readyz is 503', { above: 0, max: 31_536_000 }).default(900),
   token: headerSecret('Bearer token for /metrics and /status').optional(),
   tokenFile: secretFile('the bearer token'),
 })
@@ -217,13 +205,7 @@ const everyMinutes = duration('Time between two readings', { above: 0, max: 10_0
 const AppId = printableName(200).describe('Id of a container application')
 
 const AppSetting = z
-  .union([
-    AppId,
-    z.strictObject({
-      id: AppId,
-      account: name('Account that owns it; needed where there are several').optional(),
-    }),
-  ])
+  .union([AppId, z.strictObject({ id: AppId, account: name('Account, where there are several').optional() })])
   .describe('A container application: its id, or { id, account }')
   .transform((app) => (typeof app === 'string' ? { id: app, account: undefined } : app))
 
@@ -262,20 +244,17 @@ const PlaceConfig = z
     return { name, kind, url: url ?? new Secret(pagerdutyUrl), ...(routingKey && { routingKey }) }
   })
 
-const HeartbeatSetting = section(
-  'A request that says that all is well, for a monitor that notices when it stops',
-  {
-    url: secretUrl('Requested by GET; with /fail, by POST, while something is wrong').optional(),
-    urlFile: secretFile('the url'),
-    everyMinutes: duration('Time between two requests', { above: 0, max: 1_440 }).default(1),
-  },
-).transform(({ url, everyMinutes }) => url && { url, everyMinutes })
+const HeartbeatSetting = section('A request that says that all is well, for a monitor that misses it', {
+  url: secretUrl('Requested by GET; with /fail, by POST, while something is wrong').optional(),
+  urlFile: secretFile('the url'),
+  everyMinutes: duration('Time between two requests', { above: 0, max: 1_440 }).default(1),
+}).transform(({ url, everyMinutes }) => url && { url, everyMinutes })
 
 const LogConfig = section('The log on stderr', {
-  level: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-    .default('info')
-    .describe('Lowest level that is logged'),
+  level: described(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    'Lowest level that is logged',
+  ),
   format: choice(['auto', 'pretty', 'json'], 'auto: pretty on a terminal, else json'),
 })
 

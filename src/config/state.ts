@@ -74,9 +74,7 @@ const RedisSetting = z
     username: z.string().min(1).optional().describe('User name'),
     password: secret('Password').optional(),
     passwordFile: secretFile('the password'),
-    tls: TlsConfig.optional().describe(
-      'Certificates; when set, the connection is encrypted, as with rediss://',
-    ),
+    tls: TlsConfig.optional().describe('Certificates; encrypts the connection, as rediss:// does'),
     keyPrefix: name('Prefix of every key').default('shieldlog'),
   })
   .superRefine(({ url, sentinels, cluster, name: primary, password }, context) => {
@@ -108,10 +106,10 @@ export const StateSetting = z
       .strictObject({
         url: storeUrl('sqlite:, redis: or rediss: URL', storeUrlError).optional(),
         redis: RedisSetting.optional(),
-        keepDays: duration(
-          'Days to keep checkpoints of complete days; default: 14, or readableDays if that is more',
-          { above: 0, max: 3650 },
-        ).optional(),
+        keepDays: duration('Days to keep complete days; default: 14, or readableDays', {
+          above: 0,
+          max: 3650,
+        }).optional(),
       })
       .register(marks, { exclusive: [['url', 'redis']] }),
   ])

@@ -7,10 +7,15 @@ import { Secret } from '../domain/text/secret.ts'
 import type { Config, SinkConfig } from './schema.ts'
 import type { SourceFile } from './source.ts'
 
-/** Warns of credentials sent in plain text. */
-export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
-  const ofApi = accounts.length > 0 ? warningOf('api.baseUrl', api.baseUrl, 'the access key') : []
-  return [...ofApi, ...sinks.flatMap(ofSink)]
+/** What is valid, and probably not meant. */
+export function configWarnings(config: Config): string[] {
+  const { api, accounts, sinks } = config
+  const ofApi = accounts.length > 0 ? plainHttpWarnings('api.baseUrl', api.baseUrl, 'the access key') : []
+  // With `zones: all` zones are compared once the API has listed them; a command may need none.
+  const areKnown = accounts.every(({ discovery }) => discovery === undefined)
+  const hasZones = accounts.some(({ zones }) => zones.length > 0)
+  const ofZones = areKnown && hasZones ? unknownZoneWarnings(config) : []
+  return [...ofApi, ...sinks.flatMap(ofSink), ...unknownWordWarnings(sinks), ...ofZones]
 }
 
 /** Warns of zones in `where` that are not shipped, for a configuration whose zones are all known. */
@@ -46,7 +51,7 @@ function listedIn(sinks: Config['sinks'], kind: WordKind | 'zones') {
 }
 
 /** Warns of words in `where` and `sample` that no event is known to have. */
-export function unknownWordWarnings({ sinks }: Pick<Config, 'sinks'>): string[] {
+function unknownWordWarnings(sinks: Config['sinks']): string[] {
   const told = (kind: WordKind) => (found: ReturnType<typeof listedIn>[number]) => {
     const why = unknownWord(kind, String(found.value))
     return why === undefined ? [] : [`${found.at} ${JSON.stringify(found.value)} ${why}`]
@@ -76,12 +81,13 @@ function ofSink(sink: SinkConfig, index: number): string[] {
   const whats = { url: 'the credentials', loginUrl: 'the client secret' }
   return Object.entries(sink).flatMap(([key, url]) =>
     (key === 'url' || key === 'loginUrl') && typeof url === 'string'
-      ? warningOf(`sinks[${index}].${key}`, url, `${whats[key]} of sink ${sink.name}`)
+      ? plainHttpWarnings(`sinks[${index}].${key}`, url, `${whats[key]} of sink ${sink.name}`)
       : [],
   )
 }
 
-function warningOf(path: string, url: string, what: string): string[] {
+/** Of credentials that are sent in plain text. */
+function plainHttpWarnings(path: string, url: string, what: string): string[] {
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'http:' || isLoopback(hostname)) return []
   return [`${path}: shieldlog sends ${what} to ${hostname} unencrypted; use https`]
