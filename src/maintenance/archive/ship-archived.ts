@@ -193,24 +193,16 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   if (begun === 'index dropped') return compareCounts(job, deps)
   if (begun === 'files unknown') return nothing(filesUnknown)
   const source = createArchiveSource(job.read, clock)
-  // What a scan found, also where another command made it restart.
-  let [found, last] = [0, 0]
   try {
-    const pump = async (abort: AbortSignal) => {
-      const failure = await pumpStream(held, { ...deps, source }, abort)
-      const { archives, lastRequest } = (await store.ledger.read(stream)) ?? {}
-      const answered = lastRequest?.id === id ? lastRequest.found : undefined
-      const now = archives?.[id]?.found ?? answered ?? 0
-      found += now >= last ? now - last : now
-      last = now
-      return failure
-    }
+    const pump = (abort: AbortSignal) => pumpStream(held, { ...deps, source }, abort)
     const now = () => clock.now()
     const served = await serveRequest(stream, readRequest, { store, clock, pump, now }, signal)
-    const { deadLetters: refused, filtered, skipped, outcome, reason } = served
+    const { delivered, deadLetters: refused, filtered, skipped, outcome, reason } = served
+    const shipped = delivered + refused
     return {
-      shipped: found - filtered - skipped,
-      present: source.events() - found,
+      shipped,
+      // A running process may have delivered some of them meanwhile.
+      present: Math.max(0, source.events() - shipped - filtered - skipped),
       filtered,
       skipped,
       refused,
