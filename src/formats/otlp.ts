@@ -1,5 +1,4 @@
 import type { Event, Identity } from '../domain/event/event.ts'
-import { jsonText } from '../domain/text/json-text.ts'
 import { isObject, type Json } from '../domain/text/json.ts'
 import { describe, filled } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
@@ -8,8 +7,6 @@ const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'
 const timeKey = 'bunny.shield.time'
 const methods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'])
-/** Collectors refuse messages with more than a hundred levels; the encoding of a value adds several levels. */
-const deepest = 8
 
 /**
  * One log record in the JSON encoding of OTLP, as it is in `resourceLogs[].scopeLogs[].logRecords[]` of a request,
@@ -23,7 +20,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
   const nanoseconds = nanosecondsOf(event.time)
   const method = request?.method
   const isKnown = method !== undefined && methods.has(method)
-  const attributes: Record<string, Json | undefined> = {
+  const attributes: Record<string, string | number | undefined> = {
     [idKey]: event.id,
     'bunny.shield.zone.id': zone.id,
     'bunny.shield.zone.name': zone.name || undefined,
@@ -49,8 +46,9 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     'bunny.shield.pop': event.pop,
     'bunny.shield.match.operator': match?.operator,
     'bunny.shield.match.value': match?.value,
-    'bunny.shield.labels': labels,
-    'bunny.shield.log': log,
+    // As text: collectors refuse messages with more than a hundred levels.
+    'bunny.shield.labels': labels && jsonLine(labels),
+    'bunny.shield.log': log && jsonLine(log),
     ...set,
     'log.record.original': raw && jsonLine(raw),
     [timeKey]: timeOf(nanoseconds) === event.time ? undefined : event.time,
@@ -62,23 +60,14 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     eventName,
     body: filled({ stringValue: message }),
     attributes: Object.entries(attributes).flatMap(([key, value]) =>
-      value === undefined ? [] : [{ key, value: anyValue(value, 0) }],
+      value === undefined ? [] : [{ key, value: anyValue(value) }],
     ),
   })
 }
 
-/** An AnyValue. Integers are decimal text, since they have 64 bits; deeper levels are JSON text. */
-function anyValue(value: Json, depth: number): object {
-  if (typeof value === 'string') return { stringValue: value }
-  if (typeof value === 'boolean') return { boolValue: value }
-  if (typeof value === 'number')
-    return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
-  if (value === null) return {}
-  if (depth >= deepest) return { stringValue: jsonText(value) }
-  if (Array.isArray(value))
-    return { arrayValue: { values: (value as readonly Json[]).map((item) => anyValue(item, depth + 1)) } }
-  const values = Object.entries(value).map(([key, item]) => ({ key, value: anyValue(item, depth + 1) }))
-  return { kvlistValue: { values } }
+/** An AnyValue. Integers are decimal text, since they have 64 bits. */
+function anyValue(value: string | number): object {
+  return typeof value === 'string' ? { stringValue: value } : { intValue: String(value) }
 }
 
 /** Unsigned 64-bit nanoseconds as decimal text, beyond the whole numbers of JSON. */

@@ -153,15 +153,3 @@ test.each<[timestamp: string, time?: string]>([
   expect(otlp.identify(line)).toEqual({ id: event.id, time: time ?? event.time })
   if (time !== undefined) expect((JSON.parse(line) as LogRecord).timeUnixNano).toBe(timestamp)
 })
-
-test('OTLP writes values that nest deeper than collectors accept as JSON text', () => {
-  const nested = JSON.parse(`${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`) as never
-  const line = formats.otlp(everything).encode(eventOf(entry({ log: nested })))
-  authorities.otlp(line)
-  let [depth, deepest] = [0, 0]
-  for (const [bracket] of line.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[{}[\]]/g)) {
-    depth += '{['.includes(bracket) ? 1 : -1
-    deepest = Math.max(deepest, depth)
-  }
-  expect(deepest).toBeLessThan(60)
-})

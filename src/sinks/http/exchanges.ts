@@ -52,61 +52,30 @@ interface Told {
 const connections = 10
 const maxAnswerBytes = 4_194_304
 
+export type Exchanges = ReturnType<typeof createExchanges>
+
 /** The requests of one sink, each once, over connections of its own. Throws Failure (stop) for certificates. */
-export class Exchanges {
-  readonly #to: Destination
-  readonly #deps: Pick<SinkDeps, 'clock' | 'telemetry'>
-  readonly #dispatcher: Dispatcher
-  /** One per connection: waiting for a connection must not count against a request's time limit. */
-  readonly #slots = createSlots(connections)
-
-  constructor(to: Destination, deps: Pick<SinkDeps, 'clock' | 'telemetry'>) {
-    this.#to = to
-    this.#deps = deps
-    this.#dispatcher = createDispatcher({ tls: to.tls, connections })
-  }
-
-  /**
-   * Makes one request in a slot of the sink, and tells telemetry what `read` says of its answer. A connection that cannot
-   * be trusted is an error of the sink (stop).
-   */
-  async counted<Read extends Told>(
-    request: () => Promise<Request>,
-    read: (answer: Answer) => Read,
-    signal: AbortSignal,
-  ): Promise<Read> {
-    const { clock, telemetry } = this.#deps
-    const giveBack = await this.#slots.take(signal)
-    const startedMs = clock.monotonic()
-    const tell = ({ outcome, bytes }: Told) => {
-      const seconds = (clock.monotonic() - startedMs) / 1000
-      telemetry.emit({ name: 'SinkAnswered', sink: this.#to.name, outcome, seconds, bytes })
-    }
-    try {
-      const found = read(await this.answerTo(await request(), signal))
-      tell(found)
-      return found
-    } catch (error) {
-      if (!isFailure(error) || error.code === 'cancelled') throw error
-      tell({ outcome: error.code === 'timeout' ? 'timeout' : 'network', bytes: 0 })
-      if (error.code !== 'tls' && error.kind !== 'stop') throw error
-      throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
-    } finally {
-      giveBack()
-    }
-  }
+export function createExchanges(
+  to: Destination,
+  { clock, telemetry }: Pick<SinkDeps, 'clock' | 'telemetry'>,
+) {
+  const dispatcher = createDispatcher({ tls: to.tls, connections })
+  // One per connection: waiting for a connection must not count against a request's time limit.
+  const slots = createSlots(connections)
 
   /**
    * Reads the answer to its end, so that the connection can be reused; follows no redirect. A truncated answer counts as
    * none, because it is unknown what the destination did. Throws Failure `network`, `timeout`, `tls` (retry),
    * `cancelled`.
    */
-  async answerTo({ maxBytes = maxAnswerBytes, ...request }: Request, signal: AbortSignal): Promise<Answer> {
+  async function answerTo(
+    { maxBytes = maxAnswerBytes, ...request }: Request,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     if (signal.aborted) throw cancelled(signal.reason)
-    const { what, origin, timeoutSeconds } = this.#to
-    return withDeadline(timeoutSeconds * 1000, signal, this.#deps.clock, async (limited) => {
+    return withDeadline(to.timeoutSeconds * 1000, signal, clock, async (limited) => {
       try {
-        const { statusCode, headers, body } = await this.#dispatcher.request({
+        const { statusCode, headers, body } = await dispatcher.request({
           ...request,
           body: request.body ?? null,
           signal: limited,
@@ -121,14 +90,41 @@ export class Exchanges {
         })
         return { status: statusCode, headers, body: read ?? Buffer.alloc(0), whole: read !== undefined }
       } catch (error) {
-        throw networkFailure(error, what, limited, origin)
+        throw networkFailure(error, to.what, limited, to.origin)
       }
     })
   }
 
-  close(): Promise<void> {
-    return this.#dispatcher.destroy()
+  /**
+   * Makes one request in a slot of the sink, and tells telemetry what `read` says of its answer. A connection that cannot
+   * be trusted is an error of the sink (stop).
+   */
+  async function counted<Read extends Told>(
+    request: () => Promise<Request>,
+    read: (answer: Answer) => Read,
+    signal: AbortSignal,
+  ): Promise<Read> {
+    const giveBack = await slots.take(signal)
+    const startedMs = clock.monotonic()
+    const tell = ({ outcome, bytes }: Told) => {
+      const seconds = (clock.monotonic() - startedMs) / 1000
+      telemetry.emit({ name: 'SinkAnswered', sink: to.name, outcome, seconds, bytes })
+    }
+    try {
+      const found = read(await answerTo(await request(), signal))
+      tell(found)
+      return found
+    } catch (error) {
+      if (!isFailure(error) || error.code === 'cancelled') throw error
+      tell({ outcome: error.code === 'timeout' ? 'timeout' : 'network', bytes: 0 })
+      if (error.code !== 'tls' && error.kind !== 'stop') throw error
+      throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
+    } finally {
+      giveBack()
+    }
   }
+
+  return { answerTo, counted, close: () => dispatcher.destroy() }
 }
 
 /** The longest wait that a destination may ask for. */

@@ -6,7 +6,16 @@ import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
 import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
-import { type Answer, excerptOf, Exchanges, headerOf, notBefore, retryAtOf, textOf } from './exchanges.ts'
+import {
+  type Answer,
+  createExchanges,
+  excerptOf,
+  type Exchanges,
+  headerOf,
+  notBefore,
+  retryAtOf,
+  textOf,
+} from './exchanges.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import {
@@ -19,8 +28,8 @@ import {
   type Verdict,
 } from './protocol/answers.ts'
 import type { Ask, AskedElsewhere, Authorisation, Preset } from './protocol/preset.ts'
-import { Receipts } from './receipts.ts'
-import { SinkSecrets } from './secrets.ts'
+import { createReceipts } from './receipts.ts'
+import { createSecrets } from './secrets.ts'
 
 export type HttpSinkDeps = Omit<SinkDeps, 'output'>
 
@@ -64,11 +73,11 @@ export class Requests {
   readonly #settings: HttpSinkConfig
   readonly #preset: Preset
   readonly #deps: HttpSinkDeps
-  readonly #secrets: SinkSecrets
+  readonly #secrets: ReturnType<typeof createSecrets>
   readonly #exchanges: Exchanges
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   #restUntilMs = 0
-  readonly #receipts: Receipts
+  readonly #receipts: ReturnType<typeof createReceipts>
   /** Whether the destination gives receipts. */
   #isChecked = false
 
@@ -78,10 +87,10 @@ export class Requests {
     this.#settings = settings
     this.#preset = preset
     this.#deps = deps
-    this.#secrets = new SinkSecrets(settings)
-    this.#receipts = new Receipts(deps.clock, this.what)
+    this.#secrets = createSecrets(settings)
+    this.#receipts = createReceipts(deps.clock, this.what)
     const { name, tls, timeoutSeconds } = settings
-    this.#exchanges = new Exchanges({ name, what: this.what, tls, timeoutSeconds }, deps)
+    this.#exchanges = createExchanges({ name, what: this.what, tls, timeoutSeconds }, deps)
   }
 
   /** Replaces secrets in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
@@ -183,13 +192,13 @@ export class Requests {
 
   /** What a person must fix may be a secret in a file that has changed since: then the work is done once more. */
   async #withNewSecrets<T>(work: () => Promise<T>): Promise<T> {
-    const { generation } = this.#secrets
+    const generation = this.#secrets.generation()
     try {
       return await work()
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
       this.#secrets.reread()
-      if (this.#secrets.generation === generation) throw error
+      if (this.#secrets.generation() === generation) throw error
       return work()
     }
   }

@@ -13,47 +13,42 @@ const mostMade = 20
 const secretName = /auth|key|token|secret|cookie|signature|password/i
 
 /** The secrets in the settings of a sink, and what is made of them. */
-export class SinkSecrets {
-  /** Grows whenever a secret has changed. */
-  generation = 0
-  readonly #secrets: readonly Secret[]
-  readonly #headers: readonly (readonly [name: string, value: string | Secret])[]
-  readonly #inUrl: readonly string[]
-  #made: readonly string[] = []
+export function createSecrets(settings: SecretSettings) {
+  const secrets = secretsIn(settings)
+  const headers = Object.entries(settings.headers)
+  const inUrl = urlSecrets(settings.url ?? '')
+  let made: readonly string[] = []
+  let generation = 0
+  return {
+    /** Grows whenever a secret has changed. */
+    generation: () => generation,
 
-  constructor(settings: SecretSettings) {
-    this.#secrets = secretsIn(settings)
-    this.#headers = Object.entries(settings.headers)
-    this.#inUrl = urlSecrets(settings.url ?? '')
-  }
+    /** The configured headers, lower case, in plain text: never print them. */
+    headers: (): Readonly<Record<string, string>> =>
+      Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), reveal(value)])),
 
-  /** The configured headers, lower case, in plain text: never print them. */
-  headers(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.#headers.map(([name, value]) => [name.toLowerCase(), reveal(value)]))
-  }
+    /** Reads all secrets again. */
+    reread(): void {
+      for (const secret of secrets) if (secret.reread()) generation++
+    },
 
-  /** Reads all secrets again. */
-  reread(): void {
-    for (const secret of this.#secrets) if (secret.reread()) this.generation++
-  }
+    /**
+     * Headers with credentials made of the secrets: the latest are masked, too, but a signature of AWS, whose parts are
+     * names such as that of the region.
+     */
+    remember(credentials: Readonly<Record<string, string>>): void {
+      const isSecret = ([name, value]: [string, string]) =>
+        secretName.test(name) && !value.startsWith('AWS4-')
+      const latest = Object.entries(credentials).filter(isSecret)
+      made = [...new Set([...latest.map(([, value]) => value), ...made])].slice(0, mostMade)
+    },
 
-  /**
-   * Headers with credentials made of the secrets: the latest are masked, too, but a signature of AWS, whose parts are
-   * names such as that of the region.
-   */
-  remember(headers: Readonly<Record<string, string>>): void {
-    const isSecret = (name: string) => secretName.test(name) && !headers[name]!.startsWith('AWS4-')
-    const made = Object.keys(headers)
-      .filter(isSecret)
-      .map((name) => headers[name]!)
-    this.#made = [...new Set([...made, ...this.#made])].slice(0, mostMade)
-  }
-
-  /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
-  mask(text: string): string {
-    const named = this.#headers.filter(([name]) => secretName.test(name)).map(([, value]) => value)
-    const resolved = this.#secrets.filter(({ isResolved }) => isResolved)
-    return masking([...[...resolved, ...named].map(reveal), ...this.#made, ...this.#inUrl])(text)
+    /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
+    mask(text: string): string {
+      const named = headers.filter(([name]) => secretName.test(name)).map(([, value]) => value)
+      const resolved = secrets.filter(({ isResolved }) => isResolved)
+      return masking([...[...resolved, ...named].map(reveal), ...made, ...inUrl])(text)
+    },
   }
 }
 

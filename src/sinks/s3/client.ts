@@ -8,7 +8,15 @@ import { backoffMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { credentialsOf, type Credentials, type CredentialSource } from '../aws/credentials.ts'
 import { createSigner, type Sign } from '../aws/signer.ts'
-import { type Answer, excerptOf, Exchanges, headerOf, notBefore, retryAtOf } from '../http/exchanges.ts'
+import {
+  type Answer,
+  createExchanges,
+  excerptOf,
+  type Exchanges,
+  headerOf,
+  notBefore,
+  retryAtOf,
+} from '../http/exchanges.ts'
 import { masking } from '../http/secrets.ts'
 import type { S3SinkConfig } from './config.ts'
 import { elementOf, readRefusal, type Refusal, type Right } from './refusals.ts'
@@ -79,7 +87,7 @@ export class S3Bucket {
     this.#sign = createSigner('s3', settings.region ?? 'us-east-1')
     // The address of a bucket of AWS does not name its host.
     const origin = settings.endpoint === null ? this.#base.origin : undefined
-    this.#exchanges = new Exchanges({ ...settings, what: this.#what, origin }, deps)
+    this.#exchanges = createExchanges({ ...settings, what: this.#what, origin }, deps)
   }
 
   async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {
