@@ -1,40 +1,31 @@
 import type { Config } from '../config/schema.ts'
-import type { AccountGate } from '../ports/process.ts'
-import type { Source } from '../ports/delivery.ts'
+import type { AccountGate, SharedLimits } from '../ports/process.ts'
 import { RequestGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
 import { PageBudget } from '../shield/client/page-budget.ts'
 import { sharePages } from '../shield/shared-pages.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
-import type { Backend } from './daemon/backend.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 import { messageOf } from '../domain/failure.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
 import type { ReadDeps } from '../maintenance/read/read-day.ts'
 
-/** The API clients of all configured accounts. */
-export interface Reading {
-  readonly source: Source
-  clientOf(account: string): ShieldClient
-  /** The gate that all requests of an account pass. */
-  gateOf(account: string): AccountGate
-  close(): Promise<void>
-}
+export type Reading = ReturnType<typeof createReading>
 
-export function createReading(
-  config: Config,
-  { clock, telemetry }: QuietRuntime,
-  limitsOf?: Backend['limitsOf'],
-): Reading {
+/** The limits of an account that processes share; undefined where each process has its own. */
+export type LimitsOf = (account: string, maxRequestsPerSecond: number | null) => SharedLimits | undefined
+
+/** The API clients of all configured accounts. */
+export function createReading(config: Config, { clock, telemetry }: QuietRuntime, limitsOf?: LimitsOf) {
   const { api, workers } = config
   const budget = new PageBudget(api.maxBytesInFlight)
   const { maxRequestsPerSecond } = api
   const accounts = new Map(
     config.accounts.map((account) => {
       const own = { account: account.name, maxRequestsPerSecond }
-      const gate = new RequestGate(own, clock, limitsOf?.(account.name, config))
+      const gate = new RequestGate(own, clock, limitsOf?.(account.name, maxRequestsPerSecond))
       const client = new ShieldClient({
         baseUrl: api.baseUrl,
         accessKey: account.accessKey,
@@ -62,7 +53,8 @@ export function createReading(
       { sinks: config.sinks.length, clock },
     ),
     clientOf,
-    gateOf: (account) => accounts.get(account)!.gate,
+    /** The gate that all requests of an account pass. */
+    gateOf: (account: string): AccountGate => accounts.get(account)!.gate,
     close: () => closeTogether(accounts.values().map(({ client }) => client)),
   }
 }

@@ -2,18 +2,14 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../clock.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
-import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
+import { createLogger, type LogStream } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { zonesOf } from '../config/planned.ts'
-import { createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
+import { createQuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
-/** The parts that live as long as the process, across reloads. */
-export interface Runtime extends QuietRuntime {
-  readonly logger: Logger
-  readonly metrics: Metrics
-}
+export type Runtime = ReturnType<typeof createRuntime>
 
 export interface RuntimeOptions {
   readonly clock?: Clock
@@ -25,10 +21,11 @@ export interface RuntimeOptions {
   readonly log?: LogStream
 }
 
+/** The parts that live as long as the process, across reloads. */
 export function createRuntime(
   config: Config,
   { clock = systemClock, watch, logLevel, log }: RuntimeOptions = {},
-): Runtime {
+) {
   const logger = createLogger({
     level: logLevel ?? config.log.level,
     format: config.log.format,

@@ -4,7 +4,7 @@ import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
 import { createHolder, createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
-import { createReading, type Reading } from './reading.ts'
+import { createReading, type LimitsOf, type Reading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
 import { fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
 
@@ -34,7 +34,7 @@ export class Work implements AsyncDisposable {
   /** False where nothing was ever shipped: the store is an empty one in memory. */
   hasStore = false
   readonly #parts = new AsyncDisposableStack()
-  #limitsOf: Parameters<typeof createReading>[2]
+  #limitsOf: LimitsOf | undefined
   #reading: Reading | undefined
 
   constructor(config: Config, runtime: QuietRuntime) {
@@ -97,7 +97,7 @@ export class Work implements AsyncDisposable {
     const fleet = fleetState(this.config)
     // SQLite has no budgets that processes share.
     if (fleet === undefined) return
-    const { connectLimits } = await import('./shared-limits.ts')
+    const { connectLimits } = await import('../redis/account-limits.ts')
     const { client, limitsOf } = connectLimits(fleet, this.runtime.clock)
     this.#parts.defer(() => client.disconnect())
     this.#limitsOf = limitsOf

@@ -1,12 +1,25 @@
 import { within } from '../domain/promises.ts'
+import type { RedisServers } from '../domain/redis-servers.ts'
 import type { Clock, Place, SharedLimits } from '../ports/process.ts'
-import { loadScript, type RedisClient } from './connection.ts'
+import { connectRedis, loadScript, type RedisClient } from './connection.ts'
 
 interface AccountLimitsOptions {
   readonly keyPrefix: string
   readonly account: string
   /** Of all processes together. */
   readonly maxRequestsPerSecond: number | null
+}
+
+/**
+ * Connects to the limits that the processes of a fleet share; whoever connects disconnects. Without an answer of Redis a
+ * gate uses a budget of its process: the store and the schedule report errors of Redis.
+ */
+export function connectLimits(servers: RedisServers & { readonly keyPrefix: string }, clock: Clock) {
+  const { keyPrefix } = servers
+  const client = connectRedis(servers, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
+  const limitsOf = (account: string, maxRequestsPerSecond: number | null) =>
+    createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock)
+  return { client, limitsOf }
 }
 
 const longestLineMs = 60_000

@@ -23,16 +23,10 @@ export interface LoggerOptions {
   readonly stream?: LogStream
 }
 
-export interface Logger {
-  /** Writes one line before it returns. Message and fields may hold text from the wire: the logger escapes them. */
-  line(level: LineLevel, event: string, message: string, fields?: Fields): void
-  isEnabled(level: LineLevel): boolean
-  /** Applies from the next line on. */
-  setLevel(level: LogLevel): void
-}
+export type Logger = ReturnType<typeof createLogger>
 
 /** Throws nothing itself; an error of `stream.write` passes through. */
-export function createLogger({ level, format, stream, color }: LoggerOptions): Logger {
+export function createLogger({ level, format, stream, color }: LoggerOptions) {
   const place = stream ?? process.stderr
   const terminal = place.isTTY === true
   const target = stream ?? writeToStderr()
@@ -47,15 +41,17 @@ export function createLogger({ level, format, stream, color }: LoggerOptions): L
     { write: (line: string) => void target.write(line) },
   )
   return {
-    line(level, event, message, fields = {}) {
+    /** Writes one line before it returns. Message and fields may hold text from the wire: they are escaped. */
+    line(level: LineLevel, event: string, message: string, fields: Fields = {}): void {
       if (!log.isLevelEnabled(level)) return
       if (!isPretty) return log[level]({ event, ...printableFields(fields) }, '%s', printable(message))
       const line = { level, event, message: printable(message), stack: printableFields(fields)['stack'] }
       // A terminal may be resized while the process runs.
       target.write(terminalLine(line, color ?? terminal, terminal ? place.columns : undefined))
     },
-    isEnabled: (level) => log.isLevelEnabled(level),
-    setLevel(level) {
+    isEnabled: (level: LineLevel): boolean => log.isLevelEnabled(level),
+    /** Applies from the next line on. */
+    setLevel(level: LogLevel): void {
       log.level = level
     },
   }

@@ -33,22 +33,8 @@ export class ClosingReporter implements Reporter {
   }
 }
 
-/** In CI one line a test, since each is a fault there; otherwise one a file. */
 function linesAbout(skipped: readonly TestCase[]): string[] {
-  const perFile = new Map<string, TestCase[]>()
-  for (const test of skipped) {
-    const file = test.module.relativeModuleId
-    perFile.set(file, [...(perFile.get(file) ?? []), test])
-  }
-  const inCi = (process.env['CI'] ?? '') !== ''
-  return [...perFile].flatMap(([file, tests]) =>
-    inCi
-      ? tests.map((test) => `skipped: ${file} > ${test.fullName}${noteOf(test)}`)
-      : [`skipped: ${file} (${tests.length} tests)`],
+  return [...Map.groupBy(skipped, ({ module }) => module.relativeModuleId)].map(
+    ([file, tests]) => `skipped: ${file} (${tests.map(({ fullName }) => fullName).join('; ')})`,
   )
-}
-
-function noteOf(test: TestCase): string {
-  const result = test.result()
-  return result.state === 'skipped' && result.note !== undefined ? `: ${result.note}` : ''
 }

@@ -1,28 +1,7 @@
-import {
-  context,
-  propagation,
-  SpanStatusCode,
-  trace,
-  type Attributes,
-  type SpanKind,
-} from '@opentelemetry/api'
+import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api'
 import { NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node'
 
-/** A span as it ended. */
-export interface RecordedSpan {
-  readonly scope: string
-  readonly version: string | undefined
-  readonly kind: SpanKind
-  readonly name: string
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentId: string | undefined
-  readonly isParentRemote: boolean
-  /** ms since the epoch. */
-  readonly startTime: number
-  readonly attributes: Attributes
-  readonly status: number | undefined
-}
+export type RecordedSpan = ReturnType<typeof recorded>
 
 /** An SDK that hands over each span as it ends. */
 export function registerRecorder(ended: (span: RecordedSpan) => void): void {
@@ -39,7 +18,8 @@ export function unregisterRecorder(): void {
   propagation.disable()
 }
 
-function recorded(span: ReadableSpan): RecordedSpan {
+/** A span as it ended; times in ms since the epoch. */
+function recorded(span: ReadableSpan) {
   const { instrumentationScope, kind, name, parentSpanContext, startTime, attributes, status } = span
   const { traceId, spanId } = span.spanContext()
   return {

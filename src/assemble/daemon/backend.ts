@@ -2,11 +2,12 @@ import type { Config } from '../../config/schema.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
-import type { SharedLimits, Schedule, ScheduleLock } from '../../ports/process.ts'
+import type { Schedule, ScheduleLock } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import { createLocalSchedule } from '../../schedule/local/schedule.ts'
 import type { ScheduleDeps } from '../../schedule/pumping.ts'
 import { createHolder } from '../quiet-runtime.ts'
+import type { LimitsOf } from '../reading.ts'
 import type { Runtime } from '../runtime.ts'
 import { createLock, fleetState, openStore, workersOn } from '../state.ts'
 
@@ -20,8 +21,7 @@ export interface Backend {
   readonly schedules: boolean
   /** The processes that ship on this store now. */
   workers(): Promise<WorkerStatus[]>
-  /** The limits of an account that processes share; undefined where each process has its own. */
-  limitsOf(account: string, config: Config): SharedLimits | undefined
+  readonly limitsOf?: LimitsOf
   /** `reconnected`: called once the store may hold an older state. */
   createSchedule(
     config: Config,
@@ -81,7 +81,6 @@ async function openEmbedded(config: Config, { clock }: Runtime, signal: AbortSig
     holder,
     schedules: true,
     workers: () => workersOn(config, store, clock),
-    limitsOf: () => undefined,
     leads: async () => true,
     createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
       const heartbeat = () => store.ledger.heartbeat(holder)

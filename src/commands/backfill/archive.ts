@@ -60,7 +60,7 @@ function checkTarget(source: PartsConfig, { name, format }: SinkConfig): void {
   const served = servedBy(source)
   if (served.includes(format)) return
   throw new UsageError(
-    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${served.join(' or ')}, or use a source with format ${format}`,
+    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to one of ${served.join(', ')}, or use a source with format ${format}`,
   )
 }
 

@@ -46,15 +46,7 @@ interface Sources {
   readonly observe?: () => Promise<Observation>
 }
 
-export interface Metrics extends Counting {
-  /** Before the first scrape and at each reload: counters of new names begin at 0, series of old names go. */
-  prepare(known: Known): void
-  zone(id: number): Zone | undefined
-  readAtScrape(sources: Sources): void
-  /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
-  text(): Promise<readonly string[]>
-  readonly contentType: string
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** Gauges of the library with names that end like counters, which `promtool check metrics` refuses. */
 const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
@@ -67,7 +59,7 @@ const patienceMs = 4000
  * The text format is written here, and the library has only the metrics of the process: it takes twenty times as long
  * for the 170,000 series of 5,000 zones with two sinks, and holds the event loop meanwhile.
  */
-export function createMetrics({ version, clock }: { version: string; clock: Clock }): Metrics {
+export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of misnamedMetrics) registry.removeSingleMetric(name)
@@ -107,6 +99,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     return Number.isFinite(value) && Object.entries<LabelSet>(measuredMetrics[metric][0]).every(isKnown)
   }
 
+  /** Before the first scrape and at each reload: counters of new names begin at 0, series of old names go. */
   function prepare(known: Known): void {
     names = namesOf(known)
     zones = new Map(known.zones.map((zone) => [zone.id, zone]))
@@ -177,8 +170,9 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     count,
     measure,
     prepare,
-    zone: (id) => zones.get(id),
-    readAtScrape: (given) => void (sources = given),
+    zone: (id: number): Zone | undefined => zones.get(id),
+    readAtScrape: (given: Sources) => void (sources = given),
+    /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
     text: keepLatest(expose, 0, clock).read,
   }
 }
