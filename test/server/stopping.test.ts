@@ -1,5 +1,6 @@
 import { Agent } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
+import type { PageViews } from '../../src/server/routes.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { ask, build, closed, dial, serve } from './client.ts'
 
@@ -84,30 +85,31 @@ describe('slow and broken clients', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('answers probes, and goes on with an answer, while more clients than it keeps do not end their request', async () => {
-    let finish: (value: object) => void = () => undefined
-    const status = vi.fn(() => new Promise<object>((resolve) => (finish = resolve)))
-    const { port, get } = await serve({ status })
-    const answer = get('/status')
-    await expect.poll(() => status).toHaveBeenCalled()
-    const hanging = await Promise.all(Array.from({ length: 300 }, () => dial(port)))
-    for (const socket of hanging) socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ')
-    for (let probe = 0; probe < 5; probe++) expect((await get('/healthz')).status).toBe(200)
-    finish({ fine: true })
-    expect((await answer).status).toBe(200)
-  })
-
-  it('answers probes while more clients than it keeps do not read a long answer', async () => {
-    function* routes() {
-      for (;;) yield { text: 'x'.repeat(10_000) }
-    }
-    const { port, get } = await serve({ status: () => Promise.resolve({ routes: routes() }) })
-    for (const socket of await Promise.all(Array.from({ length: 300 }, () => dial(port)))) {
-      socket.pause()
-      socket.write('GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    }
-    for (let probe = 0; probe < 5; probe++) expect((await get('/healthz')).status).toBe(200)
-  })
+  it.each([
+    ['do not end their request', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+    ['do not read a long answer', 'GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  ])(
+    'answers probes, and goes on with an answer, while more clients than it keeps %s',
+    async (_, request) => {
+      let finish: (value: object) => void = () => undefined
+      function* routes() {
+        for (;;) yield { text: 'x'.repeat(10_000) }
+      }
+      const views = { map: () => new Promise((resolve) => (finish = resolve)) } as unknown as PageViews
+      const status = () => Promise.resolve({ routes: routes() })
+      const { port, get } = await serve({ status, views: () => views })
+      const map = vi.spyOn(views, 'map')
+      const answer = get('/status?view=map')
+      await expect.poll(() => map).toHaveBeenCalled()
+      for (const socket of await Promise.all(Array.from({ length: 300 }, () => dial(port)))) {
+        socket.pause()
+        socket.write(request)
+      }
+      for (let probe = 0; probe < 5; probe++) expect((await get('/healthz')).status).toBe(200)
+      finish({ fine: true })
+      expect((await answer).status).toBe(200)
+    },
+  )
 
   it('survives invalid requests, huge headers and clients that disconnect', async () => {
     const { port, get } = await serve()

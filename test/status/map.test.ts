@@ -43,14 +43,9 @@ describe('the map', () => {
     const [gap] = world.gaps
     const days = ['2026-11-13', '2026-11-14'] as (typeof today)[]
     world.gaps = days.map((day) => ({ ...gap!, day }))
-    const map = await mapOf(world)
-    expect([map.totals.gaps, map.totals.lostDays, map.totals.cells.gap]).toEqual([2, 2, 2])
-    expect(map.problems[0]).toMatchObject({
-      kind: 'gap',
-      routes: 1,
-      reason: 'unreadable',
-      text: expect.stringContaining('events of 2026-11-13 to 2026-11-14 (2 days) were lost') as string,
-    })
+    const { totals, problems } = await mapOf(world)
+    expect([totals.gaps, totals.lostDays, totals.cells.gap]).toEqual([2, 2, 2])
+    expect(problems[0]).toMatchObject({ kind: 'gap', routes: 1, reason: 'unreadable' })
     world.gaps = world.gaps.map((each) => ({ ...each, acknowledgedAt: at(9) }))
     const known = await mapOf(world)
     expect([known.totals.gaps, known.totals.lostDays, known.totals.cells.gap]).toEqual([2, 0, 2])

@@ -59,22 +59,15 @@ export function register({ command, io, exit, load }: Registration): void {
         await watchStatus(async () => (await read()).status, view, io)
         return
       }
-      const { status, ...found } = await read()
-      tellUnknown(found, io)
+      const { status, state, hasStore } = await read()
+      const none = `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}`
+      if (!hasStore) io.stderr.write(`${none}\n`)
       io.stdout.write(
         json ? jsonResult(status) : `${statusLines(status, paintFor(io.stdout), view).join('\n')}\n`,
       )
-      exit(statusExitCode(status))
+      // For monitors.
+      if (status.problems.some(isGrave)) exit(exitCodes.failed)
     })
-}
-
-type Found = Awaited<ReturnType<typeof readStatus>>
-
-function tellUnknown({ state, hasStore }: Omit<Found, 'status'>, { stderr }: Io): void {
-  if (!hasStore)
-    stderr.write(
-      `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
-    )
 }
 
 /** Whether a route is of the chosen zones and sinks. Throws UsageError. */
@@ -85,14 +78,8 @@ function chosenIn(config: Config, { zone, sink }: StatusOptions): Choose {
     (zone === undefined || zones.has(route.zone)) && (sink === undefined || sinks.has(route.sink))
 }
 
-/** 1 for lost days that nobody has acknowledged, a route that fails, and where nothing ships: for monitors. */
-export function statusExitCode({ problems }: Pick<Status, 'problems'>): number {
-  return problems.some(isGrave) ? exitCodes.failed : exitCodes.done
-}
-
 const redrawMs = 1_000
-/** The history has sixty of them: ten minutes. */
-const slotMs = 10_000
+const slotMs = 30_000
 
 /** Redraws the status each second until the signal aborts. A store that does not answer is shown, and read again. */
 export async function watchStatus(
@@ -135,33 +122,26 @@ export function fitting(lines: readonly string[], { width, rows }: Pick<Paint, '
   return [...narrow.slice(0, most - 1), cut(end, width)]
 }
 
+/** Of half a minute each: ten minutes. */
 const bars = 20
 /** Bars are as high as the longest lag, but of a healthy route low. */
 const leastHighestSeconds = 120
 
 export function liveColumns(history: LagHistory, atMs: number): Column<RouteStatus>[] {
   const of = ({ zone, sink }: RouteStatus) => history.of(zone, sink, atMs)
+  function rateText(route: RouteStatus): string {
+    const rate = of(route).eventsPerSecond.at(-1) ?? undefined
+    if (rate === undefined) return '…'
+    return rate > 0 && rate < 10 ? rate.toFixed(1) : String(Math.round(rate))
+  }
+  function lagBars(route: RouteStatus): string {
+    const lags = of(route)
+      .lagSeconds.slice(-bars)
+      .map((lag) => lag ?? undefined)
+    return sparkline(lags, Math.max(leastHighestSeconds, ...lags.map((seconds = 0) => seconds)))
+  }
   return [
-    [
-      'events/s',
-      (route) => rateText(of(route).eventsPerSecond.at(-1) ?? undefined),
-      { align: 'right', spare: 7 },
-    ],
-    ['lag, last 10 min', (route) => lagBars(of(route).lagSeconds), { spare: 6 }],
+    ['events/s', rateText, { align: 'right', spare: 7 }],
+    ['lag, last 10 min', lagBars, { spare: 6 }],
   ]
-}
-
-function rateText(rate: number | undefined): string {
-  if (rate === undefined) return '…'
-  return rate > 0 && rate < 10 ? rate.toFixed(1) : String(Math.round(rate))
-}
-
-/** The longest lag of each part of the ten minutes, the newest to the right. */
-function lagBars(lags: readonly (number | null)[]): string {
-  const slots = lags.length / bars
-  const highest = Array.from({ length: bars }, (_, index) => {
-    const part = lags.slice(index * slots, (index + 1) * slots).filter((lag) => lag !== null)
-    return part.length === 0 ? undefined : Math.max(...part)
-  })
-  return sparkline(highest, Math.max(leastHighestSeconds, ...highest.map((seconds = 0) => seconds)))
 }

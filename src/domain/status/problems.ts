@@ -54,15 +54,14 @@ function gapProblem(gaps: readonly Gap[], routes: readonly RouteSummary[]): Stat
   const own = new Map(gaps.map(({ zone, sink }) => [routeKey(zone, sink), { zone, sink }]))
   const affected = Array.from(own.values(), (each) => ({ ...each, name: nameOf.get(each.zone) ?? '' }))
   const { reason } = gaps[0]!
-  return {
-    kind: 'gap',
-    text: `${whoOf(affected)}: events of ${daysText(gaps.map(({ day }) => day))} were lost, because ${gapReasonTexts[reason]}.`,
+  const days = daysText(gaps.map(({ day }) => day))
+  return about('gap', affected, (who) => ({
+    text: `${who}: events of ${days} were lost, because ${gapReasonTexts[reason]}.`,
     remedy:
       'The API does not list these events any more; shieldlog gaps list shows them. If another file sink has them: shieldlog backfill --source. Then end the alarm: shieldlog gaps acknowledge.',
     command: 'gaps list',
-    ...aboutOf(affected),
     reason,
-  }
+  }))
 }
 
 function stoppedProblem(
@@ -85,29 +84,25 @@ function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem
   const { sink, lastError } = own[0]!
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
-  const parts = [causeOf(lastError, sink), isHeld ? '' : triesText(own, at)]
+  const parts = [causeOf(lastError, sink), isHeld ? '' : triesText(own, at)].filter((part) => part !== '')
   const next = isHeld ? '' : 'shieldlog tries again by itself. '
-  return {
-    kind: 'failing',
-    text: `${whoOf(own)} ${own.length === 1 ? 'fails' : 'fail'}: ${parts.filter((part) => part !== '').join('; ')}.`,
+  return about('failing', own, (who) => ({
+    text: `${who} ${own.length === 1 ? 'fails' : 'fail'}: ${parts.join('; ')}.`,
     remedy:
       lastError?.code === earlyEndCode
         ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
         : `${next}${deadlineText(own, at)}`.trim(),
-    ...aboutOf(own),
     ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),
-  }
+  }))
 }
 
 function behindProblem(own: readonly RouteSummary[], at: string): StatusProblem {
-  return {
-    kind: 'behind',
-    text: `${whoOf(own)} ${own.length === 1 ? 'is' : 'are'} behind.`,
+  return about('behind', own, (who) => ({
+    text: `${who} ${own.length === 1 ? 'is' : 'are'} behind.`,
     remedy: `Delivery is slower than the events come, or has just begun. ${deadlineText(own, at)}`.trim(),
-    ...aboutOf(own),
     ...deadlineOf(own),
-  }
+  }))
 }
 
 type ProblemRoute = ProblemFacts['routes'][number]
@@ -116,21 +111,22 @@ type ProblemRoute = ProblemFacts['routes'][number]
 function lostProblem(routes: readonly ProblemRoute[]): StatusProblem[] {
   const own = routes.filter((route) => countedBy([route], 'lost') > 0)
   if (own.length === 0) return []
-  const about = aboutOf(own.map(({ summary }) => summary))
-  const text = `${printable(about.sink!)} dropped ${countOf(countedBy(own, 'lost'), 'event')} that it had accepted.`
+  const summaries = own.map(({ summary }) => summary)
+  const lost = countOf(countedBy(own, 'lost'), 'event')
+  const text = `${printable(summaries[0]!.sink)} dropped ${lost} that it had accepted.`
   const remedy =
     'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.'
-  return [{ kind: 'lost', text, remedy, ...about }]
+  return [about('lost', summaries, () => ({ text, remedy }))]
 }
 
 function filteredProblem(routes: readonly ProblemRoute[], today: string): StatusProblem[] {
   const own = routes.filter((route) => countedBy([route], 'filtered', today) > 0)
   if (own.length === 0 || countedBy(routes, 'delivered', today) > 0) return []
-  const about = aboutOf(own.map(({ summary }) => summary))
+  const summaries = own.map(({ summary }) => summary)
   const filtered = countOf(countedBy(own, 'filtered', today), 'event')
-  const text = `${printable(about.sink!)}: all ${filtered} today were filtered.`
+  const text = `${printable(summaries[0]!.sink)}: all ${filtered} today were filtered.`
   const remedy = 'If that is not meant, correct where and sample of the sink.'
-  return [{ kind: 'filtered', text, remedy, ...about }]
+  return [about('filtered', summaries, () => ({ text, remedy }))]
 }
 
 /** Of the live days, or of one of them. */
@@ -244,21 +240,24 @@ export function byDeadline(left: StatusProblem, right: StatusProblem): number {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-type Who = Pick<RouteSummary, 'zone' | 'name' | 'sink'>
+type Own = Omit<StatusProblem, 'kind' | 'routes' | 'zone' | 'name' | 'sink'>
 
-/** `101 shop → siem`, `4 zones → siem`, `101 shop → 2 sinks`, or `8 routes`. */
-function whoOf(routes: readonly Who[]): string {
-  const [first] = routes as [Who]
-  const isOneSink = routes.every(({ sink }) => sink === first.sink)
-  const isOneZone = routes.every(({ zone }) => zone === first.zone)
-  if (!isOneSink && !isOneZone) return `${countText(routes.length)} routes`
-  return `${isOneZone ? zoneLabel(first) : `${countText(routes.length)} zones`} → ${isOneSink ? printable(first.sink) : `${countText(routes.length)} sinks`}`
-}
-
-function aboutOf(routes: readonly Who[]): Pick<StatusProblem, 'routes' | 'sink' | 'zone' | 'name'> {
-  const [{ zone, name, sink }] = routes as [Who]
+/** A problem of routes; `who`: `101 shop → siem`, `4 zones → siem`, `101 shop → 2 sinks`, or `8 routes`. */
+function about(
+  kind: StatusProblem['kind'],
+  routes: readonly Pick<RouteSummary, 'zone' | 'name' | 'sink'>[],
+  say: (who: string) => Own,
+): StatusProblem {
+  const { zone, name, sink } = routes[0]!
   const isOneSink = routes.every((route) => route.sink === sink)
-  return { routes: routes.length, zone, name, ...(isOneSink && { sink }) }
+  const isOneZone = routes.every((route) => route.zone === zone)
+  const count = countText(routes.length)
+  const whose = isOneZone ? zoneLabel({ zone, name }) : `${count} zones`
+  const who =
+    isOneSink || isOneZone
+      ? `${whose} → ${isOneSink ? printable(sink) : `${count} sinks`}`
+      : `${count} routes`
+  return { kind, ...say(who), routes: routes.length, zone, name, ...(isOneSink && { sink }) }
 }
 
 /** `101 shop`. */

@@ -55,7 +55,20 @@ export async function auditFiles(
 ) {
   const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
   const read = () => piecesOf(files.readLines(stream, checkpoint), signal)
-  const bad = new BadLines()
+  /**
+   * What is wrong with lines of a part:
+   * - `unreadable`: no line that any format wrote.
+   * - `unknown`: a line of an event that the ledger does not have, or that waits as a dead letter.
+   * - `doubled`: an earlier line has the same event.
+   * - `torn`: the committed part of the file ends within it.
+   * - `damaged`: from here on the part cannot be read.
+   */
+  const problems = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
+  const badLines: (BadLine & { readonly problem: keyof typeof problems })[] = []
+  function note(problem: keyof typeof problems, line: BadLine): void {
+    problems[problem]++
+    if (badLines.length < mostNamed) badLines.push({ ...line, problem })
+  }
   const found = new FoundEvents()
   const ends = new Map<string, PartEnd>()
   let [lines, repeated] = [0, 0]
@@ -65,17 +78,17 @@ export async function auditFiles(
       lines += piece.lines.length
       for (const [index, identity] of piece.lines.entries()) {
         const line = { part, line: piece.from + index, ...identity }
-        if (identity === undefined) bad.add({ ...line, problem: 'unreadable' })
+        if (identity === undefined) note('unreadable', line)
         else if (found.add(seenAs(identity))) continue
         else if (files.mayRepeat === true) repeated++
-        else bad.add({ ...line, problem: 'doubled' })
+        else note('doubled', line)
       }
       continue
     }
     ends.set(part, piece)
-    const line = piece.wholeLines + 1
-    if (piece.damage !== undefined) bad.add({ part, line, problem: 'damaged', why: piece.damage })
-    else if (piece.isTorn) bad.add({ part, line, problem: 'torn' })
+    const end = { part, line: piece.wholeLines + 1 }
+    if (piece.damage !== undefined) note('damaged', { ...end, why: piece.damage })
+    else if (piece.isTorn) note('torn', end)
   }
   const differences = await compareWithLedger(found, {
     before: ledger,
@@ -84,11 +97,23 @@ export async function auditFiles(
     waiting: deadLetters.map(seenAs),
   })
   const unknown = sightingsOf(differences, 'unknown')
-  if (unknown.length > 0) await nameLines(read(), unknown, bad)
+  const wanted = new Set(unknown.map(({ fingerprint }) => fingerprint))
+  if (wanted.size > 0)
+    for await (const piece of read()) {
+      if (!('lines' in piece)) continue
+      for (const [index, identity] of piece.lines.entries())
+        // Each once: a second line of the event is a doubled one.
+        if (identity !== undefined && wanted.delete(seenAs(identity).fingerprint))
+          note('unknown', { part: piece.part, line: piece.from + index, ...identity })
+    }
   const parts = await differingParts(stream, deps, signal)
   const foreign = await foreignLines(stream, files, parts, signal)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
-  const elsewhere = linesElsewhere(checkpoint, parts)
+  const away = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? part : [])))
+  const elsewhere = sumOf(
+    checkpoint.committed.filter(({ part }) => away.has(part)),
+    'lines',
+  )
   const [absent, extra] = [sumOf(differences, 'lacking'), sumOf(differences, 'unknown')]
   // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones; which
   // ones were in parts that the sink's retention removed, it does not know at all.
@@ -97,7 +122,7 @@ export async function auditFiles(
   const minutes = differences.map(({ minute, found, ledger, lacking, unknown }) => {
     return { minute: minuteText(minute), ledger, lines: found, missing: lacking, extra: unknown }
   })
-  const isWhole = missing + extra + bad.count + sumOf(foreign, 'lines') === 0
+  const isWhole = missing + extra + badLines.length + sumOf(foreign, 'lines') === 0
   const report = {
     ...stream,
     name: zone.name,
@@ -112,12 +137,11 @@ export async function auditFiles(
     filtered,
     /** Have no line, and need one: they do not wait as dead letters, were not dropped, and are wanted. */
     missing,
-    /** Of lines that should not be there. */
-    problems: bad.counts,
+    problems,
     isByCounts: differences.some(({ events }) => events === undefined),
     minutes: missing + extra === 0 ? [] : minutes,
-    /** The first of them, by part and number. */
-    badLines: bad.first(),
+    /** The first of them. */
+    badLines: badLines.sort((a, b) => (a.part === b.part ? a.line - b.line : a.part < b.part ? -1 : 1)),
     parts,
     foreign,
   }
@@ -125,6 +149,15 @@ export async function auditFiles(
   /** `lost`: events without a line; `unknown`: lines without an event; `checkpoint`: what the files were compared with. */
   return { report, checkpoint, lost, unknown, ends }
 }
+
+interface BadLine extends Partial<Identity> {
+  readonly part: string
+  /** From 1. */
+  readonly line: number
+  readonly why?: string
+}
+
+const mostNamed = 1_000
 
 /** Whether a repair has something to do: it never removes foreign parts. */
 export function isRepairable({ isEqual, problems, minutes, missing, parts }: FileAudit): boolean {
@@ -144,29 +177,6 @@ function sightingsOf(differences: readonly MinuteDifference[], of: 'unknown' | '
     const time = minute === untimedMinute ? {} : { timeMs: minute * 60_000 }
     return (events?.[of] ?? []).map((fingerprint) => ({ fingerprint, ...time }))
   })
-}
-
-async function nameLines(
-  pieces: AsyncIterable<SinkPiece>,
-  unknown: readonly Sighting[],
-  bad: BadLines,
-): Promise<void> {
-  const wanted = new Set(unknown.map(({ fingerprint }) => fingerprint))
-  for await (const piece of pieces) {
-    if (!('lines' in piece)) continue
-    for (const [index, identity] of piece.lines.entries())
-      // Each once: a second line of the event is a doubled one.
-      if (identity !== undefined && wanted.delete(seenAs(identity).fingerprint))
-        bad.add({ part: piece.part, line: piece.from + index, problem: 'unknown', ...identity })
-  }
-}
-
-function linesElsewhere({ committed }: Checkpoint, parts: readonly PartReport[]): number {
-  const names = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? [part] : [])))
-  return sumOf(
-    committed.filter(({ part }) => names.has(part)),
-    'lines',
-  )
 }
 
 const mostTries = 100
@@ -214,43 +224,6 @@ async function foreignLines(
     found.set(why, { why, parts: before.parts + 1, lines: before.lines + lines })
   }
   return [...found.values()]
-}
-
-/**
- * What is wrong with a line of a part:
- * - `unreadable`: no line that any format wrote.
- * - `unknown`: a line of an event that the ledger does not have, or that waits as a dead letter.
- * - `doubled`: an earlier line has the same event.
- * - `torn`: the committed part of the file ends within it.
- * - `damaged`: from here on the part cannot be read.
- */
-const noneBad = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
-
-interface BadLine extends Partial<Identity> {
-  readonly part: string
-  /** From 1. */
-  readonly line: number
-  readonly problem: keyof typeof noneBad
-  readonly why?: string
-}
-
-const mostNamed = 1_000
-
-/** Counts all bad lines, and keeps some of them. */
-class BadLines {
-  readonly counts = { ...noneBad }
-  count = 0
-  readonly #named: BadLine[] = []
-
-  add(line: BadLine): void {
-    this.count++
-    this.counts[line.problem]++
-    if (this.#named.length < mostNamed) this.#named.push(line)
-  }
-
-  first(): BadLine[] {
-    return this.#named.toSorted((a, b) => (a.part === b.part ? a.line - b.line : a.part < b.part ? -1 : 1))
-  }
 }
 
 const partLooks = 5

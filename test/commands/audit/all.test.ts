@@ -54,13 +54,7 @@ describe('an audit of everything', () => {
       [101, yesterday],
       [101, today],
     ])
-    for (const wrong of [
-      ['--day', ','],
-      ['--day', `${today},11-20-2026`],
-      ['--zone', '103'],
-      ['--sink', 'x'],
-    ])
-      expect((await workshop.execute('audit', ...wrong)).code).toBe(2)
+    expect((await workshop.execute('audit', '--day', ',')).code).toBe(2)
 
     // One row for each sink of a zone if they differ.
     const file = (name: string, of: string) => ({ name, type: 'file', path: `${workshop.folder}/${of}` })

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { version } from '../../../src/assemble/version.ts'
-import { statusExitCode } from '../../../src/commands/status/status.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
+import { isGrave } from '../../../src/domain/status/problems.ts'
 import type { Status } from '../../../src/status/status.ts'
 import { day, failing, gap, leftRoute, piped, route, status, statusWith, terminal } from './sample.ts'
 
@@ -213,7 +213,7 @@ test.each<[what: string, code: number, Parameters<typeof statusWith>[0]]>([
   ['they are acknowledged', 0, { routes: [route({ gaps: [gap({ acknowledgedAt })] })] }],
   ['those of a route that left are not', 1, { ...lossless, lost: [gap()] }],
 ])('where %s the exit code is %i', (_, code, changes) => {
-  expect(statusExitCode(statusWith(changes))).toBe(code)
+  expect(Number(statusWith(changes).problems.some(isGrave))).toBe(code)
 })
 
 test('says lost days first, until they are acknowledged', () => {
