@@ -1,3 +1,4 @@
+import type { Day } from './day.ts'
 import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
 import type { Figure, FiguresOf } from './figures.ts'
@@ -75,6 +76,7 @@ export type InternalEvent =
   | { name: 'StreamRecovered'; stream: Stream; failures: number; seconds: number }
   | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }
   | { name: 'GapFound'; gap: Gap }
+  | { name: 'IdSeenWithOtherTime'; stream: Stream; id: string }
   /** `id` is the own id of one of the events. */
   | { name: 'IdSharedByEvents'; stream: Stream; id: string }
   | { name: 'FileCut'; sink: string; part: string; bytes: number; keptAside: boolean }
@@ -86,6 +88,7 @@ export type InternalEvent =
   | { name: 'DayRemoved'; stream: Stream; limit: ReachedLimit; bytes: number }
   /** The sink's days that may be removed are removed, and the others take more than `maxBytes`. */
   | { name: 'RetentionExceeded'; sink: string; excessBytes: number }
+  | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
   | { name: 'TickFailed'; error: unknown }
   | { name: 'PumpFailed'; stream: Stream; error: unknown }
   | { name: 'UpkeepFailed'; task: UpkeepTask; error: unknown }

@@ -6,7 +6,18 @@ const classUid = 4002
 const product = 'Bunny Shield'
 /** The number of each is its place, from 1. */
 const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'TRACE', 'PATCH']
-/** For this number alone OCSF allows an own text beside it; the captions of all others are in its schema. */
+/** The captions of the schema: OCSF allows an own text beside a number only where it is 99, Other. */
+const actions = ['Unknown', 'Allowed', 'Denied', 'Observed']
+const severities = ['Unknown', 'Informational', 'Low', 'Medium', 'High', 'Critical']
+const dispositions: Readonly<Record<number, string>> = {
+  1: 'Allowed',
+  2: 'Blocked',
+  15: 'Detected',
+  16: 'No Action',
+  17: 'Logged',
+  22: 'Captcha',
+  23: 'Challenge',
+}
 const other = 99
 /** An observable of the type IP address. */
 const observed = (value: string) => ({ name: 'src_endpoint.ip', type_id: 2, value })
@@ -43,7 +54,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     type_uid: classUid * 100 + activity,
     time: event.timeMs,
     severity_id: level.ocsf,
-    severity: level.ocsf === other ? severity : undefined,
+    severity: captioned(severity, severities[level.ocsf]),
     message,
     metadata: {
       version: '1.8.0',
@@ -55,9 +66,9 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
       event_code: rule?.id,
     },
     action_id: ocsf.action,
-    action: ocsf.action === other ? action : undefined,
+    action: captioned(action, actions[ocsf.action]),
     disposition_id: ocsf.disposition,
-    disposition: ocsf.disposition === other ? action : undefined,
+    disposition: captioned(action, dispositions[ocsf.disposition]),
     firewall_rule: hasRule
       ? {
           uid: rule?.id,
@@ -100,7 +111,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     raw_data: raw && jsonLine(raw),
     unmapped: filled({
       ...set,
-      // The words of the service, whatever the numbers make of them.
+      // The words of the service, whatever the captions make of them.
       action,
       severity,
       pop: event.pop,
@@ -112,4 +123,9 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
       log,
     }),
   })
+}
+
+/** The text beside the number of a word; a number without a caption has the word itself. */
+function captioned(word: string | undefined, caption: string | undefined): string | undefined {
+  return word === undefined ? undefined : (caption ?? word)
 }

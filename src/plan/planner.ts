@@ -14,6 +14,7 @@ import {
   planRoute,
 } from '../domain/plan/plan.ts'
 import type { Policy } from '../domain/policy.ts'
+import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
@@ -164,6 +165,7 @@ export function createPlanner(deps: PlannerDeps) {
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
         if (route === undefined && !isBelieved) continue
+        if (route === undefined) tellSkippedDays(id, sink, time.nowMs, policy)
         next.push({ zone: id, sink, ...plannedOf(route, time, policy) })
       }
     }
@@ -187,6 +189,14 @@ export function createPlanner(deps: PlannerDeps) {
     const sinceMs = aheadSinceMs.get(account) ?? monotonicMs
     aheadSinceMs.set(account, sinceMs)
     return monotonicMs - sinceMs >= believedAfterMs
+  }
+
+  function tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
+    if (policy.firstRunDays >= policy.readableDays) return
+    const today = todayOf(nowMs)
+    const from = shiftDay(today, 1 - policy.readableDays)
+    const to = shiftDay(today, -policy.firstRunDays)
+    telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to })
   }
 
   async function recordMissedDays(

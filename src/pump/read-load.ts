@@ -276,7 +276,7 @@ async function identify(
     const { events } = page
     tell(events.length)
     const unseen = await seen.unseenOf(events)
-    tellSharedIds(session, unseen)
+    tellRepeatedIds(session, unseen)
     seen.hold(unseen)
     const facts = factsOf(page, { cursor, mark, nowMs: now(), unseen, tookMs })
     return { ...read, facts, unseen, wanted: wants === undefined ? unseen : unseen.filter(wants) }
@@ -286,8 +286,15 @@ async function identify(
   }
 }
 
-/** Tells of an event that has an own id, because another one has the same id and time. */
-function tellSharedIds({ deps, job: { stream } }: Session, unseen: readonly Event[]): void {
+/**
+ * Emits one internal event when two unseen events of a page have the same id; as each is there once, their times differ.
+ * Emits one when an event has an own id, because another one has the same id and time.
+ */
+function tellRepeatedIds({ deps, job }: Session, unseen: readonly Event[]): void {
+  const { stream } = job
   const own = unseen.find(({ hasOwnId }) => hasOwnId === true)
   if (own !== undefined) deps.telemetry.emit({ name: 'IdSharedByEvents', stream, id: own.id })
+  const ids = new Set<string>()
+  const again = unseen.find(({ id }) => ids.size === ids.add(id).size)
+  if (again !== undefined) deps.telemetry.emit({ name: 'IdSeenWithOtherTime', stream, id: again.id })
 }

@@ -109,6 +109,9 @@ test('CEF keeps an id in full that is longer than externalId may be', () => {
   expect(cef.identify(line)).toEqual({ id: event.id, time: event.time })
 })
 
+const enumerations = json('ocsf-captions.json') as Readonly<
+  Record<string, { readonly sibling: string; readonly captions: Readonly<Record<string, string>> }>
+>
 const words = ['Blocked', 'Logged', 'Detected', 'Challenged', 'Captcha', 'Allowed', 'Bypassed', 'Tarpitted']
 const severities = ['notice', 'warning', 'error', 'critical', 'emergency']
 
@@ -116,22 +119,20 @@ test.each([
   ...timed,
   ...words.map((action) => [action, buildEvent({ action })] as const),
   ...severities.map((severity) => [severity, buildEvent({ severity })] as const),
-])('in OCSF a number has a text only where it means another one, and then the own word: %s', (_, event) => {
+])('in OCSF the text beside a number is its caption, and the own word of an other one: %s', (_, event) => {
   const line = JSON.parse(ocsf.encode(event)) as Record<string, unknown>
-  const { action, severity, request } = event
-  const pairs = {
-    action_id: action,
-    disposition_id: action,
-    severity_id: severity,
-    activity_id: request?.method,
-  }
-  for (const [id, word] of Object.entries(pairs)) {
-    const sibling = id === 'activity_id' ? 'activity_name' : id.slice(0, -3)
-    expect(line[sibling], sibling).toBe(line[id] === 99 ? word : undefined)
+  for (const [id, { sibling, captions }] of Object.entries(enumerations)) {
+    const text = line[sibling]
+    if (text === undefined) continue
+    if (line[id] === 99) expect([event.action, event.severity, event.request?.method]).toContain(text)
+    else expect([id, line[id], text]).toEqual([id, line[id], captions[String(line[id])]])
   }
   // The words of the service are always there.
-  for (const [name, word] of Object.entries({ action, severity }))
-    if (word !== undefined) expect(line).toHaveProperty(['unmapped', name], word)
+  for (const name of ['action', 'severity'] as const) {
+    if (event[name] === undefined) continue
+    expect(line).toHaveProperty(['unmapped', name], event[name])
+    expect(line).toHaveProperty(name)
+  }
 })
 
 test('the schema of OCSF refuses a wrong attribute', () => {

@@ -116,6 +116,17 @@ describe('the planner', () => {
     expect([await firstDays(), await gaps()]).toEqual([before, []])
   })
 
+  it.each([
+    [1, [1, 2].map((zone) => ({ zone, from: dayAt(-2), to: dayAt(-1) }))],
+    [policy.readableDays, []],
+  ])('reports once which readable days a first run of %i days skips', async (firstRunDays, skipped) => {
+    const { configure, run, internalEvents } = await createOffice()
+    configure({ policy: { ...policy, firstRunDays } })
+    await run(0.1)
+    await run(0.1)
+    expect(internalEvents).toEqual(skipped.map((each) => ({ name: 'DaysSkipped', sink: 'archive', ...each })))
+  })
+
   it('records the days that were missed while no process ran', async () => {
     const { commit, run, clock, gaps, internalEvents } = await createOffice()
     for (const zone of [1, 2]) for (const by of [0, -1, -2]) await commit(zone, by)

@@ -173,16 +173,18 @@ it.each<InternalEvent>([
   expect(log.lines()).toHaveLength(4)
 })
 
-it('log ids that events share are told once for a zone and day', async () => {
+it('repeated ids are told once; log ids that events share once for a zone and day', async () => {
   const { clock, log, emit } = setUp('info', 500)
+  const lines = (name: string) => log.lines().filter(({ event }) => event === name)
   for (let number = 0; number < 300; number++) {
     const of = new Date(Date.UTC(2026, 10, 20 + number)).toISOString().slice(0, 10) as Day
+    emit({ name: 'IdSeenWithOtherTime', stream: streamOf(101 + number), id: `evil\n${number}` })
     for (const sink of ['archive', 'siem'])
       emit({ name: 'IdSharedByEvents', stream: { ...streamOf(101), sink, day: of }, id: `e~${number}` })
     await clock.advance(24 * 60 * minute)
   }
-  expect(log.lines()).toHaveLength(300)
-  expect(log.lines()[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
+  expect([lines('IdSeenWithOtherTime').length, lines('IdSharedByEvents').length]).toEqual([1, 300])
+  expect(lines('IdSharedByEvents')[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
 })
 
 it('received texts make no more conditions than a limit, and none of other events', () => {

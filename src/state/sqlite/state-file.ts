@@ -7,6 +7,7 @@ import {
   fchmodSync,
   mkdirSync,
   openSync,
+  statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
@@ -30,6 +31,8 @@ export function prepareStateFile(path: string, create = true): void {
       fchmodSync(fd, 0o600)
       closeSync(fd)
     })
+    for (const file of [path, `${path}-wal`, `${path}-shm`])
+      if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
   } catch (error) {
     throw unwritable(path, error)
   }
@@ -64,12 +67,18 @@ function unlessThere(make: () => void): void {
   }
 }
 
+/** One line with the path, its owner and mode, the user of this process, and the remedy. */
 export function unwritable(path: string, error: unknown): Failure {
-  const at = nearest(path)
+  const at = nearest(error instanceof Error && 'path' in error ? String(error.path) : path)
+  const uid = process.getuid?.() ?? -1
   const isDenied = ['EACCES', 'EPERM'].includes(systemCode(error) ?? '')
-  const remedy = isDenied ? `run \`chown ${process.getuid?.() ?? ''} ${at}\`` : systemRemedy(error)
-  const text = `cannot write the state at ${path}: ${systemErrorText(error)} at ${at}; ${remedy}`
-  return new Failure('stop', 'store_refuses', `${text}, or set \`state\` to another path`, { cause: error })
+  const remedy = isDenied ? `run \`chown ${uid} ${at}\`` : systemRemedy(error)
+  const { uid: owner, gid, mode } = statSync(at)
+  const bits = (mode & 0o7777).toString(8).padStart(4, '0')
+  const text =
+    `cannot write the state at ${path}: ${systemErrorText(error)}: ${at} belongs to ${owner}:${gid} with mode ${bits}, ` +
+    `this process runs as uid ${uid}; ${remedy}, or set \`state\` to another path`
+  return new Failure('stop', 'store_refuses', text, { cause: error })
 }
 
 /** The path itself, or the closest folder above it that exists. */

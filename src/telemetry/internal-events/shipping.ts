@@ -68,6 +68,20 @@ export const shippingInternalEvents = {
       `lost events of ${day}, which the API no longer answers for (${reason}); \`gaps list\` shows all gaps`,
     condition: { by: ['sink', 'reason'] },
   },
+  DaysSkipped: {
+    level: 'warn',
+    meaning: 'Days of a new zone or sink are not read, because of poll.firstRunDays.',
+    text: ({ from, to }) =>
+      `${from === to ? from : `${from} to ${to}`} is not read because of poll.firstRunDays; \`backfill\` can read it while the API keeps it`,
+    condition: { by: ['sink', 'from', 'to'] },
+  },
+  IdSeenWithOtherTime: {
+    level: 'warn',
+    meaning:
+      'The API gave two events with different times the same log id. Both were delivered. Deduplicate by id and time. Logged once.',
+    text: () => 'the API gave events with different times the same log id; shieldlog delivers both',
+    condition: { by: [], lastsMs: Infinity },
+  },
   IdSharedByEvents: {
     level: 'warn',
     meaning:

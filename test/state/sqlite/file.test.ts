@@ -70,7 +70,7 @@ describe('the file of a store', () => {
     [
       'below a file',
       (folder: string) => join(folder, 'file', 'store.db'),
-      /ENOTDIR\) at .*file; .*another path/,
+      /ENOTDIR\): .*file belongs to .*another path/,
     ],
     ['no database', (folder: string) => join(folder, 'file'), /not a database.*another path/],
   ])('is refused when the path is %s', async (_, pathIn, message) => {
@@ -191,7 +191,7 @@ describe('a store that this user cannot write', () => {
     return child.stdout() + child.stderr()
   }
 
-  it('gives one line with path, remedy and folder', async () => {
+  it('gives one line with path, owner, mode, uid and remedy', async () => {
     const folder = temporaryFolder()
     chmodSync(folder, 0o755)
     const locked = join(folder, 'var')
@@ -200,11 +200,14 @@ describe('a store that this user cannot write', () => {
     const path = join(locked, 'deep', 'store.db')
     const { kind, code, message } = JSON.parse(await openAsUser(path)) as Record<string, string>
     expect([kind, code]).toEqual(['stop', 'store_refuses'])
-    const why = `cannot write the state at ${path}: permission denied (EACCES) at ${locked}`
-    expect(message).toBe(`${why}; run \`chown ${uid} ${locked}\`, or set \`state\` to another path`)
+    const whose = `${locked} belongs to ${process.getuid?.()}:${process.getgid?.()} with mode 0555`
+    expect(message).toBe(
+      `cannot write the state at ${path}: permission denied (EACCES): ${whose}, this process runs as uid ${uid}; ` +
+        `run \`chown ${uid} ${locked}\`, or set \`state\` to another path`,
+    )
   })
 
-  it.each(['', '-wal'])('is refused when it is opened, where only its file%s is locked', async (suffix) => {
+  it.each(['', '-wal'])('names the file%s that only its owner may write', async (suffix) => {
     const folder = temporaryFolder()
     const path = join(folder, 'store.db')
     await (await openAt(path)).close()
@@ -213,6 +216,7 @@ describe('a store that this user cannot write', () => {
     chmodSync(path, 0o666)
     chmodSync(`${path}-wal`, 0o666)
     chmodSync(`${path}${suffix}`, 0o444)
-    expect(JSON.parse(await openAsUser(path))).toMatchObject({ kind: 'stop', code: 'store_refuses' })
+    const { message } = JSON.parse(await openAsUser(path)) as { message: string }
+    expect(message).toContain(`permission denied (EACCES): ${path}${suffix} belongs to`)
   })
 })
