@@ -29,15 +29,12 @@ export function holdStream<Result>(
   work: (session: Session) => Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result> {
-  const job = shortJob(on)
-  return retryWhileHeld(
-    async () => {
-      await using session = await takeStream(job, deps)
-      return await work(session)
-    },
-    deps,
-    signal,
-  )
+  return retryWhileHeld(() => hold(on, deps, work), deps, signal)
+}
+
+async function hold<Result>(on: HeldStream, deps: PumpDeps, work: (session: Session) => Promise<Result>) {
+  await using session = await takeStream(shortJob(on), deps)
+  return await work(session)
 }
 
 /** The same once; undefined while another process holds the stream, and when one has taken it over. */
@@ -46,13 +43,10 @@ export async function ifFree<Result>(
   deps: PumpDeps,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result | undefined> {
-  try {
-    await using session = await takeStream(shortJob(on), deps)
-    return await work(session)
-  } catch (error) {
+  return await hold(on, deps, work).catch((error: unknown) => {
     if (!isFailure(error, 'held', 'fence_lost')) throw error
     return undefined
-  }
+  })
 }
 
 /** Work on one stream after another: what fails for one of a sink is in the way of no other. */

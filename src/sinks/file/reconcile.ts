@@ -103,28 +103,24 @@ async function differenceOf(
   to: Known,
 ): Promise<Omit<PartReport, 'part' | 'expectedBytes'> | undefined> {
   if (file === undefined) {
-    const isKnown = committed === undefined || to.owners.has(committed.writer)
-    if (!isKnown)
-      return {
-        problem: 'missing',
-        why: 'the file is gone, or it is on a disk of another host',
-        isElsewhere: true,
-      }
-    return committed && { problem: 'missing', why: 'the file is gone' }
+    if (committed === undefined) return undefined
+    if (to.owners.has(committed.writer)) return { problem: 'missing', why: 'the file is gone' }
+    const why = 'the file is gone, or it is on a disk of another host'
+    return { problem: 'missing', why, isElsewhere: true }
   }
   const foreign = whyForeign(file, committed, to)
   if (foreign !== undefined)
     return { problem: 'foreign', ...(file.plain && { foundBytes: file.plain.size }), why: foreign }
   const length = file.compressed === undefined ? file.plain!.size : await compressedLength(file.compressed)
-  const foundBytes = length === undefined ? {} : { foundBytes: length }
-  if (committed === undefined)
-    return length === 0
-      ? undefined
-      : { problem: 'unknown', ...foundBytes, why: 'the store has no record of it' }
+  const found = length === undefined ? {} : { foundBytes: length }
+  if (committed === undefined) {
+    const unknown = { problem: 'unknown', ...found, why: 'the store has no record of it' } as const
+    return length === 0 ? undefined : unknown
+  }
   if (length === undefined || isLengthOf(length, file.compressed ?? '', committed.bytes)) return undefined
   return length < committed.bytes
-    ? { problem: 'short', ...foundBytes, why: 'committed lines are gone' }
-    : { problem: 'longer', ...foundBytes, why: 'it has lines after its committed length' }
+    ? { problem: 'short', ...found, why: 'committed lines are gone' }
+    : { problem: 'longer', ...found, why: 'it has lines after its committed length' }
 }
 
 /**
