@@ -19,15 +19,18 @@ import {
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import {
+  type Ask,
+  type AskedElsewhere,
+  type Authorisation,
   isTaken,
   noAcknowledgement,
+  type Preset,
   readPage,
   readStatus,
   type Retry,
   type Stop,
   type Verdict,
-} from './protocol/answers.ts'
-import type { Ask, AskedElsewhere, Authorisation, Preset } from './protocol/preset.ts'
+} from './protocol/preset.ts'
 import { createReceipts } from './receipts.ts'
 import { createSecrets } from './secrets.ts'
 

@@ -3,7 +3,7 @@ import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import { excerptOf } from './exchanges.ts'
 import type { Piece, Settled } from './bodies.ts'
-import { isTaken } from './protocol/answers.ts'
+import { isTaken } from './protocol/preset.ts'
 import type { Requests, Sent } from './requests.ts'
 
 /** The stream of a delivery, and what is known of its sink. */

@@ -4,8 +4,12 @@ import { systemClock } from '../../../src/clock.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { retryAtOf } from '../../../src/sinks/http/exchanges.ts'
-import { type EventOutcome, readPage, type Verdict } from '../../../src/sinks/http/protocol/answers.ts'
-import type { Preset } from '../../../src/sinks/http/protocol/preset.ts'
+import {
+  type EventOutcome,
+  type Preset,
+  readPage,
+  type Verdict,
+} from '../../../src/sinks/http/protocol/preset.ts'
 import { createPreset } from '../../../src/sinks/http/presets/registry.ts'
 import { Requests } from '../../../src/sinks/http/requests.ts'
 import { buildEvents } from '../../formats/events.ts'

@@ -5,14 +5,16 @@ import type { Answer } from '../exchanges.ts'
 import {
   acknowledgedBut,
   answerObject,
+  below,
+  lineLayout,
   noAcknowledgement,
   numberAt,
   readStatus,
   textAt,
   type Verdict,
-} from '../protocol/answers.ts'
+  withTime,
+} from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
-import { below, lineLayout, withTime } from '../protocol/preset.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events

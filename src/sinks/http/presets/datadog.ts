@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
-import { readStatus } from '../protocol/answers.ts'
+import { checkAddress, readStatus } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
-import { checkAddress } from '../protocol/preset.ts'
 
 /**
  * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,

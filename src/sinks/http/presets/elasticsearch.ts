@@ -1,25 +1,46 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { httpUrl } from '../../../config/fields/fields.ts'
+import { choice, described, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
-import type { Answer } from '../exchanges.ts'
+import { credentialsOf, keyRemedyOf, type Credentials } from '../../aws/credentials.ts'
+import { awsKeyFields, awsKeyMistakes, awsRegion } from '../../aws/settings.ts'
+import { createSigner } from '../../aws/signer.ts'
+import { type Answer, textOf } from '../exchanges.ts'
 import {
   answerObject,
+  type Ask,
+  below,
+  checkByEmptyBatch,
   delivered,
   type EventOutcome,
   isSuccess,
+  lineLayout,
   memberOf,
   noAcknowledgement,
   numberAt,
+  type Preset,
   readStatus,
   type Stop,
   textAt,
   type Verdict,
-} from '../protocol/answers.ts'
-import { Aws, awsMistakes, createAwsSignature, readAws } from '../protocol/aws-signature.ts'
+  withTime,
+} from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
-import { type Ask, below, checkByEmptyBatch, lineLayout, type Preset, withTime } from '../protocol/preset.ts'
+
+const AwsSettings = z.strictObject({
+  region: awsRegion('Region of the domain or collection'),
+  service: choice(
+    ['es', 'aoss'],
+    'es: a domain of OpenSearch Service; aoss: a collection of OpenSearch Serverless',
+  ),
+  ...awsKeyFields,
+})
+type AwsSettings = z.output<typeof AwsSettings>
+
+/** The setting `aws` of a preset whose destination may be a service of AWS. */
+const Aws = described(AwsSettings.optional(), 'Signs requests for AWS (Signature Version 4)')
 
 /**
  * Elasticsearch and OpenSearch by `_bulk`: `create` with an `_id` of zone, id and time, so that a repeated event, and no
@@ -53,7 +74,8 @@ export const elasticsearch = definePreset({
     if (aws === undefined) return []
     const other = ['apiKey', 'username'].find((field) => field in settings)
     const both = { problem: 'cannot be used with aws', remedy: 'a request has one of them: remove the other' }
-    return [...awsMistakes(aws), ...(other === undefined ? [] : [{ at: other, ...both }])]
+    const ofKeys = [...awsKeyMistakes(aws)].map(([field, error]) => ({ at: ['aws', field], ...error }))
+    return [...ofKeys, ...(other === undefined ? [] : [{ at: other, ...both }])]
   },
   create(settings) {
     const { index, pipeline, format, aws } = settings
@@ -178,4 +200,42 @@ function readOverload(answer: Answer): Verdict {
   const said = textAt(answerObject(answer), 'error', 'reason')
   const [, bytes, most] = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(said) ?? []
   return Number(bytes) > Number(most) ? { kind: 'split', reason: 'too_large', said } : readStatus(429)
+}
+
+/** Signs method, address and body as sent of each request. Refused credentials are read again, or asked for anew. */
+function createAwsSignature(aws: AwsSettings): NonNullable<Preset['authorise']> {
+  const credentials = credentialsOf(aws)
+  const sign = createSigner(aws.service, aws.region)
+  let latest: Credentials | undefined
+  return async ({ method, url, body, nowMs, refused }) => {
+    const before = latest
+    latest = await credentials(refused && before)
+    if (refused !== undefined && isDeepStrictEqual(latest, before)) return refused
+    const digest = createHash('sha256').update(body).digest()
+    return (await sign({ method, url: url.href, digest, nowMs }, latest)).headers
+  }
+}
+
+const rights = {
+  es: 'allow these credentials es:ESHttpPost on the domain; with fine-grained access control, map them to a role there that may write to the index',
+  aoss: 'allow these credentials aoss:APIAccessAll in a policy of their role or user, and aoss:CreateIndex and aoss:WriteDocument in a data access policy of the collection',
+}
+
+/** Errors of settings and of the clock, in the words of AWS. */
+const awsRemedies: readonly (readonly [RegExp, string])[] = [
+  [/signature (?:expired|not yet current)/i, "set this host's clock, for example by NTP"],
+  [/scoped to a valid region/i, 'set aws.region to that of the domain or collection'],
+  [
+    /scoped to (?:the )?correct service/i,
+    'set aws.service: es for a domain, aoss for a collection of OpenSearch Serverless',
+  ],
+]
+
+/** Why AWS refuses a request before the destination reads it; undefined for any other answer. */
+function readAws(answer: Answer, { service }: AwsSettings): Stop | undefined {
+  if (answer.status !== 401 && answer.status !== 403) return undefined
+  const said = textOf(answer)
+  const remedy = awsRemedies.find(([pattern]) => pattern.test(said))?.[1]
+  if (remedy !== undefined) return { kind: 'stop', remedy }
+  return { kind: 'stop', remedy: keyRemedyOf(said) ?? rights[service], credentials: true }
 }

@@ -2,9 +2,8 @@ import * as z from 'zod'
 import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { Answer } from '../exchanges.ts'
-import { readStatus, type Verdict } from '../protocol/answers.ts'
+import { below, readStatus, type Verdict } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
-import { below } from '../protocol/preset.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 

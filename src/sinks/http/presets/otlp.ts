@@ -4,6 +4,7 @@ import type { Answer } from '../exchanges.ts'
 import {
   acknowledgedBut,
   answerObject,
+  below,
   delivered,
   isSuccess,
   noAcknowledgement,
@@ -11,9 +12,8 @@ import {
   readStatus,
   textAt,
   type Verdict,
-} from '../protocol/answers.ts'
+} from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
-import { below } from '../protocol/preset.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that

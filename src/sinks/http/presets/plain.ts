@@ -10,9 +10,18 @@ import {
   secret,
   secretFile,
 } from '../../../config/fields/fields.ts'
-import { delivered, noAcknowledgement, readStatus, type Verdict } from '../protocol/answers.ts'
+import {
+  arrayLayout,
+  checkAddress,
+  delivered,
+  type Layout,
+  lineLayout,
+  noAcknowledgement,
+  type Preset,
+  readStatus,
+  type Verdict,
+} from '../protocol/preset.ts'
 import { definePreset, headerNameError, limits } from '../protocol/define-preset.ts'
-import { arrayLayout, checkAddress, type Layout, lineLayout, type Preset } from '../protocol/preset.ts'
 
 const Signature = z
   .strictObject({

@@ -5,18 +5,22 @@ import type { Event } from '../../../domain/event/event.ts'
 import type { Answer } from '../exchanges.ts'
 import {
   answerObject,
+  type Ask,
+  below,
+  checkByEmptyBatch,
   delivered,
   eachOf,
   type EventOutcome,
   isSuccess,
+  lineLayout,
   memberOf,
   noAcknowledgement,
+  type Preset,
   readStatus,
   textAt,
   type Verdict,
-} from '../protocol/answers.ts'
+} from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
-import { type Ask, below, checkByEmptyBatch, lineLayout, type Preset } from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
 

@@ -18,7 +18,6 @@ import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
-import { readStatus } from './answers.ts'
 import {
   arrayLayout,
   type BatchLimits,
@@ -27,6 +26,7 @@ import {
   type EmptyBatch,
   lineLayout,
   type Preset,
+  readStatus,
 } from './preset.ts'
 
 type First<Value> = readonly [Value, ...Value[]]

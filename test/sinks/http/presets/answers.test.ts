@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../../../src/domain/text/secret.ts'
-import type { EventOutcome, Verdict } from '../../../../src/sinks/http/protocol/answers.ts'
+import type { EventOutcome, Verdict } from '../../../../src/sinks/http/protocol/preset.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
 import type { Reply } from '../destination-server.ts'
 import {

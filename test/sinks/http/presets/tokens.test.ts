@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cancelled } from '../../../../src/domain/failure.ts'
 import { Secret } from '../../../../src/domain/text/secret.ts'
-import { createClientCredentials } from '../../../../src/sinks/http/protocol/client-credentials.ts'
+import { createClientCredentials } from '../../../../src/sinks/http/presets/sentinel.ts'
 import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.ts'
 import { failureOf, type Reply } from '../destination-server.ts'
 
