@@ -49,12 +49,11 @@ export function createRedactor(redaction: Redaction): Redactor {
   const ruleOf = rulesOf(redaction)
   const lines = linePattern([...redaction.headers, ...(redaction.body === 'drop' ? bodyNames : [])])
   const hide = hidingOf(redaction)
-  const hashes = redaction.addresses === 'hash'
-  const isHidden = hidden[redaction.addresses]
+  const { addresses } = redaction
 
   function redactPlain(text: string, found: Found): string {
     const kept = redactQuery(redactLines(text, lines, found), query, found)
-    return redaction !== 'off' && redaction.addresses === 'keep' ? kept : replaceAddresses(kept, hide)
+    return addresses === 'keep' ? kept : replaceAddresses(kept, hide)
   }
 
   function redactValue(value: Json, found: Found, level: number): Json {
@@ -83,8 +82,8 @@ export function createRedactor(redaction: Redaction): Redactor {
       found.set(address, stand)
       return stand
     })
-    if (kept !== value || isHidden?.test(value) === true) return kept
-    return hashes && maskedAddress.test(value) ? hide(value) : redacted
+    if (kept !== value || hidden[addresses]?.test(value) === true) return kept
+    return addresses === 'hash' && maskedAddress.test(value) ? hide(value) : redacted
   }
 
   return (rest, log) => {
@@ -193,10 +192,6 @@ const redacted = '[redacted]'
 /** Secret text, to mask everywhere in the same entry → its replacement. */
 type Found = Map<string, string>
 
-function remember(found: Found, value: string): void {
-  for (const piece of secretPieces(value)) found.set(piece, redacted)
-}
-
 /** Masks the values of query parameters in any text, however their names are encoded. */
 function redactQuery(text: string, names: ReadonlySet<string>, found: Found): string {
   if (names.size === 0 || !text.includes('=')) return text
@@ -260,27 +255,26 @@ const mostPieces = 64
 const noSecrets = new Set(['bearer', 'digest', 'negotiate', 'httponly', 'secure', 'partitioned'])
 const attributes = new Set(['domain', 'path', 'expires', 'max-age', 'samesite', 'realm', 'algorithm'])
 
-/** The value itself, and each value in a list such as `sid=abc; theme=dark` or `Bearer abc`, also percent-decoded. */
-function secretPieces(value: string): string[] {
-  const pieces = new Set<string>()
-  add(pieces, value.trim())
+/** Of a value: itself, and each value in a list such as `sid=abc; theme=dark` or `Bearer abc`, also percent-decoded. */
+function remember(found: Found, value: string): void {
+  const most = found.size + mostPieces
+  keepSecret(found, value.trim())
   for (const part of value.split(/[;,\s]+/)) {
     const equals = part.indexOf('=')
     const name = part.slice(0, Math.max(0, equals)).toLowerCase()
     if (attributes.has(name) || noSecrets.has(part.toLowerCase())) continue
-    add(pieces, part)
-    if (equals > 0) add(pieces, part.slice(equals + 1).replace(/^"|"$/g, ''))
-    if (pieces.size >= mostPieces) break
+    keepSecret(found, part)
+    if (equals > 0) keepSecret(found, part.slice(equals + 1).replace(/^"|"$/g, ''))
+    if (found.size >= most) return
   }
-  return [...pieces]
 }
 
-function add(pieces: Set<string>, piece: string): void {
+function keepSecret(found: Found, piece: string): void {
   // The replacement text itself must not be masked again.
   if (piece.length < shortestSecret || redacted.includes(piece)) return
-  pieces.add(piece)
+  found.set(piece, redacted)
   const decoded = percentDecoded(piece)
-  if (decoded !== piece && decoded.length >= shortestSecret) pieces.add(decoded)
+  if (decoded !== piece) keepSecret(found, decoded)
 }
 
 function percentDecoded(text: string): string {

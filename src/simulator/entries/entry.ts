@@ -27,9 +27,8 @@ interface EntryPlace {
 interface Template {
   readonly masked: boolean
   readonly ipv6: boolean
-  /** JSON of `log`, split where the address belongs, and the request id where the entry has one. */
-  readonly log: readonly string[]
-  readonly labels: string
+  /** The JSON, split where id, time, address and, where the entry has one, the request id belong. */
+  readonly parts: readonly string[]
 }
 
 /** Entries are assembled as text from a pool of templates: the bench requests millions of them. */
@@ -41,10 +40,10 @@ const pools = new Map<string, readonly Template[]>()
 export function entryJson(shape: EntryShape, place: EntryPlace, timestampMs: number): string {
   const [first, second, third] = wordsOf(shape, place)
   const template = poolOf(shape)[third % poolSize]!
-  const head = `{"logId":"${uuidOf(first, second, third)}","timestamp":${Math.floor(timestampMs)},"log":`
-  const [start = '', middle = '', end] = template.log
+  const [start, afterId, afterTime, afterAddress, end] = template.parts
+  const head = `${start}${uuidOf(first, second, third)}${afterId}${Math.floor(timestampMs)}${afterTime}`
   const request = end === undefined ? '' : uuidOf(second, third, first).replaceAll('-', '') + end
-  return `${head}${start}${addressOf(template, first)}${middle}${request},"labels":${template.labels}}`
+  return `${head}${addressOf(template, first)}${afterAddress}${request}`
 }
 
 export function entryId(shape: EntryShape, place: EntryPlace): string {
@@ -86,7 +85,7 @@ function createPool(shape: EntryShape): readonly Template[] {
     const dice = createDice(shape.seed * poolSize + index)
     const targetBytes = shape.entryBytes * (0.75 + dice.upTo(6) / 10)
     const template = createTemplate(dice, targetBytes + carriedBytes)
-    carriedBytes += shape.entryBytes - sizeOf(template.log, template.labels)
+    carriedBytes += shape.entryBytes - sizeOf(template.parts)
     return template
   })
 }
@@ -98,7 +97,7 @@ function createTemplate(dice: Dice, targetBytes: number): Template {
   const [ruleId = '', group = '', message, operator, path, match = '', method = 'GET', body = null] = sample
   const [asn, country] = dice.oneOf(networks).split(' ')
   const severity = dice.oneOf(severities)
-  const labels = JSON.stringify({
+  const labels = {
     asn,
     country,
     ruleId,
@@ -107,7 +106,7 @@ function createTemplate(dice: Dice, targetBytes: number): Template {
     ruleGroup: severity === '' || group === '' ? '' : `REQUEST-${ruleId.slice(0, 3)}-${group}`,
     status: dice.oneOf(actions),
     serverZone: dice.oneOf(pops),
-  })
+  }
   const headers: { Name: string; Value: string }[] = []
   const log = {
     ServerZoneId: 1000 + dice.upTo(9000),
@@ -118,6 +117,10 @@ function createTemplate(dice: Dice, targetBytes: number): Template {
     Headers: headers,
     TriggerMatch: { Key: operator, Value: match },
   }
+  const split = () =>
+    JSON.stringify({ logId: '@ID@', timestamp: '@TIME@', log: encodeLog(log), labels }).split(
+      /"@TIME@"|@[A-Z]+@/,
+    )
   const offered = [
     ['CDN-RequestId', '@REQUEST@'],
     ['User-Agent', dice.oneOf(userAgents)],
@@ -127,25 +130,16 @@ function createTemplate(dice: Dice, targetBytes: number): Template {
   for (const [Name, Value] of offered) {
     if (headers.some((header) => header.Name === Name)) continue
     headers.push({ Name, Value })
-    if (sizeOf(slotted(encodeLog(log)), labels) > targetBytes) headers.pop()
+    if (sizeOf(split()) > targetBytes) headers.pop()
   }
-  const missing = Math.floor(targetBytes) - sizeOf(slotted(encodeLog(log)), labels)
+  const missing = Math.floor(targetBytes) - sizeOf(split())
   if (missing > 0) log.TriggerMatch.Value += filler(missing)
-  return {
-    masked: dice.upTo(3) === 0,
-    ipv6: dice.upTo(12) === 0,
-    log: slotted(encodeLog(log)),
-    labels,
-  }
+  return { masked: dice.upTo(3) === 0, ipv6: dice.upTo(12) === 0, parts: split() }
 }
 
-function slotted(log: string): readonly string[] {
-  return log.split(/@ADDRESS@|@REQUEST@/)
-}
-
-// 91 bytes are the entry's frame with id and time; an address has 13 on average, a request id 32.
-function sizeOf(log: readonly string[], labels: string): number {
-  return log.join('').length + labels.length + 91 + 13 + (log.length > 2 ? 32 : 0)
+// A UUID, a time in ms, an address of 13 on average, and a request id.
+function sizeOf(parts: readonly string[]): number {
+  return parts.join('').length + 36 + 13 + 13 + (parts.length > 4 ? 32 : 0)
 }
 
 function filler(length: number): string {
@@ -155,7 +149,7 @@ function filler(length: number): string {
 // Like the service, this escapes HTML characters inside the JSON; a reader must decode twice.
 function encodeLog(log: object): string {
   const hexOf = (sign: string) => sign.charCodeAt(0).toString(16).toUpperCase()
-  return JSON.stringify(JSON.stringify(log).replaceAll(/[<>&']/g, (sign) => `\\u00${hexOf(sign)}`))
+  return JSON.stringify(log).replaceAll(/[<>&']/g, (sign) => `\\u00${hexOf(sign)}`)
 }
 
 // Material for realistic firewall events. Every address and host is from a range reserved for examples.
