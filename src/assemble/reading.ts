@@ -55,7 +55,7 @@ export function createReading(config: Config, { clock, telemetry }: QuietRuntime
     clientOf,
     /** The gate that all requests of an account pass. */
     gateOf: (account: string): AccountGate => accounts.get(account)!.gate,
-    close: () => closeTogether(accounts.values().map(({ client }) => client)),
+    [Symbol.asyncDispose]: () => closeTogether(accounts.values().map(({ client }) => client)),
   }
 }
 

@@ -102,7 +102,7 @@ export function createShipping(
       const job = { stream, zone, priority, ordering, mayGoOn: () => false }
       await failStream(readRequest === undefined ? job : { ...job, readRequest }, deps, failure)
     },
-    close: () => closeTogether(sinks.values()),
+    [Symbol.asyncDispose]: () => closeTogether(sinks.values()),
   }
 }
 

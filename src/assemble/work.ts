@@ -44,9 +44,7 @@ export class Work implements AsyncDisposable {
 
   /** The API clients. */
   get reading(): Reading {
-    this.#reading ??= this.#parts.adopt(createReading(this.config, this.runtime, this.#limitsOf), (reading) =>
-      reading.close(),
-    )
+    this.#reading ??= this.#parts.use(createReading(this.config, this.runtime, this.#limitsOf))
     return this.#reading
   }
 
@@ -71,8 +69,8 @@ export class Work implements AsyncDisposable {
   async shipping(options: Partial<Pick<ShippingOver, 'delivers' | 'holder'>> = {}): Promise<Shipping> {
     const { createShipping } = await import('./shipping.ts')
     const { store, reading, holder } = this
-    const shipping = createShipping(this.config, this.runtime, { store, reading, holder, ...options })
-    return this.#parts.adopt(shipping, (each) => each.close())
+    const over = { store, reading, holder, ...options }
+    return this.#parts.use(createShipping(this.config, this.runtime, over))
   }
 
   /** Keeps the streams of `holder` taken while it works. */

@@ -44,7 +44,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
       schedules,
       async list(of, which, signal) {
         const reading = createReading(of, runtime)
-        onTestFinished(() => reading.close())
+        onTestFinished(() => reading[Symbol.asyncDispose]())
         return listZones(reading.clientOf)(which, signal)
       },
       changed: () => undefined,

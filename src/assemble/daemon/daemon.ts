@@ -150,12 +150,8 @@ export class Daemon {
 
   /** By clients of its own: a configuration that is not in force yet may have other keys. */
   async #list(config: Config, accounts: Config['accounts'], signal: AbortSignal): Promise<AccountZones[]> {
-    const reading = createReading(config, this.#runtime, this.#backend!.limitsOf)
-    try {
-      return await listZones(reading.clientOf)(accounts, signal)
-    } finally {
-      await reading.close()
-    }
+    await using reading = createReading(config, this.#runtime, this.#backend!.limitsOf)
+    return await listZones(reading.clientOf)(accounts, signal)
   }
 
   /** An engine of a configuration; it ships nothing before its start. */
@@ -283,10 +279,7 @@ function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: nu
     .map(({ summary }) => summary)
     .filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
   const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
-  if (worst !== undefined) {
-    const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${worst.lagSeconds} s`
-    const others = lagging.length > 1 ? `, and so have ${lagging.length - 1} more` : ''
-    reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
-  }
-  return reasons
+  if (worst === undefined) return reasons
+  const { zone, sink, lagSeconds } = worst
+  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${readyLagSeconds} s)`]
 }

@@ -62,8 +62,11 @@ export function createEngine(config: Config, options: EngineOptions) {
   const { keepDays } = config.state
   const zones = () => zonesOf(directory.fill(config))
   const holds = new SinkHolds(config, store, runtime)
-  const reading = createReading(config, runtime, backend.limitsOf)
-  const shipping = createShipping(config, runtime, { ...backend, reading, zones, held: () => holds.held })
+  /** Closed in reverse order. */
+  const parts = new AsyncDisposableStack()
+  const reading = parts.use(createReading(config, runtime, backend.limitsOf))
+  const over = { ...backend, reading, zones, held: () => holds.held }
+  const shipping = parts.use(createShipping(config, runtime, over))
   const { planner, settings, deps, sinks, reconciler } = shipping
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
   const removeDays = createDayRemoval({ ...deps, settings, sinks })
@@ -72,7 +75,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   const stopped = new AbortController()
   const { signal } = stopped
   /** What runs beside the schedule. */
-  let beside: readonly Promise<void>[] = []
+  const beside: Promise<void>[] = []
 
   async function pump(planned: PlannedStream, signal: AbortSignal) {
     active.add(planned.priority, planned.stream.sink, 1)
@@ -230,9 +233,7 @@ export function createEngine(config: Config, options: EngineOptions) {
 
   const follow = (zone: Zone) => new ZoneFollower(zone, { source: reading.source, clock, apiClock })
   const tail = new LiveTail({ clock, zones, follow })
-  const parts = new AsyncDisposableStack()
-  parts.defer(() => reading.close())
-  parts.defer(() => shipping.close())
+  const readEvent = deadLetterReader(config)
   parts.defer(() => schedule.stop())
   parts.defer(() => messenger.close())
   parts.defer(async () => void (await Promise.all(beside)))
@@ -243,25 +244,16 @@ export function createEngine(config: Config, options: EngineOptions) {
     shipping,
     schedule,
     /** What the status page shows. */
-    views: createStatusViews({
-      version,
-      history,
-      fleet: page.read,
-      store,
-      readEvent: deadLetterReader(config),
-      tail,
-    }),
+    views: createStatusViews({ version, history, fleet: page.read, store, readEvent, tail }),
     /** Starts the schedule, and what runs beside it. */
     async start(): Promise<void> {
       await schedule.start()
       const { heartbeat, metrics, notify } = config
-      beside = [
-        ...(metrics.uploadScanning === undefined && metrics.volumes === undefined ? [] : [keepFiguresRead()]),
-        ...(notify.length === 0 ? [] : [keepPlacesNotified()]),
-        ...(heartbeat === undefined
-          ? []
-          : [every(heartbeat.everyMinutes * minuteMs, () => beat(heartbeat.url))]),
-      ]
+      if (metrics.uploadScanning !== undefined || metrics.volumes !== undefined)
+        beside.push(keepFiguresRead())
+      if (notify.length > 0) beside.push(keepPlacesNotified())
+      if (heartbeat !== undefined)
+        beside.push(every(heartbeat.everyMinutes * minuteMs, () => beat(heartbeat.url)))
       // Nothing waits for its end: a store that hangs must not delay the stop.
       void every(sampleEveryMs, sample)
     },
