@@ -22,35 +22,25 @@ const throttled = { kind: 'wait', code: 'throttled' }
 describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   it('stops every process of the account at once, and no other account', async () => {
     const redis = await useRedis()
-    const [first, second, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
+    const [first, second, other] = ['main', 'main', 'other'].map((account) => gateAt(redis, account))
     // In a process that sends no request.
     const idle = gateAt(redis)
-    await Promise.all([first, second, other].map((gate) => gate.enter(never, 'live')))
+    await Promise.all([first, second, other].map((gate) => gate!.enter(never, 'live')))
     expect(await idle.pausedUntil()).toBeUndefined()
-    const beganMs = performance.now()
     const until = Date.now() + 60_000
-    await waitFor(
-      async () => {
-        // On a busy machine an answer may come too late, and a gate then goes by what it knows alone.
-        await first.pauseUntil(until)
-        return second.enter(never, 'live').then(
-          () => false,
-          () => true,
-        )
-      },
-      { what: 'the pause in the other process' },
-    )
-    await expect(second.enter(never, 'live')).rejects.toMatchObject(throttled)
-    const { details } = (await second.enter(never, 'live').catch((error: unknown) => error)) as {
-      details: { retryAt: number }
+    // On a busy machine an answer may come too late, and a gate then goes by what it knows alone.
+    const untilRefused = async () => {
+      await first!.pauseUntil(until)
+      return second!.enter(never, 'live').then(
+        () => undefined,
+        (error: unknown) => error,
+      )
     }
-    // The way to Redis and back.
-    const slackMs = 1_000 + performance.now() - beganMs
-    expect(Math.abs(details.retryAt - until)).toBeLessThan(slackMs)
-    expect(Math.abs(((await second.pausedUntil()) ?? 0) - until)).toBeLessThan(slackMs)
-    expect(Math.abs(((await idle.pausedUntil()) ?? 0) - until)).toBeLessThan(slackMs)
-    await other.enter(never, 'live')
-    expect(await other.pausedUntil()).toBeUndefined()
+    expect(await waitFor(untilRefused, { what: 'the pause in the other process' })).toMatchObject(throttled)
+    for (const gate of [second!, idle])
+      expect(Math.abs(((await gate.pausedUntil()) ?? 0) - until)).toBeLessThan(5_000)
+    await other!.enter(never, 'live')
+    expect(await other!.pausedUntil()).toBeUndefined()
   })
 
   it('asks Redis once in 100 ms where there is no rate', async () => {

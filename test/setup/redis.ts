@@ -27,12 +27,8 @@ export interface TestRedis {
 
 /** A server process of its own. It is ended, without a word, when the test or file that started it ends. */
 export interface TestRedisServer extends TestRedis {
-  readonly host: string
   readonly port: number
   readonly folder: string
-  isRunning(): boolean
-  /** What it printed since its latest start. */
-  output(): string
   /** SIGTERM, as an operator would. Quiet when it is not running. */
   stop(): Promise<void>
   /** SIGKILL. Quiet when it is not running. */
@@ -98,11 +94,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<TestRedisS
   return {
     url: `redis://${host}:${port}`,
     keyPrefix: newKeyPrefix(),
-    host,
     port,
     folder,
-    isRunning: () => server?.isRunning() ?? false,
-    output: () => server?.stdout() ?? '',
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
     async restart() {

@@ -14,81 +14,74 @@ export function queuePrefix(keyPrefix: string): string {
 /** BullMQ writes events about jobs, which nothing here reads. */
 const keptEvents = 100
 
-export interface QueuedJob {
-  readonly stream: Stream
-  /** A process has just started, and tries the stream once despite its back-off. */
-  readonly isAnew?: boolean
-}
+/** `isAnew`: a process has just started, and tries the stream once despite its back-off. */
+type QueuedJob = { readonly stream: Stream; readonly isAnew?: boolean }
 
-interface QueuesOptions {
+export type Queues = ReturnType<typeof openQueues>
+
+/** The queue of ticks, and one of streams for each priority and sink, so that none blocks another. */
+export function openQueues({
+  client,
+  keyPrefix,
+  sinks,
+  reportError,
+}: {
   /** Stays open. */
   readonly client: RedisClient
   readonly keyPrefix: string
   readonly sinks: readonly string[]
   readonly reportError: (error: unknown) => void
-}
-
-/** The queue of ticks, and one of streams for each priority and sink, so that none blocks another. */
-export class Queues {
-  readonly tick: Queue
-  readonly #queues: readonly { readonly priority: Priority; readonly sink: string; readonly queue: Queue }[]
-
-  constructor({ client, keyPrefix, sinks, reportError }: QueuesOptions) {
-    const open = (name: string) => {
-      const queue = new Queue(name, {
-        connection: client,
-        prefix: queuePrefix(keyPrefix),
-        skipVersionCheck: true,
-        streams: { events: { maxLen: keptEvents } },
-      })
-      queue.on('error', reportError)
-      return queue
-    }
-    this.tick = open('tick')
-    this.#queues = sinks.flatMap((sink) =>
-      priorities.map((priority) => ({ priority, sink, queue: open(`${priority}-${sink}`) })),
-    )
-  }
-
-  of(priority: Priority, sink: string): Queue {
-    return this.#queues.find((each) => each.priority === priority && each.sink === sink)!.queue
-  }
-
-  /** Queues streams of one sink behind those that already wait; skips streams that are queued or worked on. */
-  async add(
-    priority: Priority,
-    sink: string,
-    queued: readonly QueuedJob[],
-    trace: TraceCarrier = {},
-  ): Promise<void> {
-    if (queued.length === 0) return
-    const jobs = queued.map(({ stream, isAnew = false }) => ({
-      name: priority,
-      data: { isAnew, trace },
-      opts: { jobId: streamKey(stream) },
-    }))
-    await this.of(priority, sink).addBulk(jobs)
-  }
-
-  /** The streams (`streamKey`) that wait or are worked on. */
-  async idsOf(priority: Priority, sink: string): Promise<ReadonlySet<string>> {
-    return new Set(await this.of(priority, sink).getRanges(['wait', 'active']))
-  }
-
-  /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
-  async count(): Promise<Observation['queues']> {
-    const counted = this.#queues.map(async ({ sink, priority, queue }) => {
-      const { waiting = 0, active = 0 } = await queue.getJobCounts('waiting', 'active')
-      return [
-        { sink, priority, state: 'waiting', jobs: waiting },
-        { sink, priority, state: 'active', jobs: active },
-      ] as const
+}) {
+  const open = (name: string) => {
+    const queue = new Queue(name, {
+      connection: client,
+      prefix: queuePrefix(keyPrefix),
+      skipVersionCheck: true,
+      streams: { events: { maxLen: keptEvents } },
     })
-    return (await Promise.all(counted)).flat()
+    queue.on('error', reportError)
+    return queue
   }
-
-  async close(): Promise<void> {
-    await Promise.all([this.tick, ...this.#queues.map(({ queue }) => queue)].map((queue) => queue.close()))
+  const tick = open('tick')
+  const all = sinks.flatMap((sink) =>
+    priorities.map((priority) => ({ priority, sink, queue: open(`${priority}-${sink}`) })),
+  )
+  const of = (priority: Priority, sink: string): Queue =>
+    all.find((each) => each.priority === priority && each.sink === sink)!.queue
+  return {
+    tick,
+    of,
+    /** Queues streams of one sink behind those that already wait; skips streams that are queued or worked on. */
+    async add(
+      priority: Priority,
+      sink: string,
+      queued: readonly QueuedJob[],
+      trace: TraceCarrier = {},
+    ): Promise<void> {
+      const jobs = queued.map(({ stream, isAnew = false }) => ({
+        name: priority,
+        data: { isAnew, trace },
+        opts: { jobId: streamKey(stream) },
+      }))
+      if (jobs.length > 0) await of(priority, sink).addBulk(jobs)
+    },
+    /** The streams (`streamKey`) that wait or are worked on. */
+    idsOf: async (priority: Priority, sink: string): Promise<ReadonlySet<string>> =>
+      new Set(await of(priority, sink).getRanges(['wait', 'active'])),
+    /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
+    async count(): Promise<Observation['queues']> {
+      const counted = all.map(async ({ sink, priority, queue }) => {
+        const { waiting = 0, active = 0 } = await queue.getJobCounts('waiting', 'active')
+        return [
+          { sink, priority, state: 'waiting', jobs: waiting },
+          { sink, priority, state: 'active', jobs: active },
+        ] as const
+      })
+      return (await Promise.all(counted)).flat()
+    },
+    async close(): Promise<void> {
+      await Promise.all([tick, ...all.map(({ queue }) => queue)].map((queue) => queue.close()))
+    },
   }
 }
 

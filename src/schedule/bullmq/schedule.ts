@@ -19,7 +19,7 @@ import {
   type ScheduleDeps,
 } from '../pumping.ts'
 import { startQueueWorker, type JobOutcome } from './queue-worker.ts'
-import { Queues, streamOfJob } from './queues.ts'
+import { openQueues, streamOfJob, type Queues } from './queues.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
@@ -80,7 +80,7 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
     connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, reportError)
   // Commands of the one fail soon while Redis is away, those of the other wait until it is back.
   const [prompt, patient] = [connect('prompt'), connect('patient')]
-  const queues = new Queues({ client: prompt, keyPrefix, sinks, reportError })
+  const queues = openQueues({ client: prompt, keyPrefix, sinks, reportError })
   const loops: Promise<void>[] = []
   const every = (ms: number, step: () => Promise<unknown>): void =>
     void loops.push(repeat(ms, step, { clock, failed: reportError }, signal))

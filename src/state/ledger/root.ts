@@ -94,8 +94,15 @@ export class Root {
     return this.untilDecided(async () => {
       await this.refresh()
       if (this.store?.layout === layoutNumber) return undefined
-      if (this.store !== undefined) throw foreign(this.#place, this.store.layout)
-      if (!create) throw noStore(this.#place)
+      if (this.store !== undefined) {
+        const text = `the store (${this.#place}) has schema ${this.store.layout}, and this version supports only schema ${layoutNumber}`
+        const remedy = 'run the version that made it, or set `state` to another place'
+        throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
+      }
+      if (!create) {
+        const remedy = 'start `run` once, or set `state` to the right store'
+        throw new Failure('stop', 'no_store', `there is no store in ${this.#place}: ${remedy}`)
+      }
       const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
       await this.records.write({ when: [this.whenStore], put: [['store', 'store', JSON.stringify(made)]] })
       return again
@@ -218,17 +225,6 @@ export function byText(a: string, b: string): number {
 
 export function* inParts<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size)
-}
-
-function noStore(place: string): Failure {
-  const remedy = 'start `run` once, or set `state` to the right store'
-  return new Failure('stop', 'no_store', `there is no store in ${place}: ${remedy}`)
-}
-
-function foreign(place: string, layout: number): Failure {
-  const text = `the store (${place}) has schema ${layout}, and this version supports only schema ${layoutNumber}`
-  const remedy = 'run the version that made it, or set `state` to another place'
-  return new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }
 
 export function namesOf(text: string | undefined): Names {

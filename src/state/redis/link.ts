@@ -8,20 +8,14 @@ import { isAbsence, isRefusal, redisFailure } from '../../redis/redis-failure.ts
 const patienceMs = 2_500
 const pauseMs = 50
 
+export type Link = ReturnType<typeof createLink>
+
 /**
  * One client. Each call ends within seconds, whatever the server does: with its result or with a Failure. A call whose
  * answer was lost is sent again, so it must be safe to repeat. Nothing is sent after a call has ended; a server that
  * hung may still execute what is in its buffers.
  */
-export interface Link {
-  /** For people, without secrets. */
-  readonly name: string
-  run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
-  /** May be called twice. */
-  close(): void
-}
-
-export function createLink(servers: RedisServers, clock: Clock): Link {
+export function createLink(servers: RedisServers, clock: Clock) {
   const name = nameOf(servers)
   const closing = new AbortController()
   const closed = closing.signal
@@ -57,8 +51,9 @@ export function createLink(servers: RedisServers, clock: Clock): Link {
   let client = connect()
 
   return {
+    /** For people, without secrets. */
     name,
-    async run(work) {
+    async run<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
       const untilMs = clock.monotonic() + patienceMs
       const before = lastError
       for (;;) {
@@ -75,7 +70,8 @@ export function createLink(servers: RedisServers, clock: Clock): Link {
         await clock.sleep(waitMs, AbortSignal.any([closed, changing.signal])).catch(() => undefined)
       }
     },
-    close() {
+    /** May be called twice. */
+    close(): void {
       closing.abort()
       client.disconnect()
     },

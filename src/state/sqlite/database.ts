@@ -16,89 +16,73 @@ interface Grouped {
   readonly reject: (error: unknown) => void
 }
 
+export type Database = ReturnType<typeof databaseOn>
+
+/** Changes nothing in the file yet, which may belong to another program. */
+export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
+  const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
+  return databaseOn(handle, { path, tries, file: fileAt(path) })
+}
+
+interface Place {
+  readonly path: string
+  readonly tries: number
+  /** The file that was opened; undefined in memory. */
+  readonly file: string | undefined
+}
+
 /**
  * One connection. `read` and `write` run synchronous work in a transaction and wait for other processes; they throw a
- * Failure, or a bug.
+ * Failure, or a bug. In memory work is done at once, since it waits for no disk and no other process.
  */
-export class Database {
-  readonly path: string
-  readonly #handle: DatabaseSync
-  readonly #tries: number
-  /** The file that was opened; undefined in memory. */
-  readonly #file: string | undefined
-  readonly #statements = new Map<string, StatementSync>()
-  #waiting: Grouped[] = []
+export function databaseOn(
+  handle: DatabaseSync,
+  { path, tries, file }: Place = { path: 'memory', tries: 1, file: undefined },
+) {
+  const statements = new Map<string, StatementSync>()
+  let waiting: Grouped[] = []
   /** Whether commits wait for the disk; most in a row are of one kind. */
-  #synchronous = ''
-  #isClosed = false
-
-  /** Without a file: in memory, where work is done at once, since it waits for no disk and no other process. */
-  constructor(handle: DatabaseSync, path = 'memory', tries = 1, file?: string) {
-    this.#handle = handle
-    this.path = path
-    this.#tries = tries
-    this.#file = file
-  }
-
-  /** Changes nothing in the file yet, which may belong to another program. */
-  static async open(path: string, tries = busyTries): Promise<Database> {
-    const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
-    return new Database(handle, path, tries, fileAt(path))
-  }
-
-  /** Makes the tables of a new store. Throws `store_refuses` for another file, and where it cannot be written. */
-  async prepareStore(): Promise<void> {
-    // Before anything is changed in a file that may belong to another program.
-    await this.read(() => this.#isStore())
-    if (this.#file !== undefined) await attempt(this.path, this.#tries, () => this.#useLog())
-    await this.write(() => this.#isStore() || this.exec(layout))
-  }
+  let synchronous = ''
+  let isClosed = false
 
   /** A prepared statement, for use inside of work. It gives rows as lists of their columns. */
-  prepare(sql: string): StatementSync {
-    const known = this.#statements.get(sql)
+  function prepare(sql: string): StatementSync {
+    const known = statements.get(sql)
     if (known !== undefined) return known
-    const statement = this.#handle.prepare(sql)
+    const statement = handle.prepare(sql)
     statement.setReturnArrays(true)
-    this.#statements.set(sql, statement)
+    statements.set(sql, statement)
     return statement
   }
 
-  /** Statements without values, inside of work. */
-  exec(sql: string): void {
-    this.#handle.exec(sql)
-  }
-
-  read<T>(work: () => T): Promise<T> {
-    return attempt(this.path, this.#tries, () => this.#transaction('BEGIN', work))
-  }
-
-  /**
-   * Durable when it resolves, unless `loosely`: such work does not wait for the disk, and a later write makes it
-   * durable too. What comes here in one turn of the event loop shares a transaction, and one wait for the disk if any
-   * of it needs one. Each work has its own result; an error fails all of them, and nothing is written.
-   */
-  write<T>(work: () => T, loosely = false): Promise<T> {
-    if (this.#file === undefined) return this.read(work)
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    if (this.#waiting.push({ work, loosely, resolve, reject }) === 1) afterThisTurn(() => void this.#flush())
-    return promise as Promise<T>
-  }
-
-  /** May be called twice. */
-  close(): void {
-    if (this.#file !== undefined && !this.#isClosed) this.#handle.close()
-    this.#isClosed = true
-  }
-
-  async #flush(): Promise<void> {
-    const group = this.#waiting
-    this.#waiting = []
+  function transaction<T>(begin: string, work: () => T): T {
+    if (isClosed) throw new Failure('retry', 'store_unavailable', `the store ${path} is closed`)
+    handle.exec(begin)
     try {
-      const results = await attempt(this.path, this.#tries, () => {
-        this.#refuseMoved()
-        this.#setSync(group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL')
-        return this.#transaction('BEGIN IMMEDIATE', () => group.map(({ work }) => work()))
+      const result = work()
+      handle.exec('COMMIT')
+      return result
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors (full disk, I/O).
+      if (handle.isTransaction) handle.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const group = waiting
+    waiting = []
+    try {
+      const results = await attempt(path, tries, () => {
+        // Nobody would read what is committed to a file that was removed or replaced under the open connection.
+        if (!isClosed && fileAt(path) !== file) {
+          const text = `the store ${path} was moved or removed while in use`
+          throw refusal(`${text}: put it back, or stop this process and start it again`)
+        }
+        const level = group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL'
+        if (level !== synchronous) handle.exec(`PRAGMA synchronous = ${level}`)
+        synchronous = level
+        return transaction('BEGIN IMMEDIATE', () => group.map(({ work }) => work()))
       })
       for (const [index, { resolve }] of group.entries()) resolve(results[index])
     } catch (error) {
@@ -106,54 +90,64 @@ export class Database {
     }
   }
 
-  #transaction<T>(begin: string, work: () => T): T {
-    if (this.#isClosed) throw new Failure('retry', 'store_unavailable', `the store ${this.path} is closed`)
-    this.exec(begin)
-    try {
-      const result = work()
-      this.exec('COMMIT')
-      return result
-    } catch (error) {
-      // SQLite has rolled back by itself after some errors (full disk, I/O).
-      if (this.#handle.isTransaction) this.exec('ROLLBACK')
-      throw error
-    }
+  function read<T>(work: () => T): Promise<T> {
+    return attempt(path, tries, () => transaction('BEGIN', work))
   }
 
-  #setSync(level: 'NORMAL' | 'FULL'): void {
-    if (level !== this.#synchronous) this.exec(`PRAGMA synchronous = ${level}`)
-    this.#synchronous = level
-  }
-
-  /** Refuses commits to a file that was removed or replaced under the open connection: no process would read them. */
-  #refuseMoved(): void {
-    if (this.#isClosed || fileAt(this.path) === this.#file) return
-    const text = `the store ${this.path} was moved or removed while in use`
-    throw refusal(`${text}: put it back, or stop this process and start it again`)
+  /**
+   * Durable when it resolves, unless `loosely`: such work does not wait for the disk, and a later write makes it
+   * durable too. What comes here in one turn of the event loop shares a transaction, and one wait for the disk if any
+   * of it needs one. Each work has its own result; an error fails all of them, and nothing is written.
+   */
+  function write<T>(work: () => T, loosely = false): Promise<T> {
+    if (file === undefined) return read(work)
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    if (waiting.push({ work, loosely, resolve, reject }) === 1) afterThisTurn(() => void flush())
+    return promise as Promise<T>
   }
 
   /** Whether the file is a store of this version; false for an empty one. */
-  #isStore(): boolean {
-    const figure = (sql: string) => Number(Object.values(this.prepare(sql).get() ?? {})[0])
+  function isStore(): boolean {
+    const figure = (sql: string) => Number(Object.values(prepare(sql).get() ?? {})[0])
     const id = figure('PRAGMA application_id')
     const number = figure('PRAGMA user_version')
     if (id === 0 && number === 0 && figure('SELECT count(*) FROM sqlite_schema') === 0) return false
     if (id !== applicationId)
-      throw refusal(`${this.path} is a database of another program: set \`state\` to another path`)
+      throw refusal(`${path} is a database of another program: set \`state\` to another path`)
     if (number === schemaNumber) return true
-    const text = `the store ${this.path} has schema ${number}, and this version supports only schema ${schemaNumber}`
+    const text = `the store ${path} has schema ${number}, and this version supports only schema ${schemaNumber}`
     throw refusal(`${text}: run the version that made it, or set \`state\` to another path`)
   }
 
-  #useLog(): void {
+  function useLog(): void {
     // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
-    this.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
-    const [mode] = Object.values(this.prepare('PRAGMA journal_mode = WAL').get() ?? {})
+    handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
+    const [mode] = Object.values(prepare('PRAGMA journal_mode = WAL').get() ?? {})
     if (mode !== 'wal') {
-      const text = `the file system of ${this.path} does not support a shared write-ahead log`
+      const text = `the file system of ${path} does not support a shared write-ahead log`
       throw refusal(`${text}: set \`state\` to a path on a local disk`)
     }
-    this.exec('PRAGMA journal_size_limit = 16777216')
+    handle.exec('PRAGMA journal_size_limit = 16777216')
+  }
+
+  return {
+    prepare,
+    /** Statements without values, inside of work. */
+    exec: (sql: string): void => handle.exec(sql),
+    read,
+    write,
+    /** Makes the tables of a new store. Throws `store_refuses` for another file, and where it cannot be written. */
+    async prepareStore(): Promise<void> {
+      // Before anything is changed in a file that may belong to another program.
+      await read(isStore)
+      if (file !== undefined) await attempt(path, tries, useLog)
+      await write(() => isStore() || handle.exec(layout))
+    },
+    /** May be called twice. */
+    close(): void {
+      if (file !== undefined && !isClosed) handle.close()
+      isClosed = true
+    },
   }
 }
 

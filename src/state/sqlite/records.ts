@@ -9,7 +9,7 @@ import {
   type Records,
   type Write,
 } from '../../ports/records.ts'
-import { Database } from './database.ts'
+import { databaseOn, openDatabase, type Database } from './database.ts'
 import { prepareStateFile } from './state-file.ts'
 
 /** So that four records with their row headers fill a page of the database. Larger ones leave more of a page empty. */
@@ -33,12 +33,12 @@ export interface SqliteRecordsOptions {
 /** Opens the store, and makes it if there is none. Throws `store_refuses`. */
 export async function openSqliteRecords({ path, clock, create }: SqliteRecordsOptions): Promise<Records> {
   prepareStateFile(path, create)
-  return openIn(await Database.open(path), clock)
+  return openIn(await openDatabase(path), clock)
 }
 
 /** Records that end with the process. What several open on one handle, they share, as processes share a file. */
 export function openMemoryRecords(clock: Clock, handle = new DatabaseSync(':memory:')): Promise<Records> {
-  return openIn(new Database(handle), clock)
+  return openIn(databaseOn(handle), clock)
 }
 
 async function openIn(database: Database, clock: Clock): Promise<Records> {

@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { queuePrefix, Queues } from '../../../src/schedule/bullmq/queues.ts'
+import { openQueues, queuePrefix, type Queues } from '../../../src/schedule/bullmq/queues.ts'
 import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 import { buildCheckpoint } from '../../contract/checkpoint-store/builders.ts'
 import { streamOf } from '../../contract/schedule/planned.ts'
@@ -12,7 +12,7 @@ import { waitFor } from '../../setup/wait-for.ts'
 import { scheduleAt } from './started.ts'
 
 function queuesAt({ url, keyPrefix }: TestRedis, sinks: readonly string[]): Queues {
-  const queues = new Queues({ client: connected(url), keyPrefix, sinks, reportError: () => undefined })
+  const queues = openQueues({ client: connected(url), keyPrefix, sinks, reportError: () => undefined })
   own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
   return queues
 }

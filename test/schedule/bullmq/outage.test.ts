@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
-import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
@@ -65,24 +64,6 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await server.restart()
     await untilMorePumps(seen)
     await waitFor(() => ends() === 1, { what: 'the end of the outage' })
-  })
-
-  it('goes down during a tick is what the line of the tick says', async () => {
-    const server = await startRedis()
-    const { schedule, world } = scheduleAt(
-      server,
-      {},
-      {
-        plan: async () => {
-          await server.kill()
-          return [plannedStream(streamOf(1), 'live', 0)]
-        },
-      },
-    )
-    await schedule.start()
-    const failed = () => world.internalEvents.find(({ name }) => name === 'TickFailed')
-    await waitFor(() => failed() !== undefined, { what: 'the line' })
-    expect(failed()).toMatchObject({ error: { code: 'store_unavailable', kind: 'retry' } })
   })
 
   it('is down can be stopped', async () => {

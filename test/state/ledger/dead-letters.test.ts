@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { bySink } from '../../../src/domain/event/delivery.ts'
 import { buildDeadLetter, buildStream, commitOnce } from '../../contract/checkpoint-store/builders.ts'
 import { ledgerStores } from './opened.ts'
 
@@ -22,20 +21,6 @@ describe('dead letters', () => {
     const repeat = buildDeadLetter({ at: 6, time, reason: 'too_large', answer: 'again' })
     await commitOnce(store, stream, { deadLetters: [repeat] })
     expect(await store.deadLetters.list()).toEqual([plain, second, ...others, repeat])
-  })
-
-  it('are counted by reason', async () => {
-    const { store } = await openStore()
-    const deadLetters = [{}, { id: 'e2' }, { id: 'e3', reason: 'too_large' as const }].map(buildDeadLetter)
-    await commitOnce(store, stream, { deadLetters })
-    await commitOnce(store, stream, { deadLetters: [buildDeadLetter({ reason: 'unmappable' })] })
-    const found = bySink(await store.deadLetters.counts())
-    const reasons = found.map(({ sink, reason, count }) => `${sink} ${reason} ${count}`)
-    expect(reasons).toEqual(['archive refused 1', 'archive too_large 1', 'archive unmappable 1'])
-    expect(found.every(({ bytes }) => bytes >= buildDeadLetter().event.length)).toBe(true)
-    const removedDeadLetters = await store.deadLetters.list()
-    await commitOnce(store, stream, { removedDeadLetters })
-    expect(await store.deadLetters.counts()).toEqual([])
   })
 
   it('can be listed by stream, by key and one by one', async () => {

@@ -66,36 +66,6 @@ describe('what a configuration planned', () => {
     expect(found).toHaveLength(2)
     expect(found).toEqual(expect.arrayContaining([{ ...route, plannedAtMs: 20 }, siem]))
   })
-
-  it('is the place of each sink that was stored last, also for another process', async () => {
-    const { store, reopen } = await openStore()
-    expect(await store.catalogue.sinks()).toEqual([])
-    const siem = { name: 'siem', type: 'http', place: 'https://one.example 1' }
-    const archive = { name: 'archive', type: 'file', place: '/var/lib/é v' }
-    await store.catalogue.rememberSinks([siem, archive])
-    await store.catalogue.rememberSinks([{ ...siem, place: 'https://two.example 2' }])
-    await store.catalogue.rememberSinks([])
-    expect(await (await reopen()).catalogue.sinks()).toEqual([
-      { ...archive, formerly: [] },
-      { ...siem, place: 'https://two.example 2', formerly: [] },
-    ])
-  })
-
-  it('is the list of zones of each account that was stored last, also for another process', async () => {
-    const { store, reopen } = await openStore()
-    expect(await store.catalogue.zoneLists()).toEqual([])
-    const zones = [
-      { id: 101, name: 'ship "é" \u2603' },
-      { id: 102, name: '', leftAtMs: 7 },
-    ]
-    await store.catalogue.storeZoneList({ account: 'two', listedAtMs: 1, zones })
-    await store.catalogue.storeZoneList({ account: 'one', listedAtMs: 2, zones: [] })
-    await store.catalogue.storeZoneList({ account: 'one', listedAtMs: 3, zones })
-    expect(await (await reopen()).catalogue.zoneLists()).toEqual([
-      { account: 'one', listedAtMs: 3, zones },
-      { account: 'two', listedAtMs: 1, zones },
-    ])
-  })
 })
 
 describe('the latest audit of a stream', () => {

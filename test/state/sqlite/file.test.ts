@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { Database, schemaNumber } from '../../../src/state/sqlite/database.ts'
+import { openDatabase, schemaNumber } from '../../../src/state/sqlite/database.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../../setup/stores.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -149,7 +149,7 @@ describe('the file of a store', () => {
   it('is unavailable, not refused, while another process keeps it locked for long', async () => {
     const path = join(temporaryFolder(), 'store.db')
     await (await openAt(path)).close()
-    const database = await Database.open(path, 2)
+    const database = await openDatabase(path, 2)
     using other = new DatabaseSync(path)
     other.exec('BEGIN IMMEDIATE')
     const change = () => database.prepare(`UPDATE record SET key = 'k'`).run().changes
