@@ -25,7 +25,6 @@ export function parseDay(text: string): Day | undefined {
   return !Number.isNaN(atMs) && dayOf(atMs) === text ? (text as Day) : undefined
 }
 
-/** ms since the epoch. */
 export function startOf(day: Day): number {
   return Date.parse(day)
 }
@@ -39,7 +38,6 @@ export function shiftDay(day: Day, days: number): Day {
   return dayOf(startOf(day) + days * dayMs)
 }
 
-/** How many days `later` lies after `earlier`; negative when it lies before. */
 export function daysBetween(earlier: Day, later: Day): number {
   return (startOf(later) - startOf(earlier)) / dayMs
 }

@@ -79,11 +79,6 @@ export function cancelled(cause?: unknown): Failure {
   return new Failure('cancelled', 'cancelled', 'stopped before it was done', { cause })
 }
 
-/** Ends the pump of a backfill, so that it occupies no place while live streams come first. */
-export function gaveWay(account: string): Failure {
-  return new Failure('cancelled', 'gave_way', `live streams of account ${account} have priority`)
-}
-
 /** Ends a pump that builds on what the store no longer holds. */
 export function fenceLost(): Failure {
   const why = 'another process took over the stream, or the store lost a commit'

@@ -55,8 +55,8 @@ export async function replayDeadLetters(
     const sink = sinks.get(name)
     let error = sink === undefined ? notConfigured : held.get(name)
     try {
-      for (const keys of error === undefined ? byStream(own) : []) {
-        const job = { ...heldBy(keys, zoneOf), sink: sink!, redo, keys }
+      for (const ofStream of error === undefined ? byStream(own, zoneOf) : []) {
+        const job = { ...ofStream, sink: sink!, redo }
         for await (const page of replayStream(job, deps, signal)) add(page)
       }
     } catch (failure) {
@@ -83,77 +83,71 @@ export async function dropDeadLetters(
     await commit(next, { removedDeadLetters: found.map(keyOf) })
     dropped.push(...found)
   }
-  for (const keys of byStream(chosen))
-    for await (const _ of settlePages({ ...heldBy(keys, zoneOf), keys }, drop, deps, signal));
+  for (const ofStream of byStream(chosen, zoneOf))
+    for await (const _ of settlePages(ofStream, drop, deps, signal));
   return dropped
 }
 
-function byStream(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
-  return [...Map.groupBy(deadLetters, streamKey).values()]
-}
-
-function heldBy([first]: readonly DeadLetter[], zoneOf: DeadLetterWork['zoneOf']): HeldStream {
-  return { stream: onlyStream(first!), zone: zoneOf(first!.zone) }
+function byStream(deadLetters: readonly DeadLetter[], zoneOf: DeadLetterWork['zoneOf']): Settling[] {
+  const streams = [...Map.groupBy(deadLetters, streamKey).values()]
+  return streams.map((chosen) => {
+    const stream = onlyStream(chosen[0]!)
+    return { stream, zone: zoneOf(stream.zone), chosen }
+  })
 }
 
 interface Settling extends HeldStream {
-  readonly keys: readonly Identity[]
+  /** Of the stream. */
+  readonly chosen: readonly DeadLetter[]
 }
 
 /** Pause between two pages, so that a running process can take the stream. */
 const betweenMs = 20
 
 /**
- * Settles dead letters of a stream page by page, the oldest event first, each once: takes the fence for one page at a
- * time, so that a stop at any moment leaves every dead letter either as it was or settled. Skips those that no longer
- * exist (dropped, or replayed by another process). `tried`: how many keys are dealt with.
+ * Settles dead letters of a stream page by page, each once: takes the fence for one page at a time, so that a stop at any
+ * moment leaves every dead letter either as it was or settled. Skips those that no longer exist (dropped, or replayed by
+ * another process).
  */
 async function* settlePages<Result>(
-  { stream, zone, keys }: Settling,
+  { stream, zone, chosen }: Settling,
   settle: (session: Session, deadLetters: readonly DeadLetter[]) => Promise<Result>,
   deps: PumpDeps,
   signal: AbortSignal,
-): AsyncGenerator<{ readonly tried: number; readonly settled?: Result }> {
-  const left = keys.toSorted(byTime).map(keyOf)
-  while (left.length > 0) {
+): AsyncGenerator<{ readonly tried: number; readonly settled: Result | undefined }> {
+  for (const [index, page] of pagesOf(chosen).entries()) {
+    if (index > 0) await deps.clock.sleep(betweenMs, signal)
     if (signal.aborted) throw cancelled(signal.reason)
     const work = async (session: Session) => {
       await beginAnew(session)
-      const { deadLetters, tried } = await loadDeadLetters(session, left)
-      return deadLetters.length === 0 ? { tried } : { tried, settled: await settle(session, deadLetters) }
+      const found = await deps.store.deadLetters.read(stream, page.map(keyOf))
+      return found.length === 0 ? undefined : await settle(session, found)
     }
-    const page = await holdStream({ stream, zone }, deps, work, signal)
-    left.splice(0, page.tried)
-    yield page
-    if (left.length > 0) await deps.clock.sleep(betweenMs, signal)
+    yield { tried: page.length, settled: await holdStream({ stream, zone }, deps, work, signal) }
   }
-}
-
-/** A fixed order: the same dead letters give the same bodies again. */
-function byTime(left: Identity, right: Identity): number {
-  const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
-  return one < other ? -1 : one > other ? 1 : 0
 }
 
 const mostDeadLetters = 100
-const deadLettersAtOnce = 10
 const mostBytes = 1_048_576
 
-async function loadDeadLetters(
-  { deps, job }: Session,
-  keys: readonly Identity[],
-): Promise<{ deadLetters: DeadLetter[]; tried: number }> {
-  const deadLetters: DeadLetter[] = []
-  let [tried, bytes] = [0, 0]
-  while (tried < keys.length && tried < mostDeadLetters && bytes < mostBytes) {
-    const some = keys.slice(tried, tried + deadLettersAtOnce)
-    for (const deadLetter of await deps.store.deadLetters.read(job.stream, some)) {
-      deadLetters.push(deadLetter)
-      bytes += deadLetter.event.length
+/** The oldest event first: in a fixed order the same dead letters give the same bodies again. */
+function pagesOf(deadLetters: readonly DeadLetter[]): DeadLetter[][] {
+  const pages: DeadLetter[][] = []
+  let bytes = Infinity
+  for (const deadLetter of deadLetters.toSorted(byTime)) {
+    bytes += deadLetter.event.length
+    if (bytes > mostBytes || pages.at(-1)!.length === mostDeadLetters) {
+      pages.push([])
+      bytes = deadLetter.event.length
     }
-    tried += some.length
+    pages.at(-1)!.push(deadLetter)
   }
-  return { deadLetters, tried }
+  return pages
+}
+
+function byTime(left: Identity, right: Identity): number {
+  const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 interface ReplayJob extends Settling, Pick<DeadLetterWork, 'redo'> {
@@ -162,7 +156,7 @@ interface ReplayJob extends Settling, Pick<DeadLetterWork, 'redo'> {
 
 /** What became of a page of dead letters. */
 interface ReplayedPage {
-  /** How many of the keys it had. */
+  /** How many it had. */
   readonly tried: number
   readonly delivered: number
   /** Those that were refused again, as they are kept now. */

@@ -65,7 +65,6 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
     now,
     /** To the steady clock. */
     offsetOf,
-    /** True once the API's time is confirmed. */
     isConfirmed: (account: string) => knownOf(account).confirmedMs !== undefined,
     /**
      * `offsetMs`: to the steady clock. `connection`: two answers with the same one may come from the same server; an

@@ -70,18 +70,15 @@ export interface DeliveryOutcome {
   readonly skipped: readonly Skip[]
 }
 
-/** What an outcome changes in the store. */
-export interface Change {
-  readonly next: Checkpoint
-  readonly extras: CommitExtras
-}
-
 /**
- * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped. When
+ * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped, as
+ * `settle` says. When
  * the delivery failed part way, or the store has no room for its dead letters, commits what is certain, so that no
  * retry delivers it again, and returns the failure for the caller to throw.
  */
-export async function commitDelivery<Settled extends Change>(
+export async function commitDelivery<
+  Settled extends { readonly next: Checkpoint; readonly extras: CommitExtras },
+>(
   session: Session,
   events: readonly Event[],
   delivery: Delivery,
@@ -102,7 +99,6 @@ export async function commitDelivery<Settled extends Change>(
   }
 }
 
-/** What the sink refused, as dead letters for the store. */
 export function deadLettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
     ...onlyStream(job.stream),

@@ -36,7 +36,7 @@ export async function commitLoad(
     const counts = {
       delivered: adoption?.unseen.length ?? outcome.taken.length,
       deadLetters: outcome.refusals.length,
-      late: countBefore(lateMs, events),
+      late: lateMs === null ? 0 : timesOf(events).filter((timeMs) => timeMs < lateMs).length,
       filtered: filtered.length,
       skipped: outcome.skipped.length,
       lost: outcome.lost,
@@ -98,7 +98,6 @@ function settledPages(pages: readonly LoadPage[], wanted: readonly Event[], sett
   return { done: open, part: others.filter((event) => known.has(event)) }
 }
 
-/** The pages without the events that are settled. */
 function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage[] {
   if (pages.length === 0) return []
   const known = new Set(settled)
@@ -119,9 +118,7 @@ function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage
 }
 
 function filteredOf({ unseen, wanted }: LoadPage): readonly Event[] {
-  if (wanted.length === unseen.length) return []
-  const kept = new Set(wanted)
-  return unseen.filter((event) => !kept.has(event))
+  return wanted.length === unseen.length ? [] : [...new Set(unseen).difference(new Set(wanted))]
 }
 
 function eventsOf({ taken, refusals, skipped }: DeliveryOutcome): readonly Event[] {
@@ -129,14 +126,6 @@ function eventsOf({ taken, refusals, skipped }: DeliveryOutcome): readonly Event
   return [...taken, ...[...refusals, ...skipped].map(({ event }) => event)]
 }
 
-function countBefore(instantMs: number | null, events: readonly Event[]): number {
-  if (instantMs === null) return 0
-  let count = 0
-  for (const { timeMs } of events) if (timeMs !== undefined && timeMs < instantMs) count++
-  return count
-}
-
-/** Emits internal events for what a committed load changed in its stream. */
 function tellChanges(
   telemetry: Telemetry,
   before: Checkpoint,

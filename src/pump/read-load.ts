@@ -104,7 +104,6 @@ export class Load {
   }
 }
 
-/** Why a load ended. */
 export interface LoadEnd {
   /** After its pages. */
   readonly scan: Scan

@@ -74,7 +74,6 @@ function goesOn({ why, failure }: LoadEnd): boolean {
   return why === 'full' || why === 'slice'
 }
 
-/** Nothing to deliver. */
 const nothing: Delivered = { delivery: { refusals: [], committed: [], bytes: 0 } }
 
 /**
@@ -114,7 +113,6 @@ async function shipLoad(
     )
 }
 
-/** What the failure of a page means for its stream and its scan. */
 async function afterFailure(
   session: Session,
   scan: Scan,

@@ -97,7 +97,6 @@ export class SeenWindow implements Disposable {
     }
   }
 
-  /** Gives its memory back. */
   [Symbol.dispose](): void {
     for (const [minute, set] of this.#minutes) this.#drop(minute, set)
     this.#memory.bytes -= this.#held.bytes
@@ -147,7 +146,6 @@ export function isHeldIn(sets: readonly FingerprintSet[], event: Sighting): bool
   return other !== undefined && sets.some((set) => set.has(other))
 }
 
-/** What a commit adds for these events: fingerprints by minute. */
 export function packSightings(events: readonly Sighting[]): Map<number, Uint8Array> {
   const groups = Map.groupBy(events, (event) => minuteOf(event.timeMs))
   return new Map(

@@ -27,7 +27,6 @@ export interface PumpDeps {
   readonly latestPages?: LatestPages
 }
 
-/** What one pump is to work on. */
 export interface PumpJob {
   readonly stream: Stream
   readonly zone: Zone
@@ -43,7 +42,6 @@ export interface PumpJob {
 /** What taking a stream needs of a job; the sink is opened separately. */
 export type TakeJob = Omit<PumpJob, 'sink'>
 
-/** What a commit changes besides the checkpoint. */
 export type CommitExtras = Partial<Omit<Commit, 'fence' | 'basedOn' | 'next'>>
 
 /** One pump's hold on a stream: the fence, and the checkpoint. Disposing of it releases the fence and never rejects. */
@@ -96,7 +94,6 @@ export async function takeStream(job: TakeJob, deps: PumpDeps) {
   }
 }
 
-/** The facts about its stream in each span of a pump. */
 export function spanFacts({ stream, priority }: Pick<TakeJob, 'stream' | 'priority'>): SpanFacts {
   return { zone: stream.zone, day: stream.day, sink: stream.sink, priority }
 }

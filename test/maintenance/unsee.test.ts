@@ -36,9 +36,9 @@ async function setUp(...refused: readonly string[]) {
   await stage.pump({ sink: stage.plainSink })
   const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
   const replay = async () => {
-    const keys = await stage.store.deadLetters.keys(stream)
+    const chosen = await stage.store.deadLetters.list()
     for await (const _ of replayStream(
-      { stream, zone, sink: stage.plainSink, keys, redo },
+      { stream, zone, sink: stage.plainSink, chosen, redo },
       stage.deps,
       never,
     ));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Failure, gaveWay, noRoom } from '../../src/domain/failure.ts'
+import { Failure, noRoom } from '../../src/domain/failure.ts'
 import type { Source } from '../../src/ports/delivery.ts'
 import { at } from '../domain/builders.ts'
 import {
@@ -210,7 +210,7 @@ describe('a load without anything new', () => {
     const stage = await shipped()
     stage.script.latencyMs = 1
     stage.script.answer = listingOf(events, 2, (_, number) =>
-      number % 2 === 0 ? gaveWay('default') : undefined,
+      number % 2 === 0 ? new Failure('cancelled', 'gave_way', 'live first') : undefined,
     )
     const backfill = { priority: 'backfill', readRequest: { id: 'r1' } } as const
     for (const pages of [1, 2, 3]) {

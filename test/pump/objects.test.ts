@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import type { Event, Identity } from '../../src/domain/event/event.ts'
+import type { DeadLetter } from '../../src/domain/event/delivery.ts'
+import type { Event } from '../../src/domain/event/event.ts'
 import { replayStream } from '../../src/maintenance/dead-letters.ts'
 import { createObjectSink } from '../../src/sinks/s3/sink.ts'
 import { stream } from '../domain/builders.ts'
@@ -170,8 +171,10 @@ describe('a pump to numbered objects', () => {
   })
 })
 
-function replayed({ sink, deps }: Lake, keys: readonly Identity[]) {
-  return Array.fromAsync(replayStream({ stream, zone, sink, keys, redo }, deps, new AbortController().signal))
+function replayed({ sink, deps }: Lake, chosen: readonly DeadLetter[]) {
+  return Array.fromAsync(
+    replayStream({ stream, zone, sink, chosen, redo }, deps, new AbortController().signal),
+  )
 }
 
 describe('dead letters of a sink of objects', () => {
@@ -181,8 +184,8 @@ describe('dead letters of a sink of objects', () => {
     lake.lakeScript.refuses = 'e1'
     await lake.ship()
     lake.lakeScript.refuses = ''
-    const keys = await lake.store.deadLetters.keys(stream)
-    const replay = () => replayed(lake, keys)
+    const chosen = await lake.store.deadLetters.list()
+    const replay = () => replayed(lake, chosen)
     const { commit } = lake.script
     lake.script.commit = async (given) => {
       if ((given.removedDeadLetters?.length ?? 0) === 0) return await commit(given)
@@ -206,8 +209,8 @@ describe('dead letters of a sink of objects', () => {
     lake.lakeScript.refuses = ''
     lake.list(5)
     await lake.shipWithoutCommit()
-    const keys = await lake.store.deadLetters.keys(stream)
-    expect(await replayed(lake, keys)).toMatchObject([{ delivered: 1 }])
+    const chosen = await lake.store.deadLetters.list()
+    expect(await replayed(lake, chosen)).toMatchObject([{ delivered: 1 }])
     await lake.ship()
     await expectOnce(lake, 5)
   })

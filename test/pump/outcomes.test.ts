@@ -294,10 +294,10 @@ test.each<[what: string, deliver: Deliver, done: number[], left: string[], count
   const stage = await staged((some) => ({ ...whole, refusals: refusalsOf(some) }), 6)
   await stage.pump()
   stage.script.deliver = async (some) => deliver(some)
-  const keys = await stage.store.deadLetters.keys(stream)
+  const chosen = await stage.store.deadLetters.list()
   const pages: number[] = []
   try {
-    const job = { stream, zone, sink: stage.plainSink, keys, redo }
+    const job = { stream, zone, sink: stage.plainSink, chosen, redo }
     for await (const { delivered } of replayStream(job, stage.deps, never)) pages.push(delivered)
   } catch (error) {
     expect(error).toBe(failure)

@@ -28,68 +28,49 @@ export interface Page {
 }
 
 /** What a scan needs to know of a page; the delivery takes the events themselves. */
-export interface PageFacts {
+export type PageFacts = ReturnType<typeof factsOf>
+
+interface ReadAt {
   /** Cursor that opened the page; null for the first page. */
   readonly cursor: Cursor | null
-  readonly next: Cursor | null
-  readonly more: boolean
-  readonly events: number
-  readonly unseen: number
-  /** Event times of the unseen events that have one. */
-  readonly unseenTimesMs: readonly number[]
-  /** Range of the page's event times; null where no event has one. `newestMs` ignores future times. */
-  readonly oldestMs: number | null
-  readonly newestMs: number | null
-  /** Newest event time, future ones included: nothing on the page is newer. */
-  readonly latestMs: number | null
-  /** Fingerprints (hex) of its first events, at most the size of a mark. */
-  readonly head: readonly string[]
-  /** An event of the mark is on the page. */
-  readonly markMet: boolean
+  readonly mark: readonly string[]
+  readonly nowMs: number
+  readonly unseen: readonly Event[]
   readonly tookMs: number
 }
 
-export function factsOf(
-  page: Page,
-  at: {
-    cursor: Cursor | null
-    mark: readonly string[]
-    nowMs: number
-    unseen: readonly Event[]
-    tookMs: number
-  },
-): PageFacts {
-  const mark = new Set(at.mark.map((text) => BigInt(`0x${text}`)))
+export function factsOf({ events, more, next }: Page, { cursor, mark: held, nowMs, unseen, tookMs }: ReadAt) {
+  const mark = new Set(held.map((text) => BigInt(`0x${text}`)))
   let oldestMs: number | null = null
   let newestMs: number | null = null
   let latestMs: number | null = null
-  for (const { timeMs } of page.events) {
+  for (const { timeMs } of events) {
     if (timeMs === undefined) continue
     if (oldestMs === null || timeMs < oldestMs) oldestMs = timeMs
     if (latestMs === null || timeMs > latestMs) latestMs = timeMs
-    if (timeMs <= at.nowMs && (newestMs === null || timeMs > newestMs)) newestMs = timeMs
+    if (timeMs <= nowMs && (newestMs === null || timeMs > newestMs)) newestMs = timeMs
   }
   return {
-    cursor: at.cursor,
-    next: page.next,
-    more: page.more,
-    events: page.events.length,
-    unseen: at.unseen.length,
-    unseenTimesMs: timesOf(at.unseen),
+    cursor,
+    next,
+    more,
+    events: events.length,
+    unseen: unseen.length,
+    /** Event times of the unseen events that have one. */
+    unseenTimesMs: timesOf(unseen),
+    /** Range of the page's event times; null where no event has one. `newestMs` ignores future times. */
     oldestMs,
     newestMs,
+    /** Newest event time, future ones included: nothing on the page is newer. */
     latestMs,
-    head: page.events.slice(0, markSize).map(({ fingerprint }) => fingerprint.toString(16).padStart(16, '0')),
-    markMet: mark.size > 0 && page.events.some(({ fingerprint }) => mark.has(fingerprint)),
-    tookMs: at.tookMs,
+    /** Fingerprints (hex) of its first events, at most the size of a mark. */
+    head: events.slice(0, markSize).map(({ fingerprint }) => fingerprint.toString(16).padStart(16, '0')),
+    /** An event of the mark is on the page. */
+    markMet: mark.size > 0 && events.some(({ fingerprint }) => mark.has(fingerprint)),
+    tookMs,
   }
 }
 
 export function timesOf(events: readonly Pick<Event, 'timeMs'>[]): number[] {
   return events.flatMap(({ timeMs }) => timeMs ?? [])
-}
-
-/** True when every timed event of the page lies before the instant, and the page has one. */
-export function liesBefore(facts: PageFacts, instantMs: number | null): boolean {
-  return instantMs !== null && facts.latestMs !== null && facts.latestMs < instantMs
 }

@@ -232,15 +232,10 @@ export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs:
   return keepScan(checkpoint, archiveScan(checkpoint, request, nowMs))
 }
 
-export function endArchiveScan(checkpoint: Checkpoint, request: string): Checkpoint {
-  const { [request]: _, ...others } = checkpoint.archives ?? {}
-  return { ...checkpoint, archives: Object.keys(others).length === 0 ? undefined : others }
-}
-
 function afterArchivePage(shipped: Checkpoint, scan: Scan, end: ScanStep['end']): Checkpoint {
   const { readRequest: id = '', found } = scan
-  if (end === 'none') return keepScan(shipped, scan)
-  if (end !== 'complete') return endArchiveScan(shipped, id)
+  // Cursors of an archive are numbers: no guard ends it.
+  if (end !== 'complete') return keepScan(shipped, scan)
   // Scans of killed requests are dropped too. A request that still runs starts again and skips what is seen.
   return answerRequest({ ...shipped, archives: undefined }, { id, outcome: 'done', found })
 }

@@ -1,4 +1,4 @@
-import { liesBefore, type Cursor, type PageFacts } from './page.ts'
+import type { Cursor, PageFacts } from './page.ts'
 import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 
 /** `full`: from the first page to the last; `incremental`: where new events are expected; `archive`: from files. */
@@ -100,7 +100,8 @@ export function advanceScan(
   const pages = scan.pages + 1
   const markMet = scan.markMet || facts.markMet
   // An incremental scan of an oldest-first listing would start at the last page that lies wholly before the overlap.
-  const isWhollyOld = liesBefore(facts, scan.overlapStartMs)
+  const { latestMs } = facts
+  const isWhollyOld = scan.overlapStartMs !== null && latestMs !== null && latestMs < scan.overlapStartMs
   const before = isWhollyOld ? { ...scan, foundAtTail: 0 } : scan
   const next: Scan = {
     ...withFound(before, facts.unseen, facts.unseenTimesMs, polled),

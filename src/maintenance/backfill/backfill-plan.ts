@@ -11,7 +11,7 @@ import type { Source } from '../../ports/delivery.ts'
 import type { Store } from '../../ports/store.ts'
 import { setClocks } from '../../plan/planner.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
-import { createPageEstimate, type PageEstimate } from './backfill-progress.ts'
+import { createPageEstimate } from './backfill-progress.ts'
 import { noLongerKept, shippedUnknown } from '../../pump/end-stream.ts'
 import { readDay } from '../read/read-day.ts'
 
@@ -24,14 +24,7 @@ export interface BackfillRequest {
   readonly resend?: boolean
 }
 
-export interface BackfillPlan extends BackfillRequest {
-  /** The oldest day first. */
-  readonly streams: readonly Backfilled[]
-  /** How many requests each queued stream is likely to take. */
-  readonly estimate: PageEstimate
-  /** How many events the queued streams have delivered; undefined where nothing is known. */
-  readonly delivered: number | undefined
-}
+export type BackfillPlan = Awaited<ReturnType<typeof planBackfill>>
 
 interface BackfillPlanDeps extends AgeLimits {
   readonly source: Source
@@ -51,11 +44,7 @@ const notBegun = 'the day has not begun yet'
  * newest first, since how long the API keeps a day is only a setting; days older than a refused one are left out
  * without a request. Throws `cancelled`, and the Failures of a store.
  */
-export async function planBackfill(
-  request: BackfillRequest,
-  deps: BackfillPlanDeps,
-  signal: AbortSignal,
-): Promise<BackfillPlan> {
+export async function planBackfill(request: BackfillRequest, deps: BackfillPlanDeps, signal: AbortSignal) {
   const checkpoints = (await deps.store?.catalogue.checkpoints()) ?? []
   setClocks(checkpoints, request.zones, deps.apiClock)
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
@@ -93,7 +82,15 @@ export async function planBackfill(
     state === 'queued' ? (byKey.get(streamKey(stream))?.counters ?? []) : [],
   )
   const delivered = known.length === 0 ? undefined : sumOf(known, 'delivered')
-  return { ...request, streams, estimate: createPageEstimate(checkpoints), delivered }
+  return {
+    ...request,
+    /** The oldest day first. */
+    streams,
+    /** How many requests each queued stream is likely to take. */
+    estimate: createPageEstimate(checkpoints),
+    /** How many events the queued streams have delivered; undefined where nothing is known. */
+    delivered,
+  }
 }
 
 /** Requests the first page of a day. Undefined when the API answers for it. */

@@ -1,21 +1,17 @@
 import type { Backfill } from '../../domain/plan/backfill.ts'
-import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
+import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { isAnswered, requestTroubleOf } from '../../domain/read-request.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { BackfillDayStatus } from '../../domain/status/status.ts'
 import { sumOf } from '../../domain/text/counts.ts'
 
-export interface StreamProgress extends Omit<BackfillDayStatus, 'day' | 'zone'> {
-  readonly stream: Stream
-  readonly reason?: string | undefined
-  readonly trouble: Trouble | undefined
-}
+export type StreamProgress = ReturnType<ReturnType<typeof createProgressReading>>[number]
 
 /** Reads the progress of each stream of a backfill from all checkpoints. */
 export function createProgressReading(checkpoints: readonly Checkpoint[]) {
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
-  return (backfill: Pick<Backfill, 'id' | 'streams'>): StreamProgress[] =>
+  return (backfill: Pick<Backfill, 'id' | 'streams'>) =>
     backfill.streams.map(({ stream, state, reason }) => {
       const checkpoint = byKey.get(streamKey(stream))
       const isMine = isAnswered(checkpoint, backfill)
@@ -66,17 +62,17 @@ export function summed(rows: readonly Counts[]): Counts {
   }
 }
 
-/** How many pages a full scan of a stream is likely to have; undefined where nothing is known. */
-export type PageEstimate = (stream: Stream) => number | undefined
-
-/** From the stream's own latest full scan; else the mean of its zone, whose pages all sinks read; else of all zones. */
-export function createPageEstimate(checkpoints: readonly Checkpoint[]): PageEstimate {
+/**
+ * How many pages a full scan of a stream is likely to have: as its own latest one; else the mean of its zone, whose pages
+ * all sinks read; else of all zones. Undefined where nothing is known.
+ */
+export function createPageEstimate(checkpoints: readonly Checkpoint[]) {
   const read = checkpoints.filter(({ lastFull }) => lastFull !== undefined)
   const own = new Map(read.map(({ stream, lastFull }) => [streamKey(stream), lastFull!.pages]))
   const zones = Map.groupBy(read, ({ stream }) => stream.zone)
   const means = new Map([...zones].map(([zone, some]) => [zone, meanPages(some)]))
   const ofAll = meanPages(read)
-  return (stream) => own.get(streamKey(stream)) ?? means.get(stream.zone) ?? ofAll
+  return (stream: Stream): number | undefined => own.get(streamKey(stream)) ?? means.get(stream.zone) ?? ofAll
 }
 
 function meanPages(checkpoints: readonly Checkpoint[]): number | undefined {

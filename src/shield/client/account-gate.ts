@@ -1,4 +1,4 @@
-import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { AccountGate, Clock, Place, PlaceAsked, SharedLimits } from '../../ports/process.ts'
 
@@ -74,7 +74,10 @@ export class RequestGate implements AccountGate {
       goesFirst ||= this.#takeTurn()
       const nowMs = this.#clock.monotonic()
       if (!goesFirst && this.#isLiveFirst(nowMs)) {
-        if (nowMs >= deadlineMs) throw gaveWay(this.#account)
+        if (nowMs >= deadlineMs) {
+          // The pump of the backfill is to occupy no place while live streams come first.
+          throw new Failure('cancelled', 'gave_way', `live streams of account ${this.#account} have priority`)
+        }
         await this.#clock.sleep(lookAgainMs, signal)
         continue
       }
