@@ -2,7 +2,6 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { parseDay, unreadableAt, type Day } from '../domain/day.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-import { caughtUpOf } from '../domain/plan/lag.ts'
 import { createInTurn } from '../domain/promises.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Observation } from '../domain/status/observation.ts'
@@ -50,6 +49,7 @@ async function dayView(
   const { ledger, audit } = await read({ zone, sink, day })
   const { dropped = 0, filtered = 0, lost = 0, skipped = 0, ...counters } = countersOf(checkpoint)
   const { objectBytes, trouble, ended } = checkpoint ?? {}
+  const bytes = (objectBytes ?? []).reduce((sum, one) => sum + one, 0)
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
   return {
     at,
@@ -60,8 +60,6 @@ async function dayView(
     sink,
     day,
     state: cell.state,
-    /** That of the stream, whatever else the cell shows. */
-    streamState: cell.streamState,
     counters: { ...counters, dropped, filtered, lost, skipped },
     ledger,
     ordering: { order, cursorProven, revocations },
@@ -69,15 +67,11 @@ async function dayView(
     gaps: route.gaps.filter((gap) => gap.day === day).map(gapStatus),
     parts: checkpoint?.committed ?? [],
     /** Committed ones of an s3 sink, and their size in the bucket. */
-    objects: objectBytes && {
-      count: objectBytes.length,
-      bytes: objectBytes.reduce((sum, one) => sum + one, 0),
-    },
+    objects: objectBytes && { count: objectBytes.length, bytes },
     deadLetters: refused,
     audit: audit && auditView(audit),
     lastError: trouble && errorStatus(trouble),
     lastCommitAt: checkpoint && iso(checkpoint.lastCommitAtMs),
-    caughtUpAt: checkpoint && iso(caughtUpOf({ stream: checkpoint.stream, checkpoint }, policy)),
     endedAt: ended && iso(ended.atMs),
     /** When the next scan is or was due; none may be due any more. */
     nextScanAt: planned && Number.isFinite(planned.dueAtMs) ? iso(planned.dueAtMs) : undefined,
@@ -155,11 +149,11 @@ export async function detailsOf(
   try {
     const observed = await observe(deps)
     for (const finding of findings.toSorted((one, other) => rankOf(one) - rankOf(other))) {
-      const { sides, zone, day, sink } = finding
+      const { sides } = finding
       const read = async (stream: Stream) => {
         return { ledger: sides?.ledger ?? dayMinutes(await deps.store.ledger.minutes(stream), stream.day) }
       }
-      const view = await dayView(observed, { zone: zone.id, day, sink }, version, read)
+      const view = await dayView(observed, finding, version, read)
       if (view !== undefined) details.push({ finding, view })
       if (details.length >= mostDays) break
     }

@@ -99,7 +99,7 @@ export function cellOn(
   if (isPlanned && !hasEnded && isUnread(checkpoint, streamState, { nowMs, policy })) state = 'unread'
   if (gaps > 0) state = 'gap'
   if (isFailing) state = 'failing'
-  return { day, planned, checkpoint, streamState, state, gaps, deadLetters }
+  return { planned, checkpoint, state, gaps, deadLetters }
 }
 
 /** A current day is unread until its first page; a past day until it was read to its end. */

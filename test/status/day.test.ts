@@ -32,7 +32,6 @@ describe('a day', () => {
     const { views } = viewsOf(story())
     expect(await views.day(asked)).toMatchObject({
       state: 'failing',
-      streamState: 'open',
       ordering: { order: 'newest-first' },
       scans: [
         { kind: 'full', state: 'complete' },
@@ -109,8 +108,7 @@ function readWith(error: Error) {
     if (reads++ > 0) throw error
     return []
   }
-  const zone = { id: 101, name: 'shop', account: 'default' }
-  const findings = [today, shiftDay(today, -1)].map((day) => ({ zone, sink: 'siem', day }))
+  const findings = [today, shiftDay(today, -1)].map((day) => ({ zone: 101, name: 'shop', sink: 'siem', day }))
   return detailsOf(findings, { ...deps, version: '1.0.0' })
 }
 

@@ -6,7 +6,7 @@ import { stateName } from '../../assemble/state.ts'
 import { withKnownZones } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import { effectiveYaml } from '../../config/print.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Loaded } from '../../config/load.ts'
 import type { Day } from '../../domain/day.ts'
 import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.ts'
@@ -72,10 +72,8 @@ export function register({ command: audit, io, exit, load }: Registration): void
       // A stop proves nothing: in `audit && …` it must not count as "no difference".
       exit(exitCodes.blind)
       const loaded = load(command, options.repair === true ? 'delivery' : 'comparison')
-      const config = await withKnownZones(loaded.config, io.signal)
       const named = command.optsWithGlobals<{ config?: string }>().config
-      const settingsHash = createHash('sha256').update(effectiveYaml(loaded)).digest('hex')
-      exit(await runAudit(config, options, { named, path: loaded.file, settingsHash }, io))
+      exit(await runAudit(loaded, named, options, io))
     })
   audit
     .command('verify')
@@ -97,18 +95,15 @@ export function register({ command: audit, io, exit, load }: Registration): void
     })
 }
 
+/** `named`: the configuration file as the user named it. */
 async function runAudit(
-  config: Config,
+  loaded: Loaded,
+  named: string | undefined,
   options: AuditOptions,
-  /** The configuration file: as the user named it, and where it is. */
-  file: {
-    readonly named: string | undefined
-    readonly path: string | undefined
-    readonly settingsHash: string
-  },
   io: Io,
 ): Promise<number> {
   const { repair = false, deep = false, json = false, day: days, report: reportFile } = options
+  const config = await withKnownZones(loaded.config, io.signal)
   const zones = chooseZones(config, options.zone)
   const sinks = chooseSinks(config, options.sink)
   if (options.sign !== undefined && reportFile === undefined)
@@ -124,7 +119,7 @@ async function runAudit(
   const output = resultOutput(io, repair ? sinks : [])
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
-    return `${commandLine('audit', file.named)} --zone ${zone} --day ${day}${only}`
+    return `${commandLine('audit', named)} --zone ${zone} --day ${day}${only}`
   }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
   else if (isAnyThere) {
@@ -142,8 +137,8 @@ async function runAudit(
     api: config.api.baseUrl,
     host: hostname(),
     version,
-    configuration: file.path,
-    settingsHash: file.settingsHash,
+    configuration: loaded.file,
+    settingsHash: createHash('sha256').update(effectiveYaml(loaded)).digest('hex'),
     state: `${stateName(config)} (${audited.storeId ?? 'no store'})`,
     beganAt: iso(beganAtMs),
     endedAt: iso(systemClock.now()),
@@ -186,15 +181,14 @@ export function auditJson({ days, findings, blind }: Audit, isEqual: boolean): s
   const [streams, files] = [streamsOf(findings), filesOf(findings)]
   const notCompared = byDay(findings)
     .filter((each) => !isCompared(each))
-    .map(({ zone, day, failure }) => {
-      const why = failure?.message ?? 'stopped before it was compared'
-      return { zone: zone.id, name: zone.name, day, why }
+    .map(({ zone, name, day, failure }) => {
+      return { zone, name, day, why: failure?.message ?? 'stopped before it was compared' }
     })
   const unrepaired = findings.flatMap(({ zone, day, sink, unrepaired: why }) =>
-    why === undefined ? [] : { zone: zone.id, day, sink, why },
+    why === undefined ? [] : { zone, day, sink, why },
   )
   const removed = findings.flatMap(({ zone, day, sink, removed: mark }) =>
-    mark === undefined ? [] : { zone: zone.id, day, sink, at: iso(mark.atMs), why: removedText(mark) },
+    mark === undefined ? [] : { zone, day, sink, at: iso(mark.atMs), why: removedText(mark) },
   )
   return jsonResult({
     days,
@@ -249,7 +243,7 @@ function sumLines(audit: Audit, paint: Paint): string[] {
 /** What differs in one zone, day and sink, and the command that repairs it, on a line that can be copied. */
 function newsOf(finding: Finding, { again }: Told, { width }: Paint): string[][] {
   const { zone, day, sink } = finding
-  const subject = `${day}, zone ${zoneLabel({ zone: zone.id, name: zone.name })} → ${printable(sink)}`
+  const subject = `${day}, zone ${zoneLabel(finding)} → ${printable(sink)}`
   return paragraphsOf(finding)
     .filter(({ isNews }) => isNews)
     .map(({ text, details, repair = false }) => [
@@ -257,9 +251,7 @@ function newsOf(finding: Finding, { again }: Told, { width }: Paint): string[][]
       ...details.flatMap((detail) => wrap(detail, '  ', width)),
       ...(repair === false
         ? []
-        : [
-            `${repair === '--repair' ? 'To ship them' : 'To repair'}: ${again(zone.id, day, sink)} ${repair}`,
-          ]),
+        : [`${repair === '--repair' ? 'To ship them' : 'To repair'}: ${again(zone, day, sink)} ${repair}`]),
     ])
 }
 
@@ -270,7 +262,7 @@ const widestTitle = 32
 
 /** Zones by days: a row a zone, or one for each of its sinks where these differ. As many days side by side as fit. */
 function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Paint): string[] {
-  const found = new Map(findings.map((each) => [`${each.zone.id} ${each.day} ${each.sink}`, each]))
+  const found = new Map(findings.map((each) => [`${each.zone} ${each.day} ${each.sink}`, each]))
   const all = zones.flatMap(({ id: zone, name }) => {
     const title = zoneLabel({ zone, name })
     const bySink = sinks.map((sink) => ({

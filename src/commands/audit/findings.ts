@@ -56,7 +56,7 @@ export function verdictOf(finding: Finding | undefined) {
 
 /** Of each zone and day one finding: the API is read once for all sinks. */
 export function byDay(findings: readonly Finding[]): Finding[] {
-  return [...Map.groupBy(findings, ({ zone, day }) => `${zone.id} ${day}`).values()].map((own) => own[0]!)
+  return [...Map.groupBy(findings, ({ zone, day }) => `${zone} ${day}`).values()].map((own) => own[0]!)
 }
 
 const mostReasons = 20
@@ -69,7 +69,7 @@ export function failureLines({ findings, blind, details = [], detailsFailed }: A
     if (reason === undefined) return []
     const others = own.length === 1 ? '' : ` and ${countText(own.length - 1)} more like it`
     const { zone, day } = own[0]!
-    return `zone ${zone.id} on ${day}${others} could not be audited: ${printable(reason)}`
+    return `zone ${zone} on ${day}${others} could not be audited: ${printable(reason)}`
   })
   const left = reasons.length - mostReasons
   const notReached = days.filter((each) => !isCompared(each) && each.failure === undefined).length
@@ -77,7 +77,7 @@ export function failureLines({ findings, blind, details = [], detailsFailed }: A
     ...findings.map(
       ({ zone, day, sink, unrepaired }) =>
         unrepaired !== undefined &&
-        `zone ${zone.id} on ${day} → ${printable(sink)} was not repaired: ${printable(unrepaired)}`,
+        `zone ${zone} on ${day} → ${printable(sink)} was not repaired: ${printable(unrepaired)}`,
     ),
     ...reasons.slice(0, mostReasons),
     left > 0 && `and ${countText(left)} more reasons: see --json`,
@@ -110,7 +110,7 @@ export function summaryOf({ findings, days }: Audit): string {
     ...undeliveredTexts(streams),
     ...someOf([sumOf(streams, 'lost'), 'dropped by the destination']),
   ]
-  const [zones, sinks] = [kinds(({ zone }) => zone.id), kinds(({ sink }) => sink)]
+  const [zones, sinks] = [kinds(({ zone }) => zone), kinds(({ sink }) => sink)]
   const sizes = [countOf(zones, 'zone'), countOf(days.length, 'day'), countOf(sinks, 'sink')]
   return `${sizes.join(', ')}: ${facts.filter((fact) => fact !== false).join('; ')}.`
 }
@@ -260,8 +260,8 @@ export function reportOf(audit: Audit, about: About) {
   const { days, findings, details = [] } = audit
   const failures = failureLines(audit)
   const rowOf = (finding: Finding) => {
-    const { zone, day, sink, stream, file } = finding
-    return { zone: zone.id, name: zone.name, sink, day, result: verdictOf(finding), stream, file }
+    const { zone, name, day, sink, stream, file } = finding
+    return { zone, name, sink, day, result: verdictOf(finding), stream, file }
   }
   const rows = findings.map(rowOf)
   return {

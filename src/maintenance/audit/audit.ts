@@ -44,10 +44,9 @@ export interface AuditProgress {
 }
 
 /** What there is to tell of one zone, day and sink. One without a result and a failure was not reached before a stop. */
-export interface Finding {
-  readonly zone: Zone
-  readonly day: Day
-  readonly sink: string
+export interface Finding extends Stream {
+  /** Of the zone. */
+  readonly name: string
   /** Comparison with the API; absent also where the API no longer lists the day and only files were compared. */
   readonly stream?: StreamAudit | undefined
   readonly file?: FileAudit | undefined
@@ -89,7 +88,7 @@ export async function auditDays(
   const found = new Map<AuditTarget, readonly Finding[]>()
   const shorten = detailBudget()
   const each = ({ zone, day, sinks }: AuditTarget, more: Pick<Finding, 'failure'> = {}): Finding[] =>
-    sinks.map((sink) => ({ zone, day, sink, ...more }))
+    sinks.map((sink) => ({ zone: zone.id, name: zone.name, day, sink, ...more }))
   let listed = 0
   function settle(target: AuditTarget, own: readonly Finding[]): Failure | undefined {
     found.set(target, own.map(shorten))
@@ -112,9 +111,8 @@ export async function auditDays(
   const findings: Finding[] = []
   for (const finding of targets.flatMap((target) => found.get(target) ?? each(target))) {
     const { zone, day, sink } = finding
-    const gap = gaps.find((one) => one.zone === zone.id && one.day === day && one.sink === sink)
-    const stream = { zone: zone.id, day, sink }
-    const removed = deps.files.has(sink) ? (await store.ledger.read(stream))?.removed : undefined
+    const gap = gaps.find((one) => one.zone === zone && one.day === day && one.sink === sink)
+    const removed = deps.files.has(sink) ? (await store.ledger.read({ zone, day, sink }))?.removed : undefined
     findings.push({ ...finding, gap, removed })
   }
   return findings
@@ -149,6 +147,7 @@ interface Repaired extends Pick<StreamAudit, 'repaired'>, Pick<FileAudit, 'resto
 async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSignal): Promise<Finding[]> {
   const { zone, day, sinks } = target
   const repairs = new Map<string, Repaired>()
+  const found = { zone: zone.id, name: zone.name, day }
   try {
     let looked = await look(target, deps, signal)
     for (const sink of deps.repair === undefined ? [] : sinks) {
@@ -163,8 +162,7 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
       if (audit === undefined && file === undefined) return []
       const { error: unrepaired, repaired, restored, kept = 0 } = repairs.get(sink) ?? {}
       return {
-        zone,
-        day,
+        ...found,
         sink,
         stream: audit && { ...audit, ...(repaired !== undefined && { repaired }) },
         file: file && { ...file, ...(restored !== undefined && { restored, kept }) },
@@ -174,7 +172,7 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
     })
   } catch (error) {
     const failure = failureOf(error)
-    return sinks.map((sink) => ({ zone, day, sink, failure, unrepaired: repairs.get(sink)?.error }))
+    return sinks.map((sink) => ({ ...found, sink, failure, unrepaired: repairs.get(sink)?.error }))
   }
 }
 

@@ -129,11 +129,13 @@ test('on a narrow terminal days stand below each other, and a long map has only 
   const zones = Array.from({ length: 45 }, (_, index) => ({ id: 101 + index, name: '', account: 'default' }))
   const sinks = ['archive', 'siem']
   const many = daysFrom(shiftDay(today, -5), today)
-  const found = zones.flatMap((zone) => sinks.flatMap((sink) => many.map((day) => ({ zone, sink, day }))))
-  const findings = found.map(({ zone, sink, day }) => {
-    const isBad = zone.id === 105 && sink === 'siem' && day === yesterday
+  const found = zones.flatMap((zone) =>
+    sinks.flatMap((sink) => many.map((day) => ({ zone: zone.id, name: '', sink, day }))),
+  )
+  const findings = found.map((each) => {
+    const isBad = each.zone === 105 && each.sink === 'siem' && each.day === yesterday
     const stream = { listed: 1, ledger: 1, lost: 0, minutes: [], missingEvents: [], parts: [] }
-    return { zone, sink, day, stream: { ...stream, missing: isBad ? 3 : 0, extra: 0, isEqual: !isBad } }
+    return { ...each, stream: { ...stream, missing: isBad ? 3 : 0, extra: 0, isEqual: !isBad } }
   })
   const told = { zones, sinks, again: () => 'audit' }
   const output = { write: () => undefined, isTTY: true, columns: 80 }

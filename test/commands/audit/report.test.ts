@@ -132,7 +132,7 @@ test.each([
     ...lists,
     ...counts,
   }
-  const found = { day: today, sink: 'archive', zone: { id: 101, name: 'shop' }, stream, ...finding }
+  const found = { day: today, sink: 'archive', zone: 101, name: 'shop', stream, ...finding }
   const audit = { days: [today], findings: [found] } as unknown as Audit
   expect(reportOf(audit, {} as never)).toMatchObject({ level, headline })
 })

@@ -101,12 +101,7 @@ test('so many comparisons name all minutes and events, the others only the first
   const missingEvents = Array.from({ length: 100 }, (_, index) => ({ id: String(index) }))
   const minutes = missingEvents.map(() => one.minutes[0]!)
   const found = [1, 2].map(() => {
-    const { stream: cut } = shorten({
-      zone,
-      day,
-      sink: 'archive',
-      stream: { ...one, minutes, missingEvents },
-    })
+    const { stream: cut } = shorten({ ...stream, name: '', stream: { ...one, minutes, missingEvents } })
     return [cut!.missing, cut!.isShortened, cut!.minutes.length, cut!.missingEvents.length]
   })
   expect(found).toEqual([
