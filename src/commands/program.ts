@@ -56,7 +56,7 @@ export async function createProgram(
     .configureHelp({ subcommandTerm: termOf })
     .helpCommand('help [command]', 'show help for a command, with an example')
     .showSuggestionAfterError()
-    .showHelpAfterError(`for help: ${programName()} --help`)
+    .showHelpAfterError('for help, add --help to the command')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
@@ -71,11 +71,9 @@ export async function createProgram(
     const command = program.command(isMeant ? name : usage).description(description)
     if (isMeant) (await file()).register({ program, command, io, exit, load: await loader() })
   }
-  for (const command of everyCommand(program)) {
-    command.showHelpAfterError(`for help: ${pathOf(command)} --help`)
+  for (const command of everyCommand(program))
     if (!command.options.some(({ long }) => long === '--config'))
       command.option('-c, --config <file>', 'configuration file')
-  }
   return program
 }
 
@@ -86,11 +84,6 @@ async function loader(): Promise<Registration['load']> {
     const { config } = command.optsWithGlobals<{ config?: string }>()
     return loadConfig({ argv: { config }, needs })
   }
-}
-
-/** `shieldlog dead-letters show`. */
-function pathOf(command: Command): string {
-  return command.parent === null ? programName() : `${pathOf(command.parent)} ${command.name()}`
 }
 
 /** The name and the arguments of a command; all have options. */

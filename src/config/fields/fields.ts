@@ -231,28 +231,23 @@ const notAName = {
   remedy: 'use lower-case letters, digits and "_", a letter first, and no name of a field such as action',
 }
 
-const constants = described(
-  z
-    .record(
-      z.string(),
-      described(
-        z
-          .string()
-          .regex(/^[^\p{C}\p{Zl}\p{Zp},]{1,200}$/u, { message: 'is empty, too long or not printable' }),
-        'Text',
-        { remedy: 'write text of at most 200 printable characters without a comma' },
-      ),
-    )
-    .superRefine((given, context) => {
-      const names = Object.keys(given)
-      const wrong = names.find((one) => !constantName.test(one) || taken.test(one))
-      if (wrong !== undefined) addIssue(context, notAName, [wrong])
-      const tooMany = { problem: `has ${names.length} constants`, remedy: 'give at most 20' }
-      if (names.length > 20) addIssue(context, tooMany)
-    })
-    .optional(),
-  'Constant fields of every event of this sink, such as { env: prod }; no secrets',
+const constant = described(
+  z.string().regex(/^[^\p{C}\p{Zl}\p{Zp},]{1,200}$/u, { message: 'is empty, too long or not printable' }),
+  'Text',
+  { remedy: 'write text of at most 200 printable characters without a comma' },
 )
+
+const constants = z
+  .record(z.string(), constant)
+  .superRefine((given, context) => {
+    const names = Object.keys(given)
+    const wrong = names.find((one) => !constantName.test(one) || taken.test(one))
+    if (wrong !== undefined) addIssue(context, notAName, [wrong])
+    if (names.length > 20)
+      addIssue(context, { problem: `has ${names.length} constants`, remedy: 'give at most 20' })
+  })
+  .optional()
+  .describe('Constant fields of every event of this sink, such as { env: prod }; no secrets')
 
 /** Settings of every sink, whatever its type. */
 export const onAnySink = {

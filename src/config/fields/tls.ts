@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
 import { messageOf } from '../../domain/failure.ts'
-import { optionalPath } from './fields.ts'
+import { addIssue, optionalPath } from './fields.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 
 /** PEM texts. The private key is hidden from printing and from spread, so copy the fields by name. */
@@ -31,36 +31,33 @@ const TlsFiles = z.strictObject({
 /** Names of PEM files in the file; their contents after parsing. */
 export const TlsConfig = TlsFiles.transform(readTls)
 
-type FileName = keyof z.output<typeof TlsFiles>
-const parts = { ca: 'caFile', cert: 'certFile', key: 'keyFile' } as const
-
 function readTls(files: z.output<typeof TlsFiles>, context: z.RefinementCtx): Tls {
-  const report = (path: FileName[], message: string, remedy: string) =>
-    context.addIssue({ code: 'custom', path, message, params: { remedy } })
-  const pem: { ca?: string; cert?: string; key?: string } = {}
-  for (const [part, at] of Object.entries(parts) as [keyof typeof parts, FileName][]) {
-    const file = files[at]
-    if (file === null) continue
+  const report = (path: (keyof typeof files)[], problem: string, remedy: string) =>
+    addIssue(context, { problem, remedy }, path)
+  const read = (at: keyof typeof files): string | undefined => {
+    if (files[at] === null) return undefined
     try {
-      const text = readFileSync(file, 'utf8')
-      if (text.includes('-----BEGIN')) pem[part] = text
-      else report([at], 'is not a PEM file', 'use a file that begins with -----BEGIN')
+      const text = readFileSync(files[at], 'utf8')
+      if (text.includes('-----BEGIN')) return text
+      report([at], 'is not a PEM file', 'use a file that begins with -----BEGIN')
     } catch (error) {
       report([at], `cannot be read: ${systemErrorText(error)}`, 'use a PEM file that this user can read')
     }
+    return undefined
   }
+  const [ca, cert, key] = [read('caFile'), read('certFile'), read('keyFile')]
   if (files.certFile !== null && files.keyFile === null)
     report(['keyFile'], 'is missing, although certFile is set', 'set it to the file of the private key')
   if (files.certFile === null && files.keyFile !== null)
     report(['certFile'], 'is missing, although keyFile is set', 'set it to the file of the certificate')
   // Validates the certificates now, and only where there are some: a context without would parse those of Node.
-  if (Object.keys(pem).length > 0 && (pem.cert === undefined) === (pem.key === undefined))
+  if ((ca ?? cert) !== undefined && (cert === undefined) === (key === undefined))
     try {
-      createSecureContext(pem)
+      createSecureContext({ ca, cert, key })
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
       const remedy = 'check that the files are complete and that the key belongs to the certificate'
       report([], `cannot be used: ${reason}`, remedy)
     }
-  return new Tls(pem)
+  return new Tls({ ca, cert, key })
 }
