@@ -38,7 +38,10 @@ export async function check(
     if (!json) stdout.write(findingLines(finding, paint))
   }
   const problems = findings.filter(({ mark }) => mark === 'fail').length
-  stdout.write(json ? jsonResult({ problems, findings }) : `\n${summaryLine(problems, paint)}\n`)
+  const them = problems === 1 ? 'it' : 'them'
+  const sum = `${counted(problems, 'problem')}. Fix ${them} and run check again.`
+  const summary = problems === 0 ? paint.good('No problems.') : paint.bad(sum)
+  stdout.write(json ? jsonResult({ problems, findings }) : `\n${summary}\n`)
   return problems > 0 ? exitCodes.failed : exitCodes.done
 }
 
@@ -46,21 +49,10 @@ const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const
 /** Of the column of the steps; a longer one moves its own line. */
 const stepWidth = 15
 
-export function findingLines({ step, mark, text }: Finding, paint: Paint): string {
+function findingLines({ step, mark, text }: Finding, paint: Paint): string {
   const head = `${step.padEnd(stepWidth)}  `
   const word = marks[mark].padEnd(4)
   const painted = mark === 'ok' ? paint.good(word) : mark === 'fail' ? paint.bad(word) : word
-  const [first, ...rest] = wrapPlain(text, Math.max(20, paint.width - head.length - 6))
-  const lines = [
-    `${head}${painted}  ${first}`,
-    ...rest.map((line) => `${' '.repeat(head.length + 6)}${line}`),
-  ]
-  return lines.map((line) => `${line}\n`).join('')
-}
-
-export function summaryLine(problems: number, paint: Paint): string {
-  if (problems === 0) return paint.good('No problems.')
-  return paint.bad(
-    `${counted(problems, 'problem')}. Fix ${problems === 1 ? 'it' : 'them'} and run check again.`,
-  )
+  const lines = wrapPlain(text, Math.max(20, paint.width - head.length - 6))
+  return `${head}${painted}  ${lines.join(`\n${' '.repeat(head.length + 6)}`)}\n`
 }

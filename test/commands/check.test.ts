@@ -4,7 +4,6 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../src/assemble/check-api.ts'
-import { findingLines, summaryLine } from '../../src/commands/check.ts'
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { createShiftedClock } from '../entry/shifted-clock.ts'
 import { startRedis } from '../setup/redis.ts'
@@ -12,7 +11,6 @@ import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import * as faults from '../simulator/faults.ts'
 import { serve } from '../sinks/http/destination-server.ts'
-import { terminal } from './status/sample.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
 type World = Awaited<ReturnType<typeof openWorkshopWithApi>>
@@ -48,22 +46,6 @@ test('reports successful steps, and leaves no files', async () => {
     [101, undefined],
     [102, undefined],
   ])
-})
-
-test('wraps at words below the text and stays within the columns of a terminal', () => {
-  const columns = 80
-  const long = 'the destination answered 403 and said that it takes nothing with this token '.repeat(3)
-  const findings: Finding[] = [
-    { step: '', mark: 'note', text: 'zones is overridden by the environment: SHIELDLOG_ZONES' },
-    { step: 'sink siem', mark: 'fail', text: long },
-    { step: '  test event', mark: 'fail', text: 'refused' },
-  ]
-  const lines = findings.flatMap((finding) => findingLines(finding, terminal(columns)).trimEnd().split('\n'))
-  expect(lines.filter((line) => line.length > columns)).toEqual([])
-  expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain(long.trim())
-  expect(lines[1]).toMatch(/^sink siem {8}FAIL {2}the destination answered 403/)
-  expect(lines.at(-1)).toBe('  test event     FAIL  refused')
-  expect(summaryLine(1, terminal(80))).toBe('1 problem. Fix it and run check again.')
 })
 
 test('sends no request with --offline', async () => {
@@ -124,13 +106,6 @@ test.each<[SimulatorOptions, object, Fault | undefined, problems: number, shown:
     expect(found.problems).toBe(problems)
   },
 )
-
-test('asks for a few zones of a long list', async () => {
-  const zones = Array.from({ length: 300 }, (_, index) => index + 1)
-  const world = await openWorkshopWithApi({ zones }, { zones: 'all' })
-  expect((await foundIn(world)).problems).toBe(0)
-  expect(world.simulator.requests.length).toBeLessThan(30)
-})
 
 test('names the Redis of the state, and warns of what a run would warn of', async () => {
   for (const [args, note] of [

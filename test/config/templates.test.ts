@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expand } from '../../src/config/templates.ts'
+import { expand, literal } from '../../src/config/templates.ts'
 import { basics, errorsOf, load } from './loading.ts'
 
 const cwd = '/nowhere'
@@ -36,16 +36,8 @@ test.each([
 })
 
 test('text with an escaped ${ is unchanged', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ':', '-') }), (text) => {
-      expect(
-        expand(
-          text.replaceAll('${', () => '$${'),
-          { env: {}, cwd },
-        ),
-      ).toBe(text)
-    }),
-  )
+  const similar = fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ':', '-') })
+  fc.assert(fc.property(similar, (text) => expand(literal(text), { env: {}, cwd }) === text))
 })
 
 test('expanded text gets the type of its setting', () => {
