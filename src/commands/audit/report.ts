@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Failure } from '../../domain/failure.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
@@ -17,6 +17,8 @@ export function openReport(path: string): (html: string | undefined) => void {
   if (path === '-') throw new UsageError('--report -: name a file; standard output has the result')
   try {
     writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
+    // Whatever the umask: it is written again at the end.
+    chmodSync(path, 0o600)
   } catch (error) {
     const why = systemErrorText(error)
     throw new UsageError(`--report ${name}: ${why}; name a new file in a folder that you can write to`)

@@ -12,7 +12,7 @@ import { counted, sumOf, zoneText } from '../../domain/text/counts.ts'
 import { paintFor, plainSomeOf } from './text.ts'
 
 /** Each time the lags are read from the store. */
-const redrawMs = 500
+const redrawMs = 1_000
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export function createProgress(config: Config, io: Io) {
