@@ -81,10 +81,7 @@ export class Writer {
     const folder = await makeFolders(root, ownFolder, dirMode)
     await dropOldCopies(root, deps.clock.now())
     const identity = await takeIdentity(folder, { store, sink }, mode)
-    const writer = new Writer(settings, deps, mutex, { root, folder, identity })
-    for (const suffix of Object.values(suffixes))
-      await unlink(writer.#unfinished(suffix)).catch(() => undefined)
-    return writer
+    return new Writer(settings, deps, mutex, { root, folder, identity })
   }
 
   /** This one remains known even if its file was deleted. */
@@ -157,7 +154,8 @@ export class Writer {
     if (folder === undefined || bytes === 0) return
     const lock = await this.hold(writer)
     if (lock === undefined) return
-    const unfinished = this.#unfinished(suffix)
+    // One of a killed process is overwritten by the next one with its identity.
+    const unfinished = join(this.#folder, `${this.identity.id}.unfinished${suffix}`)
     try {
       const modifiedMs = await modifiedOf(folder, part)
       if (modifiedMs === undefined) return
@@ -201,11 +199,6 @@ export class Writer {
     if (length !== bytes || readBack.digest('hex') !== plain.digest('hex'))
       throw new Error('the compressed file does not decompress to the content of the part')
     return size
-  }
-
-  /** Temporary file of a compression. One of a killed process is removed by the next one with its identity. */
-  #unfinished(suffix: string): string {
-    return join(this.#folder, `${this.identity.id}.unfinished${suffix}`)
   }
 }
 

@@ -81,17 +81,14 @@ const Settings = z.strictObject({
 export const S3SinkConfig = Settings.describe(
   'Objects in a bucket of Amazon S3 or a service like it, with each event exactly once',
 ).superRefine((settings, context) => {
-  for (const [at, error] of mistakesOf(settings)) addIssue(context, error, [at])
+  const { endpoint, region, kmsKeyId, sse } = settings
+  const mistaken = (at: keyof S3SinkConfig, error: SettingError) => addIssue(context, error, [at])
+  const remedy = 'set the region of the bucket, or endpoint for a service other than AWS'
+  if (endpoint === null && region === null) mistaken('region', { problem: 'is missing', remedy })
+  if (endpoint !== null && new URL(endpoint).search !== '')
+    mistaken('endpoint', { problem: 'has a query', remedy: 'remove "?" and everything after it' })
+  for (const [at, error] of awsKeyMistakes(settings)) mistaken(at, error)
+  if (kmsKeyId !== null && sse !== 'aws:kms')
+    mistaken('kmsKeyId', { problem: 'is set without encryption by it', remedy: 'set sse to aws:kms' })
 })
 export type S3SinkConfig = Readonly<z.output<typeof Settings>>
-
-function* mistakesOf(settings: S3SinkConfig): Generator<readonly [keyof S3SinkConfig, SettingError]> {
-  const { endpoint } = settings
-  const remedy = 'set the region of the bucket, or endpoint for a service other than AWS'
-  if (endpoint === null && settings.region === null) yield ['region', { problem: 'is missing', remedy }]
-  if (endpoint !== null && new URL(endpoint).search !== '')
-    yield ['endpoint', { problem: 'has a query', remedy: 'remove "?" and everything after it' }]
-  yield* awsKeyMistakes(settings)
-  if (settings.kmsKeyId !== null && settings.sse !== 'aws:kms')
-    yield ['kmsKeyId', { problem: 'is set without encryption by it', remedy: 'set sse to aws:kms' }]
-}

@@ -26,7 +26,9 @@ export function createStdoutSink(
 ): Sink {
   const { format, clock } = deps
   const output = openOutput(deps.output)
-  const encode = createEncoder(Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format)
+  // Escapes control characters for a terminal: attackers choose the content. The JSON value stays the same.
+  const inert: Format = { ...format, encode: (event) => inertJson(format.encode(event)) }
+  const encode = createEncoder(Reflect.get(deps.output, 'isTTY') === true ? inert : format)
   // A write begins when the one before it ends, also after an abort, so that deliveries do not pile up in the stream.
   const inTurn = createInTurn()
   let isClosed = false
@@ -75,11 +77,6 @@ export function createStdoutSink(
       await within(closeWaitMs, written, clock)
     },
   }
-}
-
-/** Escapes control characters for a terminal: attackers choose the content. The JSON value stays the same. */
-function inertFormat(format: Format): Format {
-  return { ...format, encode: (event) => inertJson(format.encode(event)) }
 }
 
 function sinkGone(sink: string, cause: unknown): Failure {

@@ -103,9 +103,8 @@ const facility = 16
 /** Syslog severities (RFC 5424, section 6.2.1) by the name of an event's severity. */
 const severities: Readonly<Record<string, number>> = { critical: 2, error: 3, warning: 4, notice: 5 }
 const informational = 6
-const app = 'shieldlog'
 /** No process id: it would differ from try to try. No message id, no structured data. */
-const header = `${app} - - -`
+const header = 'shieldlog - - -'
 
 /**
  * A syslog message of RFC 5424. It depends on the event and the configuration only: the time is that of the event, and
