@@ -20,7 +20,7 @@ export function register({ command, io, exit }: Registration): void {
   command
     .option('--seconds <number>', 'stop after this time; default: at Ctrl-C', atLeastOne)
     .addHelpText('after', example('demo --seconds 15'))
-    .action(async ({ seconds }: { seconds?: number }) => exit(await demo(seconds, io)))
+    .action(async ({ seconds = Infinity }: { seconds?: number }) => exit(await demo(seconds, io)))
 }
 
 const zones = [
@@ -33,7 +33,7 @@ const perSecond = 5
 /** Events of each zone and day: enough for several pages, read within a second or two. */
 const history = { days: 3, events: 500, pageSize: 200 }
 
-async function demo(seconds: number | undefined, io: Io): Promise<number> {
+async function demo(seconds: number, io: Io): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'shieldlog-demo-'))
   const events = join(folder, 'events')
   const simulator = await startSimulator({
@@ -59,10 +59,7 @@ async function demo(seconds: number | undefined, io: Io): Promise<number> {
   const say = (line: string) => void io.stderr.write(wrapped(`${line}\n`, io.stderr))
   try {
     for (const line of greeting(simulator, events, seconds)) io.stderr.write(`${line}\n`)
-    const code =
-      seconds === undefined
-        ? await ship(io.signal)
-        : await withDeadline(seconds * 1000, io.signal, systemClock, ship)
+    const code = await withDeadline(seconds * 1000, io.signal, systemClock, ship)
     say(compareWithApi(events, simulator))
     return code
   } finally {
@@ -71,7 +68,7 @@ async function demo(seconds: number | undefined, io: Io): Promise<number> {
   }
 }
 
-function greeting(simulator: Simulator, events: string, seconds: number | undefined): string[] {
+function greeting(simulator: Simulator, events: string, seconds: number): string[] {
   const named = zones.map(({ id, name }) => `${id} (${name})`).join(' and ')
   const today = dayOf(systemClock.now())
   return [
@@ -79,7 +76,7 @@ function greeting(simulator: Simulator, events: string, seconds: number | undefi
     `         three days of events, and ${perSecond} new ones a second in each zone`,
     `events   ${events}`,
     `watch    tail -F ${events}/zone=${zoneIds[0]}/day=${today}/*.ndjson`,
-    `ends     ${seconds === undefined ? 'with Ctrl-C' : `after ${seconds} seconds, or with Ctrl-C`}`,
+    `ends     ${seconds < Infinity ? `after ${seconds} seconds, or ` : ''}with Ctrl-C`,
     '',
   ]
 }

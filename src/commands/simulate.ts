@@ -84,7 +84,11 @@ async function simulate(options: SimulateOptions, { stdout, signal }: Io): Promi
   try {
     if (writeConfig !== undefined) writeConfigOf(writeConfig, simulator.url, options)
     for (const rule of faults.flatMap((name) => scenarios[name]!)) simulator.fail(rule)
-    for (const line of greeting(simulator.url, options)) stdout.write(`${line}\n`)
+    const use =
+      writeConfig === undefined
+        ? `key ${printable(options.accessKey)}; --write-config FILE writes a configuration for it`
+        : `to ship its events, in another shell:\n  ${commandLine('run', writeConfig)}`
+    stdout.write(`simulator listens at ${simulator.url}\n${use}\nCtrl-C stops it\n`)
     if (!signal.aborted) await once(signal, 'abort')
   } finally {
     await simulator.close()
@@ -120,16 +124,6 @@ function namesIn(known: object): (text: string) => string[] {
     if (names.every((name) => Object.hasOwn(known, name))) return names
     throw new InvalidArgumentError(`use ${namesOf(known)}.`)
   }
-}
-
-function greeting(url: string, { writeConfig, accessKey }: SimulateOptions): readonly string[] {
-  return [
-    `simulator listens at ${url}`,
-    ...(writeConfig === undefined
-      ? [`key ${printable(accessKey)}; --write-config FILE writes a configuration for it`]
-      : ['to ship its events, in another shell:', `  ${commandLine('run', writeConfig)}`]),
-    'Ctrl-C stops it',
-  ]
 }
 
 const comment = `# For a simulator that "shieldlog simulate" serves. Its next start may use another address; write a new file then.

@@ -35,20 +35,6 @@ export async function keepFigures(
   const dueAtMs = (target: Target) => due.get(keyOf(target)) ?? -Infinity
   let isReader = false
 
-  async function turn(): Promise<void> {
-    const before = isReader
-    // While it is not known, the process that read goes on.
-    isReader = await mayRead().catch(() => before)
-    if (before && !isReader) {
-      telemetry.emit({ name: 'FiguresHandedOver' })
-      due.clear()
-    }
-    for (const target of targets()) {
-      if (!isReader || signal.aborted) return
-      if (dueAtMs(target) <= clock.monotonic()) await readOne(target)
-    }
-  }
-
   async function readOne(target: Target): Promise<void> {
     const { of, account, everyMs } = target
     try {
@@ -67,9 +53,19 @@ export async function keepFigures(
   }
 
   while (!signal.aborted) {
-    await turn().catch((error: unknown) => {
+    try {
+      const before: boolean = isReader
+      // While it is not known, the process that read goes on.
+      isReader = await mayRead().catch(() => before)
+      if (before && !isReader) {
+        telemetry.emit({ name: 'FiguresHandedOver' })
+        due.clear()
+      }
+      for (const target of isReader ? targets() : [])
+        if (!signal.aborted && dueAtMs(target) <= clock.monotonic()) await readOne(target)
+    } catch (error) {
       if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
-    })
+    }
     const dueInMs = targets().map((target) => dueAtMs(target) - clock.monotonic())
     const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
     await clock.sleep(Math.max(1, nextMs), signal).catch(() => undefined)

@@ -46,10 +46,6 @@ export function entryJson(shape: EntryShape, place: EntryPlace, timestampMs: num
   return `${head}${addressOf(template, first)}${afterAddress}${request}`
 }
 
-export function entryId(shape: EntryShape, place: EntryPlace): string {
-  return uuidOf(...wordsOf(shape, place))
-}
-
 function wordsOf(shape: EntryShape, place: EntryPlace): [number, number, number] {
   const first = mix(place.seq + Math.imul(shape.seed, 0x9e3779b9))
   const second = mix(first ^ place.zone)

@@ -1,7 +1,7 @@
 import { dayMs, dayOf, daysFrom, endOf, firstReadable, startOf, type Day } from '../../domain/day.ts'
 import type { Settings } from '../options.ts'
-import { entryId, entryJson, type EntryShape, type WireEntry } from './entry.ts'
-import { hashOf } from './hash.ts'
+import { entryJson, type EntryShape, type WireEntry } from './entry.ts'
+import { hashOf, mix } from './hash.ts'
 
 export interface AppendOptions {
   /** Times of the events, ms since the epoch; default: now, or the day's last millisecond once it is over. */
@@ -78,7 +78,6 @@ export class Listing {
   readonly #given = new Map<number, string>()
   /** Of the steady traffic. */
   #arrived = 0
-  readonly #hashes: number[] = []
   readonly #byTime: number[] = []
   readonly #byHash: number[] = []
 
@@ -93,7 +92,8 @@ export class Listing {
   }
 
   json(seq: number): string {
-    return this.#given.get(seq) ?? entryJson(this.#shape, this.#placeOf(seq), this.#times[seq]!)
+    const place = { zone: this.#zone, dayNumber: startOf(this.#day) / dayMs, seq }
+    return this.#given.get(seq) ?? entryJson(this.#shape, place, this.#times[seq]!)
   }
 
   /**
@@ -103,7 +103,7 @@ export class Listing {
   inOrder(order: Settings['order'], heldCount = this.count): readonly number[] {
     const isByTime = order !== 'unordered'
     const sorted = isByTime ? this.#byTime : this.#byHash
-    const keyOf = (seq: number) => (isByTime ? this.#times[seq]! : this.#hashOf(seq))
+    const keyOf = (seq: number) => (isByTime ? this.#times[seq]! : mix(seq))
     const isNew = sorted.length < this.count
     for (let seq = sorted.length; seq < this.count; seq++) sorted.push(seq)
     if (isNew) sorted.sort((one, other) => keyOf(one) - keyOf(other) || one - other)
@@ -140,13 +140,5 @@ export class Listing {
       const arrivesMs = startMs + (had + index) * stepMs
       return isLate(index) ? Math.max(arrivesMs - lateMs, startOf(this.#day)) : arrivesMs
     })
-  }
-
-  #placeOf(seq: number) {
-    return { zone: this.#zone, dayNumber: startOf(this.#day) / dayMs, seq }
-  }
-
-  #hashOf(seq: number): number {
-    return (this.#hashes[seq] ??= hashOf(this.#given.get(seq) ?? entryId(this.#shape, this.#placeOf(seq))))
   }
 }
