@@ -8,8 +8,7 @@ import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
-import { backfillLines, failingLines, leftOutLines, planLines } from './text.ts'
-import { createBackfillView, mostRows } from './view.ts'
+import { backfillLines, createBackfillView, failingLines, leftOutLines, mostRows, planLines } from './text.ts'
 import { backfillStatuses } from '../../status/status.ts'
 import { exitCodes, resultOutput, type Io, UsageError, type Registration } from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
@@ -114,7 +113,7 @@ async function start(request: BackfillRequest, shown: Shown, options: BackfillOp
     return exitCodes.failed
   }
   const { id } = await addBackfill(work, plan, io.signal)
-  return serveBackfill({ ...shown, id, watch, said: id })
+  return serveBackfill(shown, id, watch, id)
 }
 
 const changes = [
@@ -159,7 +158,7 @@ function registerBackfillChanges(backfill: Command, { io, exit, load }: Registra
         if (!(await backfills.setState(id, state))) {
           shown.view.say(`backfill ${id} is already ${before.state}`)
           exit(exitCodes.failed)
-        } else if (isResumed) exit(await serveBackfill({ ...shown, id, watch, said }))
+        } else if (isResumed) exit(await serveBackfill(shown, id, watch, said))
         else io.stdout.write(`${said}\n`)
       })
     if (isResumed) change.option('--watch', 'show progress until it is done')
@@ -223,39 +222,33 @@ async function openView({ log, ...others }: Config, io: Io): Promise<Shown & Asy
   return { work, view, io, [Symbol.asyncDispose]: () => work[Symbol.asyncDispose]() }
 }
 
-interface Serving extends Shown {
-  readonly id: string
-  readonly watch: boolean
-  /** Printed to stdout once the backfill is under way. */
-  readonly said: string
-}
-
 /**
  * Leaves a backfill to the process that ships on the store, or reads it in this process where there is none. Returns
- * the exit code: 1 where a part was left out, given up, or not read to its end.
+ * the exit code: 1 where a part was left out, given up, or not read to its end. `said` is printed to stdout once the
+ * backfill is under way.
  */
-async function serveBackfill(serving: Serving): Promise<number> {
-  const { id, watch, said, work, view, io } = serving
+async function serveBackfill(shown: Shown, id: string, watch: boolean, said: string): Promise<number> {
+  const { work, view, io } = shown
   const holder = await shippingProcess(work)
   const output = resultOutput(io, holder === undefined ? work.config.sinks : [])
   // The id is alone on its line, for scripts.
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${said}\n`)
-  if (holder === undefined && (await isServedHere(serving)))
-    return conclude(serving, await lookAt(work, id, mostRows))
+  if (holder === undefined && (await isServedHere(shown, id)))
+    return conclude(shown, id, await lookAt(work, id, mostRows))
   view.say(`${printable((await shippingProcess(work)) ?? holder ?? 'another process')} works on it`)
   if (!watch) return leftOutCode(await lookAt(work, id, mostRows))
-  const last = await follow(serving, true, io.signal)
-  return io.signal.aborted ? exitCodes.done : conclude(serving, last)
+  const last = await follow(shown, id, true, io.signal)
+  return io.signal.aborted ? exitCodes.done : conclude(shown, id, last)
 }
 
 /** False where another process ships on the store meanwhile. */
-async function isServedHere(serving: Serving): Promise<boolean> {
-  const { id, work, view, io } = serving
+async function isServedHere(shown: Shown, id: string): Promise<boolean> {
+  const { work, view, io } = shown
   const ended = new AbortController()
   view.say(
     'no run is active on this state, so this command reads the days itself; after a stop the next run continues',
   )
-  const following = follow(serving, false, AbortSignal.any([io.signal, ended.signal]))
+  const following = follow(shown, id, false, AbortSignal.any([io.signal, ended.signal]))
   // It ends with the work, and its error is handled there.
   following.catch(() => undefined)
   try {
@@ -274,7 +267,7 @@ async function isServedHere(serving: Serving): Promise<boolean> {
   }
 }
 
-function conclude({ id, view, io }: Serving, look: BackfillStatus | undefined): number {
+function conclude({ view, io }: Shown, id: string, look: BackfillStatus | undefined): number {
   if (look === undefined) {
     view.say(`backfill ${id} is no longer in the store`)
     return exitCodes.failed
@@ -305,7 +298,8 @@ const mostFailures = 10
  * Failures of a store that stays unreachable.
  */
 async function follow(
-  { id, work, view }: Serving,
+  { work, view }: Shown,
+  id: string,
   needsWorker: boolean,
   signal: AbortSignal,
 ): Promise<BackfillStatus | undefined> {

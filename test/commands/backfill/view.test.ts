@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { backfillLines } from '../../../src/commands/backfill/text.ts'
-import { createBackfillView } from '../../../src/commands/backfill/view.ts'
+import { backfillLines, createBackfillView } from '../../../src/commands/backfill/text.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
