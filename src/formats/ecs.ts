@@ -10,7 +10,7 @@ const product = 'bunny_shield'
 export const createEcsFormat = lineFormat({
   name: 'ecs',
   encode,
-  identify: identifyBy({ id: 'event.id', time: '@timestamp', marks: { 'event.dataset': dataset } }),
+  identify: identifyBy('event.id', '@timestamp', { 'event.dataset': dataset }),
 })
 
 function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {

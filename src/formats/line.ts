@@ -25,16 +25,9 @@ export function readObject(line: string): JsonObject | undefined {
   }
 }
 
-/** Where a line of JSON has its identity, and what only lines of its format hold: values by their paths. */
-interface IdentityPaths {
-  readonly id: string
-  readonly time: string
-  readonly marks: Readonly<Record<string, Json>>
-}
-
-/** Reads the identity of a line. Undefined for a line of another format. */
-export function identifyBy({ id, time, marks }: IdentityPaths): Format['identify'] {
-  return (line) => {
+/** Reads the identity of a line of JSON at these paths; `marks` are the values that only lines of its format have. */
+export function identifyBy(id: string, time: string, marks: Readonly<Record<string, Json>>) {
+  return (line: string): Identity | undefined => {
     const read = readObject(line)
     const at = (path: string) =>
       path.split('.').reduce<unknown>((held, key) => (isObject(held) ? held[key] : undefined), read)

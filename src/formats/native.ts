@@ -8,7 +8,7 @@ export const createNativeFormat = lineFormat({
   name: 'native',
   defaults: labelsAndLog,
   encode,
-  identify: identifyBy({ id: 'id', time: 'time', marks: { v: 1 } }),
+  identify: identifyBy('id', 'time', { v: 1 }),
   readBack,
 })
 

@@ -29,10 +29,9 @@ const observed = (value: string) => ({ name: 'src_endpoint.ip', type_id: 2, valu
 export const createOcsfFormat = lineFormat({
   name: 'ocsf',
   encode,
-  identify: identifyBy({
-    id: 'metadata.uid',
-    time: 'metadata.original_time',
-    marks: { class_uid: classUid, 'metadata.product.name': product },
+  identify: identifyBy('metadata.uid', 'metadata.original_time', {
+    class_uid: classUid,
+    'metadata.product.name': product,
   }),
 })
 

@@ -61,12 +61,13 @@ function answerCells(row: AnswerRow): [string, string] {
 
 /** The presets, each with a link to its page. */
 export function presetsTable(): string {
-  const rows = presets.map(({ name, description, formats, schema }) => {
-    const { maxEvents, maxBytes, maxAgeHours } = schema.shape.batch.parse({})
+  const rows = presets.map(({ name, description, schema }) => {
+    const { batch, format } = schema.shape
+    const { maxEvents, maxBytes, maxAgeHours } = batch.parse({})
     return [
       `[${code(name)}](${name === 'json' || name === 'ndjson' ? 'http' : name}.md)`,
       description,
-      codes(formats),
+      codes(format.unwrap().options),
       `${maxEvents.toLocaleString('en')} events, ${maxBytes / 1_000_000} MB`,
       maxAgeHours === undefined ? '' : `${maxAgeHours} h`,
     ]
@@ -127,9 +128,10 @@ export function costBlocks(): Record<string, string> {
     gigabytes(plain),
     `${compressed}`,
   ])
-  const ofPresets = presets.map(({ name, formats, compressions }) => {
+  const ofPresets = presets.map(({ name, schema }) => {
     const { plain, compressed } = costs.presets[name]!
-    const [format, compression] = [formats[0], compressions[0]]
+    const format = schema.shape.format.parse(undefined)
+    const compression = schema.shape.compression.parse(undefined)
     const over = `${compressed} over the network (\`compression: ${compression}\`)`
     return {
       row: [code(name), code(format), `${plain}`, gigabytes(plain), `${compressed} (${compression})`],

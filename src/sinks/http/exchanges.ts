@@ -3,13 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import { withDeadline } from '../../domain/promises.ts'
+import { orAborted, withDeadline } from '../../domain/promises.ts'
 import { readBody } from '../../transport/body.ts'
 import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
-import { createSlots } from '../slots.ts'
 
 /** The answer of a destination to one request. */
 export interface Answer {
@@ -125,6 +124,42 @@ export function createExchanges(
   }
 
   return { answerTo, counted, close: () => dispatcher.destroy() }
+}
+
+/**
+ * A semaphore: a fixed number of slots, first come first served. `take` resolves with a function that returns the slot, to
+ * be called once; it rejects with `cancelled` on abort.
+ */
+export function createSlots(count: number) {
+  let free = count
+  const waiting: (() => void)[] = []
+
+  function giveBack(): void {
+    const next = waiting.shift()
+    if (next === undefined) free++
+    else next()
+  }
+
+  return {
+    async take(signal: AbortSignal): Promise<() => void> {
+      if (free > 0 && !signal.aborted) {
+        free--
+        return giveBack
+      }
+      const { promise: turn, resolve } = Promise.withResolvers<void>()
+      waiting.push(resolve)
+      try {
+        await orAborted(turn, signal)
+      } catch (error) {
+        const place = waiting.indexOf(resolve)
+        // The slot may have been granted in the same step as the abort; then the next waiter gets it.
+        if (place === -1) giveBack()
+        else waiting.splice(place, 1)
+        throw error
+      }
+      return giveBack
+    },
+  }
 }
 
 /** The longest wait that a destination may ask for. */

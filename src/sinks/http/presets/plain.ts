@@ -1,15 +1,6 @@
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
-import {
-  addIssue,
-  choice,
-  type FormatName,
-  formatNames,
-  httpUrl,
-  jsonFormatNames,
-  secret,
-  secretFile,
-} from '../../../config/fields/fields.ts'
+import { addIssue, choice, formatNames, httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
 import {
   arrayLayout,
   checkAddress,
@@ -59,18 +50,11 @@ const underWay: Verdict = {
   said: 'it still works on a request with this Idempotency-Key; if 409 means that it has the events, add 409 to successCodes',
 }
 
-interface Endpoint {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly formats: readonly [FormatName, ...FormatName[]]
-  readonly layout: Layout
-  /** Default: that of lines of the format. */
-  readonly mediaType?: string
-}
-
 /** A preset for endpoints of any kind: a success status means that all events were accepted. */
-function endpoint({ layout, mediaType, ...about }: Endpoint) {
+function endpoint(
+  layout: Layout,
+  about: Pick<Parameters<typeof definePreset>[0], 'name' | 'title' | 'description' | 'formats'>,
+) {
   return definePreset({
     ...about,
     compressions: ['gzip', 'zstd', 'none'],
@@ -97,7 +81,7 @@ function endpoint({ layout, mediaType, ...about }: Endpoint) {
     },
     create: ({ url, successCodes, signature }, format) => ({
       url,
-      mediaType: mediaType ?? format.mediaType,
+      mediaType: layout === lineLayout ? format.mediaType : 'application/json',
       ...(signature !== undefined && { authorise: signing(signature) }),
       layout,
       read({ status }) {
@@ -113,20 +97,16 @@ function endpoint({ layout, mediaType, ...about }: Endpoint) {
 }
 
 /** One line per event, each with a line break. */
-export const ndjson = endpoint({
+export const ndjson = endpoint(lineLayout, {
   name: 'ndjson',
   title: 'another HTTP endpoint, one JSON object per line',
   description: 'Lines of events for any HTTP endpoint',
   formats: formatNames,
-  layout: lineLayout,
 })
 
 /** One array of all events. */
-export const json = endpoint({
+export const json = endpoint(arrayLayout, {
   name: 'json',
   title: 'another HTTP endpoint, a JSON array',
   description: 'JSON arrays of events for any HTTP endpoint',
-  formats: jsonFormatNames,
-  layout: arrayLayout,
-  mediaType: 'application/json',
 })

@@ -71,15 +71,9 @@ interface ClientCredentials {
 /** A token, or the request for it, which all share. */
 interface Held {
   readonly secret: string
-  readonly token: Promise<Token>
+  readonly token: ReturnType<typeof askForToken>
   /** Until the token is old; after a failure, until the address of tokens may be asked again. */
   untilMs: number
-}
-
-interface Token {
-  readonly header: string
-  /** From then on a new one is requested. */
-  readonly oldMs: number
 }
 
 /** A new token is requested this long before the old one expires. */
@@ -120,11 +114,12 @@ export function createClientCredentials(client: ClientCredentials): NonNullable<
   }
 }
 
+/** The header with a new token, and from when on another one is requested. */
 async function askForToken(
   { tokenUrl, clientId, scope }: ClientCredentials,
   clientSecret: string,
   { ask, nowMs }: Authorisation,
-): Promise<Token> {
+): Promise<{ readonly header: string; readonly oldMs: number }> {
   const form = {
     grant_type: 'client_credentials',
     client_id: clientId,

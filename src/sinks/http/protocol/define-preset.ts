@@ -31,7 +31,8 @@ import {
 
 type First<Value> = readonly [Value, ...Value[]]
 
-interface Description {
+/** A preset without the settings that every preset has. */
+interface Definition<Own extends z.core.$ZodLooseShape> {
   readonly name: string
   /** Name of the destination for people, in menus. */
   readonly title: string
@@ -45,10 +46,6 @@ interface Description {
     readonly [Limit in keyof BatchLimits]?: z.ZodType<number>
   }
   readonly credential?: Credential
-}
-
-/** A preset without the settings that every preset has. */
-interface Definition<Own extends z.core.$ZodLooseShape> extends Description {
   readonly settings: Own
   /** Errors between settings that are valid one by one. */
   mistakes?(settings: z.output<z.ZodObject<Own>> & HttpSettings): readonly SettingMistake[]
@@ -69,8 +66,9 @@ interface PresetParts extends Pick<Preset, 'url'>, Partial<Omit<Preset, 'url' | 
   readonly check: Preset['check'] | EmptyBatch
 }
 
-interface DefinedPreset extends Required<Omit<Description, 'credential' | 'batch'>> {
-  readonly credential?: Credential
+type Described = Definition<z.core.$ZodLooseShape>
+
+interface DefinedPreset extends Pick<Described, 'name' | 'title' | 'description'> {
   readonly schema: z.ZodObject<CommonShape, z.core.$strict>
   create(settings: HttpSettings, format: Format): Preset
 }
@@ -110,8 +108,6 @@ export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Defi
     })
   return {
     ...definition,
-    formats,
-    compressions,
     schema: schema as DefinedPreset['schema'],
     create(settings, format) {
       const given: Given = settings
@@ -152,7 +148,7 @@ const tls = described(TlsConfig.prefault({}), 'Certificates for this sink')
 function commonSettings(
   formats: First<FormatName>,
   compressions: First<Compression>,
-  batch: Description['batch'],
+  batch: Described['batch'],
 ) {
   const limited: unknown = section('Limits of one request', {
     maxEvents: limits.maxEvents(1000, 10_000),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSlots } from '../../src/sinks/slots.ts'
+import { createSlots } from '../../../src/sinks/http/exchanges.ts'
 
 const never = new AbortController().signal
 
