@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { App } from '../domain/figures.ts'
+import type { App } from '../domain/internal-event.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'

@@ -1,7 +1,6 @@
 import type { Day } from './day.ts'
 import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
-import type { Figure, FiguresOf } from './figures.ts'
 import type { Gap } from './gap.ts'
 import type { ReachedLimit } from './retention.ts'
 import type { Guard, ScanKind } from './scan/scan.ts'
@@ -26,6 +25,32 @@ export type Operation = (typeof operations)[number]
 
 export type UpkeepTask =
   'heartbeat' | 'housekeeping' | 'reconciliation' | 'retention' | 'figures' | 'discovery' | 'notices'
+
+/** Gauges of figures that the API gives besides event logs, without the prefix of metrics. */
+export const figureMetrics = [
+  'upload_scanning_files_scanned',
+  'upload_scanning_requests',
+  'volume_size_bytes',
+  'volume_usage_bytes',
+  'volume_fullest_ratio',
+] as const
+
+/** One value. What the API leaves out has none, never 0. */
+export interface Figure {
+  readonly metric: (typeof figureMetrics)[number]
+  /** Besides the zone or the application. */
+  readonly labels?: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** A container application, and the account whose key reads it. */
+export interface App {
+  readonly id: string
+  readonly account: string
+}
+
+/** Whose figures: one zone's upload scanning, or the volumes of one application. */
+export type FiguresOf = { readonly zone: number } | { readonly app: string }
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =

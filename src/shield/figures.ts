@@ -1,4 +1,4 @@
-import type { Figure, FiguresOf } from '../domain/figures.ts'
+import type { Figure, FiguresOf } from '../domain/internal-event.ts'
 import { Failure } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import * as z from 'zod'

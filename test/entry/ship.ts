@@ -1,6 +1,6 @@
 // An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL, asked to stop
 // or held by SIGSTOP at a named step.
-//   node test/entry/ship.ts -c FILE [--once | --rounds | --replay | --backfill FROM:TO [--resend]] [--role worker]
+//   node test/entry/ship.ts -c FILE [--once | --rounds | --replay | --backfill FROM:TO [--resend]]
 //     [--kill before:commit:3] [--stop …] [--freeze …] [--fail amid:write:4 --code EIO] [--offset-ms N] [--rate N] [--origin-ms N]
 //     [--step-ms N]
 // With --rounds it says `drained` when nothing is left to ship, and begins again at each SIGUSR2; from the first one on
@@ -32,7 +32,6 @@ const { values } = parseArgs({
     rounds: { type: 'boolean', default: false },
     backfill: { type: 'string' },
     resend: { type: 'boolean', default: false },
-    role: { type: 'string', default: 'all' },
     replay: { type: 'boolean', default: false },
     ...passOptions,
     'offset-ms': { type: 'string', default: '0' },
@@ -50,7 +49,6 @@ const clock = createShiftedClock({
   ...(origin !== undefined && { originMs: Number(origin) }),
 })
 const runtime = createRuntime(loaded.config, { clock })
-const roles = ['all', 'scheduler', 'worker'] as const
 const passCounted = passingOf(values)
 let isCounting = !values.rounds
 const pass: Passing = (...passed) => {
@@ -155,12 +153,10 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
 }
 
 async function shipOn(loaded: Loaded, runtime: Runtime): Promise<number> {
-  const role = roles.find((each) => each === values.role)
-  if (role === undefined) throw new Error(`no role: ${values.role}`)
   const daemon = new Daemon(loaded, {
     runtime,
     serve: loaded.config.server.configured,
-    role,
+    role: 'all',
     sinkGone: () => stop.abort(),
   })
   await daemon.open(stop.signal)

@@ -14,20 +14,21 @@ function created() {
 }
 
 describe('the clock of the API', () => {
-  it('is the clock of this host until the first answer, and then has its offset', () => {
+  it.each<[what: string, learned: number[], offsetMs: number, isConfirmed: boolean]>([
+    ['no answer', [], 0, false],
+    ['a first one', [-20_000], -20_000, true],
+    ['a first one that differs much from this host', [-dayMs], -dayMs, false],
+    ['a second one like that', [-dayMs, -dayMs + 1_000], -dayMs + 1_000, true],
+    ['a difference below the precision of a Date header', [1_999], 0, true],
+    ['a difference above it', [-2_000], -2_000, true],
+    ['a drift', [0, 25_000], 25_000, true],
+    ['a jump', [25_000, dayMs], 25_000, true],
+    ['a jump that a second answer confirms', [25_000, dayMs, dayMs + 900], dayMs + 900, true],
+  ])('after %s has the offset of what counts', (_, learned, offsetMs, isConfirmed) => {
     const { apiClock, known } = created()
-    expect(known()).toEqual([0, false])
-    apiClock.learn('a', -20_000, {})
-    expect(known()).toEqual([-20_000, true])
+    for (const each of learned) apiClock.learn('a', each, {})
+    expect(known()).toEqual([offsetMs, isConfirmed])
     expect(known('b')).toEqual([0, false])
-  })
-
-  it('is used at once if it differs much from this host, and confirmed by a second answer', () => {
-    const { apiClock, known } = created()
-    apiClock.learn('a', -dayMs, {})
-    expect(known()).toEqual([-dayMs, false])
-    apiClock.learn('a', -dayMs + 1_000, {})
-    expect(known()).toEqual([-dayMs + 1_000, true])
   })
 
   it.each([{ connection: {} }, { connection: undefined }])(
@@ -62,25 +63,6 @@ describe('the clock of the API', () => {
       expect(apiClock.isConfirmed('b')).toBe(true)
     },
   )
-
-  it('ignores differences below the precision of a Date header', () => {
-    const { apiClock } = created()
-    apiClock.learn('a', 1_999, {})
-    expect(apiClock.offsetOf('a')).toBe(0)
-    apiClock.learn('a', -2_000, {})
-    expect(apiClock.offsetOf('a')).toBe(-2_000)
-  })
-
-  it('follows a drift at once, and a jump when a second answer confirms it', () => {
-    const { apiClock } = created()
-    apiClock.learn('a', 0, {})
-    apiClock.learn('a', 25_000, {})
-    expect(apiClock.offsetOf('a')).toBe(25_000)
-    apiClock.learn('a', dayMs, {})
-    expect(apiClock.offsetOf('a')).toBe(25_000)
-    apiClock.learn('a', dayMs + 900, {})
-    expect(apiClock.offsetOf('a')).toBe(dayMs + 900)
-  })
 
   it('is never moved by single deviating answers, however many', () => {
     const wrong = fc

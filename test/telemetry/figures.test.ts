@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Figure, FiguresOf } from '../../src/domain/figures.ts'
+import type { Figure, FiguresOf } from '../../src/domain/internal-event.ts'
 import { parseExposition } from './metrics/exposition.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { setUp } from './stage.ts'

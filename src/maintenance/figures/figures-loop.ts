@@ -1,4 +1,4 @@
-import type { Figure, FiguresOf } from '../../domain/figures.ts'
+import type { Figure, FiguresOf } from '../../domain/internal-event.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 

@@ -1,6 +1,5 @@
 import { messageOf } from '../../domain/failure.ts'
-import { figureMetrics } from '../../domain/figures.ts'
-import { requestOutcomes } from '../../domain/internal-event.ts'
+import { figureMetrics, requestOutcomes } from '../../domain/internal-event.ts'
 import { counted, firstOf, zoneText } from '../../domain/text/counts.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'

@@ -7,8 +7,8 @@ import {
   byDay,
   createProgressReading,
   summed,
+  whileRequested,
 } from '../../../src/maintenance/backfill/backfill-progress.ts'
-import { whileRequested } from '../../../src/maintenance/backfill/while-requested.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
 import { at, buildCheckpoint, buildRecord, buildScan, buildTrouble, dayAt } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
