@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { processName } from '../../domain/plan/process-name.ts'
@@ -29,6 +29,7 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
       try {
         const text = processName({ pid: process.pid, host: hostname(), startedAt })
         writeFileSync(textPath, text, { mode: 0o600 })
+        chmodSync(textPath, 0o600)
       } catch (error) {
         lock.release()
         throw unwritable(textPath, error)
