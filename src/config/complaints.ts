@@ -32,8 +32,11 @@ interface Refused {
 /** Converts an issue of the schema to shieldlog's own words. */
 export function complaint(issue: Issue, { path, value, shape, template }: Refused): Complaint {
   const visible = shown(value, shape, template)
-  if (value === undefined && issue.code !== 'custom')
-    return { problem: 'is missing', remedy: remedyForMissing(path, shape) }
+  if (value === undefined && issue.code !== 'custom') {
+    const inList = path.some((step) => typeof step === 'number')
+    const where = inList ? '' : `, here or as ${environmentName(path)}`
+    return { problem: 'is missing', remedy: `set it to ${articled(typeText(shape))}${where}` }
+  }
   return {
     ...(visible !== undefined && { value: visible }),
     problem: problemOf(issue, shape, value),
@@ -81,11 +84,6 @@ function articled(text: string): string {
 
 function namesOf(field: Shape): unknown[] {
   return forms(field).flatMap(({ enum: names, const: only }) => names ?? only ?? [])
-}
-
-function remedyForMissing(path: Path, field: Shape): string {
-  const inList = path.some((step) => typeof step === 'number')
-  return `set it to ${articled(typeText(field))}${inList ? '' : `, here or as ${environmentName(path)}`}`
 }
 
 function isNumber(field: Shape): boolean {

@@ -25,11 +25,11 @@ export class ConfigErrors extends Error {
   readonly searched: readonly string[]
 
   constructor(errors: readonly ConfigError[], searched: readonly string[] = []) {
-    const noFile =
-      searched.length === 0
-        ? []
-        : [`no configuration file was found: looked for ${printable(searched.join(' and '))}`]
-    super([...noFile, headline(errors.length), ...errors.map((error) => `  ${errorLine(error)}`)].join('\n'))
+    const count = errors.length === 1 ? 'an error' : `${errors.length} errors`
+    const lines = [`the configuration has ${count}:`, ...errors.map((error) => `  ${errorLine(error)}`)]
+    if (searched.length > 0)
+      lines.unshift(`no configuration file was found: looked for ${printable(searched.join(' and '))}`)
+    super(lines.join('\n'))
     this.name = 'ConfigErrors'
     this.errors = errors
     this.searched = searched
@@ -43,10 +43,6 @@ export function errorLine({ path, value, problem, remedy, where }: ConfigError):
   const origin = where === undefined ? '' : ` (${where})`
   // Names of keys and files may hold any characters.
   return printable(`${subject}${shown}${origin}: ${problem}; ${remedy}`)
-}
-
-function headline(count: number): string {
-  return count === 1 ? 'the configuration has an error:' : `the configuration has ${count} errors:`
 }
 
 /** A place in the configuration: keys and positions from the top. */

@@ -1,18 +1,3 @@
-/**
- * What a command requires: zones, a key of the API, and whose secrets. A second shell seldom has those of all sections,
- * so a command may only ask for what it uses.
- * - `zones`: the process that ships unattended, and `check`. All that is configured.
- * - `delivery`: events are read from the API and delivered.
- * - `comparison`: events are read from the API and compared with the store.
- * - `events`: events are read from the API and shown.
- * - `key`: another operation of the API.
- * - `sinks`: events of the store are delivered.
- * - `routes`: the store is read, by zone. `state`: the same without zones.
- * - `notices`: people are told.
- * - `nothing`: the configuration alone.
- */
-export type Needs = keyof typeof required
-
 interface Required {
   readonly zones?: true
   readonly key?: true
@@ -22,18 +7,31 @@ interface Required {
 
 const api = ['api', 'accounts']
 
+/**
+ * What a command requires: zones, a key of the API, and whose secrets. A second shell seldom has those of all sections,
+ * so a command may only ask for what it uses.
+ */
 const required = {
+  /** Of the process that ships unattended, and of `check`: all that is configured. */
   zones: { zones: true, key: true },
+  /** Events are read from the API and delivered. */
   delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks', 'redact'] },
+  /** Events are read from the API and compared with the store. */
   comparison: { zones: true, key: true, secretsOf: [...api, 'state', 'redact'] },
+  /** Events are read from the API and shown. */
   events: { zones: true, key: true, secretsOf: [...api, 'redact'] },
+  /** Another operation of the API. */
   key: { key: true, secretsOf: api },
+  /** Events of the store are delivered. */
   sinks: { secretsOf: ['state', 'sinks', 'redact'] },
+  /** The store is read, by zone. */
   routes: { zones: true, secretsOf: ['state'] },
   state: { secretsOf: ['state'] },
+  /** People are told. */
   notices: { secretsOf: ['notify', 'heartbeat'] },
   nothing: { secretsOf: [] },
 } as const satisfies Readonly<Record<string, Required>>
+export type Needs = keyof typeof required
 
 export function requiredBy(needs: Needs): Required {
   return required[needs]

@@ -178,15 +178,7 @@ function givenKey({ options, io, cwd }: Context): Draft | undefined {
   return { accessKey: '${SHIELDLOG_API_ACCESS_KEY}' }
 }
 
-/** A key that the API was asked with. */
-interface Access {
-  /** All sections but zones and sinks. */
-  readonly draft: Draft
-  /** Undefined where the API could not list them. */
-  readonly listed: readonly ListedZone[] | undefined
-}
-
-function keyStep(given: Draft | undefined, context: Context): Step<Access> {
+function keyStep(given: Draft | undefined, context: Context): Step<Awaited<ReturnType<typeof accessWith>>> {
   if (given === undefined)
     refuseExisting(resolve(dirname(context.file), keyFile), 'Use it with --access-key-file, or remove it.')
   return {
@@ -200,8 +192,11 @@ function keyStep(given: Draft | undefined, context: Context): Step<Access> {
 /** Where nobody answers, the key may be as wrong as the address. */
 const unreachable: readonly FailureCode[] = ['network', 'timeout', 'tls']
 
-/** Asks the API for the zones. A refused key is an error; another failure leaves the zones unknown. */
-async function accessWith(key: Draft, { assignments, file, cwd, io, asks }: Context): Promise<Access> {
+/**
+ * All sections but zones and sinks, and the zones that the API lists for the key. A refused key is an error; another
+ * failure leaves the zones unknown.
+ */
+async function accessWith(key: Draft, { assignments, file, cwd, io, asks }: Context) {
   const plain = { api: key, state: `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}` }
   const draft = assignments
     .filter(isOfSection)
