@@ -31,6 +31,8 @@ const minuteMs = 60_000
 /** What passes by itself within this time is not worth a message; nor is the end of what begins again. */
 const settlesMs = 5 * minuteMs
 const reminderMs = 24 * 60 * minuteMs
+/** More events are lost: that is news, but not for each zone of a fleet. */
+const growsMs = 60 * minuteMs
 const lossIsNearMs = 12 * 60 * minuteMs
 
 /** A problem of the status, or a disk of this host that is nearly full: its `sink` is the first that writes there. */
@@ -43,6 +45,8 @@ const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'filtered'])
 
 interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly mayPass: boolean
+  /** Another text is told before the daily reminder. */
+  readonly grows: boolean
 }
 
 /** A problem as a place is to know it, and what it is to be told now. */
@@ -64,18 +68,16 @@ export function noticesOf(
   nowMs: number,
 ): Judged[] {
   const before = new Map(noted.map((each) => [each.key, notAfter(nowMs, each)]))
-  // Errors of one sink and one code may differ in their words, zone by zone: they are one message.
-  const all = problems.flatMap((problem) => conditionsOf(problem, nowMs))
-  const causes = Map.groupBy(all, ({ key }) => key).values()
-  const standing = [...causes].map(([first]): Judged => {
-    const { key, text, remedy, mayPass } = first!
+  const conditions = oneOfEachKey(problems.flatMap((problem) => conditionsOf(problem, nowMs)))
+  const standing = conditions.map(({ key, text, remedy, mayPass, grows }): Judged => {
     const { sinceMs, toldAtMs, text: toldText } = before.get(key) ?? { sinceMs: nowMs, text }
     before.delete(key)
     const noticed = { key, sinceMs, stoodAtMs: nowMs }
     const status = toldAtMs === undefined ? 'begins' : 'lasts'
     const known = toldAtMs === undefined ? { ...noticed, text } : { ...noticed, text: toldText, toldAtMs }
+    const againMs = grows && text !== toldText ? growsMs : reminderMs
     const isDue =
-      toldAtMs === undefined ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= reminderMs
+      toldAtMs === undefined ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= againMs
     if (!isDue) return { known }
     return {
       known,
@@ -102,13 +104,28 @@ function notAfter(nowMs: number, { sinceMs, stoodAtMs, toldAtMs, ...rest }: Noti
   }
 }
 
+/** Errors of one sink and one code may differ in their words, zone by zone: they are one message. */
+function oneOfEachKey(conditions: readonly Condition[]): Condition[] {
+  return [...Map.groupBy(conditions, ({ key }) => key).values()].map(([first, ...others]) =>
+    others.length === 0
+      ? first!
+      : { ...first!, text: `${first!.text} And ${others.length} more like it: see shieldlog status.` },
+  )
+}
+
 /** The problem, and that its events may soon be lost. */
 function conditionsOf({ kind, text, remedy, ...about }: NoticedProblem, nowMs: number): Condition[] {
   if (untold.has(kind)) return []
   const { sink = '', reason, lastError, apiDeadlineAt } = about
-  // One of a further sink is no other gap.
-  const key = [kind, kind === 'gap' ? '' : sink, lastError?.code ?? reason ?? ''].join('/')
-  const own = { key, text, remedy, mayPass: passing.has(kind) }
+  const isGap = kind === 'gap'
+  const own = {
+    // One of a further sink is no other gap.
+    key: [kind, isGap ? '' : sink, lastError?.code ?? reason ?? ''].join('/'),
+    text,
+    remedy,
+    mayPass: passing.has(kind),
+    grows: isGap,
+  }
   const isNear = apiDeadlineAt !== undefined && Date.parse(apiDeadlineAt) - nowMs < lossIsNearMs
   if (!isNear) return [own]
   const loss = `Events that are not shipped by ${apiDeadlineAt} are lost. ${text}`
