@@ -4,8 +4,7 @@ import type { Schedule } from '../../src/ports/process.ts'
 import { systemClock } from '../../src/clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { fairnessContract } from './schedule/fairness.contract.ts'
-import { untilAborted } from './schedule/until-aborted.ts'
-import { World } from './schedule/world.ts'
+import { World, untilAborted } from './schedule/world.ts'
 import type { Places } from '../../src/schedule/local/pump-loop.ts'
 
 /** What every schedule owes to the streams and to whoever stops it. The tests mostly wait, so they wait side by side. */

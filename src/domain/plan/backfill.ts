@@ -39,26 +39,12 @@ export function stateAfter(backfill: Pick<Backfill, 'state' | 'streams'>): Backf
   return backfill.streams.some(({ state }) => state === 'queued') ? backfill.state : 'done'
 }
 
-export interface Requests {
-  /** Routes, by `zone/sink`, with streams that a backfill waits for. */
-  readonly routes: ReadonlySet<string>
-  /**
-   * Whether a backfill waits for the stream. How long the API keeps a day is only a setting, so these days are requested
-   * even when they look too old; the live priority would end them without a request.
-   */
-  awaits(stream: Stream): boolean
-  /** The queued streams of a route in running backfills. A stream in several has the read request of the oldest one. */
-  of(route: string): readonly Requested[]
-}
+export type Requests = ReturnType<typeof requestsOf>
 
-export interface Requested {
-  readonly stream: Stream
-  readonly readRequest: ReadRequest
-}
-
-export function requestsOf(backfills: readonly Backfill[] = []): Requests {
+/** What running and paused backfills wait for. */
+export function requestsOf(backfills: readonly Backfill[] = []) {
   const awaited = new Map<string, string>()
-  const requested = new Map<string, Requested>()
+  const requested = new Map<string, { readonly stream: Stream; readonly readRequest: ReadRequest }>()
   for (const { id, state, streams } of backfills) {
     if (state !== 'running' && state !== 'paused') continue
     for (const { stream, state: own } of streams) {
@@ -70,8 +56,14 @@ export function requestsOf(backfills: readonly Backfill[] = []): Requests {
   }
   const byRoute = Map.groupBy(requested.values(), ({ stream }) => routeKey(stream.zone, stream.sink))
   return {
-    routes: new Set(awaited.values()),
-    awaits: (stream) => awaited.size > 0 && awaited.has(streamKey(stream)),
-    of: (route) => byRoute.get(route) ?? [],
+    /** Routes, by `zone/sink`, with streams that a backfill waits for. */
+    routes: new Set(awaited.values()) as ReadonlySet<string>,
+    /**
+     * Whether a backfill waits for the stream. How long the API keeps a day is only a setting, so these days are
+     * requested even when they look too old; the live priority would end them without a request.
+     */
+    awaits: (stream: Stream): boolean => awaited.size > 0 && awaited.has(streamKey(stream)),
+    /** The queued streams of a route in running backfills. A stream in several has the read request of the oldest one. */
+    of: (route: string) => byRoute.get(route) ?? [],
   }
 }

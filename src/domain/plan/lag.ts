@@ -44,17 +44,13 @@ export function lagOfRoute(
   nowMs: number,
   policy: Pick<Policy, 'overlapMs'>,
 ): { readonly caughtUpAtMs: number; readonly lagSeconds: number } {
-  let caughtUpAtMs = nowMs
-  for (const stream of streams) {
-    const { state, dueAtMs, checkpoint } = stream
-    const isOverdueSettling =
-      state === 'settling' && (checkpoint === undefined || isOverdue(dueAtMs, checkpoint, nowMs))
-    if (state === 'open' || isOverdueSettling)
-      caughtUpAtMs = Math.min(caughtUpAtMs, caughtUpOf(stream, policy))
-    else if (hasEndedEarly(stream, nowMs))
-      caughtUpAtMs = Math.min(caughtUpAtMs, endedReadUntil(stream, nowMs))
-  }
-  return { caughtUpAtMs, lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000 }
+  const caughtUp = streams.flatMap((stream) => {
+    const isLate = stream.state === 'settling' && isOverdue(stream, nowMs)
+    if (stream.state === 'open' || isLate) return caughtUpOf(stream, policy)
+    return hasEndedEarly(stream, nowMs) ? endedReadUntil(stream, nowMs) : []
+  })
+  const caughtUpAtMs = Math.min(nowMs, ...caughtUp)
+  return { caughtUpAtMs, lagSeconds: (nowMs - caughtUpAtMs) / 1000 }
 }
 
 /** True for a stream that has ended although its day has not: by a wrong clock. Nothing of the rest is shipped. */
@@ -71,15 +67,11 @@ function endedReadUntil({ stream, checkpoint }: PlannedStream, nowMs: number): n
   return Math.max(caughtUpAtMs > nowMs ? 0 : caughtUpAtMs, startOf(stream.day))
 }
 
-function isOverdue(
-  dueAtMs: number,
-  checkpoint: NonNullable<PlannedStream['checkpoint']>,
-  nowMs: number,
-): boolean {
-  if (checkpoint.lastFull === undefined || checkpoint.trouble !== undefined || checkpoint.needsFull)
+function isOverdue({ stream, dueAtMs, checkpoint }: PlannedStream, nowMs: number): boolean {
+  if (checkpoint?.lastFull === undefined || checkpoint.trouble !== undefined || checkpoint.needsFull)
     return true
   // The end of the day was never read: its lag must stay visible after polling has stopped.
-  if ((checkpoint.caughtUpAtMs ?? 0) < endOf(checkpoint.stream.day)) return true
+  if ((checkpoint.caughtUpAtMs ?? 0) < endOf(stream.day)) return true
   return dueAtMs + scanGraceMs + checkpoint.lastFull.tookMs * scanShare < nowMs
 }
 

@@ -24,20 +24,6 @@ export interface NamesRecord {
   readonly renaming?: { readonly from: string; readonly to: string; readonly sinceUs: number }
 }
 
-/**
- * Records name a sink by its stored name, so that a rename moves none of them: it gives the new name the stored name of
- * the old one. A stored name that belongs to no sink any more is that of a replaced one.
- */
-export interface Names {
-  readonly record: NamesRecord
-  readonly text: string | undefined
-  /** That the store has this record. */
-  readonly condition: Condition
-  storedOf(sink: string): string
-  /** Undefined for a replaced one. */
-  sinkOf(stored: string): string | undefined
-}
-
 /** In stored names that were made by a rename; no sink has it in its name. */
 export const madeMark = '~'
 
@@ -227,16 +213,25 @@ export function* inParts<T>(list: readonly T[], size: number): Generator<readonl
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size)
 }
 
-export function namesOf(text: string | undefined): Names {
-  const record = text === undefined ? { stored: {}, made: 0 } : (JSON.parse(text) as NamesRecord)
+export type Names = ReturnType<typeof namesOf>
+
+/**
+ * Records name a sink by its stored name, so that a rename moves none of them: it gives the new name the stored name of
+ * the old one. A stored name that belongs to no sink any more is that of a replaced one.
+ */
+export function namesOf(text: string | undefined) {
+  const record: NamesRecord = text === undefined ? { stored: {}, made: 0 } : (JSON.parse(text) as NamesRecord)
   const stored = new Map(Object.entries(record.stored))
   const sinks = new Map([...stored].map(([sink, own]) => [own, sink]))
   return {
     record,
     text,
+    /** That the store has this record. */
     condition: { collection: 'store', key: 'names', is: text },
-    storedOf: (sink) => stored.get(sink) ?? sink,
-    sinkOf: (own) => sinks.get(own) ?? (stored.has(own) || own.includes(madeMark) ? undefined : own),
+    storedOf: (sink: string): string => stored.get(sink) ?? sink,
+    /** Undefined for a replaced one. */
+    sinkOf: (own: string): string | undefined =>
+      sinks.get(own) ?? (stored.has(own) || own.includes(madeMark) ? undefined : own),
   }
 }
 

@@ -50,7 +50,7 @@ function placeOf(minute: number): Place {
 }
 
 /** The fingerprints in any record of seen, by minute. */
-export function fingerprintsIn(key: string, value: Uint8Array): [minute: number, bytes: Uint8Array][] {
+function fingerprintsIn(key: string, value: Uint8Array): [minute: number, bytes: Uint8Array][] {
   const width = buckets.find(({ letter }) => key.startsWith(letter))?.minutes
   if (width === undefined) return [[parseInt(key, 36) - 1, value]]
   const first = parseInt(key.slice(1), 36) * width - 1

@@ -111,13 +111,6 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
   }
 }
 
-/** What the store has of a sink that is to be renamed. */
-interface Found {
-  readonly streams: number
-  /** The highest one of its streams, and of those that it replaces. */
-  readonly fence: number
-}
-
 /** What is not dropped for a rename, with its word for people. */
 const kept = { gaps: 'gaps', deadLetterTotals: 'dead letters' }
 
@@ -129,14 +122,17 @@ const kept = { gaps: 'gaps', deadLetterTotals: 'dead letters' }
 export function createRenameSink(root: Root): Upkeep['renameSink'] {
   const { records, clock } = root
 
-  /** Throws where the rename is refused. */
-  async function look(from: string, to: string, names: Names): Promise<Found> {
+  /** Throws where the rename is refused. `fence`: the highest one of the sink's streams, and of those that it replaces. */
+  async function look(from: string, to: string, names: Names) {
     const [before, after] = [names.storedOf(from), names.storedOf(to)]
     const taken = new Set<string>()
     for (const [collection, what] of Object.entries(kept))
       for await (const page of records.scan(collection, keysAtOnce))
         if (page.some(([key]) => storedIn(key) === after)) taken.add(what)
-    if (taken.size > 0) throw nameTaken(to, taken)
+    if (taken.size > 0) {
+      const text = `the sink name ${to} is taken (the store has ${[...taken].join(', ')} of it)`
+      throw new Failure('refuse', 'store_refuses', `${text}: choose a name that was never used`)
+    }
     const heads = await root.readAll('heads', (key, value) =>
       storedIn(key) === before || storedIn(key) === after ? jsonOf<Head>(value) : undefined,
     )
@@ -209,10 +205,4 @@ function renamedIn({ stored, made }: NamesRecord, from: string, to: string, befo
     stored: { ...others, ...(to !== before && { [to]: before }), [from]: `${from}${madeMark}${made + 1}` },
     made: made + 1,
   }
-}
-
-/** `what`: what the store has under that name. */
-function nameTaken(to: string, what: ReadonlySet<string>): Failure {
-  const text = `the sink name ${to} is taken (the store has ${[...what].join(', ')} of it): choose a name that was never used`
-  return new Failure('refuse', 'store_refuses', text)
 }

@@ -21,24 +21,14 @@ export type Database = ReturnType<typeof databaseOn>
 /** Changes nothing in the file yet, which may belong to another program. */
 export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
   const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
-  return databaseOn(handle, { path, tries, file: fileAt(path) })
-}
-
-interface Place {
-  readonly path: string
-  readonly tries: number
-  /** The file that was opened; undefined in memory. */
-  readonly file: string | undefined
+  return databaseOn(handle, path, tries, fileAt(path))
 }
 
 /**
  * One connection. `read` and `write` run synchronous work in a transaction and wait for other processes; they throw a
- * Failure, or a bug. In memory work is done at once, since it waits for no disk and no other process.
+ * Failure, or a bug. Without a file, in memory, work is done at once: it waits for no disk and no other process.
  */
-export function databaseOn(
-  handle: DatabaseSync,
-  { path, tries, file }: Place = { path: 'memory', tries: 1, file: undefined },
-) {
+export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, file?: string) {
   const statements = new Map<string, StatementSync>()
   let waiting: Grouped[] = []
   /** Whether commits wait for the disk; most in a row are of one kind. */

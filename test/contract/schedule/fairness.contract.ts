@@ -2,8 +2,7 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Schedule } from '../../../src/ports/process.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { untilAborted } from './until-aborted.ts'
-import { World } from './world.ts'
+import { World, untilAborted } from './world.ts'
 
 type Start = (of: World, streams?: number, backfillStreams?: number) => Promise<Schedule>
 

@@ -1,12 +1,13 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { Failure } from '../../../src/domain/failure.ts'
+import { startOf, type Day } from '../../../src/domain/day.ts'
+import { cancelled, Failure } from '../../../src/domain/failure.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/process.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
 import { createTickTracing } from '../../../src/telemetry/tracing.ts'
-import { plannedStream, streamOf } from './planned.ts'
 
 const never = new AbortController().signal
 
@@ -116,4 +117,33 @@ function keyOf(stream: Stream, priority: Priority): string {
 function partsOf(key: string): [Priority, number] {
   const [priority, zone] = key.split(' ')
   return [priority === 'live' ? 'live' : 'backfill', Number(zone)]
+}
+
+const day = '2026-11-20' as Day
+
+export function streamOf(zone: number, sink = 'archive'): Stream {
+  return { zone, day, sink }
+}
+
+/** A stream as a plan names it, with the due time that a test wants. */
+export function plannedStream(stream: Stream, priority: Priority, dueAtMs: number): PlannedStream {
+  return {
+    stream,
+    priority,
+    zone: { id: stream.zone, name: `zone-${stream.zone}`, account: 'main' },
+    checkpoint: undefined,
+    state: 'open',
+    dueAtMs,
+    wantedAtMs: dueAtMs,
+    unreadableAtMs: startOf(stream.day) + 3 * 86_400_000,
+    ordering: unknownOrdering,
+  }
+}
+
+/** A pump that ends by an abort only. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(cancelled(signal.reason)), { once: true })
+    if (signal.aborted) reject(cancelled(signal.reason))
+  })
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../../src/domain/failure.ts'
 import { drain, type GivenUp } from '../../../src/schedule/local/drain.ts'
-import { untilAborted } from '../../contract/schedule/until-aborted.ts'
-import { World } from '../../contract/schedule/world.ts'
+import { World, untilAborted } from '../../contract/schedule/world.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
 function worldOf(zones: readonly number[]): World<FakeClock> {

@@ -6,9 +6,7 @@ import { roomsOf, takeNext } from '../../../src/schedule/local/pump-loop.ts'
 import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
 import { sharesOf } from '../../../src/schedule/pumping.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
-import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
-import { untilAborted } from '../../contract/schedule/until-aborted.ts'
-import { World } from '../../contract/schedule/world.ts'
+import { World, plannedStream, streamOf, untilAborted } from '../../contract/schedule/world.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
 scheduleContract('timers in this process', async (places, of) => createLocalSchedule(places, of.deps()))
