@@ -95,21 +95,3 @@ test('volumes on one page, and on several', async () => {
   expect([...first.items, ...rest.items]).toEqual(whole.items)
   expect(rest).toMatchObject({ cursor: null, meta: { totalItems: 1 } })
 })
-
-test('the zones in pages of ten by default; without zones there is no page', async () => {
-  const ids = Array.from({ length: 12 }, (_, index) => 101 + index)
-  const { ask, simulator } = await startAsking({ zones: ids })
-  const read = async (query: string) => {
-    const { data, page } = JSON.parse((await ask(`${zones}${query}`)).text) as {
-      data: { shieldZoneId: number }[]
-      page: unknown
-    }
-    return { ids: data.map(({ shieldZoneId }) => shieldZoneId), page }
-  }
-  expect(await read('')).toMatchObject({ ids: ids.slice(0, 10), page: { totalPages: 2, nextPage: 2 } })
-  expect(await read('?page=2')).toMatchObject({ ids: ids.slice(10), page: { nextPage: null } })
-  expect((await read('?page=1&perPage=1000')).ids).toEqual(ids)
-  expect(await read('?page=5')).toMatchObject({ ids: [], page: { nextPage: 6 } })
-  simulator.set({ zones: [] })
-  expect(await read('')).toEqual({ ids: [], page: null })
-})

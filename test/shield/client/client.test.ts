@@ -10,7 +10,6 @@ import { PageBudget } from '../../../src/shield/client/page-budget.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { waitFor } from '../../setup/wait-for.ts'
 import { answer, answering, emptyPage, never, startedApi, type Reply, type ShieldApi } from '../shield-api.ts'
 
 const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path: '/x', read: (body) => body }
@@ -271,24 +270,6 @@ describe('an answer whose Date contradicts the one before', () => {
     const expected = [true, false, false, true, false, false, true]
     expect(isNew(connections)).toEqual(expected)
     expect(isNew(sockets)).toEqual(expected)
-  })
-
-  it('leaves the requests that are under way, and closes all connections in the end', async () => {
-    const api = await startedApi()
-    let release = () => undefined as void
-    api.reply(
-      (response, request) => {
-        release = () => good(response, request)
-      },
-      answer(200, emptyPage, { date: new Date(api.clock.now() + dayMs).toUTCString() }),
-    )
-    const slow = api.client.send(call, never)
-    await waitFor(() => api.requests.length === 1, { what: 'the first request' })
-    const quick = await api.client.send(call, never)
-    release()
-    expect((await slow).connection).toBe(quick.connection)
-    await api.client.close()
-    await waitFor(() => api.requests.every(({ socket }) => socket.destroyed), { what: 'closed connections' })
   })
 })
 
