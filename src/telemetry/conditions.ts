@@ -1,5 +1,6 @@
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Fields, LineLevel, Logger } from './logger.ts'
+import { counted } from '../domain/text/counts.ts'
 import { durationText } from '../domain/text/time.ts'
 
 /** What an internal event says of a condition that lasts or is repeated. */
@@ -54,8 +55,9 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
   const of = (event: Report['event']) => [...all.values()].filter(({ latest }) => latest.event === event)
   let toldDueAtMs = -Infinity
 
-  function say(condition: Condition, told: Condition['told'], message: string): void {
+  function say(condition: Condition, told: Condition['told']): void {
     const { latest, count, zones } = condition
+    const message = told === 'begins' ? latest.message : summaryOf(condition, told)
     Object.assign(condition, { told, toldAtMs: nowMs(), untold: 0 })
     tell(told === 'ends' ? 'info' : latest.level, latest.event, message, {
       ...(latest.hasEnd && { phase: told }),
@@ -66,36 +68,30 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
   }
 
   /** For example `ended after 12 min (57 times, 500 zones), last: zone 101 → siem: no answer within 30 s`. */
-  function summaryOf({ zones, count, beganAtMs, latest }: Condition, how: string): string {
+  function summaryOf({ zones, count, beganAtMs, latest }: Condition, told: 'lasts' | 'ends'): string {
     const affected = zones.size > 1 ? `, ${zones.size} zones` : ''
-    const times = count === 1 ? '1 time' : `${count} times`
-    return `${how} ${durationText((nowMs() - beganAtMs) / 1000)} (${times}${affected}), last: ${latest.message}`
+    const times = `${counted(count, 'time')}${affected}`
+    const duration = durationText((nowMs() - beganAtMs) / 1000)
+    return `${told === 'ends' ? 'ended' : 'still'} after ${duration} (${times}), last: ${latest.message}`
   }
 
-  function removeMembers(
-    condition: Condition,
-    isGone: (member: string, untilMs: number) => boolean,
-    how = 'ended after',
-  ): void {
+  function removeMembers(condition: Condition, isGone: (member: string, untilMs: number) => boolean): void {
     const { members, latest, told } = condition
     if (members.size === 0) return
     for (const [member, untilMs] of members) if (isGone(member, untilMs)) members.delete(member)
     // If the latest line already reports the end, no further line is needed.
-    if (members.size === 0 && latest.hasEnd && told !== 'ends')
-      say(condition, 'ends', summaryOf(condition, how))
+    if (members.size === 0 && latest.hasEnd && told !== 'ends') say(condition, 'ends')
   }
 
   /** Logs the line that is due. Returns whether the condition can be forgotten. */
   function tellDue(condition: Condition): boolean {
-    removeMembers(condition, (_, untilMs) => untilMs <= nowMs(), 'no longer reported after')
+    removeMembers(condition, (_, untilMs) => untilMs <= nowMs())
     const { latest, members, untold, toldAtMs } = condition
     if (nowMs() - toldAtMs < tenMinutesMs) return false
     const stands = members.size > 0
-    if (latest.lastsMs > dayMs) return !stands
-    if (untold === 0 && !(stands && latest.hasEnd)) return !stands
-    if (!latest.hasEnd) say(condition, 'lasts', summaryOf(condition, 'repeated within'))
-    else if (stands) say(condition, 'lasts', summaryOf(condition, 'still after'))
-    else say(condition, 'ends', summaryOf(condition, 'ended after'))
+    const hasNews = untold > 0 || (stands && latest.hasEnd)
+    if (latest.lastsMs > dayMs || !hasNews) return !stands
+    say(condition, latest.hasEnd && !stands ? 'ends' : 'lasts')
     return false
   }
 
@@ -116,7 +112,7 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
       condition.untold++
       if (zone !== undefined) condition.zones.add(zone)
       condition.members.set(member, nowMs() + report.lastsMs)
-      if (begins) say(condition, 'begins', report.message)
+      if (begins) say(condition, 'begins')
       for (const other of of(event)) if (other !== condition) removeMembers(other, (each) => each === member)
     },
     /** Removes a member from the conditions of an event; without one, ends all of them. */

@@ -61,7 +61,7 @@ it('a failure is logged again although only other streams report, and expires wi
     matching(/^lasts still after 10 min \(1 time\)/),
     matching(/^lasts still after 20 min/),
     matching(/^lasts still after 30 min/),
-    matching(/^ends no longer reported after 31 min \(1 time\), last: zone 101/),
+    matching(/^ends ended after 31 min \(1 time\), last: zone 101/),
   ])
 })
 
