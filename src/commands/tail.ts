@@ -57,7 +57,9 @@ export function register({ command, io, load }: Registration): void {
       const signal = AbortSignal.any([io.signal, end.signal])
       const wanted = (event: Event) => filters.every((wants) => wants?.(event) !== false)
       const warn = (text: string) => void io.stderr.write(`${printable(text)}\n`)
-      for await (const events of newEvents(work, { zones, wanted, warn }, signal)) {
+      const deps = readDepsOf(work)
+      const followers = new Set(zones.map((zone) => new ZoneFollower(zone, deps, wanted)))
+      for await (const events of newEvents(work, followers, warn, signal)) {
         for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
         // The reader closed the pipe: not an error.
         if (io.isOutputGone?.() === true) end.abort()
@@ -70,22 +72,17 @@ export function register({ command, io, load }: Registration): void {
 /** Polls at least this often, whatever `poll.everySeconds` says. */
 const longestPauseMs = 5_000
 
-interface Followed {
-  readonly zones: readonly Zone[]
-  readonly wanted: (event: Event) => boolean
-  /** Gets the error of a poll; the next one tries again. */
-  readonly warn: (text: string) => void
-}
-
-/** Events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */
+/**
+ * Events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll; `warn` gets
+ * the error of a later one, which the next tries again.
+ */
 async function* newEvents(
   work: Work,
-  { zones, wanted, warn }: Followed,
+  followers: Set<ZoneFollower>,
+  warn: (text: string) => void,
   signal: AbortSignal,
 ): AsyncGenerator<Event[]> {
-  const deps = readDepsOf(work)
   const pauseMs = Math.min(longestPauseMs, work.config.poll.everySeconds * 1000)
-  const followers = new Set(zones.map((zone) => new ZoneFollower(zone, deps, wanted)))
   for (let most = shownBefore; !signal.aborted; most = Infinity) {
     const isFirst = most === shownBefore
     const found: Event[] = []
@@ -103,7 +100,7 @@ async function* newEvents(
     }
     const sorted = found.toSorted(byTime)
     yield isFirst ? sorted.slice(-most) : sorted
-    await deps.clock.sleep(pauseMs, signal).catch(() => undefined)
+    await work.runtime.clock.sleep(pauseMs, signal).catch(() => undefined)
   }
 }
 

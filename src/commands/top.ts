@@ -21,6 +21,9 @@ import { counted, countOf, sumOf } from '../domain/text/counts.ts'
 import { paintFor, wrapped, type Paint } from './terminal/text.ts'
 import { bars, table } from './terminal/table.ts'
 
+const countedBy = ['rule', 'address', 'country', 'asn', 'url', 'action'] as const
+type CountedBy = (typeof countedBy)[number]
+
 interface TopOptions {
   readonly by: CountedBy
   readonly since: number
@@ -49,16 +52,11 @@ export function register({ command, io, exit, load }: Registration): void {
       const { config } = work
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? undefined : sourceOf(config, source)
-      const counter = new EventCounter(by)
-      const { unknown, leftOut, unreadable } = await count(
-        work,
-        counter,
-        { zones, since, archive },
-        io.signal,
-      )
-      const { events } = counter
+      const request = { by, zones, since, archive }
+      const { rows, unknown, leftOut, unreadable } = await count(work, request, io.signal)
+      const events = sumOf(rows, 'count')
       if (events > 0)
-        io.stdout.write(`${topLines(counter.rows(limit), by, paintFor(io.stdout)).join('\n')}\n`)
+        io.stdout.write(`${topLines(rows.slice(0, limit), by, paintFor(io.stdout)).join('\n')}\n`)
       for (const day of leftOut)
         io.stderr.write(
           `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
@@ -74,7 +72,40 @@ export function register({ command, io, exit, load }: Registration): void {
     })
 }
 
+type Text = (event: Event) => string | undefined
+
+interface Property {
+  readonly key: Text
+  /** What else is known of it, as of its first event. */
+  readonly what?: Text
+  readonly title?: string
+}
+
+const asn: Text = ({ client }) => (client?.asn === undefined ? undefined : `AS${client.asn}`)
+
+/** What events can be counted by. */
+const properties: Readonly<Record<CountedBy, Property>> = {
+  rule: { key: ({ rule }) => rule?.id, what: ({ rule }) => rule?.message, title: 'what it matches' },
+  address: {
+    key: ({ client }) => client?.address,
+    what: (event) => [event.client?.country, asn(event)].filter(Boolean).join(' '),
+    title: 'from',
+  },
+  country: { key: ({ client }) => client?.country },
+  asn: { key: asn },
+  // A query differs from request to request.
+  url: { key: ({ request }) => request?.url?.replace(/[?#].*$/s, '') },
+  action: { key: ({ action }) => action },
+}
+
+interface CountedRow {
+  readonly key: string
+  readonly what?: string | undefined
+  count: number
+}
+
 interface Counted {
+  readonly by: CountedBy
   readonly zones: readonly Zone[]
   /** Ms before now. */
   readonly since: number
@@ -83,15 +114,11 @@ interface Counted {
 }
 
 /**
- * Counts recent events. Touches no state. Returns why zones are unknown to the API, the days that it no longer lists, and
- * what could not be read of the parts. Throws Failure.
+ * Counts recent events, the most frequent first; `-` stands for events without the property. Touches no state. Returns
+ * also why zones are unknown to the API, the days that it no longer lists, and what could not be read of the parts.
+ * Throws Failure.
  */
-async function count(
-  work: Work,
-  counter: EventCounter,
-  { zones, since, archive }: Counted,
-  signal: AbortSignal,
-) {
+async function count(work: Work, { by, zones, since, archive }: Counted, signal: AbortSignal) {
   const { config, runtime } = work
   const nowMs = runtime.clock.now()
   const fromMs = nowMs - since
@@ -115,9 +142,17 @@ async function count(
       pagesOf(piecesOf(source, parts, target, { zone, day }, redactor), unreadable)
   }
 
+  const rows = new Map<string, CountedRow>()
+  function add(event: Event): void {
+    const key = properties[by].key(event) ?? '-'
+    const row = rows.get(key)
+    if (row === undefined) rows.set(key, { key, what: properties[by].what?.(event), count: 1 })
+    else row.count++
+  }
+
   async function countDay(zone: Zone, day: Day): Promise<void> {
     for await (const events of pagesIn(zone, day)) {
-      for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
+      for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) add(event)
       if (signal.aborted || (archive === undefined && isPast(events, fromMs))) return
     }
   }
@@ -131,7 +166,10 @@ async function count(
       if (!isFailure(error, 'zone_gone')) throw error
       unknown.push(error)
     }
-  return { unknown, leftOut: days.filter((day) => !isReadable(day)), unreadable }
+  const sorted = [...rows.values()].sort(
+    (one, other) => other.count - one.count || (one.key < other.key ? -1 : 1),
+  )
+  return { rows: sorted, unknown, leftOut: days.filter((day) => !isReadable(day)), unreadable }
 }
 
 /** A page of a newest-first listing that lies before the time: the pages after it do too. */
@@ -149,7 +187,6 @@ function sinceArgument(text: string): number {
 
 const barWidth = 20
 const leastText = 8
-const secondTitles: Partial<Record<CountedBy, string>> = { rule: 'what it matches', address: 'from' }
 
 /** A row for each key with its count, and on a terminal a bar; to a pipe the whole texts and plain numbers. */
 export function topLines(rows: readonly CountedRow[], by: CountedBy, paint: Paint): string[] {
@@ -158,68 +195,10 @@ export function topLines(rows: readonly CountedRow[], by: CountedBy, paint: Pain
     rows,
     [
       [by, ({ key }) => printable(key), { least: leastText }],
-      [secondTitles[by] ?? '', ({ what = '' }) => printable(what), { least: leastText }],
+      [properties[by].title ?? '', ({ what = '' }) => printable(what), { least: leastText }],
       ['events', ({ count }) => paint.count(count), { align: 'right' }],
       bars(({ count }) => count / most, barWidth, paint),
     ],
     paint,
   )
-}
-
-export const countedBy = ['rule', 'address', 'country', 'asn', 'url', 'action'] as const
-export type CountedBy = (typeof countedBy)[number]
-
-export interface CountedRow {
-  readonly key: string
-  /** What else is known of it, as of its first event. */
-  readonly what?: string | undefined
-  readonly count: number
-}
-
-/** Counts events by one of their properties; `-` stands for events without it. */
-export class EventCounter {
-  readonly #by: CountedBy
-  readonly #rows = new Map<string, { readonly what: string | undefined; count: number }>()
-
-  constructor(by: CountedBy) {
-    this.#by = by
-  }
-
-  get events(): number {
-    return sumOf([...this.#rows.values()], 'count')
-  }
-
-  add(event: Event): void {
-    const key = keys[this.#by](event) ?? '-'
-    const row = this.#rows.get(key)
-    if (row === undefined) this.#rows.set(key, { count: 1, what: whats[this.#by]?.(event) })
-    else row.count++
-  }
-
-  /** The most frequent first. */
-  rows(most: number): CountedRow[] {
-    return [...this.#rows]
-      .map(([key, row]) => ({ key, ...row }))
-      .toSorted((one, other) => other.count - one.count || (one.key < other.key ? -1 : 1))
-      .slice(0, most)
-  }
-}
-
-type Text = (event: Event) => string | undefined
-
-const asn: Text = ({ client }) => (client?.asn === undefined ? undefined : `AS${client.asn}`)
-
-const keys: Readonly<Record<CountedBy, Text>> = {
-  rule: ({ rule }) => rule?.id,
-  address: ({ client }) => client?.address,
-  country: ({ client }) => client?.country,
-  asn,
-  // A query differs from request to request.
-  url: ({ request }) => request?.url?.replace(/[?#].*$/s, ''),
-  action: ({ action }) => action,
-}
-
-const whats: Partial<Record<CountedBy, Text>> = {
-  rule: ({ rule }) => rule?.message,
-  address: (event) => [event.client?.country, asn(event)].filter(Boolean).join(' '),
 }

@@ -27,7 +27,6 @@ export const streamsOf = (findings: readonly Finding[]) => findings.flatMap(({ s
 export const filesOf = (findings: readonly Finding[]) => findings.flatMap(({ file }) => file ?? [])
 const linesText = (count: number) => `${countText(count)} more ${count === 1 ? 'line' : 'lines'}`
 
-export type Verdict = ReturnType<typeof verdictOf>
 const verdict = (tone: 'good' | 'bad' | 'warn' | 'dim', text: string) => ({ tone, text })
 
 /** The result of a zone, day and sink in a few words; undefined: there was nothing to compare. */
@@ -259,10 +258,6 @@ export type ReportView = ReturnType<typeof reportOf>
 export function reportOf(audit: Audit, about: About) {
   const { days, findings, details = [] } = audit
   const failures = failureLines(audit)
-  const rowOf = (finding: Finding) => {
-    const { zone, name, day, sink, stream, file } = finding
-    return { zone, name, sink, day, result: verdictOf(finding), stream, file }
-  }
   const rows = findings.map(rowOf)
   return {
     ...about,
@@ -276,12 +271,12 @@ export function reportOf(audit: Audit, about: About) {
   }
 }
 
-interface Row {
-  readonly result: Verdict
-  readonly stream?: StreamAudit | undefined
+function rowOf(finding: Finding) {
+  const { zone, name, day, sink, stream, file } = finding
+  return { zone, name, sink, day, result: verdictOf(finding), stream, file }
 }
 
-function headlineOf(rows: readonly Row[], hasFailed: boolean) {
+function headlineOf(rows: readonly ReturnType<typeof rowOf>[], hasFailed: boolean) {
   const say = (level: 'well' | 'attention' | 'bad', headline: string) => ({ level, headline })
   const [bad, unsure] = (['bad', 'warn'] as const).map((tone) =>
     countText(rows.filter(({ result }) => result.tone === tone).length),
