@@ -45,8 +45,7 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
   const nothing = { days, findings: [] }
   try {
     await using work = await openWork(config, { store: 'existing', sharesBudgets: true }, signal)
-    const areDaysNamed = request.days !== undefined
-    const compare = () => auditOver(work, { ...request, days, areDaysNamed }, signal)
+    const compare = () => auditOver(work, days, request, signal)
     if (work.hasStore) return await (request.repair ? work.beating(compare) : compare())
     const why = `there is no store at ${stateName(config)}: nothing was shipped yet, so there is nothing to compare`
     return { ...nothing, blind: why }
@@ -58,11 +57,12 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
 
 async function auditOver(
   work: Work,
-  request: AuditRequest & { readonly days: readonly Day[]; readonly areDaysNamed: boolean },
+  days: readonly Day[],
+  request: AuditRequest,
   signal: AbortSignal,
 ): Promise<Audit> {
   const { config, store, reading, runtime } = work
-  const { days, sinks, repair, deep, report, tell, progressed } = request
+  const { zones, sinks, repair, deep, report, tell, progressed } = request
   const shipping = await work.shipping({ delivers: repair })
   await using opened = new AsyncDisposableStack()
   const files = new Map<string, SinkFiles>()
@@ -70,30 +70,23 @@ async function auditOver(
     if (hasParts(sink))
       files.set(sink.name, filesOf(opened.use(openParts(sink, runtime, signal)), sink.format, store))
   const askShipping = async () => (await workersOn(config, store, runtime.clock)).length > 0
-  const findings = await auditDays(
-    { ...request, sinks: sinks.map(({ name }) => name) },
-    {
-      ...runtime,
-      source: reading.source,
-      store,
-      policy: policyOf(config),
-      isShipping: keepLatest(askShipping, rememberedMs, runtime.clock).read,
-      files,
-      deep,
-      report,
-      progressed,
-      ...(repair && {
-        repair: {
-          pumpDeps: shipping.deps,
-          held: await heldSinks(config, store),
-          pump: shipping.pump,
-          requestId: randomUUID,
-          tell,
-        },
-      }),
-    },
-    signal,
-  )
+  const { deps: pumpDeps, pump } = shipping
+  const repairing = { pumpDeps, held: await heldSinks(config, store), pump, requestId: randomUUID, tell }
+  const auditing = {
+    ...runtime,
+    source: reading.source,
+    store,
+    policy: policyOf(config),
+    isShipping: keepLatest(askShipping, rememberedMs, runtime.clock).read,
+    files,
+    deep,
+    report,
+    progressed,
+    ...(repair && { repair: repairing }),
+  }
+  const names = sinks.map(({ name }) => name)
+  const choice = { zones, sinks: names, days, areDaysNamed: request.days !== undefined }
+  const findings = await auditDays(choice, auditing, signal)
   await noteAudits(findings, store, runtime.clock.now()).catch((error: unknown) => {
     if (!isFailure(error)) throw error
     // The result itself is whole.

@@ -73,33 +73,23 @@ ${String(drawReport(report))}
 }
 
 /** An element of names that the program gives; attributes and children are escaped. */
-class Markup {
-  readonly #name: string
-  #attributes = ''
-  #children = ''
-
-  constructor(name: string) {
-    this.#name = name
-  }
-
-  setAttribute(name: string, value: string): void {
-    this.#attributes += ` ${name}="${escaped(value)}"`
-  }
-
-  /** Children are whole: what is changed of them later is not seen. */
-  append(...children: (Markup | string)[]): void {
-    for (const child of children) this.#children += typeof child === 'string' ? escaped(child) : String(child)
-  }
-
-  toString(): string {
-    return `<${this.#name}${this.#attributes}>${this.#children}</${this.#name}>`
+function markup(name: string) {
+  let [attributes, content] = ['', '']
+  return {
+    setAttribute: (attribute: string, value: string) =>
+      void (attributes += ` ${attribute}="${escaped(value)}"`),
+    /** Children are whole: what is changed of them later is not seen. */
+    append(...children: ({ toString(): string } | string)[]): void {
+      for (const child of children) content += typeof child === 'string' ? escaped(child) : child.toString()
+    },
+    toString: () => `<${name}${attributes}>${content}</${name}>`,
   }
 }
 
 /** What the drawing code of the page needs of a document, for a process without a browser: elements that become HTML. */
 const markupMaker = {
-  createElement: (name: string): Markup => new Markup(name),
-  createElementNS: (_: string, name: string): Markup => new Markup(name),
+  createElement: markup,
+  createElementNS: (_: string, name: string) => markup(name),
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -120,21 +110,21 @@ const after = ' -->\n'
 
 /** Reads an Ed25519 key from a PEM file. Throws UsageError that names the file and what to do. */
 export function readKey(path: string, kind: 'private' | 'public'): KeyObject {
-  const refuse = (why: string, remedy: string) => new UsageError(`${printable(path)} ${why}; ${remedy}`)
-  const make =
-    kind === 'private'
-      ? 'make one with: openssl genpkey -algorithm ed25519 -out audit-key.pem'
-      : 'name the public key of the signer, made with: openssl pkey -in audit-key.pem -pubout'
+  const isPrivate = kind === 'private'
+  const make = isPrivate
+    ? 'make one with: openssl genpkey -algorithm ed25519 -out audit-key.pem'
+    : 'name the public key of the signer, made with: openssl pkey -in audit-key.pem -pubout'
   const pem = readNamed(path, 'name the PEM file of the key')
-  let key: KeyObject
+  let why = `holds no ${kind} key without a passphrase`
   try {
     // The public key can be had of a private one.
-    key = kind === 'private' ? createPrivateKey(pem) : createPublicKey(pem)
+    const key = isPrivate ? createPrivateKey(pem) : createPublicKey(pem)
+    if (key.asymmetricKeyType === 'ed25519') return key
+    why = `holds a key of type ${key.asymmetricKeyType}, and only Ed25519 is used`
   } catch {
-    throw refuse(`holds no ${kind} key without a passphrase`, make)
+    // It is no key.
   }
-  if (key.asymmetricKeyType === 'ed25519') return key
-  throw refuse(`holds a key of type ${key.asymmetricKeyType}, and only Ed25519 is used`, make)
+  throw new UsageError(`${printable(path)} ${why}; ${make}`)
 }
 
 /** The report with a last line that holds its signature, which no browser shows. */
