@@ -36,23 +36,21 @@ export async function deliver(
 ): Promise<Delivered> {
   const { deps, job } = session
   const facts = { ...spanFacts(job), server: sink.address, events: events.length }
-  let delivery: Delivery | undefined
-  try {
-    await deps.tracer.span('deliver', facts, async () => {
-      delivery = await open.deliver(events, signal, goesOn)
-      if (delivery.partial?.failure !== undefined) throw delivery.partial.failure
-    })
-  } catch (error) {
-    if (delivery?.partial === undefined) throw error
-  }
-  const { adopted } = delivery!.object ?? {}
-  if (adopted === undefined) return { delivery: delivery! }
+  const delivery = await deps.tracer.span('deliver', facts, async (note) => {
+    const answer = await open.deliver(events, signal, goesOn)
+    const { failure } = answer.partial ?? {}
+    // A delivery that was stopped on purpose has no error.
+    if (failure !== undefined && failure.kind !== 'cancelled') note({ outcome: failure.code })
+    return answer
+  })
+  const { adopted } = delivery.object ?? {}
+  if (adopted === undefined) return { delivery }
   const object = new FingerprintSet()
   for (const bytes of adopted.values()) object.addPacked(bytes)
   const holds = (event: Sighting) => isHeldIn([object], event)
   const deadLetters = await deps.store.deadLetters.keys(job.stream)
   return {
-    delivery: { ...delivery!, partial: { taken: events.filter(holds) } },
+    delivery: { ...delivery, partial: { taken: events.filter(holds) } },
     adoption: {
       unseen: await seen.unseenIn(adopted),
       deadLetters: deadLetters.filter((identity) => object.has(fingerprintOf(identity))),
