@@ -1,6 +1,5 @@
 import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
-import { figureBlocks } from './figures.ts'
 import { formatTables } from './formats.ts'
 import {
   alertsTable,
@@ -8,6 +7,7 @@ import {
   costBlocks,
   eventsTable,
   exitCodesTable,
+  figureBlocks,
   metricsTable,
   presetsTable,
 } from './tables.ts'
