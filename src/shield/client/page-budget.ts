@@ -99,7 +99,8 @@ export class PageBudget {
 
   #fits(bytes: number, sink: string | undefined): boolean {
     if (this.#heldFor(sink).length === 0) return true
-    return this.#isInShare(bytes, sink) && this.#makeRoom(this.#maxBytes - bytes)
+    if (!this.#isInShare(bytes, sink)) return false
+    return this.#evict(this.#kept(), () => this.heldBytes + bytes <= this.#maxBytes)
   }
 
   #heldFor(wanted: string | undefined): HeldPage[] {
@@ -115,11 +116,13 @@ export class PageBudget {
     return [...this.#held].filter(({ holders }) => holders.values().some(of))
   }
 
-  /** Evicts kept pages, the oldest first, until no more than that is held. */
-  #makeRoom(mostBytes: number): boolean {
-    const kept = this.#kept()
-    while (this.heldBytes > mostBytes && kept.length > 0) evictKept(kept.shift()!)
-    return this.heldBytes <= mostBytes
+  /** Evicts kept pages, the oldest first, until that is enough. */
+  #evict(kept: HeldPage[], isEnough: () => boolean): boolean {
+    for (const { holders } of kept) {
+      if (isEnough()) break
+      for (const { evict } of holders) evict?.()
+    }
+    return isEnough()
   }
 
   #kept(): HeldPage[] {
@@ -171,16 +174,11 @@ export class PageBudget {
       keep: (evict) => {
         const kept = this.#reservationOf(page, { evict })
         const others = this.#kept().filter((other) => other !== page)
-        while (others.length > 0 && sumOf(this.#kept(), 'bytes') > this.#maxBytes / 2)
-          evictKept(others.shift()!)
+        this.#evict(others, () => sumOf(this.#kept(), 'bytes') <= this.#maxBytes / 2)
         return kept
       },
     }
   }
-}
-
-function evictKept({ holders }: HeldPage): void {
-  for (const { evict } of holders) evict?.()
 }
 
 /**
