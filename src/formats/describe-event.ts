@@ -19,6 +19,9 @@ const families: Readonly<Record<string, string>> = {
   944: 'java attack',
 }
 
+/** Those that OpenTelemetry and OCSF name; OCSF by their places, from 1. */
+export const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'TRACE', 'PATCH']
+
 /** What the formats of SIEMs say of an event beside its members. */
 export function describe({ action, client, log, request, rule, severity }: Event) {
   const { country } = client ?? {}

@@ -1,11 +1,9 @@
 import type { Event } from '../domain/event/event.ts'
-import { describe, filled } from './describe-event.ts'
+import { describe, filled, methods } from './describe-event.ts'
 import { identifyBy, jsonLine, lineFormat, type Parts } from './line.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'
-/** The number of each is its place, from 1. */
-const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'TRACE', 'PATCH']
 /** The captions of the schema: OCSF allows an own text beside a number only where it is 99, Other. */
 const actions = ['Unknown', 'Allowed', 'Denied', 'Observed']
 const severities = ['Unknown', 'Informational', 'Low', 'Medium', 'High', 'Critical']

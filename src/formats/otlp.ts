@@ -1,12 +1,11 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject, type Json } from '../domain/text/json.ts'
-import { describe, filled } from './describe-event.ts'
+import { describe, filled, methods } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts, readObject } from './line.ts'
 
 const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'
 const timeKey = 'bunny.shield.time'
-const methods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'])
 
 /**
  * One log record in the JSON encoding of OTLP, as it is in `resourceLogs[].scopeLogs[].logRecords[]` of a request,
@@ -19,7 +18,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
   const { url, category, message, country, otherCountry, severity } = describe(event)
   const nanoseconds = nanosecondsOf(event.time)
   const method = request?.method
-  const isKnown = method !== undefined && methods.has(method)
+  const isKnown = method !== undefined && methods.includes(method)
   const attributes: Record<string, string | number | undefined> = {
     [idKey]: event.id,
     'bunny.shield.zone.id': zone.id,

@@ -93,10 +93,8 @@ export function mergeCommitted(
   changed: readonly CommittedPart[],
 ): readonly CommittedPart[] {
   if (changed.length === 0) return held
-  return [
-    ...held.filter((committedPart) => !changed.some((other) => other.part === committedPart.part)),
-    ...changed,
-  ]
+  const names = new Set(changed.map(({ part }) => part))
+  return [...held.filter(({ part }) => !names.has(part)), ...changed]
 }
 
 /** Dead letters of one stream and reason. The stream's checkpoint may have been pruned. */

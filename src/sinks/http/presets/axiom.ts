@@ -4,13 +4,11 @@ import type { Event } from '../../../domain/event/event.ts'
 import type { Answer } from '../exchanges.ts'
 import {
   acknowledgedBut,
-  answerObject,
   below,
+  jsonOf,
   lineLayout,
   noAcknowledgement,
-  numberAt,
   readStatus,
-  textAt,
   type Verdict,
   withTime,
 } from '../protocol/preset.ts'
@@ -52,8 +50,8 @@ function readIngest(answer: Answer, events: readonly Event[]): Verdict {
   const retryAtMs = Math.max(0, ...resets.filter(Number.isFinite)) * 1000
   if (status === 429) return { kind: 'retry', code: 'throttled', ...(retryAtMs > 0 && { retryAtMs }) }
   if (status !== 200) return readStatus(status, [200])
-  const object = answerObject(answer)
-  if (typeof object?.['ingested'] !== 'number')
+  const json = jsonOf(answer)
+  if (typeof json.at('ingested') !== 'number')
     return noAcknowledgement('the answer has no number of ingested events: check url')
-  return acknowledgedBut(numberAt(object, 'failed'), events, textAt(object, 'failures', '0', 'error'))
+  return acknowledgedBut(json.number('failed'), events, json.text('failures', '0', 'error'))
 }

@@ -9,21 +9,19 @@ import { awsKeyFields, awsKeyMistakes, awsRegion } from '../../aws/settings.ts'
 import { createSigner } from '../../aws/signer.ts'
 import { type Answer, textOf } from '../exchanges.ts'
 import {
-  answerObject,
   type Ask,
   below,
   checkByEmptyBatch,
   delivered,
   type EventOutcome,
   isSuccess,
+  jsonOf,
   lineLayout,
-  memberOf,
   noAcknowledgement,
-  numberAt,
   type Preset,
+  readerOf,
   readStatus,
   type Stop,
-  textAt,
   type Verdict,
   withTime,
 } from '../protocol/preset.ts'
@@ -111,7 +109,7 @@ async function checkIndex(ask: Ask, base: string, index: string, read: Preset['r
     mediaType: 'application/json',
   } as const
   const hasRights = (answer: Answer) =>
-    answer.status === 200 ? answerObject(answer)?.['has_all_requested'] : undefined
+    answer.status === 200 ? jsonOf(answer).at('has_all_requested') : undefined
   const lacksRights: Stop = { kind: 'stop', remedy: `grant create_doc on ${index}` }
   const answer = await ask(rights, (told) => (hasRights(told) === false ? lacksRights : delivered))
   if (hasRights(answer) === true) return { found: `${found}, which may create documents in ${index}` }
@@ -131,28 +129,26 @@ function idOf({ id, time = '', zone }: Event): string {
 function readBulk(answer: Answer, events: readonly Event[]): Verdict {
   if (answer.status === 429) return readOverload(answer)
   if (answer.status !== 200) return readStatus(answer.status, [200])
-  const items = answerObject(answer)?.['items']
-  if (!Array.isArray(items)) return noAcknowledgement('the answer has no items: check url')
+  const given = jsonOf(answer).at('items')
+  if (!Array.isArray(given)) return noAcknowledgement('the answer has no items: check url')
+  const items = given.map(readerOf)
+  const ids = items.map((item) => item.text('create', '_id'))
   const byId = new Map(events.map((event) => [idOf(event), event]))
-  const hasIds = items.some((item) => idIn(item) !== '')
+  const hasIds = ids.some((id) => id !== '')
   if (!hasIds && items.length !== events.length)
     return noAcknowledgement(`the answer has ${items.length} items for ${events.length} documents`)
   const outcomes = new Map<Event, EventOutcome>()
   let stop: Stop | undefined
   for (const [index, item] of items.entries()) {
-    const event = hasIds ? byId.get(idIn(item)) : events[index]
-    if (event === undefined && idIn(item) !== '')
+    const event = hasIds ? byId.get(ids[index]!) : events[index]
+    if (event === undefined && ids[index] !== '')
       return noAcknowledgement('an item has an _id that was not sent')
-    if (event === undefined) continue
-    const read = readItem(memberOf(item, 'create'))
+    if (event === undefined || item.at('create') === undefined) continue
+    const read = readItem(item)
     if (typeof read === 'object' && 'kind' in read) stop ??= read
     else outcomes.set(event, read)
   }
   return { kind: 'each', outcomes, ...(stop !== undefined && { stop }) }
-}
-
-function idIn(item: unknown): string {
-  return textAt(item, 'create', '_id')
 }
 
 /** Errors of the whole sink that the answer reports for each item. */
@@ -174,17 +170,17 @@ const reasonStops: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-function readItem(item: unknown): EventOutcome | Stop {
-  const status = numberAt(item, 'status')
+function readItem(item: ReturnType<typeof readerOf>): EventOutcome | Stop {
+  const status = item.number('create', 'status')
   // It is not in the data stream: a person has to fix its mapping or pipeline, and to replay it.
-  if (textAt(item, 'failure_store') === 'used')
+  if (item.text('create', 'failure_store') === 'used')
     return {
       refused: 'refused',
       answer: `Elasticsearch put it into the failure store of the data stream (${status})`,
     }
   if (isSuccess(status)) return 'delivered'
   if (status === 409) return 'duplicate'
-  const [type, reason] = [textAt(item, 'error', 'type'), textAt(item, 'error', 'reason')]
+  const [type, reason] = [item.text('create', 'error', 'type'), item.text('create', 'error', 'reason')]
   const answer = `${type}: ${reason}`
   const remedy = reasonStops.find(([pattern]) => pattern.test(reason))?.[1] ?? stops[type]
   if (remedy !== undefined && status < 429)
@@ -197,7 +193,7 @@ function readItem(item: unknown): EventOutcome | Stop {
 
 /** 429 means overload, or a body above the limit, which is never accepted: only the numbers differ. */
 function readOverload(answer: Answer): Verdict {
-  const said = textAt(answerObject(answer), 'error', 'reason')
+  const said = jsonOf(answer).text('error', 'reason')
   const [, bytes, most] = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(said) ?? []
   return Number(bytes) > Number(most) ? { kind: 'split', reason: 'too_large', said } : readStatus(429)
 }

@@ -3,14 +3,12 @@ import type { Event } from '../../../domain/event/event.ts'
 import type { Answer } from '../exchanges.ts'
 import {
   acknowledgedBut,
-  answerObject,
   below,
   delivered,
   isSuccess,
+  jsonOf,
   noAcknowledgement,
-  numberAt,
   readStatus,
-  textAt,
   type Verdict,
 } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
@@ -69,15 +67,15 @@ const repeatable = new Set([408, 429, 502, 503, 504])
 
 function readExport(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
-  const object = answerObject(answer)
+  const json = jsonOf(answer)
   if (isSuccess(status)) {
     // Loki and Grafana Cloud answer 204.
     if (answer.whole && answer.body.length === 0) return delivered
-    if (object === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
-    const dropped = numberAt(object, 'partialSuccess', 'rejectedLogRecords')
-    return acknowledgedBut(dropped, events, textAt(object, 'partialSuccess', 'errorMessage'))
+    if (json.at() === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
+    const dropped = json.number('partialSuccess', 'rejectedLogRecords')
+    return acknowledgedBut(dropped, events, json.text('partialSuccess', 'errorMessage'))
   }
-  const said = textAt(object, 'message')
+  const said = json.text('message')
   // The Collector answers 400, where others answer 413.
   if (status === 400 && said === 'http: request body too large') return { kind: 'split', reason: 'too_large' }
   const verdict = readStatus(status)

@@ -5,14 +5,12 @@ import type { Secret } from '../../../domain/text/secret.ts'
 import { notBefore, retryAtOf } from '../exchanges.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 import {
-  answerObject,
   type Authorisation,
   below,
-  numberAt,
+  jsonOf,
   type Preset,
   readPage,
   readStatus,
-  textAt,
   withTime,
 } from '../protocol/preset.ts'
 import { masking } from '../secrets.ts'
@@ -132,15 +130,13 @@ async function askForToken(
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     body: Buffer.from(new URLSearchParams(form).toString()),
   })
-  const object = answerObject(answer)
-  const text = textAt(object, 'access_token')
+  const json = jsonOf(answer)
+  const text = json.text('access_token')
   if (answer.status === 200 && text !== '') {
-    const lifeMs = (numberAt(object, 'expires_in') || 3600) * 1000
+    const lifeMs = (json.number('expires_in') || 3600) * 1000
     return { header: `Bearer ${text}`, oldMs: nowMs + Math.max(lifeMs - earlyMs, lifeMs / 2) }
   }
-  const said = ['error', 'error_description']
-    .map((name) => textAt(object, name))
-    .filter((each) => each !== '')
+  const said = ['error', 'error_description'].map((name) => json.text(name)).filter((each) => each !== '')
   // Before the cut, which could leave the beginning of the secret; and the one that was sent, which may be replaced by now.
   const shown = masking([clientSecret])(said.join(': ')).slice(0, 300)
   const excerpt = shown === '' ? '' : ` (${shown})`

@@ -4,7 +4,6 @@ import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { Answer } from '../exchanges.ts'
 import {
-  answerObject,
   type Ask,
   below,
   checkByEmptyBatch,
@@ -12,12 +11,11 @@ import {
   eachOf,
   type EventOutcome,
   isSuccess,
+  jsonOf,
   lineLayout,
-  memberOf,
   noAcknowledgement,
   type Preset,
   readStatus,
-  textAt,
   type Verdict,
 } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
@@ -92,7 +90,8 @@ function acknowledged(
   const confirm = async (receipts: readonly number[], ask: Ask) => {
     const body = JSON.stringify({ acks: receipts })
     const answer = await ask({ method: 'POST', url: url.href, body }, readConfirmation)
-    return receipts.filter((receipt) => memberOf(answerObject(answer), 'acks', String(receipt)) === true)
+    const json = jsonOf(answer)
+    return receipts.filter((receipt) => json.at('acks', String(receipt)) === true)
   }
   return {
     headers: { 'x-splunk-request-channel': channel },
@@ -107,7 +106,7 @@ function acknowledged(
 }
 
 function readConfirmation(answer: Answer): Verdict {
-  if (isSuccess(answer.status) && memberOf(answerObject(answer), 'acks') !== undefined) return delivered
+  if (isSuccess(answer.status) && jsonOf(answer).at('acks') !== undefined) return delivered
   // Where the channel is gone, as after a restart, the next body begins it anew.
   if (codeOf(answer) === 11)
     return { kind: 'retry', code: 'server_error', said: 'code 11: the channel is gone' }
@@ -141,22 +140,22 @@ const again = new Set([8, 9, 18, 19, 20])
 const blamesEvent = new Set([6, 12, 13, 15])
 
 function readCollector(answer: Answer, events: readonly Event[], acknowledge: boolean): Verdict {
-  const object = answerObject(answer)
+  const json = jsonOf(answer)
   const code = codeOf(answer)
   if (isSuccess(answer.status)) {
     if (code !== 0) return noAcknowledgement('this is not an answer of Splunk: check url')
     if (!acknowledge) return delivered
-    const receipt = object?.['ackId']
+    const receipt = json.at('ackId')
     if (typeof receipt === 'number') return { kind: 'delivered', receipt }
     return { kind: 'stop', remedy: withoutAcknowledgement, said: 'it gives no ackId' }
   }
   if (code === undefined) return readStatus(answer.status)
-  const said = `code ${code}: ${textAt(object, 'text')}`
+  const said = `code ${code}: ${json.text('text')}`
   const remedy = remedies[code === 10 && acknowledge ? 11 : code]
   if (remedy !== undefined) return { kind: 'stop', remedy, credentials: blamesCredentials.has(code), said }
   const isRefused = blamesEvent.has(code)
   if (!isRefused && !again.has(code)) return readStatus(answer.status)
-  const number = events.findIndex((_, index) => index === object?.['invalid-event-number'])
+  const number = events.findIndex((_, index) => index === json.at('invalid-event-number'))
   if (number < 0)
     return isRefused
       ? { kind: 'split', reason: 'refused', said }
@@ -170,6 +169,6 @@ function readCollector(answer: Answer, events: readonly Event[], acknowledge: bo
 }
 
 function codeOf(answer: Answer): number | undefined {
-  const code = answerObject(answer)?.['code']
+  const code = jsonOf(answer).at('code')
   return typeof code === 'number' ? code : undefined
 }

@@ -1,6 +1,6 @@
 import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { isObject, type JsonObject } from '../../../domain/text/json.ts'
+import { isObject } from '../../../domain/text/json.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
 import type { Answer } from '../exchanges.ts'
 
@@ -248,34 +248,35 @@ export function eachOf(
   return { kind: 'each', outcomes: new Map(events.map((event, index) => [event, outcomeOf(event, index)])) }
 }
 
-/** The JSON object of an answer; undefined for anything else, and for an answer that was not read whole. */
-export function answerObject({ body, whole }: Answer): JsonObject | undefined {
-  if (!whole) return undefined
+/** Reads the JSON object of an answer; any other, and one that was not read whole, has no members. */
+export function jsonOf({ body, whole }: Answer) {
   try {
-    const value: unknown = JSON.parse(body.toString())
-    return isObject(value) ? value : undefined
+    const value: unknown = JSON.parse(whole ? body.toString() : '')
+    return readerOf(isObject(value) ? value : undefined)
   } catch {
-    return undefined
+    return readerOf(undefined)
   }
 }
 
-/** The member of an object or list, of that member and so on; undefined where one is missing. */
-export function memberOf(value: unknown, ...path: readonly string[]): unknown {
+/** Reads the members of a value by their paths. */
+export function readerOf(value: unknown) {
   const next = (inner: unknown, key: string): unknown =>
     typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined
-  return path.reduce(next, value)
-}
-
-/** A member that is text; empty for any other. */
-export function textAt(value: unknown, ...path: readonly string[]): string {
-  const found = memberOf(value, ...path)
-  return typeof found === 'string' ? found : ''
-}
-
-/** A number, also as text, since protobuf's JSON writes 64-bit numbers as text; 0 for anything else. */
-export function numberAt(value: unknown, ...path: readonly string[]): number {
-  const found = Number(memberOf(value, ...path) ?? 0)
-  return Number.isFinite(found) ? found : 0
+  /** Undefined where there is none; without a path the value. */
+  const at = (...path: readonly string[]) => path.reduce(next, value)
+  return {
+    at,
+    /** Empty for anything but text. */
+    text(...path: readonly string[]): string {
+      const found = at(...path)
+      return typeof found === 'string' ? found : ''
+    },
+    /** Also of text, since protobuf's JSON writes 64-bit numbers as text; 0 for anything else. */
+    number(...path: readonly string[]): number {
+      const found = Number(at(...path) ?? 0)
+      return Number.isFinite(found) ? found : 0
+    },
+  }
 }
 
 /** The address exists, but not for this method, or not without a body. */

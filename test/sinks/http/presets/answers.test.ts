@@ -75,6 +75,11 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
         bulk(created('e-2'), { create: { status: 201 } }),
         { 'e-2': 'delivered' },
       ],
+      [
+        'an item of another action, which says nothing of the event',
+        bulk(nameless(201), { index: { status: 400 } }, nameless(201)),
+        { 'e-0': 'delivered', 'e-2': 'delivered' },
+      ],
       ['a document dropped by a pipeline', bulk(item('e-0', 200)), { 'e-0': 'delivered' }],
       [
         'a document in the failure store, although its status is a success',
