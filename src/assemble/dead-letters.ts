@@ -19,10 +19,14 @@ export async function changeDeadLetters<Result>(
   const { config, store } = work
   const { deps, sinks } = await work.shipping({ delivers })
   const held = await heldSinks(config, store)
-  // A zone that left the configuration may still have dead letters.
-  const zoneOf = (id: number) =>
-    zonesOf(config).find((zone) => zone.id === id) ?? { id, name: String(id), account: '' }
-  return work.beating(() => change({ deps, sinks, held, zoneOf, redo: redoneBy(config) }))
+  const over = { deps, sinks, held, zoneOf: zonesById(config), redo: redoneBy(config) }
+  return work.beating(() => change(over))
+}
+
+/** A zone that left the configuration may still have dead letters. */
+function zonesById(config: Config): DeadLetterWork['zoneOf'] {
+  const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
+  return (id) => zones.get(id) ?? { id, name: String(id), account: '' }
 }
 
 /** The event, or why it cannot be read. */
@@ -44,11 +48,9 @@ export function deadLetterReader(config: Config): (deadLetter: DeadLetter) => Re
 /** Maps what is kept by the present configuration: its names of zones, its redaction. Throws for damaged text. */
 function redoneBy(config: Config): DeadLetterWork['redo'] {
   const redactor = createRedactor(config.redact)
-  const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
-  return ({ zone, event, ...identity }) => {
-    const kept = { ...identity, zone, of: { raw: entryIn(event) } }
-    return eventOfLine(kept, zones.get(zone) ?? { id: zone, name: String(zone) }, redactor)
-  }
+  const zoneOf = zonesById(config)
+  return ({ zone, event, ...identity }) =>
+    eventOfLine({ ...identity, zone, of: { raw: entryIn(event) } }, zoneOf(zone), redactor)
 }
 
 function entryIn(text: string): JsonObject {

@@ -1,5 +1,5 @@
 import { freePort } from '../setup/free-port.ts'
-import { startCli, startProcess, type TestProcess } from '../setup/processes.ts'
+import { startCli, startProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { readComposeFile, unescaped, type Service } from './compose-file.ts'
 
@@ -11,15 +11,8 @@ function serviceCalled(name: string): Service {
   return service
 }
 
-export interface StartedRedis {
-  readonly port: number
-  readonly process: TestProcess
-  /** Runs the health check of the service. */
-  check(): Promise<number | null>
-}
-
 /** What the container of a Redis would run, on a port and folder of the test's, with its secret in `secretFile`. */
-export async function startRedisService(name: string, secretFile: string): Promise<StartedRedis> {
+export async function startRedisService(name: string, secretFile: string) {
   const { command = [], healthcheck } = serviceCalled(name)
   const port = await freePort()
   const here = (text: string) =>
@@ -33,6 +26,7 @@ export async function startRedisService(name: string, secretFile: string): Promi
   return {
     port,
     process: startProcess(shell, args, { mustEnd: false }),
+    /** Runs the health check of the service. */
     check: async () => (await startProcess('sh', ['-c', here(script)]).exited).code,
   }
 }
@@ -46,17 +40,8 @@ export async function checkSimulator(url: string): Promise<number | null> {
   return (await startCli(args, { env: { SHIELDLOG_SERVER_PORT: new URL(url).port } }).exited).code
 }
 
-export interface StartedDemo {
-  readonly simulatorUrl: string
-  readonly processes: Readonly<Record<'simulator' | 'scheduler' | 'worker' | 'otherWorker', TestProcess>>
-  /** What the volume of the workers holds. */
-  readonly volume: string
-  /** Stops all but Redis, as the engine would; resolves with what each exited with. */
-  stop(): Promise<(number | null)[]>
-}
-
 /** The profile demo as processes of this host: the same commands and settings, other addresses and folders. */
-export async function startDemo(extra: Readonly<Record<string, string>> = {}): Promise<StartedDemo> {
+export async function startDemo() {
   const redis = await startRedisService('demo-redis', '/nowhere/redis-password')
   await redis.process.waitForLine(/Ready to accept connections/)
   const { command: simulate = [] } = serviceCalled('simulator')
@@ -72,7 +57,7 @@ export async function startDemo(extra: Readonly<Record<string, string>> = {}): P
         .replace('demo-redis:6379', `127.0.0.1:${redis.port}`)
         .replaceAll('/var/lib/shieldlog', volume),
     ])
-    const env = { ...(Object.fromEntries(settings) as Record<string, string>), ...extra }
+    const env = Object.fromEntries(settings) as Record<string, string>
     return startCli(command, { cwd: volume, env: { ...env, SHIELDLOG_SERVER_PORT: '0' } })
   }
   const [scheduler, worker] = [start('demo-scheduler'), start('demo-worker')]
@@ -80,7 +65,9 @@ export async function startDemo(extra: Readonly<Record<string, string>> = {}): P
   return {
     simulatorUrl: url,
     processes,
+    /** What the volume of the workers holds. */
     volume,
+    /** Stops all but Redis, as the engine would; resolves with what each exited with. */
     async stop() {
       const ended = await Promise.all(
         [scheduler, worker, processes.otherWorker, simulator].map((each) => each.kill('SIGTERM')),
