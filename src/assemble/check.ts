@@ -11,7 +11,7 @@ import type { Zone } from '../domain/stream.ts'
 import { counted } from '../domain/text/counts.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
-import type { AnySink, Sink, SinkCheck } from '../ports/delivery.ts'
+import type { AnySink, Sink } from '../ports/delivery.ts'
 import { probePort } from '../server/listen.ts'
 import { checkApi, fail, isFail, note, ok, type Finding } from './check-api.ts'
 import { heldSinks, type HeldSinks } from './held-sinks.ts'
@@ -132,9 +132,15 @@ async function sinkFindings(
   const sink = openSink(settings, work.runtime)
   const sends = sendTest && isSendable(settings, sink)
   try {
-    const tried = await attempt(step, sinkMs, async (limited) =>
-      checkFindings(step, sink.address, sends, await sink.check(limited)),
-    )
+    const tried = await attempt(step, sinkMs, async (limited) => {
+      const { found, note: told, untested } = (await sink.check(limited)) ?? {}
+      const hint = `${untested}; to test them with one event`
+      return [
+        ok(step, found === undefined ? sink.address : `${sink.address}, ${found}`),
+        ...(told === undefined ? [] : [note(told)]),
+        ...(untested === undefined || sends ? [] : [{ ...note(hint), command: 'check --send-test' }]),
+      ]
+    })
     const found = tried.map((each) => ({ ...each, text: withoutSink(each.text, settings.name) }))
     if (!sends || found.some(isFail)) return found
     return [
@@ -144,21 +150,6 @@ async function sinkFindings(
   } finally {
     await sink.close()
   }
-}
-
-function checkFindings(
-  step: string,
-  address: string,
-  sends: boolean,
-  { found, note: told, untested }: SinkCheck = {},
-): Finding[] {
-  return [
-    ok(step, found === undefined ? address : `${address}, ${found}`),
-    ...(told === undefined ? [] : [note(told)]),
-    ...(untested === undefined || sends
-      ? []
-      : [{ ...note(`${untested}; to test them with one event`), command: 'check --send-test' }]),
-  ]
 }
 
 /** A test event in a file, an object or on stdout would look like one that was shipped, and all were tried without one. */
