@@ -58,7 +58,6 @@ export async function openFleet(
       return createBullmqSchedule(
         {
           connection: state,
-          keyPrefix: state.keyPrefix,
           role,
           sinks: sinks.map(({ name }) => name),
           streams,

@@ -5,7 +5,7 @@ import { within } from '../../domain/promises.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
-import type { Clock, Schedule, Telemetry, TraceCarrier } from '../../ports/process.ts'
+import type { Schedule, TraceCarrier } from '../../ports/process.ts'
 import { connectRedis } from '../../redis/connection.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 import {
@@ -23,7 +23,6 @@ import { openQueues, streamOfJob, type Queues } from './queues.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
-  readonly keyPrefix: string
   readonly role: 'all' | 'scheduler' | 'worker'
   /** All sinks of the configuration; each has its own queues. */
   readonly sinks: readonly string[]
@@ -71,10 +70,11 @@ export function createBullmqSchedule(options: BullmqScheduleOptions, deps: Sched
 
 /** Opens connections and queues, and starts workers and timers; `signal` ends the timers. */
 function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSignal) {
-  const { connection, keyPrefix, role, sinks, lockMs = defaultLockMs } = options
+  const { connection, role, sinks, lockMs = defaultLockMs } = options
+  const { keyPrefix } = connection
   const { clock, telemetry } = deps
   const server = nameOf(connection)
-  const report = createErrorReport({ clock, telemetry, server })
+  const report = createErrorReport(deps, server)
   const reportError = (error: unknown): void => (signal.aborted ? undefined : report.reportError(error))
   const connect = (manner: 'prompt' | 'patient') =>
     connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, reportError)
@@ -270,16 +270,10 @@ const silenceMs = 5_000
 const calmMs = 10_000
 
 /** Connections repeat an error several times a second: one error in 5 s is reported, and the end of the trouble. */
-export function createErrorReport({
-  clock,
-  telemetry,
-  server,
-}: {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** The name of the Redis, for people. */
-  readonly server: string
-}) {
+export function createErrorReport(
+  { clock, telemetry }: Pick<ScheduleDeps, 'clock' | 'telemetry'>,
+  server: string,
+) {
   let reportedAtMs = -Infinity
   /** Of the latest error; undefined while all is well. */
   let failedAtMs: number | undefined

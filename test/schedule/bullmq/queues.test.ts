@@ -15,7 +15,7 @@ const away = () => Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), 
 it('the end is reported once, when Redis answers and no error came for ten seconds', async () => {
   const clock = createFakeClock()
   const { internalEvents, telemetry } = keepInternalEvents()
-  const { reportError, answered } = createErrorReport({ clock, telemetry, server: 'redis' })
+  const { reportError, answered } = createErrorReport({ clock, telemetry }, 'redis')
   const names = () => internalEvents.map(({ name }) => name)
   answered()
   expect(names()).toEqual([])

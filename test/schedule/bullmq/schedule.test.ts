@@ -10,9 +10,8 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
   beforeAll(async () => void (redis = await useRedis()))
 
   scheduleContract('jobs in Redis', async ({ live, backfill }, of) => {
-    const connection = stateAt(redis.url)
-    const keyPrefix = `${redis.keyPrefix}-${randomUUID()}`
+    const connection = stateAt(redis.url, { keyPrefix: `${redis.keyPrefix}-${randomUUID()}` })
     const places = { sinks: of.sinks, streams: live, backfillStreams: backfill }
-    return createBullmqSchedule({ connection, keyPrefix, role: 'all', tickMs: 250, ...places }, of.deps())
+    return createBullmqSchedule({ connection, role: 'all', tickMs: 250, ...places }, of.deps())
   })
 })

@@ -16,7 +16,7 @@ export function scheduleAt(
   world.add('live', zones)
   const usual = { role: 'all', sinks: ['archive'], streams: 1, backfillStreams: 1, tickMs: 200 } as const
   const schedule = createBullmqSchedule(
-    { connection: stateAt(url), keyPrefix, ...usual, ...options },
+    { connection: stateAt(url, { keyPrefix }), ...usual, ...options },
     { ...world.deps(), ...deps },
   )
   own({ what: 'schedule', isLeft: () => true, remove: () => schedule.stop(), isFault: false })

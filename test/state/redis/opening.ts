@@ -35,10 +35,6 @@ export async function openAt(state: RedisServers, more: Partial<RedisStoreOption
   return store
 }
 
-export function open(state: RedisServers): Promise<Store> {
-  return openRedisStore({ state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() })
-}
-
 /** What a refusal looks like whose text fits. */
 export function refused(message: RegExp) {
   return { kind: 'stop', code: 'store_refuses', message: expect.stringMatching(message) as string }

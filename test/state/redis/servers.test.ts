@@ -13,7 +13,7 @@ import {
 } from '../../contract/checkpoint-store/builders.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis } from '../../setup/redis.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { clientOf, createTold, open, openAt, refused, stateAt } from './opening.ts'
+import { clientOf, createTold, openAt, refused, stateAt } from './opening.ts'
 
 describe.skipIf(!redisServerAvailable())('a server', async () => {
   if (!redisServerAvailable()) return
@@ -26,7 +26,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     'is refused with the eviction policy %s, and the remedy named',
     async (policy) => {
       await client.config('SET', 'maxmemory-policy', policy)
-      await expect(open(stateAt(server.url))).rejects.toMatchObject(
+      await expect(openAt(stateAt(server.url))).rejects.toMatchObject(
         refused(/CONFIG SET maxmemory-policy noeviction/),
       )
       await client.config('SET', 'maxmemory-policy', 'noeviction')
@@ -70,15 +70,13 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(await client.keys('{mine}:*')).toEqual([])
   })
 
-  it('is refused if it has no such database', async () => {
-    await expect(open(stateAt(`${server.url}/99`))).rejects.toMatchObject(refused(/database number/))
-  })
-
-  it('is refused if another program uses the keys', async () => {
+  it.each([
+    ['it has no such database', '/99', {}, /database number/],
+    ['another program uses the keys', '', { keyPrefix: 'other' }, /another keyPrefix/],
+    ['it is no cluster', '', { topology: 'cluster' }, /state\.redis\.url/],
+  ] as const)('is refused if %s, with the remedy', async (_, database, more, remedy) => {
     await client.set('{other}:store', 'x')
-    await expect(open(stateAt(server.url, { keyPrefix: 'other' }))).rejects.toMatchObject(
-      refused(/another keyPrefix/),
-    )
+    await expect(openAt(stateAt(`${server.url}${database}`, more))).rejects.toMatchObject(refused(remedy))
   })
 
   it.each([1, 7])(
@@ -87,17 +85,11 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
       const keyPrefix = `version-${layout}`
       await openAt(stateAt(server.url, { keyPrefix }))
       await client.hset(`{${keyPrefix}}:store`, 'store', JSON.stringify({ id: 'x', layout, floor: 0 }))
-      await expect(open(stateAt(server.url, { keyPrefix }))).rejects.toMatchObject(
+      await expect(openAt(stateAt(server.url, { keyPrefix }))).rejects.toMatchObject(
         refused(new RegExp(`schema ${layout}, .*supports only schema 3: run the version that made it`)),
       )
     },
   )
-
-  it('is distinguished from a cluster, with the remedy', async () => {
-    await expect(open(stateAt(server.url, { topology: 'cluster' }))).rejects.toMatchObject(
-      refused(/state\.redis\.url/),
-    )
-  })
 
   it('creates no store if none may be created', async () => {
     const state = stateAt(server.url, { keyPrefix: 'none' })
@@ -150,9 +142,9 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
 
   it('refuses a wrong password without showing it, and accepts one that was changed in its file', async () => {
     const own = await startRedis({ args: ['--appendonly', 'yes', '--requirepass', 'first'] })
-    await expect(open(stateAt(own.url))).rejects.toMatchObject(refused(/user name and password/))
+    await expect(openAt(stateAt(own.url))).rejects.toMatchObject(refused(/user name and password/))
     const wrong = stateAt(own.url, { password: new Secret('sesame-open') })
-    const failure = await open(wrong).catch(String)
+    const failure = await openAt(wrong).catch(String)
     expect(failure).toMatch(/user name and password/)
     expect(failure).not.toContain('sesame')
 

@@ -6,7 +6,7 @@ import { buildCommit, buildHolder, buildStream } from '../../contract/checkpoint
 import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { clientOf, open, openAt, refused, stateAt } from './opening.ts'
+import { clientOf, openAt, refused, stateAt } from './opening.ts'
 
 /** A second port of the server: the first one stays for the test's own commands. */
 async function openTlsPort(client: Redis): Promise<number> {
@@ -36,8 +36,8 @@ describe.skipIf(!redisServerAvailable())('over TLS', () => {
     expect(await store.ledger.commit(buildCommit(buildStream(), fence, 0))).toBe('done')
 
     const stranger = { ca: undefined, cert: undefined, key: undefined }
-    await expect(open({ ...state, tls: stranger })).rejects.toMatchObject(refused(/caFile/))
+    await expect(openAt({ ...state, tls: stranger })).rejects.toMatchObject(refused(/caFile/))
     const { tls: _, ...plain } = state
-    await expect(open(plain)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(openAt(plain)).rejects.toMatchObject({ code: 'store_unavailable' })
   })
 })
