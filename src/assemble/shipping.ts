@@ -89,18 +89,15 @@ export function createShipping(
      * `mayGoOn` after each page instead, where it is given.
      */
     async pump(planned: Planned, signal: AbortSignal, given?: () => boolean): Promise<Failure | undefined> {
-      const { stream, zone, priority, readRequest, ordering } = planned
+      const { stream, zone, priority } = planned
       using _ = priority === 'live' ? reading.gateOf(zone.account).liveBegins() : undefined
       const mayGoOn = given ?? whileRequested(planned, { store, clock })
-      const job = { stream, zone, sink: sinks.get(stream.sink)!, priority, ordering, mayGoOn }
-      return await reconciler.pumping(stream, () =>
-        pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
-      )
+      const job = { ...planned, sink: sinks.get(stream.sink)!, mayGoOn }
+      return await reconciler.pumping(stream, () => pumpStream(job, deps, signal))
     },
     /** Records a failure when no pump could do so. Throws Failure. */
-    async fail({ stream, zone, priority, readRequest, ordering }: Planned, failure: Failure): Promise<void> {
-      const job = { stream, zone, priority, ordering, mayGoOn: () => false }
-      await failStream(readRequest === undefined ? job : { ...job, readRequest }, deps, failure)
+    async fail(planned: Planned, failure: Failure): Promise<void> {
+      await failStream({ ...planned, mayGoOn: () => false }, deps, failure)
     },
     [Symbol.asyncDispose]: () => closeTogether(sinks.values()),
   }

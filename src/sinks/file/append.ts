@@ -6,7 +6,7 @@ import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { createEncoder, type Encoder } from '../lines.ts'
-import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
+import { fileFailure, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
 import { fullAt, partName, type WrittenPart } from './parts.ts'
 import type { Continuation } from './reconcile.ts'
 import type { Writer } from './writer.ts'
@@ -81,12 +81,15 @@ export class StreamWriter {
 
   /** The part for the next delivery. Parts rotate only here, where the length is the committed length. */
   async #nextPart(): Promise<OpenPart> {
-    const { root, settings } = this.#writer
-    const folder = () => makeFolders(root, this.#place, settings.dirMode)
-    if (this.#continued !== undefined) this.#current = await this.#continue(await folder(), this.#continued)
+    const { deps, identity } = this.#writer
+    if (this.#continued !== undefined) this.#current = await this.#open(this.#continued, O_NONBLOCK)
     this.#continued = undefined
     if (this.#current !== undefined) await this.#leaveChangedOrFull(this.#current)
-    return (this.#current ??= await this.#create(await folder()))
+    if (this.#current === undefined) {
+      const name = partName(this.#nextNumber++, deps.clock.now(), identity.id)
+      this.#current = await this.#open({ ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
+    }
+    return this.#current
   }
 
   async #leaveChangedOrFull(part: OpenPart): Promise<void> {
@@ -108,25 +111,10 @@ export class StreamWriter {
     this.#writer.emit({ name: 'FileReplaced', sink: settings.name, part: `${this.#place}/${name}`, why })
   }
 
-  /** Creates the stream's next part and syncs its name. */
-  async #create(folder: string): Promise<OpenPart> {
-    const { deps, identity } = this.#writer
-    const name = partName(this.#nextNumber++, deps.clock.now(), identity.id)
-    return await this.#open(folder, { ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
-  }
-
-  /** Undefined when the file no longer exists. */
-  async #continue(folder: string, part: WrittenPart): Promise<OpenPart | undefined> {
-    try {
-      return await this.#open(folder, part, O_NONBLOCK)
-    } catch (error) {
-      if (hasCode(error, 'ENOENT', 'ELOOP')) return undefined
-      throw error
-    }
-  }
-
-  async #open(folder: string, part: WrittenPart, flags: number): Promise<OpenPart> {
-    const { deps, settings } = this.#writer
+  /** The name of a new part is synced. */
+  async #open(part: WrittenPart, flags: number): Promise<OpenPart> {
+    const { deps, root, settings } = this.#writer
+    const folder = await makeFolders(root, this.#place, settings.dirMode)
     const path = join(folder, part.name)
     const isNew = (flags & O_CREAT) !== 0
     const handle = await deps.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, settings.mode)

@@ -21,8 +21,8 @@ export interface HeldIdentity extends Owner {
 const pattern = /^([a-z0-9]+)\.([\w-]+)\.([\w-]+)\.writer$/
 const maxTries = 10
 
-function fileOf({ id, store, sink }: Owner): string {
-  return `${id}.${store}.${sink}.writer`
+function fileOf(root: string, { id, store, sink }: Owner): string {
+  return join(root, ownFolder, `${id}.${store}.${sink}.writer`)
 }
 
 export type Owners = ReadonlyMap<string, Owner>
@@ -30,13 +30,9 @@ export type Owners = ReadonlyMap<string, Owner>
 /** Every writer that has parts below a path, by its id. */
 export async function ownersBelow(path: string): Promise<Owners> {
   const folder = await findFolder(path, ownFolder)
-  return folder === undefined ? new Map() : await ownersIn(folder)
-}
-
-export async function ownersIn(folder: string): Promise<Owners> {
-  const names = (await readdir(folder)).sort()
+  const names = folder === undefined ? [] : await readdir(folder)
   return new Map(
-    names.flatMap((name) => {
+    names.sort().flatMap((name) => {
       const [, id, store, sink] = pattern.exec(name) ?? []
       return id === undefined ? [] : [[id, { id, store: store!, sink: sink! }] as const]
     }),
@@ -48,27 +44,26 @@ export async function ownersIn(folder: string): Promise<Owners> {
  * and reused: an owner never has more of them than processes that once ran at the same time.
  */
 export async function takeIdentity(
-  folder: string,
+  root: string,
   own: Omit<Owner, 'id'>,
   mode: number,
 ): Promise<HeldIdentity> {
-  for (const owner of (await ownersIn(folder)).values()) {
-    const held =
-      owner.store === own.store && owner.sink === own.sink ? holdIdentity(folder, owner) : undefined
+  for (const owner of (await ownersBelow(root)).values()) {
+    const held = owner.store === own.store && owner.sink === own.sink ? holdIdentity(root, owner) : undefined
     if (held !== undefined) return held
   }
   for (let tries = 0; tries < maxTries; tries++) {
     const owner = { ...own, id: randomBytes(5).toString('hex') }
-    const held = holdIdentity(folder, owner, 'rwc')
+    const held = holdIdentity(root, owner, 'rwc')
     // Where another process has taken the new one in between, it keeps it.
     if (held === undefined) continue
-    await chmod(join(folder, fileOf(owner)), mode)
+    await chmod(fileOf(root, owner), mode)
     return held
   }
   throw new Failure(
     'stop',
     'unwritable',
-    `cannot create and lock a writer file in ${folder}; check that its file system supports locks`,
+    `cannot create and lock a writer file in ${join(root, ownFolder)}; check that its file system supports locks`,
   )
 }
 
@@ -77,11 +72,11 @@ export async function takeIdentity(
  * creates it).
  */
 export function holdIdentity(
-  folder: string,
+  root: string,
   owner: Owner,
   access: 'rw' | 'rwc' = 'rw',
 ): HeldIdentity | undefined {
-  const url = pathToFileURL(join(folder, fileOf(owner)))
+  const url = pathToFileURL(fileOf(root, owner))
   url.searchParams.set('mode', access)
   try {
     // Nothing is ever written, so no journal is needed.

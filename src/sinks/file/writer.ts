@@ -19,7 +19,7 @@ import {
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import { type HeldIdentity, holdIdentity, type Owners, ownersIn, takeIdentity } from './identity.ts'
+import { type HeldIdentity, holdIdentity, type Owners, ownersBelow, takeIdentity } from './identity.ts'
 import { fullAt, lookAtPart, readBytes, suffixes, type WrittenPart } from './parts.ts'
 
 export interface FileSinkDeps extends Pick<SinkDeps, 'format' | 'clock' | 'telemetry'> {
@@ -47,7 +47,6 @@ export class Writer {
   readonly deps: Required<FileSinkDeps>
   readonly root: string
   readonly identity: HeldIdentity
-  readonly #folder: string
   readonly #mutex: KeyedMutex
   readonly #said = new Set<string>()
   /** By path. */
@@ -59,13 +58,13 @@ export class Writer {
     settings: FileSinkSettings,
     deps: FileSinkDeps,
     mutex: KeyedMutex,
-    { root, folder, identity }: { root: string; folder: string; identity: HeldIdentity },
+    root: string,
+    identity: HeldIdentity,
   ) {
     this.settings = settings
     this.deps = { openFile: open, ...deps }
     this.root = root
     this.identity = identity
-    this.#folder = folder
     this.#mutex = mutex
   }
 
@@ -78,22 +77,22 @@ export class Writer {
   ): Promise<Writer> {
     const { name: sink, path, mode, dirMode } = settings
     const { root } = await makeRoot(path, dirMode)
-    const folder = await makeFolders(root, ownFolder, dirMode)
+    await makeFolders(root, ownFolder, dirMode)
     await dropOldCopies(root, deps.clock.now())
-    const identity = await takeIdentity(folder, { store, sink }, mode)
-    return new Writer(settings, deps, mutex, { root, folder, identity })
+    const identity = await takeIdentity(root, { store, sink }, mode)
+    return new Writer(settings, deps, mutex, root, identity)
   }
 
   /** This one remains known even if its file was deleted. */
   async owners(): Promise<Owners> {
-    return new Map([...(await ownersIn(this.#folder)), [this.identity.id, this.identity]])
+    return new Map([...(await ownersBelow(this.root)), [this.identity.id, this.identity]])
   }
 
   /** Locks a writer's parts until released; undefined while another process holds that writer, or without its file. */
   async hold(id: string): Promise<Pick<HeldIdentity, 'release'> | undefined> {
     if (id === this.identity.id) return { release: () => undefined }
-    const owner = (await ownersIn(this.#folder)).get(id)
-    return owner && holdIdentity(this.#folder, owner)
+    const owner = (await ownersBelow(this.root)).get(id)
+    return owner && holdIdentity(this.root, owner)
   }
 
   emit(internalEvent: InternalEvent): void {
@@ -155,7 +154,7 @@ export class Writer {
     const lock = await this.hold(writer)
     if (lock === undefined) return
     // One of a killed process is overwritten by the next one with its identity.
-    const unfinished = join(this.#folder, `${this.identity.id}.unfinished${suffix}`)
+    const unfinished = join(this.root, ownFolder, `${this.identity.id}.unfinished${suffix}`)
     try {
       const modifiedMs = await modifiedOf(folder, part)
       if (modifiedMs === undefined) return
