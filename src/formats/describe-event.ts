@@ -23,25 +23,30 @@ const families: Readonly<Record<string, string>> = {
 export const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'TRACE', 'PATCH']
 
 /** What the formats of SIEMs say of an event beside its members. */
-export function describe({ action, client, log, request, rule, severity }: Event) {
-  const { country } = client ?? {}
+export function describe(event: Event) {
+  const { action, client, request, rule, severity } = event
+  const country = client?.country
   // The only form that SIEMs look up.
   const isIso = country !== undefined && /^[A-Z]{2}$/.test(country)
   const family = /^\d{6}$/.test(rule?.id ?? '') ? families[rule!.id!.slice(0, 3)] : undefined
-  const text = log['text']
-  const words = [action, request?.method, request?.url].filter((word) => word !== undefined).join(' ')
   const disposition = dispositionOf(action)
   return {
     url: partsOf(request?.url),
     /** The group of the rule as received; without one, the family of a rule of the OWASP Core Rule Set. */
     category: rule?.group ?? family,
     /** One line for people: the message of the rule, else the text of the log, else action, method and URL. */
-    message: rule?.message ?? (typeof text === 'string' && text !== '' ? text : words || undefined),
+    message: rule?.message ?? textOf(event),
     country: isIso ? country : undefined,
     otherCountry: isIso ? undefined : country,
     disposition,
     severity: severityOf(severity, disposition),
   }
+}
+
+function textOf({ action, log, request }: Event): string | undefined {
+  const text = log['text']
+  if (typeof text === 'string' && text !== '') return text
+  return [action, request?.method, request?.url].filter((word) => word !== undefined).join(' ') || undefined
 }
 
 /** The object; undefined if all of its members are undefined. */
