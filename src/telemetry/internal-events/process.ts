@@ -51,7 +51,8 @@ export const processInternalEvents = {
   },
   Stopping: {
     level: 'info',
-    meaning: 'A signal asked the process to stop; a second signal ends it at once.',
+    meaning:
+      'A signal asked the process to stop. It finishes the deliveries in progress; a second signal ends it at once.',
     text: ({ signal }) => `stopping (${signal})`,
   },
   Stopped: {
@@ -101,13 +102,15 @@ export const processInternalEvents = {
   },
   PumpFailed: {
     level: 'error',
-    meaning: 'Work on a stream failed, and so did the record of that. It is tried again after seconds.',
+    meaning:
+      'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds.',
     text: ({ error }) => messageOf(error),
     condition: { by: ['code'] },
   },
   UpkeepFailed: {
     level: 'error',
-    meaning: 'A background task failed; the line names it. It is tried again.',
+    meaning:
+      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, removal of old days, figures for metrics, discovery of zones) failed. It is tried again.',
     text: ({ task, error }) => `${task} failed: ${messageOf(error)}`,
     condition: { by: ['task', 'code'] },
   },
@@ -130,7 +133,8 @@ export const processInternalEvents = {
   },
   ApiThrottled: {
     level: 'warn',
-    meaning: 'The API asked for a pause (429). If it happens often, set api.maxRequestsPerSecond.',
+    meaning:
+      'The API asked for a pause (429). All streams of the account wait as long as it asked. If it happens often, set api.maxRequestsPerSecond.',
     counts: { api_throttled_total: 1 },
     text: ({ untilMs }, { nowMs }) =>
       `the API asks for a pause of ${durationText(secondsUntil(untilMs, nowMs))} (429)`,
@@ -142,7 +146,8 @@ export const processInternalEvents = {
   },
   ClockSkewMeasured: {
     level: 'warn',
-    meaning: "The clock of this host differs from the API's by more than 30 s: correct it.",
+    meaning:
+      "The clock of this host differs from the API's by more than 30 s. shieldlog uses the API's clock for days; correct the clock of this host.",
     levelOf: ({ offsetMs }) => (Math.abs(offsetMs) > skewWorthSayingMs ? 'warn' : 'debug'),
     measure({ account, offsetMs }, metrics) {
       metrics.measure('clock_skew_seconds', { account }, [{ labels: { account }, value: offsetMs / 1000 }])
@@ -170,7 +175,8 @@ export const processInternalEvents = {
   },
   FiguresFailed: {
     level: 'warn',
-    meaning: 'Figures for the metrics could not be read: the metrics keep the last values.',
+    meaning:
+      'Figures for the metrics could not be read. The metrics keep the last values, and their timestamp shows the age; shieldlog tries again within ten minutes. Event logs are not affected.',
     text: ({ failure }) => `figures could not be read: ${messageOf(failure)}`,
     condition: { by: ['account', 'code'], hasEnd: true, lastsMs: figuresFadeAfterMs },
   },
@@ -196,7 +202,8 @@ export const processInternalEvents = {
   },
   ZonesLeft: {
     level: 'warn',
-    meaning: 'With `zones: all`: the API no longer lists these zones. What it still has is read.',
+    meaning:
+      'With `zones: all`: the API no longer lists these zones. shieldlog reads them until the API no longer answers for their days.',
     text: ({ zones }) => `the API no longer lists ${zonesText(zones)}; what it still has is read`,
     fields: listedFields,
   },

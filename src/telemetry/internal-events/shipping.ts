@@ -109,7 +109,8 @@ export const shippingInternalEvents = {
   },
   CursorExpired: {
     level: 'warn',
-    meaning: 'The API refused a cursor during a scan, so a full scan begins (debug: between scans).',
+    meaning:
+      'The API refused a cursor during a scan, so a full scan begins. A stored cursor that expires between scans is normal (level debug).',
     text: ({ stored, restarts }) =>
       stored
         ? 'a stored cursor has expired'
@@ -150,7 +151,8 @@ export const shippingInternalEvents = {
   },
   StreamRecovered: {
     level: 'debug',
-    meaning: 'A pump succeeded after failures. The last one that does ends the failure.',
+    meaning:
+      'A pump succeeded after failures. When the last stream has recovered, a line reports the end of the failure.',
     ends: ['StreamFailed'],
     text: ({ failures, seconds }) =>
       `recovered after ${counted(failures, 'failure')} in ${durationText(seconds)}`,

@@ -48,26 +48,55 @@ export const countedMetrics = {
   events_fetched_total: [zone, 'Events on pages read from the API, re-reads included, once for each sink.'],
   events_delivered_total: [route, 'Events that the sink accepted, counted at the commit.'],
   events_duplicate_total: [route, 'Events not delivered again. Re-reads cause them; they are no errors.'],
-  events_filtered_total: [route, 'Events that `where` and `sample` of the sink leave out.'],
-  events_late_total: [route, 'Delivered events that were listed later than poll.overlapMinutes.'],
-  events_dead_lettered_total: [{ ...sink, reason: refusalReasons }, 'Events that became dead letters.'],
-  events_skipped_total: [{ ...route, reason: skipReasons }, 'Events that are too old for the destination.'],
-  events_lost_total: [sink, 'Events of acknowledged bodies that the destination said it dropped.'],
+  events_filtered_total: [
+    route,
+    'Events that `where` and `sample` of the sink leave out; the ledger records them.',
+  ],
+  events_late_total: [
+    route,
+    'Delivered events that the API listed later than poll.overlapMinutes; the lag does not include them.',
+  ],
+  events_dead_lettered_total: [
+    { ...sink, reason: refusalReasons },
+    'Events that the sink will never accept, kept as dead letters.',
+  ],
+  events_skipped_total: [
+    { ...route, reason: skipReasons },
+    'Events that the destination takes no more, since they are too old. The ledger records them; they are no dead letters.',
+  ],
+  events_lost_total: [
+    sink,
+    'Events of acknowledged bodies that the destination said it dropped, without saying which.',
+  ],
   sink_objects_total: [sink, 'Objects written into a bucket.'],
-  sink_objects_adopted_total: [sink, 'Objects that an earlier try had written and not committed.'],
+  sink_objects_adopted_total: [
+    sink,
+    'Objects that an earlier try had written and not committed; their events count as delivered. Normal after a crash or a lost answer.',
+  ],
   pages_fetched_total: [route, 'Pages read from the API.'],
   api_requests_total: [
     { ...account, operation: operations, outcome: requestOutcomes },
     'Requests to the API by outcome; each try counts.',
   ],
-  api_request_duration_seconds: [{ operation: operations }, 'Time until an answer was read.', requestBuckets],
+  api_request_duration_seconds: [
+    { operation: operations },
+    'Time from sending a request to the API until its answer was read.',
+    requestBuckets,
+  ],
   api_throttled_total: [account, 'Answers of the API that asked for a pause (429).'],
   gaps_recorded_total: [
     { ...route, reason: gapReasons },
     'Gaps recorded by this process: events that the API no longer lists. Any increase is a loss.',
   ],
-  event_delay_seconds: [{ ...sink, ...priority }, 'Time from an event to its delivery.', delayBuckets],
-  sink_requests_total: [{ ...sink, outcome: requestOutcomes }, 'Requests or writes; each try counts.'],
+  event_delay_seconds: [
+    { ...sink, ...priority },
+    'Time from the event to its delivery; event times in the future count as 0.',
+    delayBuckets,
+  ],
+  sink_requests_total: [
+    { ...sink, outcome: requestOutcomes },
+    'Requests or writes to the sink by outcome; each try counts.',
+  ],
   sink_request_duration_seconds: [sink, 'Time that a request or write took.', requestBuckets],
   sink_removals_total: [sink, 'Days of zones whose files `retention` of a file sink removed.'],
   sink_bytes_total: [sink, 'Bytes that the sink accepted.'],
@@ -89,17 +118,35 @@ export const measuredMetrics = {
     { ...zone, name: 'any', ...account },
     'Always 1, for each configured zone; its labels join the name and account to metrics with the zone id.',
   ],
-  upload_scanning_files_scanned: [scannedZone, 'Files that upload scanning looked at in the past 28 days.'],
+  upload_scanning_files_scanned: [
+    scannedZone,
+    'Files that upload scanning looked at in the past 28 days. Keeps the last value while the API fails.',
+  ],
   upload_scanning_requests: [
     { ...scannedZone, result: ['logged', 'blocked'] },
     'Requests that upload scanning logged or blocked in the past 28 days.',
   ],
-  upload_scanning_read_timestamp_seconds: [scannedZone, 'When the figures of the zone were last read.'],
-  volume_size_bytes: [volume, 'Size of the volume in that region, all its instances together.'],
+  upload_scanning_read_timestamp_seconds: [
+    scannedZone,
+    'When the upload scanning figures of the zone were last read; time() minus this is their age.',
+  ],
+  volume_size_bytes: [
+    volume,
+    'Size of the volume in that region, all its instances together. Keeps the last value while the API fails.',
+  ],
   volume_usage_bytes: [volume, 'Used bytes of the volume in that region, all its instances together.'],
-  volume_fullest_ratio: [volume, 'Used share of the fullest instance in that region: 1 is full.'],
-  volumes_read_timestamp_seconds: [app, 'When the volumes of the application were last read.'],
-  sink_free_bytes: [sink, "Free bytes on the disk of the file sink's path. Absent before the path exists."],
+  volume_fullest_ratio: [
+    volume,
+    'Used share of the fullest instance of the volume in that region: 1 is full.',
+  ],
+  volumes_read_timestamp_seconds: [
+    app,
+    'When the volumes of the application were last read; time() minus this is the age of their figures.',
+  ],
+  sink_free_bytes: [
+    sink,
+    "Free bytes on the disk of the file sink's path, read at scrape time. Absent before the path exists.",
+  ],
   sink_size_bytes: [sink, "Size of the disk of the file sink's path, in bytes."],
   build_info: [{ version: 'any' }, 'Always 1; the label is the version.'],
 } as const satisfies Record<string, MetricRow>
@@ -110,26 +157,32 @@ export const stateMetrics = {
     route,
     'Seconds since the time up to which all listed events were delivered. Grows while anything fails, also while the store does not answer.',
   ],
-  zone_caught_up_timestamp_seconds: [route, 'The time up to which all listed events were delivered.'],
+  zone_caught_up_timestamp_seconds: [
+    route,
+    'The time up to which all listed events were delivered; time() minus this is the lag.',
+  ],
   zone_newest_event_timestamp_seconds: [
     route,
-    'Time of the newest delivered event; it does not measure lag.',
+    'Time of the newest delivered event; absent until there is one. It is old on a quiet zone, so it does not measure lag.',
   ],
   time_to_loss_seconds: [
     route,
-    'Time until the oldest unfinished day becomes unreadable; +Inf where none is unfinished. Decreases also while the store does not answer.',
+    'Time until the oldest unfinished day becomes unreadable, the one deadline that `status` and the page show too; +Inf where none is unfinished. Decreases also while the store does not answer.',
   ],
   streams: [{ state: streamStates }, 'Streams (one zone, one day, one sink) by state.'],
   gaps: [
     route,
-    'Gaps that nobody has acknowledged: events that the API no longer lists. Also of routes that left the configuration.',
+    'Gaps that nobody has acknowledged: events that the API no longer lists. Also of routes that left the configuration. `gaps acknowledge` sets it to 0.',
   ],
   dead_letters: [sink, 'Events that the sink refused and that wait to be replayed or dropped.'],
   queue_jobs: [
     { ...sink, ...priority, state: queueStates },
-    'Streams in the schedule. waiting: due and not begun; active: in work; delayed: waiting after a failure.',
+    'Streams in the schedule by sink, priority and state. waiting: due and not begun; active: in work; delayed: waiting after a failure.',
   ],
-  state_up: [{}, '1 when the store answered at this scrape, else 0: then most of its gauges are absent.'],
+  state_up: [
+    {},
+    '1 when the store answered at this scrape, else 0; at 0 the gauges that are read from the store are absent.',
+  ],
 } as const satisfies Record<string, MetricRow>
 
 export type CountedMetric = keyof typeof countedMetrics
