@@ -38,7 +38,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     await answer(/Access key .*API\): $/, 'a-wrong-key')
     await answer(/refuses the access key[^]*API\): $/, accessKey)
     await answer(
-      /zone +pull zone +plan[^]*101 +500101 +Advanced[^]*102 +500102[^]*Zones to ship \(all, or ids\): $/,
+      /zone +pull zone +plan[^]*101 +500101 +Advanced[^]*102 +500102[^]*Zones to ship \(all, or numbers\): $/,
       '999',
     )
     await answer(/\nzone 999 is not a zone of this account[^]*ids\): $/, '102')

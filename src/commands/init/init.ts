@@ -227,7 +227,7 @@ function zonesStep(
   { options: { zones: given }, io: { stderr } }: Context,
 ): Step<'all' | readonly ZoneToShip[]> {
   const columns: readonly Column<ListedZone>[] = [
-    ['  zone', ({ id }) => `  ${id}`],
+    ['     zone', (zone) => `  ${listed.indexOf(zone) + 1}) ${zone.id}`],
     ['name', ({ name }) => printable(name), { least: 8 }],
     ['pull zone', ({ pullZone = '' }) => String(pullZone)],
     ['plan', ({ plan = '' }) => printable(plan)],
@@ -236,13 +236,16 @@ function zonesStep(
   const more = listed.length - mostShown
   const rest = more > 0 ? [`  and ${more} more: ${programName()} zones`] : []
   const word = given === undefined ? 'zone' : '--zones'
+  /** An answer may be the number before a zone. */
+  const numbered = (text: string) =>
+    (given === undefined && String(listed[Number(text) - 1]?.id ?? '')) || text
   return {
     given: given?.join(','),
     menu: listed.length === 0 ? '' : `${['Shield zones of this account:', ...lines, ...rest].join('\n')}\n`,
-    question: listed.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or ids): ',
+    question: listed.length === 0 ? 'Ids of the zones to ship: ' : 'Zones to ship (all, or numbers): ',
     usual: 'all',
     accept(text) {
-      const names = nameList(text.replaceAll(/\s+/g, ','))
+      const names = nameList(text.replaceAll(/\s+/g, ',')).map(numbered)
       if (names.length === 1 && names[0] === 'all') return 'all'
       if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
       const chosen = new Set(names.map((name) => zoneOf(name, listed, word)))
