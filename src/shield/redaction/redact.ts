@@ -270,11 +270,10 @@ function remember(found: Found, value: string): void {
 }
 
 function keepSecret(found: Found, piece: string): void {
-  // The replacement text itself must not be masked again.
-  if (piece.length < shortestSecret || redacted.includes(piece)) return
-  found.set(piece, redacted)
-  const decoded = percentDecoded(piece)
-  if (decoded !== piece) keepSecret(found, decoded)
+  // Decoded once: a text of `%252525…` would have as many forms as it has signs.
+  for (const form of new Set([piece, percentDecoded(piece)]))
+    // The replacement text itself must not be masked again.
+    if (form.length >= shortestSecret && !redacted.includes(form)) found.set(form, redacted)
 }
 
 function percentDecoded(text: string): string {

@@ -133,6 +133,11 @@ describe('a value that was masked in one place', () => {
     const text = shown({ Headers: [{ Name: 'Cookie', Value }], Message: Value.repeat(3) })
     expect(text).not.toContain('value-of-1;')
   })
+
+  it('needs bounded time for a value that is encoded many times over', () => {
+    const text = shown({ Headers: [{ Name: 'Cookie', Value: `sid=%${'25'.repeat(50_000)}41abcdef` }] })
+    expect(text).not.toContain('abcdef')
+  })
 })
 
 it('bodies are dropped unless configured otherwise', () => {
