@@ -96,7 +96,8 @@ const named = new Set(['warn', 'error', 'fatal'])
 
 /** For people: time, level and text, wrapped at words. Some terminals report no size: 0 columns. */
 function terminalLine({ level, event, message, stack }: Line, isColored: boolean, columns = 0): string {
-  const time = `${new Date().toISOString().slice(0, 19)}Z`
+  // As pino writes it in the other form: `,"time":"2026-11-20T14:03:11.123Z"`.
+  const time = `${pino.stdTimeFunctions.isoTime().slice(9, 28)}Z`
   const name = level.toUpperCase().padEnd(5)
   const text = `${time} ${name} ${message}${named.has(level) ? `  event=${event}` : ''}`
   const lines = columns === 0 ? [text] : wrap(text, '', Math.max(narrowest, columns))
