@@ -29,6 +29,8 @@ export interface Backend {
   ): Schedule
   /** Whether this process of those that share the store does what one of them does. Rejects while that is not known. */
   leads(): Promise<boolean>
+  /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
+  storeTrouble(): string | undefined
   close(): Promise<void>
 }
 
@@ -82,6 +84,7 @@ async function openEmbedded(config: Config, { clock }: Runtime, signal: AbortSig
     schedules: true,
     workers: () => workersOn(config, store, clock),
     leads: async () => true,
+    storeTrouble: () => undefined,
     createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
       const heartbeat = () => store.ledger.heartbeat(holder)
       return createLocalSchedule({ live, backfill }, { ...deps, heartbeat })

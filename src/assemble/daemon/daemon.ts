@@ -244,6 +244,9 @@ export class Daemon {
   async #notReady(): Promise<string[]> {
     const reason = this.#notShipping()
     if (reason !== undefined || this.#engine === undefined) return [reason ?? 'the process is starting']
+    const storeTrouble = this.#backend?.storeTrouble()
+    // A store that is full can still be read.
+    if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
     try {
       return reasonsIn(await this.#engine.observe(), this.#config.server.readyLagSeconds)
     } catch (error) {

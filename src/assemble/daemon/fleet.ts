@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
 import type { RedisStateConfig } from '../../config/state.ts'
+import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import { connectLimits } from '../../redis/account-limits.ts'
@@ -39,10 +40,21 @@ export async function openFleet(
   let reconnected: (() => void) | undefined
   onConnected(client, () => reconnected?.())
   const heartbeat = createHeartbeat(store, holder, role, runtime)
+  let storeTrouble: string | undefined
+  async function beat(accounts: readonly string[]): Promise<void> {
+    try {
+      await heartbeat(accounts)
+      storeTrouble = undefined
+    } catch (error) {
+      storeTrouble = messageOf(error)
+      throw error
+    }
+  }
   const open = parts.move()
   return {
     store,
     holder,
+    storeTrouble: () => storeTrouble,
     async leads() {
       if (role === 'worker') return false
       const { living } = await processes.living()
@@ -67,7 +79,7 @@ export async function openFleet(
             Math.max(shortestTickMs, Math.round(poll.everySeconds * tickShareMs)),
           ),
         },
-        { ...deps, heartbeat: () => heartbeat(names) },
+        { ...deps, heartbeat: () => beat(names) },
       )
     },
     close: () => open.disposeAsync(),
