@@ -41,7 +41,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
       /zone +pull zone +plan[^]*101 +500101 +Advanced[^]*102 +500102[^]*Zones to ship \(all, or numbers\): $/,
       '999',
     )
-    await answer(/\nzone 999 is not a zone of this account[^]*ids\): $/, '102')
+    await answer(/\nzone 999 is not a zone of this account[^]*numbers\): $/, '2')
     await answer(/1\) files[^]*> $/, '99')
     await answer(/a number from 1 to \d+[^]*> $/, 'ndjson')
     await answer(/name: .*\[siem\]: $/, 'My SIEM')
@@ -89,7 +89,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
   test('init that is stopped at a question writes nothing', async () => {
     const { child, folder, answer, shown } = await startInit()
     await answer(/API\): $/, accessKey)
-    await waitFor(() => shown().endsWith('ids): '), { what: 'the question for zones' })
+    await waitFor(() => shown().endsWith('numbers): '), { what: 'the question for zones' })
     child.type(ctrlC)
     expect((await child.exited).code, child.stdout()).toBe(1)
     expect(child.stdout()).toContain('nothing was written')
