@@ -63,6 +63,8 @@ export class Reading {
   /** Those of them that hold a document, in which templates are expanded as in a file. */
   readonly #documents = new Set<string>()
   readonly #shapes = new Map<string, Shape>()
+  /** Places of objects whose kind no known name is near: what is missing there may belong to another kind. */
+  readonly #guessed: string[] = []
 
   /** Throws ConfigErrors for a file that cannot be read or parsed. */
   constructor(env: Environment, { argv, draft, cwd = process.cwd(), needs = 'zones' }: LoadOptions) {
@@ -116,6 +118,7 @@ export class Reading {
       const at = pathText(path)
       const shape = this.#shapes.get(at) ?? {}
       const value = valueAt(this.written, path)
+      if (value === undefined && this.#guessed.some((place) => isWithin(at, place))) continue
       this.report(path, complaint(issue, { path, value, shape, template: this.templates.get(at) }))
     }
     return undefined
@@ -235,21 +238,28 @@ export class Reading {
    * is wrong in it is reported too.
    */
   #readUnknownKind(object: Record<string, unknown>, shape: Shape, path: Path): unknown {
-    let all = forms(shape).filter(({ properties }) => properties !== undefined)
-    const meant = { ...object }
+    const all = forms(shape).filter(({ properties }) => properties !== undefined)
+    let fitting = all
     for (const kind of new Set(all.flatMap(kindsOf))) {
-      const own = all.flatMap((form) => property(form, kind) ?? [])
+      const own = fitting.flatMap((form) => property(form, kind) ?? [])
       if (own.length === 0) continue
       const names = [...new Set(own.map((field) => String(field.const)))]
       const given = object[kind] ?? own.find((field) => field.default !== undefined)?.default
-      const name = typeof given === 'string' ? nearest(given, names) : undefined
-      if (name === undefined || name !== given)
+      const meant = typeof given === 'string' ? nearest(given, names) : undefined
+      if (meant === undefined || meant !== given)
         this.report([...path, kind], refusedChoice(given, names, [...path, kind]))
-      if (name === undefined) return object
-      meant[kind] = name
-      all = all.filter((form) => property(form, kind)?.const === name)
+      if (meant === undefined) this.#guessed.push(pathText(path))
+      else fitting = fitting.filter((form) => property(form, kind)?.const === meant)
     }
-    return all[0] === undefined ? object : this.#readObject(meant, all[0], path)
+    if (fitting.length === 0) return object
+    const known = (form: Shape) =>
+      Object.keys(object).filter((key) => property(form, key) !== undefined).length
+    const form = fitting.reduce((best, other) => (known(other) > known(best) ? other : best))
+    const isOfAnother = (key: string) =>
+      property(form, key) === undefined && all.some((other) => property(other, key) !== undefined)
+    const own = Object.entries(object).filter(([key]) => !isOfAnother(key))
+    const kinds = kindsOf(form).map((kind) => [kind, property(form, kind)?.const] as const)
+    return this.#readObject(Object.fromEntries([...own, ...kinds]), form, path)
   }
 
   #readText(written: string, shape: Shape, path: Path): unknown {
