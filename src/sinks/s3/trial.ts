@@ -5,9 +5,17 @@ import { S3Bucket, type S3Deps } from './client.ts'
 import type { S3SinkConfig } from './config.ts'
 import type { TriedBucket } from './sink.ts'
 
+/** Services that do not create an object only where its key is free, by their addresses. */
+const unable: readonly (readonly [RegExp, string])[] = [
+  [/\.backblazeb2\.com$/, 'Backblaze B2'],
+  [/(?:^|\.)storage\.googleapis\.com$/, 'The S3 interface of Google Cloud Storage'],
+  [/\.oraclecloud\.com$/, 'Oracle Cloud'],
+  [/\.digitaloceanspaces\.com$/, 'DigitalOcean Spaces'],
+  [/\.your-objectstorage\.com$/, 'Hetzner Object Storage'],
+]
 const atOnce = 8
 
-type Settings = Pick<S3SinkConfig, 'name' | 'prefix' | 'guarantee'>
+type Settings = Pick<S3SinkConfig, 'name' | 'prefix' | 'endpoint' | 'guarantee'>
 type Trier = Pick<S3Bucket, 'address' | 'create' | 'head' | 'get' | 'remove'>
 
 /** The bucket of a sink: it is tried by `check`, and before the first object of a process. */
@@ -23,7 +31,7 @@ export function openBucket(settings: S3SinkConfig, deps: S3Deps): TriedBucket {
  */
 export async function tryBucket(
   bucket: Trier,
-  { name, prefix, guarantee }: Settings,
+  { name, prefix, endpoint, guarantee }: Settings,
   signal: AbortSignal,
 ): Promise<SinkCheck> {
   const isOnce = guarantee === 'exactly-once'
@@ -42,7 +50,7 @@ export async function tryBucket(
 
   const attemptIn = async (key: string) => (await bucket.head(key, signal))?.metadata['shieldlog-try']
   const failed = (problem: string) => new Failure('retry', 'server_error', `${what} ${problem}`)
-  const refused = (problem: string, remedy = otherService) =>
+  const refused = (problem: string, remedy = otherServiceThan(endpoint)) =>
     new Failure('stop', 'sink_refuses', `${what} ${problem}: ${remedy}`)
 
   async function tryConditions(): Promise<void> {
@@ -79,8 +87,12 @@ export async function tryBucket(
   }
 }
 
-const otherService =
-  'events could be there twice or be lost. Use a service that does, or set guarantee: at-least-once'
+function otherServiceThan(endpoint: string | null): string {
+  const host = URL.parse(endpoint ?? '')?.hostname ?? ''
+  const service = unable.find(([hosts]) => hosts.test(host))?.[1]
+  const who = service === undefined ? '' : ` ${service} is known for it.`
+  return `events could be there twice or be lost.${who} Use a service that does, or set guarantee: at-least-once`
+}
 
 /** What stays and why, for people; undefined where all is removed. */
 async function remove(

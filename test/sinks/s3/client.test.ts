@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { S3Bucket } from '../../../src/sinks/s3/client.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
-import { tryBucket } from '../../../src/sinks/s3/trial.ts'
+import { createObjectSink } from '../../../src/sinks/s3/sink.ts'
+import { openBucket, tryBucket } from '../../../src/sinks/s3/trial.ts'
 import { type Fault, fakeKey, type FakeBucket, startFakeBucket } from '../../setup/fake-bucket.ts'
-import { named } from '../internal-events.ts'
+import { buildEvents, contractFormat, StreamLedger, streamOf } from '../file/samples.ts'
+import { keepInternalEvents, named } from '../internal-events.ts'
 import { bucketClient } from './bucket-client.ts'
 
 const never = new AbortController().signal
@@ -208,21 +211,43 @@ test.each([
   ['ignored', /replaces objects although it is asked to create them only/],
   ['unsupported', /does not implement conditional writes/],
   ['raced', /let \d of 8 create one object at the same time/],
-] as const)('a bucket whose conditions are %s is refused, with a remedy', async (conditions, problem) => {
-  const { fake, client, settings } = await place()
-  fake.conditions = conditions
-  // So that all requests look whether the key is free before one has written it.
-  const racing = Promise.withResolvers<void>()
-  let racers = 0
-  fake.fault = ({ method, key }) => {
-    if (conditions !== 'raced' || method !== 'PUT' || !key.includes('-race')) return undefined
-    if (++racers === 8) racing.resolve()
-    return racing.promise
-  }
-  const error = await tryBucket(client, settings, never).catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ kind: 'stop', message: expect.stringMatching(problem) })
-  expect(error).toMatchObject({ message: expect.stringContaining('or set guarantee: at-least-once') })
+] as const)(
+  'a bucket whose conditions are %s is refused, with the name of the service and a remedy',
+  async (conditions, problem) => {
+    const { fake, client, settings } = await place()
+    fake.conditions = conditions
+    // So that all requests look whether the key is free before one has written it.
+    const racing = Promise.withResolvers<void>()
+    let racers = 0
+    fake.fault = ({ method, key }) => {
+      if (conditions !== 'raced' || method !== 'PUT' || !key.includes('-race')) return undefined
+      if (++racers === 8) racing.resolve()
+      return racing.promise
+    }
+    const known = { ...settings, endpoint: 'https://s3.eu-central-003.backblazeb2.com' }
+    const error = await tryBucket(client, known, never).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ kind: 'stop', message: expect.stringMatching(problem) })
+    expect(error).toMatchObject({ message: expect.stringContaining('Backblaze B2 is known for it') })
+    expect(error).toMatchObject({ message: expect.stringContaining('or set guarantee: at-least-once') })
+    expect(fake.objects.size).toBe(0)
+  },
+)
+
+test('a bucket that ignores conditions gets no object at the first start, and one once it keeps them', async () => {
+  const { fake, settings } = await place()
+  fake.conditions = 'ignored'
+  const deps = { clock: systemClock, version: '1.2.3', format: contractFormat, ...keepInternalEvents() }
+  const sink = createObjectSink(settings, deps, openBucket(settings, deps))
+  onTestFinished(() => sink.close())
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  await expect(ledger.ship(sink, buildEvents(1))).rejects.toMatchObject({
+    kind: 'stop',
+    code: 'sink_refuses',
+  })
   expect(fake.objects.size).toBe(0)
+  fake.conditions = 'kept'
+  await ledger.ship(sink, buildEvents(1))
+  expect(ledger.objects).toBe(1)
 })
 
 test('with at-least-once the trial asks for no condition', async () => {
