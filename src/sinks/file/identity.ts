@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
-import { findFolder, ownFolder } from './files.ts'
+import { findFolder, ownFolder, syncFolder } from './files.ts'
 
 /** A writer with the store and sink that its parts belong to: all three are in the name of its file. */
 export interface Owner {
@@ -58,6 +58,8 @@ export async function takeIdentity(
     // Where another process has taken the new one in between, it keeps it.
     if (held === undefined) continue
     await chmod(fileOf(root, owner), mode)
+    // After a crash of the host, parts of a writer without its file would be nobody's.
+    await syncFolder(join(root, ownFolder))
     return held
   }
   throw new Failure(
