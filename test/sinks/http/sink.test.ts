@@ -243,6 +243,13 @@ describe('a destination in trouble', () => {
     expect(server.got).toHaveLength(name === 'a reset' ? 5 : 3)
   })
 
+  it('that closes idle connections under a request loses nothing', async () => {
+    const server = await serve((_got, response) => response.end(() => response.socket!.destroy()))
+    const { sink } = ship(server.url)
+    for (let round = 0; round < 20; round++) await deliver(sink, buildEvents(1, `round-${round}`))
+    expect(new Set(server.taken()).size).toBe(20)
+  })
+
   it('with a short wait in seconds is waited for', async () => {
     const server = await serve(inTurn(reply(429, '', { 'retry-after': '1' }), reply(200)))
     const slept: number[] = []
