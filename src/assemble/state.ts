@@ -40,10 +40,10 @@ export async function openEmptyStore({ deadLetters }: Config, clock: Clock): Pro
   return openLedger({ records, clock, deadLetterMaxBytes: deadLetters.maxBytes, place: 'memory' })
 }
 
-/** Throws where a run could not keep its state in the configured store. Makes no file. */
+/** Throws where a run could not keep its state in the configured store. Leaves no file. */
 export async function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
   const { state } = config
-  if (state.kind === 'sqlite' && !existsSync(state.path)) probeStateFile(state.path)
+  if (state.kind === 'sqlite' && !existsSync(state.path)) await probeStateFile(state.path)
   else await (await openStore(config, clock, { telemetry })).close()
 }
 

@@ -70,7 +70,7 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
           throw refusal(`${text}: put it back, or stop this process and start it again`)
         }
         const level = group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL'
-        if (level !== synchronous) handle.exec(`PRAGMA synchronous = ${level}`)
+        if (level !== synchronous && !isClosed) handle.exec(`PRAGMA synchronous = ${level}`)
         synchronous = level
         return transaction('BEGIN IMMEDIATE', () => group.map(({ work }) => work()))
       })

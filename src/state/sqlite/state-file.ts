@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
@@ -7,11 +8,13 @@ import {
   fchmodSync,
   mkdirSync,
   openSync,
+  rmSync,
   statSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
+import { openDatabase } from './database.ts'
 
 /**
  * Makes the file and its folders where they are missing, readable by this user only; an existing file keeps its mode.
@@ -31,6 +34,7 @@ export function prepareStateFile(path: string, create = true): void {
       fchmodSync(fd, 0o600)
       closeSync(fd)
     })
+    accessSync(dirname(path), constants.R_OK | constants.W_OK | constants.X_OK)
     for (const file of [path, `${path}-wal`, `${path}-shm`])
       if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
   } catch (error) {
@@ -38,14 +42,21 @@ export function prepareStateFile(path: string, create = true): void {
   }
 }
 
-/** Throws `store_refuses` where no store could be made at the path. Makes nothing. */
-export function probeStateFile(path: string): void {
-  const folder = nearest(dirname(path))
+/** Opens a store in the closest folder that exists, and removes it. Throws `store_refuses` where a run could keep none. */
+export async function probeStateFile(path: string): Promise<void> {
+  const trial = join(nearest(dirname(path)), `.shieldlog-check-${randomBytes(5).toString('hex')}.db`)
   try {
-    // By its own entry, which only a folder has.
-    accessSync(`${folder}/.`, constants.W_OK | constants.X_OK)
+    prepareStateFile(trial)
+    const database = await openDatabase(trial)
+    try {
+      await database.prepareStore()
+    } finally {
+      database.close()
+    }
   } catch (error) {
-    throw unwritable(path, error)
+    throw error instanceof Error && error.cause !== undefined ? unwritable(path, error.cause) : error
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal']) if (existsSync(trial + end)) rmSync(trial + end)
   }
 }
 

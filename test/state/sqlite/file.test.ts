@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openDatabase, schemaNumber } from '../../../src/state/sqlite/database.ts'
+import { probeStateFile } from '../../../src/state/sqlite/state-file.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../../setup/stores.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -39,6 +40,14 @@ describe('the file of a store', () => {
     await expect(openAt('/proc/nowhere/deep/store.db')).rejects.toMatchObject(
       refusal(/\/proc.*set `state` to/),
     )
+  })
+
+  it('is tried, before there is one, with a file that can really be opened, and nothing is left of it', async () => {
+    const folder = temporaryFolder()
+    await probeStateFile(join(folder, 'deep', 'store.db'))
+    expect(readdirSync(folder)).toEqual([])
+    const none = probeStateFile('/proc/nowhere/store.db')
+    await expect(none).rejects.toMatchObject(refusal(/at \/proc\/nowhere\/store.db.*set `state` to/))
   })
 
   it('keeps the mode that an operator gave it', async () => {
@@ -159,6 +168,18 @@ describe('the file of a store', () => {
     expect(await database.write(change)).toBe(1)
     database.close()
   })
+
+  it('is refused once the store is closed, whether it waits for the disk or not', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    await (await openAt(path)).close()
+    const database = await openDatabase(path)
+    await database.write(() => undefined, true)
+    database.close()
+    for (const loosely of [true, false])
+      await expect(database.write(() => undefined, loosely)).rejects.toMatchObject({
+        code: 'store_unavailable',
+      })
+  })
 })
 
 describe('a store that this user cannot write', () => {
@@ -205,6 +226,16 @@ describe('a store that this user cannot write', () => {
       `cannot write the state at ${path}: permission denied (EACCES): ${whose}, this process runs as uid ${uid}; ` +
         `run \`chown ${uid} ${locked}\`, or set \`state\` to another path`,
     )
+  })
+
+  it('names the folder of a file that it may write', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'store.db')
+    await (await openAt(path)).close()
+    chmodSync(path, 0o666)
+    chmodSync(folder, 0o555)
+    const { message } = JSON.parse(await openAsUser(path)) as { message: string }
+    expect(message).toContain(`permission denied (EACCES): ${folder} belongs to`)
   })
 
   it.each(['', '-wal'])('names the file%s that only its owner may write', async (suffix) => {
