@@ -97,7 +97,8 @@ describe('slow and broken clients', () => {
       }
       const views = { map: () => new Promise((resolve) => (finish = resolve)) } as unknown as PageViews
       const status = () => Promise.resolve({ routes: routes() })
-      const { port, get } = await serve({ status, views: () => views })
+      // On its clock no answer comes too late, however slow the machine is.
+      const { port, get } = await serve({ status, views: () => views }, createFakeClock())
       const map = vi.spyOn(views, 'map')
       const answer = get('/status?view=map')
       await expect.poll(() => map).toHaveBeenCalled()
