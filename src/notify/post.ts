@@ -4,11 +4,10 @@ import { unescape } from 'node:querystring'
 import type { Dispatcher } from 'undici'
 import { Failure } from '../domain/failure.ts'
 import type { Notice } from '../domain/notices.ts'
-import { withDeadline } from '../domain/promises.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import type { Clock } from '../ports/process.ts'
 import { createDispatcher } from '../transport/dispatcher.ts'
-import { networkFailure } from '../transport/network-failure.ts'
+import { exchange, isSuccess } from '../transport/exchange.ts'
 
 /** Somewhere that is told of problems. */
 export interface Place {
@@ -134,28 +133,21 @@ export class Messenger {
     const { origin, pathname, search, username, password } = new URL(url.reveal())
     // As a parsed URL has them: unlike decodeURIComponent, `unescape` takes a lone `%` as it is.
     const login = Buffer.from(`${unescape(username)}:${unescape(password)}`).toString('base64')
-    try {
-      const status = await withDeadline(timeoutMs, signal, this.#clock, async (whole) => {
-        const answer = await this.#dispatcher.request({
-          origin,
-          path: pathname.replace(/\/$/, more === '' ? '/' : '') + more + search,
-          method,
-          headers: {
-            'user-agent': `shieldlog/${this.#version}`,
-            ...(username + password !== '' && { authorization: `Basic ${login}` }),
-            ...headers,
-          },
-          ...(body !== undefined && { body }),
-          signal: whole,
-        })
-        await answer.body.dump({ limit: 65_536, signal: whole })
-        return answer.statusCode
-      })
-      if (status >= 200 && status < 300) return
-      url.reread()
-      throw new Failure('retry', 'rejected', `${what}: answered ${status}; check its url`)
-    } catch (error) {
-      throw networkFailure(error, what, signal)
+    const request = {
+      origin,
+      path: pathname.replace(/\/$/, more === '' ? '/' : '') + more + search,
+      method,
+      headers: {
+        'user-agent': `shieldlog/${this.#version}`,
+        ...(username + password !== '' && { authorization: `Basic ${login}` }),
+        ...headers,
+      },
+      body,
     }
+    const limits = { what, timeoutMs, maxBytes: 65_536, clock: this.#clock }
+    const { status } = await exchange(this.#dispatcher, request, limits, signal)
+    if (isSuccess(status)) return
+    url.reread()
+    throw new Failure('retry', 'rejected', `${what}: answered ${status}; check its url`)
   }
 }

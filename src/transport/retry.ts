@@ -1,3 +1,33 @@
+import { isFailure } from '../domain/failure.ts'
+import type { Clock } from '../ports/process.ts'
+import { type Answer, headerOf } from './exchange.ts'
+
+export const backoff = { baseMs: 500, maxMs: 4_000 }
+/** The pump handles a longer wait: a waiting stream then occupies no worker. */
+export const maxRestMs = 2_000
+export const mostTries = 3
+export const tryWindowMs = 10_000
+
+/**
+ * For the tries of one request of a sink: waits after a failure, and returns true where another try may help: of at most
+ * three, the last begun within 10 s of the first.
+ */
+export function createTries(
+  { clock, random = Math.random }: { readonly clock: Clock; readonly random?: (() => number) | undefined },
+  most = mostTries,
+): (error: unknown, signal: AbortSignal) => Promise<boolean> {
+  const untilMs = clock.monotonic() + tryWindowMs
+  let tried = 0
+  return async (error, signal) => {
+    if (!isFailure(error) || (error.kind !== 'retry' && error.kind !== 'wait')) return false
+    const restMs = (error.details.retryAt ?? 0) - clock.now()
+    const waitMs = Math.max(restMs, backoffMs(tried++, backoff, random))
+    if (tried >= most || restMs > maxRestMs || clock.monotonic() + waitMs >= untilMs) return false
+    await clock.sleep(waitMs, signal)
+    return true
+  }
+}
+
 /**
  * Delay before the next try, with full jitter: between 0 and `baseMs` doubled for each `attempt` (0 for the first
  * delay), at most `maxMs`. `random` returns [0, 1).
@@ -17,18 +47,21 @@ export function backoffMs(
  * none. Undefined for a header that is absent or invalid.
  */
 export function retryAfterMsOf(
-  headers: { readonly retryAfter: string | undefined; readonly date: string | undefined },
+  answer: Pick<Answer, 'headers'>,
   hostMs: number,
-  maxMs: number,
+  maxMs = maxRetryAfterMs,
 ): number | undefined {
-  const text = headers.retryAfter?.trim()
+  const text = headerOf(answer, 'retry-after')?.trim()
   if (text === undefined || text === '') return undefined
   const waitMs = /^\d+(?:\.\d+)?$/.test(text)
     ? Number(text) * 1000
-    : (httpDateOf(text) ?? Number.NaN) - (httpDateOf(headers.date) ?? hostMs)
+    : (httpDateOf(text) ?? Number.NaN) - (httpDateOf(headerOf(answer, 'date')) ?? hostMs)
   if (Number.isNaN(waitMs)) return undefined
   return Math.round(Math.min(Math.max(waitMs, 0), maxMs))
 }
+
+/** The longest wait that a server may ask for. */
+export const maxRetryAfterMs = 3_600_000
 
 /** The three forms of RFC 9110; the last one has no zone. */
 const httpDate =

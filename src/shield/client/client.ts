@@ -3,14 +3,21 @@ import type { Dispatcher } from 'undici'
 import type * as z from 'zod'
 import { Failure, isFailure, type FailureDetails } from '../../domain/failure.ts'
 import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
-import { withDeadline } from '../../domain/promises.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 import type { PageRequest } from '../../ports/delivery.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
-import { acceptedEncodings, readBody } from '../../transport/body.ts'
+import { acceptedEncodings } from '../../transport/body.ts'
 import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import { exchange, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
-import { backoffMs, httpDateOf, retryAfterMsOf } from '../../transport/retry.ts'
+import {
+  backoff,
+  backoffMs,
+  httpDateOf,
+  mostTries,
+  retryAfterMsOf,
+  tryWindowMs,
+} from '../../transport/retry.ts'
 import { failureOf, parseBody, readAs } from './api-error.ts'
 import { PageSizes, type PageBudget, type Reservation } from './page-budget.ts'
 
@@ -156,7 +163,7 @@ export class ShieldClient {
         const { retryAt } = met.details
         const waitMs =
           retryAt === undefined ? backoffMs(tries - 1, backoff, random) : Math.max(0, retryAt - clock.now())
-        if (clock.monotonic() - beganMs + waitMs >= longestMs)
+        if (clock.monotonic() - beganMs + waitMs >= tryWindowMs)
           throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
         await clock.sleep(waitMs, signal)
       }
@@ -229,50 +236,39 @@ export class ShieldClient {
     const { method, body } = call
     const connection = this.#connections
     const [requestedAt, wallMs] = [clock.steady(), clock.now()]
-    return withDeadline(requestTimeoutMs, signal, clock, async (whole) => {
-      try {
-        // The path is passed apart from the origin: a URL object would resolve its dots.
-        const answer = await connection.request({
-          origin,
-          path: pathname.replace(/\/+$/, '') + call.path,
-          method,
-          headers: {
-            AccessKey: key,
-            Accept: 'application/json',
-            'Accept-Encoding': acceptedEncodings,
-            'User-Agent': `shieldlog/${version}`,
-            ...(body !== undefined && { 'Content-Type': 'application/json' }),
-          },
-          ...(body !== undefined && { body }),
-          // One time limit covers the whole request instead.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-          signal: whole,
-        })
-        const received = await bodyOf(answer, maxPageBytes, whole)
-        const header = (name: string) => [answer.headers[name]].flat()[0]
-        const asked = { retryAfter: header('retry-after'), date: header('date') }
-        const waitMs = retryAfterMsOf(asked, clock.now(), longestRetryAfterMs)
-        const serverDate = httpDateOf(asked.date)
-        return {
-          status: answer.statusCode,
-          headers: answer.headers,
-          body: received,
-          details: {
-            serverDate,
-            connection,
-            requestId: header('cdn-requestid')?.slice(0, 100),
-            retryAt: waitMs === undefined ? undefined : clock.now() + waitMs,
-          },
-          /** By the steady clock, as the offset of the API's clock. */
-          requestedAt,
-          ...(serverDate !== undefined && { clockOffsetMs: this.#hear(serverDate, requestedAt, wallMs) }),
-          connection,
-        }
-      } catch (error) {
-        throw networkFailure(error, what, whole, origin)
-      }
-    })
+    // The path is passed apart from the origin: a URL object would resolve its dots.
+    const request = {
+      origin,
+      path: pathname.replace(/\/+$/, '') + call.path,
+      method,
+      headers: {
+        AccessKey: key,
+        Accept: 'application/json',
+        'Accept-Encoding': acceptedEncodings,
+        'User-Agent': `shieldlog/${version}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      body,
+    }
+    const limits = { what, origin, timeoutMs: requestTimeoutMs, maxBytes: maxPageBytes, clock }
+    const { unread, ...answer } = await exchange(connection, request, limits, signal)
+    // An error whose body cannot be read is still an error: its status is enough.
+    if (unread !== undefined && isSuccess(answer.status)) throw unread
+    const waitMs = retryAfterMsOf(answer, clock.now())
+    const serverDate = httpDateOf(headerOf(answer, 'date'))
+    return {
+      ...answer,
+      details: {
+        serverDate,
+        connection,
+        requestId: headerOf(answer, 'cdn-requestid')?.slice(0, 100),
+        retryAt: waitMs === undefined ? undefined : clock.now() + waitMs,
+      },
+      /** By the steady clock, as the offset of the API's clock. */
+      requestedAt,
+      ...(serverDate !== undefined && { clockOffsetMs: this.#hear(serverDate, requestedAt, wallMs) }),
+      connection,
+    }
   }
 
   /**
@@ -298,38 +294,8 @@ export class ShieldClient {
 /** An answer of any kind, with what it tells of the service. */
 export type Look = Awaited<ReturnType<ShieldClient['look']>>
 
-/** A GET is tried so often, each try begun within this time; any other request once. */
-const mostTries = 3
-const longestMs = 10_000
-const backoff = { baseMs: 500, maxMs: 4_000 }
 /** Pause after a 429 without Retry-After: doubled with each consecutive one. */
 const pause = { baseMs: 1_000, maxMs: 60_000 }
-
-/** An answer may ask to wait for so long, and no longer. */
-const longestRetryAfterMs = 3_600_000
-/** Error bodies are small; a larger one is not worth its memory. */
-const mostErrorBytes = 1_048_576
-
-async function bodyOf(
-  { statusCode, headers, body }: Dispatcher.ResponseData,
-  maxPageBytes: number,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const isGood = isSuccess(statusCode)
-  const maxBytes = isGood ? maxPageBytes : Math.min(maxPageBytes, mostErrorBytes)
-  const encoding = headers['content-encoding']
-  try {
-    return await readBody(body, { encoding, maxBytes, signal })
-  } catch (error) {
-    // An error whose body cannot be read is still an error: its status is enough.
-    if (!isGood && isFailure(error, 'page_too_large', 'bad_body')) return Buffer.alloc(0)
-    throw error
-  }
-}
-
-function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
-}
 
 /** The outcome label under which metrics count a failed try. */
 function outcomeOf({ code }: Failure): RequestOutcome {

@@ -111,7 +111,7 @@ export async function readListings(
     for (const [name, value] of Object.entries(look.headers))
       seen.headers.set(name, telling.test(name) ? String(value).slice(0, 80) : undefined)
     if (!isFailure(look.failure, 'throttled')) return look
-    seen.retryAfter = String(look.headers['retry-after'] ?? 'none')
+    seen.retryAfter = look.headers['retry-after'] ?? 'none'
     throw look.failure
   }
 

@@ -1,31 +1,13 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import { orAborted, withDeadline } from '../../domain/promises.ts'
-import { readBody } from '../../transport/body.ts'
+import { orAborted } from '../../domain/promises.ts'
 import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
-import { networkFailure } from '../../transport/network-failure.ts'
-import { retryAfterMsOf } from '../../transport/retry.ts'
+import { type Answer, exchange, type Request as AnyRequest } from '../../transport/exchange.ts'
+import { maxRetryAfterMs, retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 
-/** The answer of a destination to one request. */
-export interface Answer {
-  readonly status: number
-  readonly headers: IncomingHttpHeaders
-  /** The body, decoded; empty where it was unreadable or larger than the limit. */
-  readonly body: Buffer
-  /** False where the body was unreadable or larger than the limit. */
-  readonly whole: boolean
-}
-
-interface Request {
-  readonly origin: string
-  readonly path: string
-  readonly method: Dispatcher.HttpMethod
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: Buffer | undefined
+interface Request extends AnyRequest {
   /** Largest answer that is read; default: 4 MiB. */
   readonly maxBytes?: number | undefined
 }
@@ -62,36 +44,14 @@ export function createExchanges(
   // One per connection: waiting for a connection must not count against a request's time limit.
   const slots = createSlots(connections)
 
-  /**
-   * Reads the answer to its end, so that the connection can be reused; follows no redirect. A truncated answer counts as
-   * none, because it is unknown what the destination did. Throws Failure `network`, `timeout`, `tls` (retry),
-   * `cancelled`.
-   */
+  /** Throws Failure `network`, `timeout`, `tls` (retry), `cancelled`. */
   async function answerTo(
     { maxBytes = maxAnswerBytes, ...request }: Request,
     signal: AbortSignal,
   ): Promise<Answer> {
     if (signal.aborted) throw cancelled(signal.reason)
-    return withDeadline(to.timeoutSeconds * 1000, signal, clock, async (limited) => {
-      try {
-        const { statusCode, headers, body } = await dispatcher.request({
-          ...request,
-          body: request.body ?? null,
-          signal: limited,
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        })
-        const limits = { encoding: headers['content-encoding'], maxBytes, signal: limited }
-        // The status counts even if the body cannot be used.
-        const read = await readBody(body, limits).catch((error: unknown) => {
-          if (isFailure(error, 'page_too_large', 'bad_body')) return undefined
-          throw error
-        })
-        return { status: statusCode, headers, body: read ?? Buffer.alloc(0), whole: read !== undefined }
-      } catch (error) {
-        throw networkFailure(error, to.what, limited, to.origin)
-      }
-    })
+    const limits = { ...to, timeoutMs: to.timeoutSeconds * 1000, maxBytes, clock }
+    return exchange(dispatcher, request, limits, signal)
   }
 
   /**
@@ -162,16 +122,13 @@ export function createSlots(count: number) {
   }
 }
 
-/** The longest wait that a destination may ask for. */
-const maxRetryAfterMs = 3_600_000
 const excerptLength = 200
 /** Bytes of an answer that are searched for secrets. */
 export const searchedBytes = 65_536
 
 /** When the destination wants the next request: as the preset has read it, or by Retry-After; undefined for at once. */
 export function retryAtOf(answer: Answer, nowMs: number, read?: number): number | undefined {
-  const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
-  const waitMs = read === undefined ? retryAfterMsOf(asked, nowMs, maxRetryAfterMs) : read - nowMs
+  const waitMs = read === undefined ? retryAfterMsOf(answer, nowMs) : read - nowMs
   return waitMs === undefined || waitMs <= 0 ? undefined : nowMs + Math.min(waitMs, maxRetryAfterMs)
 }
 
@@ -191,8 +148,4 @@ export function textOf({ body }: Answer): string {
 export function excerptOf(text: string): string {
   if (text === '') return ''
   return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
-}
-
-export function headerOf({ headers }: Pick<Answer, 'headers'>, name: string): string | undefined {
-  return [headers[name]].flat()[0]
 }

@@ -4,18 +4,10 @@ import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { backoffMs } from '../../transport/retry.ts'
+import { type Answer, headerOf } from '../../transport/exchange.ts'
+import { backoff, backoffMs, createTries, maxRestMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
-import {
-  type Answer,
-  createExchanges,
-  excerptOf,
-  type Exchanges,
-  headerOf,
-  notBefore,
-  retryAtOf,
-  textOf,
-} from './exchanges.ts'
+import { createExchanges, excerptOf, type Exchanges, notBefore, retryAtOf, textOf } from './exchanges.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import {
@@ -62,12 +54,6 @@ interface Answered {
   readonly verdict: Verdict
 }
 
-const maxTries = 3
-const tryWindowMs = 10_000
-const backoff = { baseMs: 500, maxMs: 4_000 }
-/** The pump handles a longer wait: a waiting stream then occupies no worker. */
-const maxRestMs = 2_000
-
 /** The requests of one sink. Throws Failure (stop) for certificates. */
 export class Requests {
   readonly url: URL
@@ -112,12 +98,11 @@ export class Requests {
    * Throws Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination
    * named a time), `sink_refuses` (stop), `cancelled`.
    */
-  async send(pieces: readonly Piece[], signal: AbortSignal, tries = maxTries): Promise<Sent> {
-    const { clock, random = Math.random } = this.#deps
+  async send(pieces: readonly Piece[], signal: AbortSignal, tries?: number): Promise<Sent> {
     const body = await packBody(pieces, this.#preset.layout, this.#settings.compression)
-    const untilMs = clock.monotonic() + tryWindowMs
+    const mayTryAgain = createTries(this.#deps, tries)
     let isUnexplained = true
-    for (let tried = 1; ; tried++) {
+    for (;;) {
       let status: number | undefined
       try {
         await this.#rest(signal)
@@ -125,15 +110,11 @@ export class Requests {
         status = answered.answer.status
         return this.#sentOf(answered)
       } catch (error) {
-        if (!isFailure(error) || (error.kind !== 'retry' && error.kind !== 'wait')) throw error
+        if (!isFailure(error)) throw error
         isUnexplained &&= error.kind === 'retry' && (status === undefined ? isCutOff(error) : status === 500)
-        const restMs = (error.details.retryAt ?? 0) - clock.now()
-        const waitMs = Math.max(restMs, backoffMs(tried - 1, backoff, random))
-        if (tried >= tries || restMs > maxRestMs || clock.monotonic() + waitMs >= untilMs) {
-          if (isUnexplained) return { kind: 'unexplained', failure: error }
-          throw error
-        }
-        await clock.sleep(waitMs, signal)
+        if (await mayTryAgain(error, signal)) continue
+        if (isUnexplained) return { kind: 'unexplained', failure: error }
+        throw error
       }
     }
   }

@@ -3,20 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { orAborted } from '../../domain/promises.ts'
+import { type Answer, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { isUnsent } from '../../transport/network-failure.ts'
-import { backoffMs } from '../../transport/retry.ts'
+import { createTries } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { credentialsOf, type Credentials, type CredentialSource } from '../aws/credentials.ts'
 import { createSigner, type Sign } from '../aws/signer.ts'
-import {
-  type Answer,
-  createExchanges,
-  excerptOf,
-  type Exchanges,
-  headerOf,
-  notBefore,
-  retryAtOf,
-} from '../http/exchanges.ts'
+import { createExchanges, excerptOf, type Exchanges, notBefore, retryAtOf } from '../http/exchanges.ts'
 import { masking } from '../http/secrets.ts'
 import type { S3SinkConfig } from './config.ts'
 import { elementOf, readRefusal, type Refusal, type Right } from './refusals.ts'
@@ -48,10 +41,6 @@ interface Request {
   readonly maxBytes?: number
 }
 
-const maxTries = 3
-const tryWindowMs = 10_000
-const maxRestMs = 2_000
-const backoff = { baseMs: 500, maxMs: 4_000 }
 const maxObjectBytes = 268_435_456
 
 export type S3Deps = Pick<SinkDeps, 'clock' | 'telemetry' | 'version' | 'random'>
@@ -136,7 +125,7 @@ export class S3Bucket {
     const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
     const answer = await this.#request(request, signal)
     if (answer.status === 404) return undefined
-    if (answer.whole) return answer.body
+    if (answer.unread === undefined) return answer.body
     throw this.#failed(answer, `object ${key} cannot be read, or is too large`, 'retry')
   }
 
@@ -173,24 +162,16 @@ export class S3Bucket {
     return this.#exchanges.close()
   }
 
-  /** At most three tries, the last begun within 10 s of the first. */
   async #request(request: Request, signal: AbortSignal): Promise<Answer> {
-    const { clock, random = Math.random } = this.#deps
-    const untilMs = clock.monotonic() + tryWindowMs
-    for (let tried = 1; ; tried++) {
-      let failure: Failure
+    const mayTryAgain = createTries(this.#deps)
+    for (;;) {
       try {
         return await this.#once(request, signal)
       } catch (error) {
-        if (!isFailure(error) || (error.kind !== 'retry' && error.kind !== 'wait')) throw error
         // Whether a PUT without an answer was carried out, its caller must find out.
-        if (request.method === 'PUT' && !isFailure(error, 'server_error', 'throttled')) throw error
-        failure = error
+        const isOpen = request.method === 'PUT' && !isFailure(error, 'server_error', 'throttled')
+        if (isOpen || !(await mayTryAgain(error, signal))) throw error
       }
-      const asked = (failure.details.retryAt ?? 0) - clock.now()
-      const waitMs = Math.max(asked, backoffMs(tried - 1, backoff, random))
-      if (tried >= maxTries || asked > maxRestMs || clock.monotonic() + waitMs >= untilMs) throw failure
-      await clock.sleep(waitMs, signal)
     }
   }
 
@@ -224,10 +205,10 @@ export class S3Bucket {
     const { bucket, prefix } = this.#settings
     const read = (answer: Answer) => {
       const { status } = answer
-      const isSuccess = status >= 200 && status < 300
-      const isExpected = isSuccess || (expects.includes(status) && !isWithoutBucket(answer))
+      const isGood = isSuccess(status)
+      const isExpected = isGood || (expects.includes(status) && !isWithoutBucket(answer))
       const refusal = isExpected ? undefined : readRefusal(answer, { bucket, prefix, right })
-      const bytes = method === 'PUT' && isSuccess ? (body?.length ?? 0) : 0
+      const bytes = method === 'PUT' && isGood ? (body?.length ?? 0) : 0
       return { answer, refusal, outcome: outcomeOf(refusal), bytes }
     }
     return this.#exchanges.counted(() => this.#signed(request, credentials), read, signal)

@@ -1,6 +1,6 @@
 import type { Failure } from '../../domain/failure.ts'
 import { keyRemedyOf } from '../aws/credentials.ts'
-import { type Answer, headerOf } from '../http/exchanges.ts'
+import { type Answer, headerOf } from '../../transport/exchange.ts'
 
 export type Right = 's3:PutObject' | 's3:GetObject' | 's3:ListBucket' | 's3:DeleteObject'
 

@@ -127,12 +127,12 @@ it.each([
   ['text/html', '', false],
   ['text/plain', '<title>ok</title>', false],
 ])('takes a page of HTML for no acknowledgement: %s with %j', (type, body, isPage) => {
-  const answer = { status: 200, headers: { 'content-type': type }, body: Buffer.from(body), whole: true }
+  const answer = { status: 200, headers: { 'content-type': type }, body: Buffer.from(body) }
   expect(readPage(answer)?.code).toBe(isPage ? 'bad_body' : undefined)
 })
 
 it('waits as long as the verdict requires, an hour at most', () => {
-  const answer = { status: 429, headers: { 'retry-after': '5' }, body: Buffer.alloc(0), whole: true }
+  const answer = { status: 429, headers: { 'retry-after': '5' }, body: Buffer.alloc(0) }
   const waits = [undefined, 61_000, 7_201_000].map((at) => retryAtOf(answer, 1000, at))
   expect(waits).toEqual([6000, 61_000, 3_601_000])
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../exchanges.ts'
+import type { Answer } from '../../../transport/exchange.ts'
 import {
   acknowledgedBut,
   below,

@@ -7,14 +7,14 @@ import type { SinkCheck } from '../../../ports/delivery.ts'
 import { credentialsOf, keyRemedyOf, type Credentials } from '../../aws/credentials.ts'
 import { awsKeyFields, awsKeyMistakes, awsRegion } from '../../aws/settings.ts'
 import { createSigner } from '../../aws/signer.ts'
-import { type Answer, textOf } from '../exchanges.ts'
+import { type Answer, isSuccess } from '../../../transport/exchange.ts'
+import { textOf } from '../exchanges.ts'
 import {
   type Ask,
   below,
   checkByEmptyBatch,
   delivered,
   type EventOutcome,
-  isSuccess,
   jsonOf,
   lineLayout,
   noAcknowledgement,

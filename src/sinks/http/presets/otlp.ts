@@ -1,11 +1,10 @@
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../exchanges.ts'
+import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import {
   acknowledgedBut,
   below,
   delivered,
-  isSuccess,
   jsonOf,
   noAcknowledgement,
   readStatus,
@@ -70,7 +69,7 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
   const json = jsonOf(answer)
   if (isSuccess(status)) {
     // Loki and Grafana Cloud answer 204.
-    if (answer.whole && answer.body.length === 0) return delivered
+    if (answer.unread === undefined && answer.body.length === 0) return delivered
     if (json.at() === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
     const dropped = json.number('partialSuccess', 'rejectedLogRecords')
     return acknowledgedBut(dropped, events, json.text('partialSuccess', 'errorMessage'))

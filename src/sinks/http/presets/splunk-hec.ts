@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../exchanges.ts'
+import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import {
   type Ask,
   below,
@@ -10,7 +10,6 @@ import {
   delivered,
   eachOf,
   type EventOutcome,
-  isSuccess,
   jsonOf,
   lineLayout,
   noAcknowledgement,

@@ -2,7 +2,7 @@ import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.t
 import type { Event } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
-import type { Answer } from '../exchanges.ts'
+import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 
 /** The texts around and between the events of a body. `between` is ASCII. */
 export interface Layout {
@@ -212,10 +212,6 @@ export function readStatus(
   return { kind: 'stop', remedy: remedy ?? 'check url', credentials: status === 401 || status === 403 }
 }
 
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300
-}
-
 /** A success that acknowledges nothing: the body is sent again. */
 export function noAcknowledgement(said: string): Retry {
   return { kind: 'retry', code: 'bad_body', said }
@@ -226,10 +222,10 @@ export function noAcknowledgement(said: string): Retry {
  * acknowledges nothing, whatever the destination. Undefined for any other answer; an empty body is no page, since some
  * frameworks name this type for it.
  */
-export function readPage({ status, headers, body, whole }: Answer): Retry | undefined {
+export function readPage({ status, headers, body, unread }: Answer): Retry | undefined {
   const type = headers['content-type'] ?? ''
   if (!isSuccess(status) || !/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(type)) return undefined
-  if (whole && body.length === 0) return undefined
+  if (unread === undefined && body.length === 0) return undefined
   return noAcknowledgement('a page of HTML, as of a login or a portal: check url')
 }
 
@@ -249,9 +245,9 @@ export function eachOf(
 }
 
 /** Reads the JSON object of an answer; any other, and one that was not read whole, has no members. */
-export function jsonOf({ body, whole }: Answer) {
+export function jsonOf({ body, unread }: Answer) {
   try {
-    const value: unknown = JSON.parse(whole ? body.toString() : '')
+    const value: unknown = JSON.parse(unread === undefined ? body.toString() : '')
     return readerOf(isObject(value) ? value : undefined)
   } catch {
     return readerOf(undefined)

@@ -240,7 +240,7 @@ test('an answer of Elasticsearch is read for each event alone, also where two ha
     create: { ...nameless(index === 0 ? 201 : 503).create, _id: `101_x_${time}` },
   }))
   const body = Buffer.from(JSON.stringify({ errors: true, items }))
-  const answer = { status: 200, headers: {}, body, whole: true }
+  const answer = { status: 200, headers: {}, body }
   const outcomes = new Map<object, EventOutcome>([
     [one, 'delivered'],
     [other, { retry: 'busy: x' }],

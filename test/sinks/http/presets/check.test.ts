@@ -139,7 +139,7 @@ test.each([
   const datadog = presetWith({ preset: 'datadog', site: 'datadoghq.eu', apiKey: new Secret('k') })
   const checked = await datadog.check(async (request, read) => {
     expect(request).toEqual({ method: 'GET', url: 'https://api.datadoghq.eu/api/v1/validate' })
-    const answer = { status, headers: {}, body: Buffer.from('{}'), whole: true }
+    const answer = { status, headers: {}, body: Buffer.from('{}') }
     expect(read!(answer)).toMatchObject(verdict)
     return answer
   })

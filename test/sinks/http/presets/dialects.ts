@@ -209,7 +209,7 @@ export function readWith(given: object, events: readonly Event[]): (reply: Reply
   const preset = presetWith(given)
   return ({ status, body = '', headers = {} }) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const verdict = preset.read({ status, headers, body: Buffer.from(text), whole: true }, events)
+    const verdict = preset.read({ status, headers, body: Buffer.from(text) }, events)
     if (verdict.kind !== 'each') return verdict
     const byId = [...verdict.outcomes].map(([{ id }, outcome]) => [id, outcome] as const)
     return { ...verdict, outcomes: Object.fromEntries(byId) }

@@ -24,7 +24,7 @@ describe('an access token', () => {
         ask: async (request) => {
           asked.push(request)
           const { status, body, headers = {} } = reply(request, asked.length)
-          return { status, headers, body: Buffer.from(JSON.stringify(body)), whole: true }
+          return { status, headers, body: Buffer.from(JSON.stringify(body)) }
         },
       })
     return { asked, at }
@@ -50,7 +50,7 @@ describe('an access token', () => {
     const body = Buffer.from('{"access_token":"t1"}')
     const from = (ask: Parameters<typeof authorise>[0]['ask']) => authorise({ ...empty, nowMs: 0, ask })
     const stopped = failureOf(from(() => stop.promise))
-    const others = [1, 2].map(() => from(async () => ({ status: 200, headers: {}, body, whole: true })))
+    const others = [1, 2].map(() => from(async () => ({ status: 200, headers: {}, body })))
     stop.reject(cancelled())
     expect((await stopped).code).toBe('cancelled')
     expect(await Promise.all(others)).toEqual([1, 2].map(() => ({ authorization: 'Bearer t1' })))
