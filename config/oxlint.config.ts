@@ -233,8 +233,8 @@ const importRules = parts.flatMap((part) =>
 const readersOfEnvironment = [
   '**/src/commands/run.ts',
   '**/src/config/load.ts',
-  '**/src/commands/init/draft.ts',
-  '**/src/commands/program-name.ts',
+  '**/src/commands/init.ts',
+  '**/src/commands/command.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.
   '**/src/sinks/aws/credentials.ts',
 ]

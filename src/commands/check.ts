@@ -4,8 +4,7 @@ import type { Finding } from '../assemble/check-api.ts'
 import type { Loaded } from '../config/load.ts'
 import { counted } from '../domain/text/counts.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
-import { exitCodes, type Io, type Registration } from './command.ts'
-import { commandLine, example } from './program-name.ts'
+import { exitCodes, type Io, type Registration, commandLine, example } from './command.ts'
 import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 
 interface CheckOptions {

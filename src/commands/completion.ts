@@ -1,6 +1,5 @@
 import { Argument, type Command, type Option } from 'commander'
-import type { Registration } from './command.ts'
-import { example } from './program-name.ts'
+import { type Registration, example } from './command.ts'
 
 /** Each asks the program what may follow the words; where it answers nothing, the shell completes file names. */
 const scripts = {

@@ -7,13 +7,11 @@ import { refusalReasons, type DeadLetter, type RefusalReason } from '../domain/e
 import { inertJson } from '../domain/text/json-text.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
-import { exitCodes, resultOutput, type Io, type Registration } from './command.ts'
+import { exitCodes, resultOutput, type Io, type Registration, commandLine, example } from './command.ts'
 import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
-import { commandLine, example } from './program-name.ts'
 import { isConfirmed } from './terminal/ask.ts'
-import { table, type Column } from './terminal/table.ts'
+import { table, type Column, paintFor, type Paint, jsonResult, plainSomeOf } from './terminal/text.ts'
 import { counted } from '../domain/text/counts.ts'
-import { paintFor, type Paint, jsonResult, plainSomeOf } from './terminal/text.ts'
 import { resultText } from './terminal/yaml.ts'
 
 const replayHelp = `

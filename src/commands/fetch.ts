@@ -13,9 +13,8 @@ import { createFormat, type FormatName } from '../formats/registry.ts'
 import { freshEvents } from '../maintenance/read/read-day.ts'
 import { createStdoutSink } from '../sinks/stdout/sink.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { exitCodes, type Registration } from './command.ts'
+import { exitCodes, type Registration, example } from './command.ts'
 import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from './options.ts'
-import { example } from './program-name.ts'
 
 interface FetchOptions {
   readonly zone: string[]

@@ -8,12 +8,10 @@ import { zoneLabel } from '../domain/status/problems.ts'
 import { iso } from '../domain/text/time.ts'
 import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { collectNames, dayArgument, storedChoice, type StoredChoice } from './options.ts'
-import { exitCodes, type Io, type Registration } from './command.ts'
-import { commandLine, example, quoted } from './program-name.ts'
+import { exitCodes, type Io, type Registration, commandLine, example, quoted } from './command.ts'
 import { countOf, firstOf } from '../domain/text/counts.ts'
-import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
+import { jsonResult, paintFor, type Paint, table, type Column } from './terminal/text.ts'
 import { isConfirmed } from './terminal/ask.ts'
-import { table, type Column } from './terminal/table.ts'
 
 interface Options extends StoredChoice {
   readonly json?: boolean

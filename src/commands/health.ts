@@ -5,8 +5,7 @@ import type { ServerAddress } from '../config/schema.ts'
 import { healthUrl, probeHealth } from '../server/listen.ts'
 import { ConfigErrors } from '../config/errors.ts'
 import { Failure } from '../domain/failure.ts'
-import { example } from './program-name.ts'
-import type { Registration } from './command.ts'
+import { example, type Registration } from './command.ts'
 
 export function register({ command, io }: Registration): void {
   command

@@ -4,8 +4,7 @@ import { systemClock } from '../clock.ts'
 import { version } from '../assemble/version.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
-import { exitCodes, type Registration } from './command.ts'
-import { example } from './program-name.ts'
+import { exitCodes, type Registration, example } from './command.ts'
 
 export function register({ command: notify, io, exit, load }: Registration): void {
   notify.addHelpText('after', example('notify test'))

@@ -4,11 +4,9 @@ import { yamlText } from '../config/print.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { findingsOf, settingsOf, type Finding } from '../shield/probe/findings.ts'
 import { readListings } from '../shield/probe/read-listings.ts'
-import type { Registration } from './command.ts'
+import { type Registration, example } from './command.ts'
 import { chooseZones } from './options.ts'
-import { example } from './program-name.ts'
-import { table, type Column } from './terminal/table.ts'
-import { jsonResult, paintFor } from './terminal/text.ts'
+import { table, type Column, jsonResult, paintFor } from './terminal/text.ts'
 
 interface ProbeOptions {
   readonly zone: string

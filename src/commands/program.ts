@@ -1,7 +1,6 @@
-import type { Registration, Io } from './command.ts'
+import { type Registration, type Io, programName } from './command.ts'
 import { Command, Option } from 'commander'
 import { version } from '../assemble/version.ts'
-import { programName } from './program-name.ts'
 import { wrapped } from './terminal/text.ts'
 
 type Module = { readonly register: (registration: Registration) => void }
@@ -25,7 +24,7 @@ const commands: readonly (readonly [name: string, description: string, load: () 
   ['probe', 'find out how the API lists events, and which settings follow', () => import('./probe.ts')],
   ['notify', 'send a message to the places that are told of problems', () => import('./notify.ts')],
   ['zones', 'list the shield zones of the account', () => import('./zones.ts')],
-  ['init', 'write a commented configuration, from questions or options', () => import('./init/init.ts')],
+  ['init', 'write a commented configuration, from questions or options', () => import('./init.ts')],
   ['state', 'change names in the store', () => import('./state.ts')],
   ['simulate', 'serve the simulator of the API and print its address', () => import('./simulate.ts')],
   ['config', 'show the effective settings, or all possible settings', () => import('./config.ts')],

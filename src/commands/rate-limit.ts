@@ -12,9 +12,8 @@ import {
   readUpdate,
   updateRateLimit,
 } from '../shield/rate-limit.ts'
-import { exitCodes, UsageError, type Io, type Registration } from './command.ts'
+import { exitCodes, UsageError, type Io, type Registration, example } from './command.ts'
 import { chooseAccount, wholeNumber } from './options.ts'
-import { example } from './program-name.ts'
 import { jsonResult } from './terminal/text.ts'
 import { resultText } from './terminal/yaml.ts'
 

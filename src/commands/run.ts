@@ -9,11 +9,10 @@ import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
-import { exitCodes, type Io, UsageError, type Registration } from './command.ts'
+import { exitCodes, type Io, UsageError, type Registration, programName } from './command.ts'
 import { counted, firstOf, sumOf } from '../domain/text/counts.ts'
 import { createProgress } from './terminal/progress.ts'
 import { createTeller, progressMode, type Teller } from './terminal/live.ts'
-import { programName } from './program-name.ts'
 
 export function register({ command, io, exit, load }: Registration): void {
   command

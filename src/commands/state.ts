@@ -11,9 +11,8 @@ import { counted } from '../domain/text/counts.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { knownSinks, renameSink } from '../maintenance/housekeeping/rename-sink.ts'
 import { sinkNameArgument, chooseSinks, unknownName } from './options.ts'
-import { exitCodes, UsageError, type Registration } from './command.ts'
+import { exitCodes, UsageError, type Registration, example } from './command.ts'
 import { wrapped } from './terminal/text.ts'
-import { example } from './program-name.ts'
 
 export function register({ command: state, io, exit, load }: Registration): void {
   state.addHelpText('after', example('state rename-sink archive main'))

@@ -11,8 +11,7 @@ import { inertJson } from '../domain/text/json-text.ts'
 import { cut, pad, printable, widestOf } from '../domain/text/terminal-text.ts'
 import type { Zone } from '../domain/stream.ts'
 import { collectNames, chooseSinks, chooseZones } from './options.ts'
-import type { Registration } from './command.ts'
-import { example } from './program-name.ts'
+import { type Registration, example } from './command.ts'
 import { paintFor, wrapped, type Paint } from './terminal/text.ts'
 
 interface TailOptions {

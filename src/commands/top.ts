@@ -14,12 +14,10 @@ import { createRedactor } from '../shield/redaction/redact.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { atLeastOne, collectNames, chooseZones } from './options.ts'
 import { sourceOf } from './backfill/archive.ts'
-import { exitCodes, type Registration } from './command.ts'
-import { commandLine, example } from './program-name.ts'
+import { exitCodes, type Registration, commandLine, example } from './command.ts'
 import { durationText } from '../domain/text/time.ts'
 import { counted, countOf, sumOf } from '../domain/text/counts.ts'
-import { paintFor, wrapped, type Paint } from './terminal/text.ts'
-import { bars, table } from './terminal/table.ts'
+import { paintFor, wrapped, type Paint, bars, table } from './terminal/text.ts'
 
 const countedBy = ['rule', 'address', 'country', 'asn', 'url', 'action'] as const
 type CountedBy = (typeof countedBy)[number]

@@ -4,9 +4,8 @@ import { isFailure, messageOf } from '../domain/failure.ts'
 import { zoneText } from '../domain/text/counts.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import { readUploadScanning } from '../shield/figures.ts'
-import { exitCodes, type Registration } from './command.ts'
+import { exitCodes, type Registration, example } from './command.ts'
 import { chooseZones, collectNames } from './options.ts'
-import { example } from './program-name.ts'
 import { resultText } from './terminal/yaml.ts'
 
 export function register({ command, io, exit, load }: Registration): void {

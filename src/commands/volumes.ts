@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { openWork } from '../assemble/work.ts'
 import { listVolumes } from '../shield/figures.ts'
-import { exitCodes, type Registration } from './command.ts'
+import { exitCodes, type Registration, example } from './command.ts'
 import { chooseAccount } from './options.ts'
-import { example } from './program-name.ts'
 import { resultText } from './terminal/yaml.ts'
 
 interface VolumeOptions {

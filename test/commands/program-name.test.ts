@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { commandLine, programName } from '../../src/commands/program-name.ts'
+import { commandLine, programName } from '../../src/commands/command.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { startCli, startNode } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'

@@ -10,11 +10,28 @@ import type { Loaded } from '../../config/load.ts'
 import type { Day } from '../../domain/day.ts'
 import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.ts'
-import { exitCodes, resultOutput, UsageError, type Io, type Output, type Registration } from '../command.ts'
-import { commandLine, example } from '../program-name.ts'
+import {
+  exitCodes,
+  resultOutput,
+  UsageError,
+  type Io,
+  type Output,
+  type Registration,
+  commandLine,
+  example,
+} from '../command.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 import { countText, countOf, sumOf } from '../../domain/text/counts.ts'
-import { aboutText, paintFor, wrapped, jsonResult, type Paint } from '../terminal/text.ts'
+import {
+  aboutText,
+  paintFor,
+  wrapped,
+  jsonResult,
+  type Paint,
+  table,
+  tableWidth,
+  type Column,
+} from '../terminal/text.ts'
 import type { AuditProgress, Finding } from '../../maintenance/audit/audit.ts'
 import { iso } from '../../domain/text/time.ts'
 import { version } from '../../assemble/version.ts'
@@ -34,7 +51,6 @@ import { removedText } from '../../domain/retention.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Audit } from '../../status/day.ts'
-import { table, tableWidth, type Column } from '../terminal/table.ts'
 
 interface AuditOptions {
   readonly zone?: string[]

@@ -10,11 +10,19 @@ import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from
 import { archiveRequestOf, runFromArchive } from './archive.ts'
 import { backfillLines, createBackfillView, failingLines, leftOutLines, mostRows, planLines } from './text.ts'
 import { backfillStatuses } from '../../status/status.ts'
-import { exitCodes, resultOutput, type Io, UsageError, type Registration } from '../command.ts'
+import {
+  exitCodes,
+  resultOutput,
+  type Io,
+  UsageError,
+  type Registration,
+  commandLine,
+  programName,
+  example,
+} from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
 import { counted } from '../../domain/text/counts.ts'
 import { paintFor, jsonResult } from '../terminal/text.ts'
-import { commandLine, programName, example } from '../program-name.ts'
 import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 import type { BackfillStatus } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/terminal-text.ts'

@@ -12,8 +12,7 @@ import { summed } from '../../maintenance/backfill/backfill-progress.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay } from '../terminal/live.ts'
-import { barOf, table, type Column } from '../terminal/table.ts'
-import { paintFor, plainSomeOf, type Paint } from '../terminal/text.ts'
+import { barOf, table, type Column, paintFor, plainSomeOf, type Paint } from '../terminal/text.ts'
 
 const mostNamed = 5
 

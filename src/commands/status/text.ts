@@ -7,9 +7,8 @@ import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
 import type { RouteStatus, Status } from '../../status/status.ts'
 import { backfillLines, shareOf } from '../backfill/text.ts'
-import { commandLine } from '../program-name.ts'
-import { table, type Column } from '../terminal/table.ts'
-import { aboutText, type Paint } from '../terminal/text.ts'
+import { commandLine } from '../command.ts'
+import { table, type Column, aboutText, type Paint } from '../terminal/text.ts'
 
 export interface StatusView {
   readonly verbose?: boolean

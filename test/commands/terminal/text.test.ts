@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { resultText } from '../../../src/commands/terminal/yaml.ts'
-import { table } from '../../../src/commands/terminal/table.ts'
-import { paintFor, wrapped } from '../../../src/commands/terminal/text.ts'
+import { table, paintFor, wrapped } from '../../../src/commands/terminal/text.ts'
 import { wrapPlain, cut, pad, textWidth } from '../../../src/domain/text/terminal-text.ts'
 
 test('a wide character takes two columns, a combining mark none', () => {
