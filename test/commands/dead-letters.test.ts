@@ -145,7 +145,7 @@ test('a dead letter that cannot be parsed stays in a replay, with the reason', a
   expect(listed.stdout).toMatch(/unmappable +d +a stored event is damaged/)
 })
 
-test.each([['list'], ['replay'], ['drop', '--yes']])(
+test.each([['list'], ['show'], ['replay'], ['drop', '--yes']])(
   '%s names an id without a dead letter, and exits with 1',
   async (verb, ...args) => {
     const { tell } = await filled()

@@ -143,6 +143,16 @@ describe('a process that schedules', () => {
     expect(names(told())).toEqual(['ZoneListingFailed', 'ZoneListingFailed'])
   })
 
+  test('keeps the last list if a later page of the listing fails', async () => {
+    const zones = Array.from({ length: 1_500 }, (_, index) => index + 1)
+    const { simulator, list, ids } = await listed({ options: { zones } })
+    expect(ids()).toEqual(zones)
+    simulator.set({ zones: zones.slice(1) })
+    simulator.fail({ match, times: 100, every: 2, fault: faults.status({ status: 403 }) })
+    await list()
+    expect(ids()).toEqual(zones)
+  })
+
   test('ignores an empty list, unless the API answers for each zone that it does not know it', async () => {
     const { simulator, store, list, ids, told } = await listed()
     await refuse(store, 101)
