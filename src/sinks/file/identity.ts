@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, readdir } from 'node:fs/promises'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
@@ -54,13 +54,14 @@ export async function takeIdentity(
   }
   for (let tries = 0; tries < maxTries; tries++) {
     const owner = { ...own, id: randomBytes(5).toString('hex') }
-    const held = holdIdentity(root, owner, 'rwc')
-    // Where another process has taken the new one in between, it keeps it.
-    if (held === undefined) continue
+    // Not by SQLite, which does not say why a file cannot be created; closed before SQLite opens it.
+    await writeFile(fileOf(root, owner), '', { flag: 'wx', mode })
     await chmod(fileOf(root, owner), mode)
     // After a crash of the host, parts of a writer without its file would be nobody's.
     await syncFolder(join(root, ownFolder))
-    return held
+    const held = holdIdentity(root, owner)
+    // Where another process has taken the new one in between, it keeps it.
+    if (held !== undefined) return held
   }
   throw new Failure(
     'stop',
@@ -69,17 +70,11 @@ export async function takeIdentity(
   )
 }
 
-/**
- * Locks a writer, to write or to cut its parts; undefined while another process holds it, or when its file is gone (`rwc`
- * creates it).
- */
-export function holdIdentity(
-  root: string,
-  owner: Owner,
-  access: 'rw' | 'rwc' = 'rw',
-): HeldIdentity | undefined {
+/** Locks a writer, to write or to cut its parts; undefined while another process holds it, or when its file is gone. */
+export function holdIdentity(root: string, owner: Owner): HeldIdentity | undefined {
   const url = pathToFileURL(fileOf(root, owner))
-  url.searchParams.set('mode', access)
+  // With the default mode SQLite would create a deleted file again.
+  url.searchParams.set('mode', 'rw')
   try {
     // Nothing is ever written, so no journal is needed.
     const lock = lockExclusively(url, { pragmas: 'PRAGMA journal_mode = MEMORY' })

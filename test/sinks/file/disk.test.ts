@@ -1,5 +1,5 @@
 import { chmod, mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { fileFailure } from '../../../src/sinks/file/files.ts'
 import { smallDisk } from '../../setup/small-disk.ts'
@@ -93,6 +93,28 @@ it('names path, owner, mode, uid and remedy where the system denies access', asy
     expect(message).toContain(said)
   expect(message).not.toContain('\n')
 })
+
+/** Modes bind nobody who is root, so the sink runs as somebody else for that moment. */
+it.runIf(process.getuid?.() === 0)(
+  'says whose a folder is where it cannot create the file of its writer',
+  async () => {
+    const bench = await workbench()
+    await mkdir(join(bench.path, '.shieldlog'), { recursive: true })
+    for (const path of [dirname(bench.path), bench.path, join(bench.path, '.shieldlog')])
+      await chmod(path, 0o755)
+    const sink = bench.sink({ dirMode: 0o755 })
+    const opening = new StreamLedger(streamOf(sink, 101)).open(sink)
+    process.seteuid!(65_534)
+    try {
+      await expect(opening).rejects.toMatchObject({
+        code: 'unwritable',
+        message: expect.stringContaining('mode 0755'),
+      })
+    } finally {
+      process.seteuid!(0)
+    }
+  },
+)
 
 it('checks a path without leaving files, also one that does not exist', async () => {
   const bench = await workbench()
