@@ -11,8 +11,8 @@ export interface TlsOptions {
 
 export interface DispatcherOptions {
   readonly tls?: TlsOptions | undefined
-  /** Connections to one origin. */
-  readonly connections: number
+  /** Connections to one origin; any number unless given. */
+  readonly connections?: number
 }
 
 /** An idle stream polls every 30 s; undici's default of 4 s would open a connection for each poll. */
@@ -31,7 +31,7 @@ export function createDispatcher({ tls = {}, connections }: DispatcherOptions): 
   const secure = { ca: tls.ca, cert: tls.cert, key: tls.key, timeout: connectTimeoutMs }
   try {
     return new EnvHttpProxyAgent({
-      connections,
+      connections: connections ?? null,
       allowH2: false,
       keepAliveTimeout: keepAliveTimeoutMs,
       clientTtl: connectionLifeMs,

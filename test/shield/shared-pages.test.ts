@@ -4,7 +4,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../src/ports/delivery.ts'
 import { PageBudget, type Reservation } from '../../src/shield/client/page-budget.ts'
-import { sharePages } from '../../src/shield/shared-pages.ts'
+import { sharePages } from '../../src/shield/event-logs.ts'
 import { dayAt } from '../domain/builders.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 

@@ -1,7 +1,6 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import { orAborted } from '../../domain/promises.ts'
 import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
 import { type Answer, exchange, type Request as AnyRequest } from '../../transport/exchange.ts'
 import { maxRetryAfterMs, retryAfterMsOf } from '../../transport/retry.ts'
@@ -29,8 +28,6 @@ interface Told {
   readonly bytes: number
 }
 
-/** Concurrent requests over all streams; at most one per stream. */
-const connections = 10
 const maxAnswerBytes = 4_194_304
 
 export type Exchanges = ReturnType<typeof createExchanges>
@@ -40,9 +37,8 @@ export function createExchanges(
   to: Destination,
   { clock, telemetry }: Pick<SinkDeps, 'clock' | 'telemetry'>,
 ) {
-  const dispatcher = createDispatcher({ tls: to.tls, connections })
-  // One per connection: waiting for a connection must not count against a request's time limit.
-  const slots = createSlots(connections)
+  // As many connections as streams are read at once: waiting for one would count against a request's time limit.
+  const dispatcher = createDispatcher({ tls: to.tls })
 
   /** Throws Failure `network`, `timeout`, `tls` (retry), `cancelled`. */
   async function answerTo(
@@ -55,7 +51,7 @@ export function createExchanges(
   }
 
   /**
-   * Makes one request in a slot of the sink, and tells telemetry what `read` says of its answer. A connection that cannot
+   * Makes one request, and tells telemetry what `read` says of its answer. A connection that cannot
    * be trusted is an error of the sink (stop).
    */
   async function counted<Read extends Told>(
@@ -63,7 +59,6 @@ export function createExchanges(
     read: (answer: Answer) => Read,
     signal: AbortSignal,
   ): Promise<Read> {
-    const giveBack = await slots.take(signal)
     const startedMs = clock.monotonic()
     const tell = ({ outcome, bytes }: Told) => {
       const seconds = (clock.monotonic() - startedMs) / 1000
@@ -78,48 +73,10 @@ export function createExchanges(
       tell({ outcome: error.code === 'timeout' ? 'timeout' : 'network', bytes: 0 })
       if (error.code !== 'tls' && error.kind !== 'stop') throw error
       throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
-    } finally {
-      giveBack()
     }
   }
 
   return { answerTo, counted, close: () => dispatcher.destroy() }
-}
-
-/**
- * A semaphore: a fixed number of slots, first come first served. `take` resolves with a function that returns the slot, to
- * be called once; it rejects with `cancelled` on abort.
- */
-export function createSlots(count: number) {
-  let free = count
-  const waiting: (() => void)[] = []
-
-  function giveBack(): void {
-    const next = waiting.shift()
-    if (next === undefined) free++
-    else next()
-  }
-
-  return {
-    async take(signal: AbortSignal): Promise<() => void> {
-      if (free > 0 && !signal.aborted) {
-        free--
-        return giveBack
-      }
-      const { promise: turn, resolve } = Promise.withResolvers<void>()
-      waiting.push(resolve)
-      try {
-        await orAborted(turn, signal)
-      } catch (error) {
-        const place = waiting.indexOf(resolve)
-        // The slot may have been granted in the same step as the abort; then the next waiter gets it.
-        if (place === -1) giveBack()
-        else waiting.splice(place, 1)
-        throw error
-      }
-      return giveBack
-    },
-  }
 }
 
 const excerptLength = 200

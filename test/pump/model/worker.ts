@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { sharePages } from '../../../src/shield/shared-pages.ts'
+import { sharePages } from '../../../src/shield/event-logs.ts'
 import { LatestPages } from '../../../src/pump/latest-pages.ts'
 import { noRoom } from '../../../src/domain/failure.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
