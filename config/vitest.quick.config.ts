@@ -6,7 +6,7 @@ const exclude = [
   'test/{compose,dockerfile,docs,lint,packaging}.test.ts',
   'test/{e2e,fuzz,security,setup}/**',
   'test/commands/{audit/audit,audit/deep,backfill/backfill,try/demo}.test.ts',
-  'test/commands/{keep-compiled,usage}.test.ts',
+  'test/commands/usage.test.ts',
   'test/pump/model/**',
   'test/schedule/bullmq/{fleet,outage,takeover}.test.ts',
   'test/sinks/file/{disk,model}.test.ts',

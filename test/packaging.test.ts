@@ -1,5 +1,4 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { isBuiltin } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { copyContext } from './image/image.ts'
@@ -147,21 +146,6 @@ describe('the published package', () => {
     const licences = readFileSync(join(installed, 'dist/licences.txt'), 'utf8')
     const named = Object.entries(dependencies).map((each) => each.join(' '))
     expect(named.filter((name) => !licences.includes(`${name}\n`))).toEqual([])
-  })
-
-  test('is bundled: its modules import each other and what Node brings', () => {
-    const modules = packed.filter((path) => /^dist\/[^/]+\.js$/.test(path))
-    const specifiers = modules.flatMap((path) =>
-      [
-        ...readFileSync(join(installed, path), 'utf8').matchAll(
-          /^import (?:.* from )?"([^"]+)";$|\bimport\("([^"]+)"\)/gm,
-        ),
-      ].map(([, whole, late = '']) => whole ?? late),
-    )
-    const isThere = (specifier: string) =>
-      isBuiltin(specifier) || packed.includes(`dist/${specifier.replace('./', '')}`)
-    expect(specifiers.length).toBeGreaterThan(100)
-    expect(specifiers.filter((specifier) => !isThere(specifier))).toEqual([])
   })
 
   test('starts by its name from where it was installed, and ships events of the demo', async () => {

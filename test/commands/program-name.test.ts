@@ -1,8 +1,7 @@
-import { readFileSync, symlinkSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { commandLine, programName } from '../../src/commands/command.ts'
-import { runCommand } from '../setup/run-command.ts'
 import { startCli, startNode } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -49,15 +48,6 @@ test('help and hints name the program as it was called', async () => {
   expect(help).toContain('Usage: npm run -s shieldlog -- backfill')
   expect(help).toContain('\n  npm run -s shieldlog -- backfill --from 2026-11-18')
   expect(help).not.toMatch(/^\s*shieldlog /m)
-})
-
-test('package, image and help name the vendor of the API', async () => {
-  const sentence = 'ships Bunny Shield (bunny.net) WAF event logs to your SIEM; not affiliated with bunny.net'
-  const manifest: unknown = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'))
-  expect(manifest).toMatchObject({ description: sentence })
-  expect(readFileSync(join(projectFolder, 'Dockerfile'), 'utf8')).toContain(`"${sentence}"`)
-  const { stdout } = await runCommand(process.execPath, [join(projectFolder, 'src/cli.ts'), '--help'])
-  expect(stdout.replaceAll(/\s+/g, ' ').startsWith(sentence)).toBe(true)
 })
 
 test('on an older Node the first line names the required version', async () => {

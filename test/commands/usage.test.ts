@@ -47,17 +47,6 @@ test('reports wrong usage in its first line', async () => {
   }
 })
 
-test('says how to get the help of the command', async () => {
-  const { stderr } = await openWorkshop().execute('backfill', 'pause')
-  expect(stderr).toMatch(/\nfor help, add --help to the command\n$/)
-})
-
-test('gives its exit code to the shell', async () => {
-  const { code, stdout, stderr } = await openWorkshop().run('check', '-c', 'gone.yaml')
-  expect([code, stdout]).toEqual([78, ''])
-  expect(stderr).toMatch(/^the configuration has an error:/)
-})
-
 test('prints its version, and help with an example', async () => {
   const workshop = openWorkshop()
   expect(await workshop.run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })

@@ -32,19 +32,6 @@ test('lists the zones of the account, and which of them are configured', async (
   })
 })
 
-test('lists the other accounts if one is refused, and exits with 1', async () => {
-  const { configure, execute, simulator } = await openWorkshopWithApi()
-  const accounts = [
-    { name: 'wrong', accessKey: 'a-wrong-key', zones: [102] },
-    { name: 'right', accessKey, zones: [101] },
-  ]
-  configure({ api: { baseUrl: simulator.url }, zones: [], accounts })
-  const { code, stdout, stderr } = await execute('zones')
-  expect(code).toBe(1)
-  expect(stdout).toMatch(/^account +zone +pull zone .*\nright +101 .* yes\nright +102 .* no\n$/)
-  expect(stderr).toMatch(/^the zones of account wrong cannot be listed: the API refuses the access key .*\n$/)
-})
-
 test('reports configured zones that the API does not list, and an account without zones', async () => {
   const { configure, execute, simulator } = await openWorkshopWithApi({ zones: [101] })
   const { code, stderr } = await execute('zones')

@@ -31,19 +31,6 @@ const both: [string, Dashboard][] = [
   ['shieldlog-events', events],
 ]
 
-test.each(both)('%s has its own id, and panels that do not overlap', (name, dashboard) => {
-  expect(dashboard.uid).toBe(name)
-  expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
-  const taken = new Set<string>()
-  for (const { gridPos, title } of dashboard.panels) {
-    expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
-    for (const cell of cellsOf(gridPos)) {
-      expect(taken, `${title} at ${cell}`).not.toContain(cell)
-      taken.add(cell)
-    }
-  }
-})
-
 test.each(both)('%s uses only the data source and the variables that it declares', (_, dashboard) => {
   const declared = dashboard.templating.list.map(({ name }) => name)
   for (const { targets, datasource, title } of dashboard.panels) {
@@ -102,8 +89,4 @@ describe('the dashboard of events in Loki', () => {
 
 function readDashboard(name: string): Dashboard {
   return JSON.parse(readFileSync(join(projectFolder, 'config/grafana', `${name}.json`), 'utf8')) as Dashboard
-}
-
-function cellsOf({ x, y, w, h }: Panel['gridPos']): string[] {
-  return Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`)
 }

@@ -3,9 +3,8 @@ import { told } from '../commands/backfilling.ts'
 import { startProgram } from '../setup/processes.ts'
 import { redisAvailable, useRedis } from '../setup/redis.ts'
 import { forgetHolders as forgetHoldersIn } from '../setup/stores.ts'
-import { archived, command, days, readLines, whole } from './backfill-archive.ts'
+import { archived, command, days, readLines } from './backfill-archive.ts'
 import { forgetHolders } from './crash-world.ts'
-import { receiver } from './receiver.ts'
 import { endOf, type Ended, type Workplace } from './workplace.ts'
 
 function killed(place: Workplace, deadline: string, sink: string): Promise<Ended> {
@@ -35,21 +34,4 @@ test.for([
   expect(readLines(copy)).toEqual(lines)
   const audit = await told(place, 'audit', '--zone', '101', '--day', days[0], '--sink', 'copy', '--deep')
   expect(audit.code, audit.stdout).toBe(0)
-})
-
-test('over HTTP, killed within a page: only that page twice', async () => {
-  const far = await receiver()
-  const http = { name: 'siem', type: 'http', url: far.url, batch: { maxEvents: 100 } }
-  const { place, ship } = await archived('native', [http])
-  const expected = readLines(place.events)
-  const ended = await killed(place, 'after:post:5', 'siem')
-  expect(ended.signal, ended.stderr).toBe('SIGKILL')
-  forgetHoldersIn(place.database)
-  const after = await ship('--sink', 'siem')
-  expect(after.code, after.stderr).toBe(0)
-  expect([...new Set(far.taken)].sort()).toEqual(expected)
-  // The page under way was the second one, of 300 events.
-  expect(far.taken.length - whole).toBeLessThanOrEqual(300)
-  const [, there = ''] = / ([\d,]+) already there/.exec(after.stdout) ?? []
-  expect(Number(there.replaceAll(',', ''))).toBeGreaterThanOrEqual(300)
 })

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { dayOf, daysFrom, shiftDay } from '../../src/domain/day.ts'
 import { inStore, told } from '../commands/backfilling.ts'
 import { archived, days, perDay, readLines, whole } from './backfill-archive.ts'
-import { receiver } from './receiver.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
 import { workplace, zones } from './workplace.ts'
 
@@ -52,30 +51,6 @@ describe('from the parts of a file sink', () => {
       expect(place.simulator.requests).toHaveLength(asked)
     },
   )
-
-  test('continues after temporary failures of the sink, and reports a permanent one', async () => {
-    const far = await receiver()
-    const http = { name: 'siem', type: 'http', url: far.url }
-    const { place, ship } = await archived('native', [http])
-    far.answer((_, index) => ({ status: index < 4 ? 503 : 200 }))
-    const one = await ship('--sink', 'siem', '--zone', '101')
-    expect(one.code, one.stderr).toBe(0)
-    expect(far.taken).toHaveLength(whole / 2)
-    far.answer(() => ({ status: 401 }))
-    const refused = await ship('--sink', 'siem,copy')
-    expect(refused.code).toBe(1)
-    expect(refused.stderr).toMatch(
-      /zone 102 → siem: .*401.*; this sink gets nothing more in this run: run it again\n/,
-    )
-    expect(refused.stdout).toMatch(
-      /^1200 events shipped, 300 already there, .*1 of \d+ streams incomplete, in /,
-    )
-    expect(compareFiles(join(place.folder, 'copy'), place.simulator, zones, days)).toEqual(exactly(whole))
-    far.answer(() => ({ status: 200 }))
-    expect((await ship('--sink', 'siem')).code).toBe(0)
-    expect([...new Set(far.taken)]).toHaveLength(whole)
-    expect(far.taken).toHaveLength(whole)
-  })
 
   test('while a run is active: polled days get the missing events, once', async () => {
     const place = await workplace({ days: 120, pageSize: 20 }, { server: { port: 0 } })

@@ -43,14 +43,6 @@ describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.
       writeFileSync(secret, password)
       expect(await check()).not.toBe(0)
     })
-
-    test('does not start with an empty password', async () => {
-      const secret = join(temporaryFolder(), 'redis-password')
-      writeFileSync(secret, '\n')
-      const { process } = await startRedisService('redis', secret)
-      expect((await process.exited).code).toBe(78)
-      expect(process.stderr()).toContain('redis-password is empty')
-    })
   })
 
   test('the demo ships every event once through two workers', async () => {

@@ -157,11 +157,3 @@ test('a process is not ready while its lag exceeds server.readyLagSeconds, and h
   await waitFor(isReady, { what: 'readiness again' })
   await stopped(child)
 })
-
-test('run --once serves health if a server is configured', async () => {
-  const place = await workplace({ days: 100, pageSize: 10, latencyMs: 100 }, { server })
-  const child = place.start(['run', '--once'])
-  const probe = await probeOf(child)
-  expect((await probe.get('/healthz')).status).toBe(200)
-  expect(await child.exited).toEqual({ code: 0, signal: null })
-})

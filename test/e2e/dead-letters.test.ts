@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import type { Status } from '../../src/status/status.ts'
 import { executeWith } from '../commands/workshop.ts'
-import { waitFor } from '../setup/wait-for.ts'
 import { keyOfLine, receiver, type Got, type Receiver } from './receiver.ts'
 import { compare, keysOf } from './shipped.ts'
 import { readableDays, workplace, zones, type Workplace } from './workplace.ts'
@@ -84,51 +83,4 @@ test('a refused event is kept with the latest reason, and arrives once the recei
   const audit = await command(place, ['audit', '--zone', '101,102', '--day', today])
   expect([audit.code, audit.stdout.match(/ ok$/gm)?.length], audit.stdout).toEqual([0, 2])
   expect((await command(place, ['dead-letters', 'replay'])).stdout).toBe('no dead letters\n')
-})
-
-test('dead letters of a receiver that is down or not configured are kept, and shipped as redacted by then', async () => {
-  const siem = await receiver()
-  const place = await workplace(
-    { days: 20 },
-    { ...quiet, zones: [101], sinks: [siemAt(siem)], redact: 'off' },
-  )
-  const id = 'with-an-address'
-  const log = JSON.stringify({ RemoteIp: '203.0.113.77' })
-  place.simulator.append(101, today, [{ logId: id, timestamp: Date.now(), log, labels: {} }])
-  await poisoned(place, siem, [id])
-  expect(siem.got.flatMap(({ lines }) => lineOf(lines, id))[0]).toContain('"address":"203.0.113.77"')
-  siem.answer(() => ({ status: 401 }))
-  const down = await command(place, ['dead-letters', 'replay'])
-  expect(down.code).toBe(1)
-  expect(down.stdout).toMatch(/^siem: 0 delivered, 1 not tried: sink siem .*401/)
-  place.configure({ zones: [102], sinks: [{ name: 'archive', type: 'file', path: place.events }] })
-  const gone = await command(place, ['dead-letters', 'replay'])
-  expect([gone.code, gone.stdout]).toEqual([
-    1,
-    'siem: 0 delivered, 1 not tried: it is not configured; add it to the configuration, or drop them\n',
-  ])
-  expect((await listed(place)).map(({ reason }) => reason)).toEqual(['refused'])
-  // The zone is not configured any more, and its event arrives all the same.
-  siem.answer(() => ({ status: 200 }))
-  place.configure({ zones: [102], sinks: [siemAt(siem)], redact: { addresses: 'mask' } })
-  expect(await command(place, ['dead-letters', 'replay', '--zone', '101', '--day', today])).toMatchObject({
-    code: 0,
-    stdout: 'siem: 1 delivered\n',
-  })
-  const [after = ''] = lineOf(siem.taken, id)
-  expect(after).toContain('"address":"203.0.113.*"')
-  expect(after).not.toContain('203.0.113.77')
-})
-
-test('a stopped replay reports what it did, and does not change the rest', async () => {
-  const siem = await receiver()
-  const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
-  await poisoned(place, siem, [idsOf(place, 101, yesterday)[5]!, idsOf(place, 101, today)[5]!])
-  const asked = siem.got.length
-  siem.answer((_got, index) => (index === asked ? { status: 200 } : 'hang'))
-  const child = place.start(['dead-letters', 'replay'])
-  await waitFor(() => siem.got.length === asked + 2, { what: () => child.stderr() })
-  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  expect(child.stdout()).toBe('siem: 1 delivered, 1 not tried: stopped\n')
-  expect(await listed(place)).toHaveLength(1)
 })

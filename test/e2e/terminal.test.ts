@@ -75,27 +75,6 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     })
   })
 
-  test('init gives up after three wrong answers to one question', async () => {
-    const { child, folder, answer } = await startInit('--zones 101 --destination ndjson')
-    await answer(/API\): $/, accessKey)
-    await answer(/name: .*: $/, '')
-    for (const wrong of ['one', 'two', 'three']) await answer(/url: .*: $/, wrong)
-    expect((await child.exited).code, child.stdout()).toBe(2)
-    expect(child.stdout()).toMatch(/"three" is not [^]*no valid answer; nothing was written/)
-    expect(child.stdout().match(/url: Address/g)).toHaveLength(3)
-    expect(readdirSync(folder)).toEqual([])
-  })
-
-  test('init that is stopped at a question writes nothing', async () => {
-    const { child, folder, answer, shown } = await startInit()
-    await answer(/API\): $/, accessKey)
-    await waitFor(() => shown().endsWith('numbers): '), { what: 'the question for zones' })
-    child.type(ctrlC)
-    expect((await child.exited).code, child.stdout()).toBe(1)
-    expect(child.stdout()).toContain('nothing was written')
-    expect(readdirSync(folder)).toEqual([])
-  })
-
   test('Ctrl-C ends a command, and leaves the cursor visible at the beginning of a line', async () => {
     const { folder, execute, simulator } = await openWorkshopWithApi({ days: 30, pageSize: 5 })
     await execute('run', '--once')
@@ -116,17 +95,5 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
       // Never hidden, so never to be shown again.
       expect(output).not.toContain('\u001B[?25l')
     }
-  })
-
-  // Ctrl-C signals all processes of the terminal, and npm passes it on to the command that it runs: two signals.
-  test('Ctrl-C under npm ends the demo as it ends without npm', async () => {
-    // Bounded, so that nothing is left running where the test fails.
-    const child = startOnTerminal('npm run -s demo -- --seconds 50', { env: { TMPDIR: temporaryFolder() } })
-    // Up to date, so that the process has nothing else to do and meets the two one by one.
-    await child.waitForLine(/^101 \(shop\) +\d+ +\d+ +\d s/)
-    child.type(ctrlC)
-    const { code } = await child.exited
-    expect(code, child.stdout()).toBe(0)
-    expect(child.stdout()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
   })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ConfigErrors } from '../../src/config/errors.ts'
+import { fileShape } from '../../src/config/file-shape.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -21,25 +22,39 @@ const secrets = new RegExp(Object.values(env).join('|'))
 /** Characters that control a terminal, or hide or reorder text there. */
 const acting = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
-test.for(examples)('any bytes similar to %s are a configuration, or give errors without secrets', (name) => {
+/** A configuration, or errors that each name problem and remedy; any other throw fails the test. */
+function outcomeOf(content: string | Buffer): 'config' | 'faults' {
   const cwd = temporaryFolder()
-  const file = join(cwd, 'shieldlog.yaml')
+  writeFileSync(join(cwd, 'shieldlog.yaml'), content)
+  try {
+    loadConfig({ env, cwd, needs: 'nothing' })
+    return 'config'
+  } catch (error) {
+    if (!(error instanceof ConfigErrors)) throw error
+    expect(error.message).not.toMatch(secrets)
+    expect(error.message).not.toMatch(acting)
+    for (const { problem, remedy } of error.errors) expect([problem, remedy]).not.toContain('')
+    return 'faults'
+  }
+}
+
+test.for(examples)('any bytes similar to %s are a configuration, or give errors without secrets', (name) => {
   const seen = new Set<string>()
   fc.assert(
     fc.property(mutated(readFileSync(join(folder, name), 'utf8')), (bytes) => {
-      writeFileSync(file, bytes)
-      try {
-        loadConfig({ env, cwd, needs: 'nothing' })
-        seen.add('config')
-      } catch (error) {
-        if (!(error instanceof ConfigErrors)) throw error
-        seen.add('faults')
-        expect(error.message).not.toMatch(secrets)
-        expect(error.message).not.toMatch(acting)
-        for (const { problem, remedy } of error.errors) expect([problem, remedy]).not.toContain('')
-      }
+      seen.add(outcomeOf(bytes))
     }),
     { numRuns: runsOf(60), examples: [[Buffer.from(readFileSync(join(folder, name)))]] },
   )
   expect([...seen].toSorted()).toEqual(['config', 'faults'])
+})
+
+test('any JSON in place of a section is a configuration, or gives errors without secrets', () => {
+  const sections = fc.constantFrom(...Object.keys(fileShape.properties ?? {}))
+  fc.assert(
+    fc.property(fc.dictionary(sections, fc.jsonValue(), { maxKeys: 4 }), (value) => {
+      outcomeOf(JSON.stringify(value))
+    }),
+    { numRuns: runsOf(100) },
+  )
 })

@@ -32,26 +32,6 @@ test('a quiet listing gives every entry once, whatever the order, the tokens and
   )
 })
 
-test('the order is by event time, and an unordered listing keeps its order', async () => {
-  const { simulator, scan } = await startAsking({ pageSize: 4, days: 10 })
-  simulator.append(101, today, 1, { timestampMs: noon - 3_600_000 })
-  const times = async () =>
-    (await scan(null)).flatMap((page) => (page.logs ?? []).map((entry) => entry.timestamp))
-  const rising = await times()
-  expect(rising).toEqual(rising.toSorted((a, b) => a - b))
-  expect(rising.indexOf(noon - 3_600_000)).toBe(10)
-  simulator.set({ order: 'newest-first' })
-  expect(await times()).toEqual(rising.toReversed())
-  simulator.set({ order: 'unordered' })
-  const before = idsOf(await scan(null))
-  expect(await times()).not.toEqual(rising)
-  simulator.append(101, today, 5)
-  const held = new Set(before)
-  const after = idsOf(await scan(null))
-  expect(after.filter((id) => held.has(id))).toEqual(before)
-  expect(after.slice(0, 11)).not.toEqual(before)
-})
-
 test('a snapshot never has entries that arrived after its first page, also if its tokens are reused', async () => {
   for (const order of orders) {
     const options = { tokens: 'snapshot', pageSize: 3, days: 8, lastToken: 'real' } as const
@@ -64,19 +44,6 @@ test('a snapshot never has entries that arrived after its first page, also if it
     expect(idsOf(await scan(rest.at(-1)?.continuationToken ?? null))).toEqual([])
     expect(idsOf(await scan(null))).toHaveLength(12)
   }
-})
-
-test.each([
-  ['omit', ['omit']],
-  ['empty', ['empty']],
-  ['any', ['omit', 'empty']],
-  ['start', ['start']],
-])('with firstPage %s the first page is requested by %j only', async (firstPage, served) => {
-  const { statusOf } = await startAsking({ firstPage })
-  const forms = { omit: null, empty: '', start: 'start', other: 'other' }
-  const found: string[] = []
-  for (const [name, token] of Object.entries(forms)) if ((await statusOf(token)) === 200) found.push(name)
-  expect(found).toEqual(served)
 })
 
 describe('tokens', () => {

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { auditText } from '../../../src/commands/audit/audit.ts'
-import { paintFor } from '../../../src/commands/terminal/text.ts'
-import { dayOf, daysFrom, shiftDay, startOf } from '../../../src/domain/day.ts'
-import type { Audit } from '../../../src/status/day.ts'
+import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
 import * as faults from '../../simulator/faults.ts'
@@ -112,43 +109,4 @@ describe('a stop', () => {
     expect(report.streams.length + report.notCompared.length).toBe(30)
     expect(stderr).toMatch(/^stopped: \d+ of 30 zone days were not compared\n$/)
   })
-
-  test('is no success before the zones are known either: nothing was compared', async () => {
-    const workshop = await openWorkshopWithApi({}, { zones: 'all' })
-    workshop.simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault: faults.hang() })
-    const stop = new AbortController()
-    const file = `${workshop.folder}/shieldlog.yaml`
-    const ending = executeWith(file, ['audit'], { signal: stop.signal })
-    await waitFor(() => workshop.simulator.requests.length > 0, { what: () => 'a request' })
-    stop.abort()
-    expect(await ending).toEqual({ code: 3, stdout: '', stderr: '' })
-  })
-})
-
-test('on a narrow terminal days stand below each other, and a long map has only rows with a difference', () => {
-  const zones = Array.from({ length: 45 }, (_, index) => ({ id: 101 + index, name: '', account: 'default' }))
-  const sinks = ['archive', 'siem']
-  const many = daysFrom(shiftDay(today, -5), today)
-  const found = zones.flatMap((zone) =>
-    sinks.flatMap((sink) => many.map((day) => ({ zone: zone.id, name: '', sink, day }))),
-  )
-  const findings = found.map((each) => {
-    const isBad = each.zone === 105 && each.sink === 'siem' && each.day === yesterday
-    const stream = { listed: 1, ledger: 1, lost: 0, minutes: [], missingEvents: [], parts: [] }
-    return { ...each, stream: { ...stream, missing: isBad ? 3 : 0, extra: 0, isEqual: !isBad } }
-  })
-  const told = { zones, sinks, again: () => 'audit' }
-  const output = { write: () => undefined, isTTY: true, columns: 80 }
-  const text = auditText({ days: many, findings } as unknown as Audit, told, paintFor(output))
-  const row = (title: string, cells: readonly string[]) =>
-    `${title.padEnd(12)}${cells.map((cell) => cell.padEnd(12)).join('')}`.trimEnd()
-  expect(text.split('\n').slice(0, 7)).toEqual([
-    row('', many.slice(0, 5)),
-    row('105 → siem', ['ok', 'ok', 'ok', 'ok', '3 missing']),
-    '',
-    row('', [today]),
-    row('105 → siem', ['ok']),
-    'In the other 45 rows nothing differs.',
-    '',
-  ])
 })

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { readParts } from '../../sinks/file/samples.ts'
-import { waitFor } from '../../setup/wait-for.ts'
 import { inStore } from '../backfilling.ts'
 import { accessKey, openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
 import type { StreamAudit } from '../../../src/maintenance/audit/audit-day.ts'
@@ -132,35 +131,4 @@ test('reports that the API could not be read', async () => {
   expect(half.code).toBe(3)
   expect(half.stderr).toMatch(/^zone 101 on .*: .*the API failed \(status 500\)\n$/)
   expect(half.stdout).toMatch(/^101 shop {2}could not look\n102 {7}ok$/m)
-})
-
-test('repairs while a run is active without losing or repeating events', async () => {
-  const workshop = await openWorkshopWithApi({ days: 60, pageSize: 10, live: { ratePerSecond: 20 } })
-  const { simulator } = workshop
-  await using running = workshop.start(['run'])
-  const status = async () =>
-    JSON.parse((await workshop.execute('status', '--json')).stdout) as {
-      routes: { days: { delivered: number }[] }[]
-    }
-  await waitFor(
-    async () => (await status()).routes.every(({ days }) => days.every(({ delivered }) => delivered >= 60)),
-    {
-      what: () => `the first scans: ${running.stderr()}`,
-    },
-  )
-  const late = simulator.append(101, yesterday, 25, { timestampMs: (index) => noon + index * 1000 })
-  const [repaired, live] = await Promise.all([
-    workshop.run('audit', '--zone', '101', '--day', yesterday, '--repair', '--json'),
-    workshop.run('audit', '--zone', '102', '--day', 'today', '--json'),
-  ])
-  expect([repaired.code, reportOf(repaired).streams[0]!.repaired]).toEqual([0, late.length])
-  expect(reportOf(live)).toMatchObject({ isEqual: true, missing: 0, extra: 0 })
-  await running.kill('SIGTERM')
-  const ids = await idsInFiles(workshop, 101, yesterday)
-  expect(ids).toEqual(
-    simulator
-      .entries(101, yesterday)
-      .map(({ logId }) => logId)
-      .sort(),
-  )
 })

@@ -154,17 +154,6 @@ test('is taken over by a running process, which ships the missing events alongsi
   expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(whole))
 })
 
-test('ships to stdout, and prints the id to stderr', async () => {
-  const place = await workplace({ days: perDay }, { sinks: [{ name: 'out', type: 'stdout' }] })
-  const ended = await place.ended(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '101'])
-  expect(ended.code, ended.stderr).toBe(0)
-  const lines = ended.stdout.trimEnd().split('\n')
-  expect(lines.map((line) => (JSON.parse(line) as { zone: { id: number } }).zone.id)).toEqual(
-    Array.from({ length: perDay }, () => 101),
-  )
-  expect(ended.stderr).toMatch(/^[0-9a-f]{10}$/m)
-})
-
 const usages: readonly (readonly [args: string, message: RegExp])[] = [
   ['backfill', /^error: required option '--from <day>' not specified/],
   ['backfill --from today --to yesterday', /^error: --from .* is after --to /],

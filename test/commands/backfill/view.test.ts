@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { backfillLines, createBackfillView } from '../../../src/commands/backfill/text.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
+import { type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../../../src/domain/status/status.ts'
@@ -75,15 +75,6 @@ test('shows one row for each zone of a day while they are few, with done and que
     `2026-11-19  shop  ${' '.repeat(16)}  4 pages   1,200 events`,
     `2026-11-19  102   ${' '.repeat(16)}  waiting`,
   ])
-})
-
-test('shows no more days than fit', () => {
-  const { view, drawn } = viewed(true)
-  const days = daysFrom('2026-10-01' as Day, dayOf(Date.parse('2026-11-18T00:00:00Z')))
-  view.show(look(days.map((day, index) => progress(day, index < 5 ? { queued: 0, done: 1 } : {}))))
-  expect(drawn()).toHaveLength(15)
-  expect(drawn()[1]).toMatch(/^2026-10-06 /)
-  expect(drawn()[13]).toBe('… and 32 more days')
 })
 
 test('prints plain lines without a terminal, each once, and a summary', () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { topLines } from '../../../src/commands/top.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
-import { dayOf } from '../../../src/domain/day.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const rows = [
@@ -58,11 +57,4 @@ test.each([
     stdout: '',
     stderr: expect.stringMatching(message),
   })
-})
-
-test('counts by rule unless told otherwise, and reports that nothing was found', async () => {
-  const { execute, simulator } = await openWorkshopWithApi({ days: 0 })
-  expect(await execute('top')).toEqual({ code: 0, stdout: '', stderr: '1 h, 2 zones, 0 events.\n' })
-  simulator.append(101, dayOf(Date.now()), 5)
-  expect((await execute('top')).stdout).toMatch(/^rule /)
 })
