@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
 import { createSteady, systemClock } from '../src/clock.ts'
@@ -105,16 +104,5 @@ describe('the system clock', () => {
     control.abort()
     await expect(sleep).rejects.toMatchObject({ code: 'cancelled' })
     expect(getEventListeners(control.signal, 'abort')).toHaveLength(0)
-  })
-
-  it('leaves no timer that would keep the process running', () => {
-    const script = `
-      const { systemClock } = await import(${JSON.stringify(new URL('../src/clock.ts', import.meta.url).href)})
-      const control = new AbortController()
-      const sleep = systemClock.sleep(2 ** 40, control.signal)
-      setImmediate(() => control.abort())
-      await sleep.catch((error) => process.stdout.write(error.code))`
-    const options = { timeout: 200_000, encoding: 'utf8' } as const
-    expect(execFileSync(process.execPath, ['--input-type=module', '-e', script], options)).toBe('cancelled')
   })
 })

@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -73,15 +64,6 @@ test('writes secrets to separate files, and the other settings with their types'
   expect(poll.everySeconds).toBe(7.5)
   const url = 'https://siem.example/in?a=b'
   expect(loadedSinks).toMatchObject([{ name: 'hook', url, batch: { maxEvents: 5 } }])
-})
-
-test('writes a secret setting as the file that holds it', async () => {
-  const { init, folder, written } = await newcomer()
-  await init('--zones all --destination splunk-hec --url https://h:8088 --set token=t0k')
-  const tokenFile = join(folder, 'splunk-hec-token.secret')
-  // Not named after its preset.
-  const sink = { name: 'siem', type: 'http', tokenFile }
-  expect(parse(written())).toMatchObject({ zones: 'all', sinks: [sink] })
 })
 
 test('accepts ids without a check if the zones cannot be listed, and reports that', async () => {
@@ -175,17 +157,6 @@ test('overwrites neither a configuration nor a secret, and does not write throug
   }
   expect([file, secret].map((path) => readFileSync(path, 'utf8'))).toEqual(['mine', 'mine'])
   expect([other, at('target')].filter((path) => existsSync(path))).toEqual([])
-})
-
-test('escapes a folder whose name looks like a template', async () => {
-  const { init, folder, loaded } = await newcomer()
-  const odd = join(folder, 'a${HOME}b')
-  mkdirSync(odd)
-  const file = join(odd, 'shieldlog.yaml')
-  expect(await init(`--file ${file} ${files}`)).toMatchObject({ code: 0 })
-  const { state, sinks } = loaded(file).config
-  expect(state).toMatchObject({ path: join(odd, 'var/shieldlog.db') })
-  expect(sinks).toMatchObject([{ path: join(odd, 'var/events') }])
 })
 
 /** Says nothing where a secret is asked for. */

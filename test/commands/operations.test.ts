@@ -72,27 +72,6 @@ describe('rate-limit update', () => {
     }
     expect(simulator.requests).toEqual([])
   })
-
-  test.each([
-    [faults.errorKey({ errorKey: 'k\u001b[31m', message: 'a\nb' }), 1, /k \[31m: a b/],
-    [faults.acceptedResult(), 0, /what became of it is not known/],
-  ] as const)('says what became of the rule after %j', async (fault, code, told) => {
-    const { update, simulator } = await withRule()
-    simulator.fail({ fault, times: Infinity })
-    expect(await update()).toMatchObject({ code, stderr: expect.stringMatching(told) as string })
-  })
-
-  test('reports an unknown outcome if it is stopped while the API answers', async () => {
-    const { folder, file, simulator } = await withRule()
-    simulator.fail({ fault: faults.hang() })
-    const stop = new AbortController()
-    const args = ['rate-limit', 'update', '1', '--file', file]
-    const ended = executeWith(join(folder, 'shieldlog.yaml'), args, { signal: stop.signal })
-    await expect.poll(() => simulator.requests.length).toBe(1)
-    stop.abort()
-    const stderr = expect.stringContaining('it is not known whether rule 1 changed') as string
-    expect(await ended).toMatchObject({ code: 1, stderr })
-  })
 })
 
 test('upload-scanning prints the figures of zones as YAML and JSON, and hides no zone that works', async () => {

@@ -121,18 +121,6 @@ describe('a process that schedules', () => {
     expect([ids(), await store.catalogue.gaps()]).toEqual([[101], []])
   })
 
-  test('retires an excluded zone without a message or a gap', async () => {
-    const { store, runtime, list, ids, pass, told } = await deleted({ zones: { all: true, exclude: [102] } })
-    await list()
-    pass(4 * dayMs)
-    for (let answer = 0; answer < 2; answer++) runtime.apiClock.learn('default', 0, {})
-    await list()
-    expect(ids()).toEqual([101])
-    expect(new Set(names(told()))).toEqual(new Set(['ZonesListed']))
-    const [stored] = await store.catalogue.zoneLists()
-    expect([stored!.zones.map(({ id }) => id), await store.catalogue.gaps()]).toEqual([[101], []])
-  })
-
   test('keeps the last list while listing fails, also after a restart', async () => {
     const { simulator, list, ids, told, directory } = await listed()
     simulator.fail({ match, times: 100, fault: faults.status({ status: 403 }) })

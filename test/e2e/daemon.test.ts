@@ -49,18 +49,6 @@ test.for(['the sink', 'the API'])('SIGTERM ends it while %s hangs, two signals a
   expect([128 + 2, 128 + 15]).toContain(code)
 })
 
-test('a second run on the same state ends and names the first', async () => {
-  const place = await workplace({ days: 10 }, { server })
-  await using first = place.start(['run'])
-  await first.waitForLine(/"event":"Started"/)
-  const second = await place.ended(['run'])
-  expect(second.code).toBe(1)
-  expect(second.stderr).toContain('another shieldlog runs on this state')
-  expect(second.stderr).toContain(String(first.pid))
-  expect(second.stderr).not.toMatch(/^\s+at /m)
-  await stopped(first)
-})
-
 test('SIGHUP: errors are refused; zones, sinks and redaction change, again and again within a scan, without losing or repeating a line', async () => {
   const all = [101, 102, 103]
   const place = await workplace({ zones: all, days: 600, pageSize: 50, latencyMs: 20 }, { server })

@@ -59,11 +59,3 @@ test.skipIf(!redisServerAvailable())(
       expect(sent.includes(secret), secret).toBe(false)
   },
 )
-
-test('a command that ends by itself sends its spans first', async () => {
-  const receiver = await otlpReceiver()
-  const { once } = await workplace({ days: 20 })
-  const { code, stderr } = await once({ env: await tracedTo(receiver.url) })
-  expect(code, stderr).toBe(0)
-  expect(deliveredIn(receiver.spans)).toBe(2 * 3 * 20)
-})

@@ -232,23 +232,6 @@ test.each<[what: string, instead: Instead, fails: string | undefined, holds: obj
   expect(stage.ids()).toEqual(rest)
 })
 
-test('events are sent about once to a server that accepts two bodies per window', async () => {
-  const many = firstEvents(500)
-  const stage = await staged(undefined, 500, many)
-  let left = 2
-  const server = await serve((_got, response) => response.writeHead(left-- > 0 ? 200 : 429).end())
-  const batch = { maxEvents: 100, maxBytes: 1_000_000 }
-  const { sink } = ship(server.url, { name: stream.sink, batch })
-  for (let window = 0; window < 3; window++) {
-    await stage.pump({ sink })
-    expect((await countersOf(stage)).delivered).toBe(Math.min(500, (window + 1) * 200))
-    left = 2
-    await hour(stage)
-  }
-  expect(server.taken().toSorted()).toEqual(many.map(({ id }) => id).toSorted())
-  await expectInLedger(stage)
-})
-
 describe('a day from files', () => {
   /** Ships the events as a day from files. */
   function shipFiles(stage: Stage, sink = stage.plainSink, request = 'r') {

@@ -12,11 +12,6 @@ import { pem } from '../transport/listening.ts'
 import * as faults from '../simulator/faults.ts'
 import { echo, type Echo } from './echo.ts'
 import { randomBytes } from 'node:crypto'
-import { Secret } from '../../src/domain/text/secret.ts'
-import { connected } from '../redis/connected.ts'
-import { redisServerAvailable, startRedis } from '../setup/redis.ts'
-import { openAt, stateAt } from '../state/redis/opening.ts'
-
 const paths = ['/metrics', '/status', '/readyz', '/healthz']
 const addressLine = /(http:\/\/127\.0\.0\.1:\d+)/
 
@@ -57,83 +52,10 @@ test('no secret of the configuration or of a request appears anywhere, whatever 
   await run(['run'], { JUNK: junk })
   writeFileSync(place.configFile, `api: { accessKey: "${junk}\n sinks: [`)
   await run(['check'], {}, ' of junk that is no YAML')
-  expectNoLeak([place.folder])
+  expectNoLeak()
   const names = [...places.keys()]
   for (const kind of ['state.db', '.ndjson']) expect(names.some((name) => name.endsWith(kind))).toBe(true)
   expect(canaries.leaks(new Map([['a proof', join('x', junk)]]))).toHaveLength(1)
-})
-
-test.skipIf(!redisServerAvailable())('nor over Redis', async () => {
-  const { canaries, place, env, token, configure, places, ask, run, expectNoLeak } = await leakWorld()
-  // Without compression, so that what is in a dump can be read.
-  const server = await startRedis({ appendOnly: true, args: ['--rdbcompression', 'no'] })
-  const admin = connected(server.url)
-  const password = canaries.make('Redis password')
-  const user = (given: string) =>
-    admin.call('ACL', 'SETUSER', 'shipper', 'reset', 'on', `>${given}`, '~*', '&*', '+@all')
-  await user(password)
-  const urlWith = (given: string, port = server.port, scheme = 'redis') =>
-    `${scheme}://shipper:${encodeURIComponent(given)}@127.0.0.1:${port}/0`
-  configure({ state: urlWith(password) })
-
-  const processes = ['scheduler', 'worker'].map((role) => place.start(['run', '--role', role], { env }))
-  const output = () => processes.map((each) => each.stderr()).join('')
-  const addresses = await Promise.all(
-    processes.map(async (each) => (await each.waitForLine(addressLine))[1] ?? ''),
-  )
-  await everythingFailed(addresses[0]!, token, output)
-  const askAll = async (when: string) => {
-    for (const [index, from] of addresses.entries()) await ask(from, paths, `${when}: of ${index} `)
-  }
-  await askAll('while it runs')
-  for (const key of await admin.keys('*')) places.set(`key ${key}`, (await admin.dumpBuffer(key)) ?? '')
-  // Checkpoints are deflated.
-  const store = await openAt(
-    stateAt(server.url, { keyPrefix: 'shieldlog', username: 'shipper', password: new Secret(password) }),
-  )
-  const [checkpoints, deadLetters] = [await store.catalogue.checkpoints(), await store.deadLetters.list()]
-  expect([checkpoints.length > 0, deadLetters.length]).toEqual([true, 1])
-  const gaps = await store.catalogue.gaps()
-  places.set('what the store keeps', JSON.stringify({ checkpoints, deadLetters, gaps }))
-  await run(['status --json', 'dead-letters list', 'config print'])
-
-  // The password is changed under the feet of both: what they know is refused from now on.
-  await user('another')
-  await admin.call('CLIENT', 'KILL', 'USER', 'shipper')
-  const areRefused = () => processes.every((each) => each.stderr().includes('WRONGPASS'))
-  await waitFor(areRefused, { what: () => output().slice(-1500) })
-  await askAll('refused')
-  await Promise.all(processes.map((each) => each.kill('SIGTERM')))
-  for (const each of processes) places.set(`process ${each.pid}`, `${each.stdout()}\n${each.stderr()}`)
-
-  const elsewhere = canaries.make('password of another Redis')
-  writeFileSync(join(place.folder, 'redis-password'), `${elsewhere}\n`)
-  await Promise.all([
-    run(['check'], { SHIELDLOG_STATE: urlWith(elsewhere) }, ' refused'),
-    run(['status'], { SHIELDLOG_STATE: urlWith(elsewhere, 1) }, ' not there'),
-    run(['status'], { SHIELDLOG_STATE: urlWith(elsewhere, server.port, 'rediss') }, ' no TLS'),
-  ])
-  const node = [`127.0.0.1:${server.port}`]
-  const states = {
-    sentinel: { sentinels: node, name: 'x', username: 'shipper', passwordFile: './redis-password' },
-    cluster: { cluster: node, username: 'shipper', password: elsewhere },
-  }
-  for (const [kind, redis] of Object.entries(states)) {
-    configure({ state: { redis } })
-    await run(['status'], {}, ` no ${kind}`)
-  }
-  for (const name of [
-    'check refused',
-    'status not there',
-    'status no TLS',
-    'status no sentinel',
-    'status no cluster',
-  ])
-    expect(String(places.get(name)), name).toMatch(/127\.0\.0\.1:\d+.* failed: /)
-  expectNoLeak([place.folder, server.folder], ['redis-password'])
-  const names = [...places.keys()]
-  expect(names.filter((name) => name.startsWith('key ')).length).toBeGreaterThan(20)
-  expect(names.some((name) => name.includes('appendonly'))).toBe(true)
 })
 
 const zone = 101
@@ -240,8 +162,8 @@ async function leakWorld() {
     env,
     configure,
     places,
-    async ask(from: string, paths: readonly string[], name = '') {
-      for (const path of paths) places.set(`${name}${path}`, await answerOf(from, path, token))
+    async ask(from: string, paths: readonly string[]) {
+      for (const path of paths) places.set(path, await answerOf(from, path, token))
     },
     /** Runs commands at the same time. */
     async run(commands: readonly string[], more: Readonly<Record<string, string>> = {}, name = '') {
@@ -254,12 +176,11 @@ async function leakWorld() {
       )
     },
     /** Nothing but the files that hold secrets by nature shows one, and the destinations have got theirs. */
-    expectNoLeak(folders: readonly string[], besides: readonly string[] = []) {
+    expectNoLeak() {
       for (const [index, text] of collector.texts.entries())
         if (index % 2 === 1) places.set(`spans ${index}`, text)
-      for (const folder of folders)
-        for (const [path, bytes] of filesBelow(folder, ['access-key', 'shieldlog.yaml', ...besides]))
-          places.set(path, bytes)
+      for (const [path, bytes] of filesBelow(folder, ['access-key', 'shieldlog.yaml']))
+        places.set(path, bytes)
       for (const [index, text] of bodies.entries()) places.set(`body ${index}`, text)
       expect([...places.keys()].some((name) => name.startsWith('spans'))).toBe(true)
       // It looked at the right things: what is no secret of a request is found.

@@ -79,13 +79,6 @@ describe('the token', () => {
     expect(exposureOf(host, token)).toBeUndefined()
   })
 
-  it('is missed at a start', async () => {
-    const warnings = async (own: Parameters<typeof serve>[0]) =>
-      (await serve(own)).emitted.filter(({ name }) => name === 'Warned')
-    expect(await warnings({ host: '0.0.0.0' })).toMatchObject([{ text: exposureOf('0.0.0.0', undefined) }])
-    expect(await warnings({ host: '0.0.0.0', token })).toEqual([])
-  })
-
   it.each([
     ['s3cret-Token', 'Bearer s3cret-Toke'],
     ['s3cret-Token', 'Bearer s3cret-Token2'],

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { parseExposition, valueOf } from '../telemetry/metrics/exposition.ts'
@@ -139,22 +139,6 @@ describe('the server', () => {
     expect(emitted.filter(({ name }) => name === 'Warned')).toHaveLength(2)
   })
 
-  it('reads the store once for parallel requests', async () => {
-    const clock = createFakeClock()
-    let reply: (value: object) => void = () => undefined
-    const status = vi.fn(() => new Promise<object>((resolve) => (reply = resolve)))
-    const { get } = await serve({ status }, clock)
-    const answers = Promise.all([1, 2, 3].map(() => get('/status')))
-    await clock.untilSleeping(3)
-    reply({ n: 1 })
-    for (const { body } of await answers) expect(body).toBe('{"n":1}\n')
-    expect(status).toHaveBeenCalledTimes(1)
-    const next = get('/status')
-    await clock.untilSleeping()
-    reply({})
-    expect((await next).body).toBe('{}\n')
-  })
-
   it('makes a long status no faster than the client reads it, and no more of it for a client that left', async () => {
     let [made, ended] = [0, false]
     function* routes() {
@@ -182,16 +166,5 @@ describe('the server', () => {
     await expect.poll(() => ended).toBe(true)
     expect(await get('/healthz')).toMatchObject({ status: 200 })
     expect(emitted.filter(({ name }) => name === 'Warned')).toEqual([])
-  })
-
-  it('ends the connection of a long status that fails on its way, and warns', async () => {
-    function* routes() {
-      for (let zone = 0; zone < 200; zone++) yield { zone }
-      throw new Error('no more routes')
-    }
-    const { get, emitted } = await serve({ status: () => Promise.resolve({ routes: routes() }) })
-    await expect(get('/status')).rejects.toMatchObject({ code: 'ECONNRESET' })
-    expect(emitted).toContainEqual({ name: 'Warned', about: 'server', text: 'no answer: no more routes' })
-    expect(await get('/healthz')).toMatchObject({ status: 200 })
   })
 })

@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
 import type { PageViews } from '../../src/server/routes.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
-import { ask, build, closed, dial, serve } from './client.ts'
+import { ask, closed, dial, serve } from './client.ts'
 
 describe('stopping', () => {
   it('is safe twice, at once, and before the start', async () => {
@@ -11,19 +11,6 @@ describe('stopping', () => {
     await server.stop()
     await expect(get('/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
     await expect(server.start()).rejects.toMatchObject({ code: 'cancelled' })
-  })
-
-  it('leaves nothing listening when it comes while starting', async () => {
-    const { server } = build({ host: 'localhost' })
-    const starting = server.start()
-    await server.stop()
-    const { address } = await starting
-    const { hostname, port } = new URL(address)
-    await expect(
-      ask({ host: hostname.replace(/^\[|\]$/g, ''), port, path: '/healthz' }),
-    ).rejects.toMatchObject({
-      code: 'ECONNREFUSED',
-    })
   })
 
   it('closes connections that are kept alive at once', async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { idsOf, startAsking, today } from './asking.ts'
-import { entryJson, type EntryShape } from '../../src/simulator/entries/entry.ts'
 import type { WireEntry } from '../../src/simulator/simulator.ts'
 
 const noon = Date.parse(`${today}T12:00:00.000Z`)
@@ -56,20 +55,5 @@ describe('traffic', () => {
     expect(pages[0]?.logs).toContainEqual(own)
     expect(new Set(idsOf(pages)).size).toBe(9)
     expect(simulator.append(101, '2026-11-19', 1)[0]?.timestamp).toBe(Date.parse(`${today}T00:00:00Z`) - 1)
-  })
-})
-
-describe('entries', () => {
-  const shape: EntryShape = { seed: 1, entryBytes: 525 }
-
-  function textsOf(own: Partial<EntryShape>, count = 2000): string[] {
-    const place = (seq: number) => ({ zone: 101, dayNumber: 20_777, seq })
-    return Array.from({ length: count }, (_, seq) => entryJson({ ...shape, ...own }, place(seq), noon + seq))
-  }
-
-  test.each([525, 1000, 8000])('have %i bytes on average', (entryBytes) => {
-    const texts = textsOf({ entryBytes })
-    const mean = texts.join('').length / texts.length
-    expect(Math.abs(mean / entryBytes - 1)).toBeLessThan(0.02)
   })
 })

@@ -6,7 +6,6 @@ import { readParts } from '../../sinks/file/samples.ts'
 import { inStore } from '../backfilling.ts'
 import { accessKey, openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
 import type { StreamAudit } from '../../../src/maintenance/audit/audit-day.ts'
-import * as faults from '../../simulator/faults.ts'
 
 const today = dayOf(Date.now())
 const yesterday = shiftDay(today, -1)
@@ -112,23 +111,4 @@ test('of one state: events that are not delivered yet are no difference, extra o
       new RegExp(`^101 shop {2}files differ$.*^ {2}part ${part} is short .*committed lines are gone`, 'ms'),
     ),
   ])
-})
-
-test('reports that the API could not be read', async () => {
-  const workshop = await openWorkshopWithApi({ days: 5 })
-  const audit = (day: string) => workshop.execute('audit', '--zone', '101,102', '--day', day)
-  const noStore = await audit(yesterday)
-  expect([noStore.code, noStore.stdout]).toEqual([3, ''])
-  expect(noStore.stderr).toMatch(/^there is no store at .*: nothing was shipped/)
-  await workshop.execute('run', '--once')
-  const unreadable = await audit('2020-01-01')
-  expect([unreadable.code, unreadable.stderr]).toEqual([
-    3,
-    expect.stringMatching(/^zone 101 on 2020-01-01 and 1 more like it could .*does not answer for this day/),
-  ])
-  workshop.simulator.fail({ match: { zone: 101 }, times: Infinity, fault: faults.status({ status: 500 }) })
-  const half = await audit(yesterday)
-  expect(half.code).toBe(3)
-  expect(half.stderr).toMatch(/^zone 101 on .*: .*the API failed \(status 500\)\n$/)
-  expect(half.stdout).toMatch(/^101 shop {2}could not look\n102 {7}ok$/m)
 })

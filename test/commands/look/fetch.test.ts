@@ -2,8 +2,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
-import { startProcess } from '../../setup/processes.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const today = dayOf(Date.now())
@@ -37,18 +35,6 @@ test('ends at the limit, over several zones by id and name, in the chosen format
   const both = await execute(...place, '--sink', 'siem', '--format', 'native')
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be used with')])
   expect(await execute(...place, '--sink', 'sime')).toMatchObject({ code: 2 })
-})
-
-test('ends without an error when its reader closes the pipe', async () => {
-  const { folder, simulator } = await openWorkshopWithApi({ pageSize: 500 })
-  simulator.append(101, today, 20_000)
-  const cli = `"${process.execPath}" "${projectFolder}src/cli.ts"`
-  const line = `${cli} fetch --zone 101 --day today | head -n 1; echo "code \${PIPESTATUS[0]}"`
-  const child = startProcess('bash', ['-c', line], { cwd: folder })
-  expect(await child.exited).toEqual({ code: 0, signal: null })
-  expect(child.stdout()).toMatch(/^\{"v":1,.*\}\ncode 0\n$/)
-  expect(child.stderr()).toBe('')
-  expect(simulator.requests.length).toBeLessThan(30)
 })
 
 test('explains days that the API does not keep', async () => {

@@ -45,16 +45,3 @@ test('counts the events of the API and of a file sink alike', async () => {
   expect(fromFiles).toMatchObject({ code: 0, stdout: (await execute(...args)).stdout })
   expect(count(fromFiles.stdout)).toBeGreaterThan(300)
 })
-
-test.each([
-  [['--by', 'size'], /'size' is invalid. Allowed choices are rule/],
-  [['--by', 'rule', '--since', '5'], /'5' is invalid. use a number with s, m, h or d/],
-  [['--by', 'rule', '--source', 'siem'], /--source siem is no file or s3 sink.* available: archive/],
-])('refuses %j', async (args, message) => {
-  const { execute } = await openWorkshopWithApi()
-  expect(await execute('top', ...args)).toMatchObject({
-    code: 2,
-    stdout: '',
-    stderr: expect.stringMatching(message),
-  })
-})

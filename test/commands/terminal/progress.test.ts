@@ -146,16 +146,3 @@ test.each([
   ])
   expect(stderr.text()).not.toContain('\u001B')
 })
-
-test('prints only the summary if events are on the terminal', async () => {
-  const stderr = terminal()
-  const io = ioOf({ stdout: terminal(), stderr })
-  const progress = createProgress(configOf([stdout]), io)
-  await progress.follow(daemonWith(1), new AbortController().signal)
-  progress.watch(read(101, 'out'))
-  progress.watch(committed(101, 10, 'out'))
-  progress.end()
-  expect(stderr.screen()).toEqual([
-    expect.stringMatching(/^shipped 10 events to out; read 1 page of 2 zones/),
-  ])
-})

@@ -38,14 +38,6 @@ describe('a request', () => {
     ])
   })
 
-  it('has a path below that of the base address', async () => {
-    const api = await startedApi()
-    const below = await startedApi({ baseUrl: `${api.server.url}/gate/` })
-    api.reply(good)
-    await below.client.send(call, never)
-    expect(api.requests[0]?.url).toBe('/gate/x')
-  })
-
   it('is never sent with a key that is invalid in a header', async () => {
     for (const key of ['', 'two words', 'a\nb', 'clé']) {
       const api = await startedApi({ accessKey: new Secret(key) })

@@ -150,12 +150,6 @@ test('says why the first request of a trial was refused', async () => {
   await expect(tryBucket(client, settings, never)).rejects.toThrow('check secretAccessKey')
 })
 
-test('counts a bucket that is not there as a refusal', async () => {
-  const { client, internalEvents } = await place({ bucket: 'gone' })
-  await expect(client.get('k', never)).rejects.toThrow('create the bucket')
-  expect(named(internalEvents, 'SinkAnswered')).toMatchObject([{ outcome: 'rejected' }])
-})
-
 test('masks the secrets in what a service says', async () => {
   const { fake, client } = await place()
   fake.fault = () => ({ status: 403, code: 'X', message: `no ${fakeKey.secretAccessKey} here` })

@@ -177,25 +177,6 @@ describe('the gauges of shared state', () => {
     expect(value('state_up', {})).toBe(1)
   })
 
-  it('are read once in a few seconds', async () => {
-    const { metrics, clock } = setUpMetrics()
-    let asked = 0
-    metrics.readAtScrape({
-      observe: async () => {
-        asked++
-        return observationOf(known.zones, known.sinks)
-      },
-    })
-    await Promise.all([metrics.text(), metrics.text()])
-    await clock.advance(2000)
-    const families = parseExposition(await metrics.text())
-    expect(valueOf(families, 'shieldlog_zone_lag_seconds', route)).toBe(7)
-    expect(asked).toBe(1)
-    await clock.advance(1000)
-    await metrics.text()
-    expect([asked, clock.sleeping()]).toEqual([2, 0])
-  })
-
   it('are absent when the store fails, except lag, which keeps growing', async () => {
     const fail = () => Promise.reject(new Error('store down'))
     const { metrics, clock } = setUpMetrics()
