@@ -69,9 +69,3 @@ test.skipIf(!isInstalled('fish')).each([
   const words = stdout.split('\n').filter(Boolean)
   expect(words.map((each) => each.split('\t')[0]!).toSorted()).toEqual(found)
 })
-
-test('an unknown shell is refused with the list of known shells', async () => {
-  const { code, stderr } = await openWorkshop().execute('completion', 'powershell')
-  expect(code).toBe(2)
-  expect(stderr).toMatch(/'powershell' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish/)
-})

@@ -89,7 +89,3 @@ test('needs --yes without a terminal, takes the selection, and finds nothing the
   const unknown = await execute('gaps', 'list', '--zone', '103')
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('--zone 103 is not known')])
 })
-
-test('has nothing to list without a store, and makes none', async () => {
-  expect((await openWorkshop().execute('gaps', 'list')).stdout).toBe('no gaps: no events were lost\n')
-})

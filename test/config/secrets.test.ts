@@ -61,16 +61,13 @@ const bad: readonly string[] = [
   `api: ${canary}`,
   `accounts: [${canary}]`,
   `sinks: [{ type: http, url: "http://u:${canary}@h/" }]`,
-  `sinks: [{ type: http, url: "ftp://u:${canary}@h/" }]`,
   `sinks: [{ type: http, url: "u:${canary}@h" }]`,
   `sinks: [{ type: http, url: "http://u:?${canary}@h/" }]`,
   `sinks: [{ type: http, url: "http://h/?key=${canary}#${canary}" }]`,
-  `sinks: [{ type: http, url: "http://h/#${canary}" }]`,
   `sinks: [{ type: http, url: "http://h/", headers: ${canary} }]`,
   `sinks: [{ type: http, url: "http://h/", headers: ["Authorization: ${canary}"] }]`,
   `sinks: [{ type: http, url: "http://h/", headers: { "Authorization: ${canary}": x } }]`,
   `sinks: [{ type: http, url: "http://h/", headers: { A: "${canary}\\u0000" } }]`,
-  `sinks: [{ type: http, url: "http://h/", headers: { A: [${canary}] } }]`,
   `sinks: [{ type: http, "url: ${canary}": x }]`,
   `state: "redis://:${canary}@h/x"`,
   `state: "redis://:${canary}%zz@h/0"`,
@@ -78,7 +75,6 @@ const bad: readonly string[] = [
   `state: { redis: { cluster: ["u:${canary}@h"] } }`,
   `state: { redis: { url: "redis://:a@h", password: ${canary} } }`,
   `server: { port: "\${PORT}" }`,
-  `server: { token: ["${canary}"] }`,
 ]
 
 test.each(bad)('no secret appears in the errors of %s', (yaml) => {

@@ -26,22 +26,6 @@ interface Dashboard {
 
 const health = readDashboard('shieldlog-health')
 const events = readDashboard('shieldlog-events')
-const both: [string, Dashboard][] = [
-  ['shieldlog-health', health],
-  ['shieldlog-events', events],
-]
-
-test.each(both)('%s uses only the data source and the variables that it declares', (_, dashboard) => {
-  const declared = dashboard.templating.list.map(({ name }) => name)
-  for (const { targets, datasource, title } of dashboard.panels) {
-    expect(targets.length, title).toBeGreaterThan(0)
-    for (const each of [datasource, ...targets.map((target) => target.datasource)])
-      expect(each.uid, title).toBe('${datasource}')
-    for (const { expr } of targets)
-      for (const [, name = ''] of expr.matchAll(/\$(?!__)(\w+)/g)) expect(declared, title).toContain(name)
-  }
-})
-
 describe('the dashboard of health', () => {
   test.each(health.panels)(
     '$title uses metrics, labels and values that exist',

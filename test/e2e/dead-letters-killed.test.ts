@@ -100,18 +100,6 @@ describe('dead letters of a day that can no longer be read', () => {
     const count = poison.length
     expect(await stage.deep()).toMatchObject({ isEqual: true, lines: count, ledger: count })
   })
-
-  test('kept or dropped do not count as missing lines', async () => {
-    const stage = await poisoned(5)
-    stage.intoFiles()
-    stage.place.simulator.append(101, stage.day, 7)
-    await stage.once()
-    // Before it became a file the sink had taken the rest over HTTP: those lines are nowhere.
-    const counts = { ledger: 207, lines: 7, missing: 200 - deadLetters }
-    expect(await stage.deep()).toMatchObject({ ...counts, deadLetters, dropped: 0 })
-    await stage.command('dead-letters', 'drop', '--sink', 'siem', '--day', stage.day, '--yes')
-    expect(await stage.deep()).toMatchObject({ ...counts, deadLetters: 0, dropped: deadLetters })
-  })
 })
 
 /** What housekeeping does to a day that ended longer ago than `state.keepDays`. */

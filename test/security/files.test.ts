@@ -1,19 +1,9 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { linesBelow } from '../e2e/shipped.ts'
-import { readableDays, workplace } from '../e2e/workplace.ts'
+import { workplace } from '../e2e/workplace.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { startProcess } from '../setup/processes.ts'
-import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
 
 /** Everything below a folder, links not followed: `d` or `-` and its permission bits. */
@@ -63,37 +53,3 @@ test.each(['000', '277'])('umask %s: new files are accessible only to this user'
     ).toHaveLength(1)
   expect([...modes].filter(([, mode]) => mode !== 'd700' && mode !== '-600')).toEqual([])
 })
-
-/** What others may have put below a sink's path: at each of these places a link that leads outside. */
-const traps = [
-  ['a zone', 'zone=101'],
-  ['a day', `zone=101/day=${readableDays()[1]}`],
-  ['the own folder of the sink', '.shieldlog'],
-] as const
-
-test.each(traps)(
-  'a link at the place of %s is not followed, nothing is written to its target, and no zone is named in a path',
-  async (_, at) => {
-    const place = await workplace({ days: 3, zones: [101, 102] })
-    const outside = temporaryFolder()
-    writeFileSync(join(outside, 'precious'), 'untouched\n')
-    const link = join(place.events, at)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(outside, link)
-    place.configure({
-      zones: ['/etc/passwd', '../../../outside'].map((name, id) => ({ id: 101 + id, name })),
-    })
-    const { code, stderr } = await place.once()
-    expect(code, stderr).toBe(1)
-    expect(stderr).toContain(`${link} is a symbolic link`)
-    expect(readdirSync(outside)).toEqual(['precious'])
-    expect(readlinkSync(link)).toBe(outside)
-    // Other zones are none of its business, but without a folder of its own the sink cannot write at all.
-    const shipped = at === '.shieldlog' ? 0 : 3 * 3
-    expect(linesBelow(place.events).filter(({ key }) => key.startsWith('102/'))).toHaveLength(shipped)
-    const names = [...readdirSync(place.events), ...readdirSync(place.folder)]
-    expect(
-      names.filter((name) => !/^(?:zone=\d+|\.shieldlog|events|state\.db.*|shieldlog\.yaml)$/.test(name)),
-    ).toEqual([])
-  },
-)

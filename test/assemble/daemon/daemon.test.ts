@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { apiOf, daemonWith } from './daemons.ts'
+import { daemonWith } from './daemons.ts'
 
 /** Its schedule does not stop. */
 function breakStop(daemon: Daemon): void {
@@ -58,19 +58,4 @@ test('a stop closes everything, also if one part fails to close', async () => {
   await next.open(never)
   await next.stop()
   expect(nextNames()).toEqual(['Started'])
-})
-
-test('configured figures are exported as metrics', async () => {
-  const { api } = await apiOf({ zones: [101] })
-  const every = { everyMinutes: 0.001 }
-  const { daemon, runtime } = daemonWith({
-    api,
-    metrics: { uploadScanning: every, volumes: { apps: ['shop'], ...every } },
-  })
-  await daemon.open(never)
-  await daemon.start()
-  const text = async () => (await runtime.metrics.text()).join('')
-  for (const metric of ['upload_scanning_requests{zone="101"', 'volume_usage_bytes{app="shop"'])
-    await expect.poll(text).toContain(`shieldlog_${metric}`)
-  await daemon.stop()
 })

@@ -1,13 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Role } from '../../../src/assemble/daemon/backend.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Status } from '../../../src/status/status.ts'
 import { probeAt, type Probe } from '../../e2e/metrics.ts'
-import { startRedis, redisServerAvailable } from '../../setup/redis.ts'
-import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import * as faults from '../../simulator/faults.ts'
 import { apiOf, daemonWith } from './daemons.ts'
@@ -105,26 +103,4 @@ test('a reload changes from listed zones to all zones and back, and is refused w
   expect(zones()).toEqual([101])
   await reload([102])
   expect([zones(), told('ConfigReloaded').length]).toEqual([[102], 3])
-})
-
-describe.skipIf(!redisServerAvailable())('over Redis', () => {
-  test('a worker ships zones that a scheduler finds later, and never requests the list itself', async () => {
-    const { simulator, api } = await apiOf({ days: 3, zones: [101] })
-    const { url, keyPrefix } = await startRedis()
-    const settings = { zones: { all: true, everyMinutes }, state: { redis: { url, keyPrefix } } }
-    const folder = temporaryFolder()
-    const worker = await daemonFor({ api, ...settings }, { folder, role: 'worker' })
-    expect((await worker.probe.get('/readyz')).text).toContain('have not been listed yet')
-    expect(simulator.requests.filter(({ operation }) => operation === 'shieldZones')).toEqual([])
-    const scheduler = await daemonFor({ api, ...settings }, { folder, role: 'scheduler' })
-    await waitFor(() => worker.shipped().join() === '101', { what: 'the first zone' })
-    simulator.set({ zones: [101, 102] })
-    await waitFor(() => worker.shipped().join() === '101,102', { what: 'the new zone' })
-    simulator.set({ zones: [101] })
-    await waitFor(() => scheduler.told('ZonesRetired').length > 0, { what: 'the end of zone 102' })
-    await waitFor(() => worker.zones().join() === '101', { what: 'the same at the worker' })
-    // None was dropped for a zone that the worker did not know.
-    expect(worker.told('Warned').filter(({ about }) => about === 'queue')).toEqual([])
-    expect(scheduler.told('ZonesFound').map(({ zones }) => zones.map(({ id }) => id))).toEqual([[101], [102]])
-  })
 })

@@ -33,14 +33,6 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   rmSync(dirname(events), { recursive: true })
 })
 
-test('ends by itself after --seconds', async () => {
-  const cwd = temporaryFolder()
-  const child = startCli(['demo', '--seconds', '1'], { cwd, env: { TMPDIR: cwd } })
-  expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
-  expect(child.stderr()).toMatch(/^ends {5}after 1 seconds?, or with Ctrl-C$/m)
-  expect(child.stderr()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
-})
-
 test('counts events that are twice in the files, missing, or newer', async () => {
   const path = temporaryFolder()
   const today = dayOf(Date.now())

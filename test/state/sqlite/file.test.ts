@@ -36,26 +36,12 @@ describe('the file of a store', () => {
     await store.close()
   })
 
-  it('is refused at once if no folder can be created', async () => {
-    await expect(openAt('/proc/nowhere/deep/store.db')).rejects.toMatchObject(
-      refusal(/\/proc.*set `state` to/),
-    )
-  })
-
   it('is tried, before there is one, with a file that can really be opened, and nothing is left of it', async () => {
     const folder = temporaryFolder()
     await probeStateFile(join(folder, 'deep', 'store.db'))
     expect(readdirSync(folder)).toEqual([])
     const none = probeStateFile('/proc/nowhere/store.db')
     await expect(none).rejects.toMatchObject(refusal(/at \/proc\/nowhere\/store.db.*set `state` to/))
-  })
-
-  it('keeps the mode that an operator gave it', async () => {
-    const path = join(temporaryFolder(), 'store.db')
-    await (await openAt(path)).close()
-    chmodSync(path, 0o640)
-    await (await openAt(path)).close()
-    expect(modeOf(path)).toBe(0o640)
   })
 
   it('is durable at every commit, in a write-ahead log, and gives free pages back', async () => {
