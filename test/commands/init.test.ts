@@ -66,6 +66,15 @@ test('writes secrets to separate files, and the other settings with their types'
   expect(loadedSinks).toMatchObject([{ name: 'hook', url, batch: { maxEvents: 5 } }])
 })
 
+test('writes a secret setting as the file that holds it', async () => {
+  const { init, folder, written } = await newcomer()
+  await init('--zones all --destination splunk-hec --url https://h:8088 --set token=t0k')
+  const tokenFile = join(folder, 'splunk-hec-token.secret')
+  // Not named after its preset.
+  const sink = { name: 'siem', type: 'http', tokenFile }
+  expect(parse(written())).toMatchObject({ zones: 'all', sinks: [sink] })
+})
+
 test('accepts ids without a check if the zones cannot be listed, and reports that', async () => {
   const { init, written, simulator } = await newcomer()
   simulator.fail({ fault: faults.errorKey({ errorKey: 'limit_reached.x' }) })

@@ -75,6 +75,27 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     })
   })
 
+  test('init gives up after three wrong answers to one question', async () => {
+    const { child, folder, answer } = await startInit('--zones 101 --destination ndjson')
+    await answer(/API\): $/, accessKey)
+    await answer(/name: .*: $/, '')
+    for (const wrong of ['one', 'two', 'three']) await answer(/url: .*: $/, wrong)
+    expect((await child.exited).code, child.stdout()).toBe(2)
+    expect(child.stdout()).toMatch(/"three" is not [^]*no valid answer; nothing was written/)
+    expect(child.stdout().match(/url: Address/g)).toHaveLength(3)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('init that is stopped at a question writes nothing', async () => {
+    const { child, folder, answer, shown } = await startInit()
+    await answer(/API\): $/, accessKey)
+    await waitFor(() => shown().endsWith('numbers): '), { what: 'the question for zones' })
+    child.type(ctrlC)
+    expect((await child.exited).code, child.stdout()).toBe(1)
+    expect(child.stdout()).toContain('nothing was written')
+    expect(readdirSync(folder)).toEqual([])
+  })
+
   test('Ctrl-C ends a command, and leaves the cursor visible at the beginning of a line', async () => {
     const { folder, execute, simulator } = await openWorkshopWithApi({ days: 30, pageSize: 5 })
     await execute('run', '--once')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { topLines } from '../../../src/commands/top.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
+import { dayOf } from '../../../src/domain/day.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const rows = [
@@ -44,4 +45,11 @@ test('counts the events of the API and of a file sink alike', async () => {
   const fromFiles = await execute(...args, '--source', 'archive')
   expect(fromFiles).toMatchObject({ code: 0, stdout: (await execute(...args)).stdout })
   expect(count(fromFiles.stdout)).toBeGreaterThan(300)
+})
+
+test('counts by rule unless told otherwise, and reports that nothing was found', async () => {
+  const { execute, simulator } = await openWorkshopWithApi({ days: 0 })
+  expect(await execute('top')).toEqual({ code: 0, stdout: '', stderr: '1 h, 2 zones, 0 events.\n' })
+  simulator.append(101, dayOf(Date.now()), 5)
+  expect((await execute('top')).stdout).toMatch(/^rule /)
 })

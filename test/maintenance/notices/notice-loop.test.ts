@@ -23,7 +23,7 @@ const gap: NoticedProblem = {
 }
 
 /** A loop over problems that the test sets; places refuse while the test says so. */
-async function setUp() {
+async function setUp(places: readonly string[] = ['ops']) {
   const clock = createFakeClock()
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000_000 })
   const { telemetry, internalEvents } = keepInternalEvents()
@@ -43,8 +43,9 @@ async function setUp() {
         store,
         mayTell: async () => world.leads,
         problems: async () => world.problems,
-        places: ['ops'],
-        async post(place: string, { status, text }: Notice) {
+        places,
+        async post(place: string, { status, text }: Notice, signal: AbortSignal) {
+          if (place === 'hung') await clock.sleep(365 * day, signal)
           if (world.refuses) throw new Failure('retry', 'network', 'notify ops: connection refused')
           told.push(`${place} ${status}: ${text}`)
         },
@@ -125,6 +126,13 @@ test('a restart tells nothing again; what a place refused is told later, beginni
   expect(internalEvents.map(({ name }) => name)).toContain('NoticeFailed')
   world.refuses = false
   expect(await after(minute)).toEqual(['ops over: Events were lost.'])
+})
+
+test('a place that does not answer keeps no other from being told', async () => {
+  const { world, start, after } = await setUp(['hung', 'ops'])
+  world.problems = [gap]
+  start()
+  expect(await after(minute)).toEqual(['ops begins: Events were lost.'])
 })
 
 test('of several processes only the one that leads tells', async () => {

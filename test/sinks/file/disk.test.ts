@@ -139,6 +139,15 @@ it('reports a path that is a file, or has a file in it', async () => {
   })
 })
 
+it('says in plain words why a path cannot be used, and what to do', async () => {
+  // No folder can be made there, whoever asks.
+  await expect((await workbench()).sink({ path: '/proc/ev' }).check(never())).rejects.toMatchObject({
+    code: 'unwritable',
+    message:
+      'cannot use /proc/ev: no such file or directory (ENOENT); choose another path, on a disk that takes files and folders',
+  })
+})
+
 it('warns of a disk that is nearly full, and fails on one that is full', async ({ skip }) => {
   const disk = smallDisk(20)
   if (disk === undefined) {
