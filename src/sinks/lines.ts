@@ -1,20 +1,20 @@
+import { promisify } from 'node:util'
+import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Refusal } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { messageOf } from '../domain/failure.ts'
 import type { Format } from '../ports/delivery.ts'
 
-/** An event with its line, or the refusal of an event that the format cannot represent. */
-type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }
-
-export function mapEvent(event: Event, format: Format): Mapped {
+/** The line of an event; undefined, and a refusal more, where the format cannot represent it. */
+export function lineOf(event: Event, format: Format, refusals: Refusal[]): string | undefined {
   try {
     const line = format.encode(event)
     // Readers would read two invalid lines.
     if (line.includes('\n')) throw new Error('the line contains a line break')
-    return { event, line }
+    return line
   } catch (error) {
     const answer = `cannot be written in format ${format.name}: ${messageOf(error)}`.slice(0, 1024)
-    return { refusal: { event, reason: 'unmappable', answer } }
+    return void refusals.push({ event, reason: 'unmappable', answer })
   }
 }
 
@@ -48,6 +48,20 @@ export function joinTexts(texts: readonly Text[], { before, between, after }: Fr
   at += joined.write(after, at)
   if (at !== bytes) throw new Error('a text is not as long as it says')
   return joined
+}
+
+const gzipped = promisify(gzip)
+const zstded = promisify(zstdCompress)
+/** Each chunk of output takes one turn of the thread pool; Node's 16 KiB would mean six for a body. */
+const chunkSize = 65_536
+
+/**
+ * The lowest levels. A body of 0.93 MB of native lines: gzip 1 gives 95 kB in 3.4 ms, gzip 6 79 kB in 6.4 ms, zstd 1 83
+ * kB in 1.5 ms, zstd 3 88 kB in 2.4 ms.
+ */
+export const compressors = {
+  gzip: (bytes: Buffer) => gzipped(bytes, { level: 1, chunkSize }),
+  zstd: (bytes: Buffer) => zstded(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize }),
 }
 
 /** Whole lines, ready to write. */
@@ -87,13 +101,10 @@ export function createEncoder(format: Format): Encoder {
     let used = 0
     let lines = 0
     for (const event of events) {
-      const mapped = mapEvent(event, format)
-      if ('refusal' in mapped) {
-        refusals.push(mapped.refusal)
-        continue
-      }
-      makeRoom(used, mapped.line.length * mostBytesPerUnit + 1)
-      used += room.write(mapped.line, used)
+      const line = lineOf(event, format, refusals)
+      if (line === undefined) continue
+      makeRoom(used, line.length * mostBytesPerUnit + 1)
+      used += room.write(line, used)
       room[used++] = lineBreak
       lines++
       if (used < chunkBytes) continue

@@ -6,7 +6,7 @@ import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { OpenOptions, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
-import { mapEvent } from '../lines.ts'
+import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
 import type { KafkaSinkConfig } from './config.ts'
 import { connect, type Link, type Message } from './link.ts'
@@ -71,12 +71,9 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
     function* batches(): Generator<Piece[]> {
       let [pieces, size]: [Piece[], number] = [[], 0]
       for (const event of events) {
-        const mapped = mapEvent(event, format)
-        if ('refusal' in mapped) {
-          refusals.push(mapped.refusal)
-          continue
-        }
-        const value = Buffer.from(mapped.line)
+        const line = lineOf(event, format, refusals)
+        if (line === undefined) continue
+        const value = Buffer.from(line)
         const bytes = value.length + envelopeBytes
         if (pieces.length === batch.maxEvents || (pieces.length > 0 && size + bytes > batch.maxBytes)) {
           yield pieces

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { DeliveredObject, Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { minuteOf, packFingerprints } from '../../domain/event/seen.ts'
@@ -9,7 +7,7 @@ import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { NumberedObjects, OpenStream, Sink, SinkCheck } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
-import { joinTexts, mapEvent, type Text } from '../lines.ts'
+import { compressors, joinTexts, lineOf, type Text } from '../lines.ts'
 import type { Metadata, ObjectKind, S3Bucket } from './client.ts'
 import type { S3SinkConfig } from './config.ts'
 
@@ -21,16 +19,8 @@ export interface TriedBucket extends Pick<S3Bucket, 'address' | 'create' | 'head
   check(signal: AbortSignal): Promise<SinkCheck | undefined>
 }
 
-const gzipped = promisify(gzip)
-const zstded = promisify(zstdCompress)
-const compressions = {
-  gzip: { suffix: 'ndjson.gz', compress: (body: Buffer) => gzipped(body, { level: 1 }) },
-  zstd: {
-    suffix: 'ndjson.zst',
-    compress: (body: Buffer) => zstded(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
-  },
-} as const
-type Compression = keyof typeof compressions
+const suffixes = { gzip: 'ndjson.gz', zstd: 'ndjson.zst' }
+type Compression = keyof typeof suffixes
 
 /** More than a load has elsewhere: an object should be as large as `maxBytes` allows. */
 const mostEvents = 40_000
@@ -120,7 +110,7 @@ function createDeliver(
     if (objects === undefined) {
       // An event that a person sends as a trial is not among the data.
       const body = await bodyOf(draft.lines, compress)
-      const file = `${digestOf(Buffer.alloc(0), body)}.${compressions[compress].suffix}`
+      const file = `${digestOf(Buffer.alloc(0), body)}.${suffixes[compress]}`
       const kind = { contentType, metadata: {} }
       await ensure(`${prefix}${companionFolder}try/${file}`, body, kind, signal)
       return written
@@ -140,12 +130,9 @@ function createDeliver(
     const [events, refusals, lines]: [Event[], Refusal[], Text[]] = [[], [], []]
     let bytes = 0
     for (const event of given) {
-      const mapped = mapEvent(event, format)
-      if ('refusal' in mapped) {
-        refusals.push(mapped.refusal)
-        continue
-      }
-      const line = { text: mapped.line, bytes: Buffer.byteLength(mapped.line) }
+      const text = lineOf(event, format, refusals)
+      if (text === undefined) continue
+      const line = { text, bytes: Buffer.byteLength(text) }
       if (events.length > 0 && bytes + line.bytes + 1 > maxBytes)
         return { events, refusals, lines, bytes, isPart: true }
       bytes += line.bytes + 1
@@ -164,17 +151,21 @@ function createDeliver(
   ): Promise<DeliveredObject> {
     const isOnce = guarantee === 'exactly-once'
     const compression = isOnce ? await compressionOf(objects, signal) : compress
-    const { suffix } = compressions[compression]
     const body = await bodyOf(lines, compression)
     const companion = packCompanion(events)
     const digest = digestOf(companion, body)
     const own = nameOf(objects, number)
     const written = { number, bytes: body.length }
     if (!isOnce) {
-      await ensure(`${prefix}${own}-${digest.slice(0, 16)}.${suffix}`, body, kindOf(digest), signal)
+      await ensure(
+        `${prefix}${own}-${digest.slice(0, 16)}.${suffixes[compression]}`,
+        body,
+        kindOf(digest),
+        signal,
+      )
       return written
     }
-    const key = `${prefix}${own}.${suffix}`
+    const key = `${prefix}${own}.${suffixes[compression]}`
     const companionOf = (digest: string) => `${prefix}${companionFolder}${own}-${digest}`
     for (let tried = 0; ; tried++) {
       if (tried > 0 || looksFirst) {
@@ -250,7 +241,7 @@ function createDeliver(
 }
 
 function bodyOf(lines: readonly Text[], compression: Compression): Promise<Buffer> {
-  return compressions[compression].compress(joinTexts(lines, { before: '', between: '\n', after: '\n' }))
+  return compressors[compression](joinTexts(lines, { before: '', between: '\n', after: '\n' }))
 }
 
 /** Of a minute: the minute (int32) and the number of its fingerprints (uint32), and then these. */

@@ -4,7 +4,7 @@ import { cancelled } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { OpenStream, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
-import { mapEvent } from '../lines.ts'
+import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
 import { connect, type Connection, type Receiver } from './connection.ts'
 
@@ -62,9 +62,9 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   }
 
   function messageIn(event: Event, refusals: Refusal[]): Buffer | undefined {
-    const mapped = mapEvent(event, format)
-    if ('refusal' in mapped) return void refusals.push(mapped.refusal)
-    const message = Buffer.from(messageOf(event, mapped.line, options.hostname))
+    const line = lineOf(event, format, refusals)
+    if (line === undefined) return undefined
+    const message = Buffer.from(messageOf(event, line, options.hostname))
     if (message.length <= options.maxMessageBytes) return message
     const answer = `the message has ${message.length} bytes, and maxMessageBytes is ${options.maxMessageBytes}`
     return void refusals.push({ event, reason: 'too_large', answer })
