@@ -536,4 +536,15 @@ describe('compression', () => {
       expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
     },
   )
+
+  it('writes a checksum into a zstd file, so that other tools detect damage too', async () => {
+    sink = compressing('zstd')
+    await shipCompressed(sink)
+    const [file] = await bench.files()
+    const bytes = await readFile(join(bench.folder(), file!))
+    expect(bytes[4]! & 0b100).toBe(0b100)
+    // The checksum is what stands last.
+    bytes[bytes.length - 1]! ^= 0xff
+    expect(() => zstdDecompressSync(bytes)).toThrow('checksum')
+  })
 })
