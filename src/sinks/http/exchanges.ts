@@ -51,8 +51,8 @@ export function createExchanges(
   }
 
   /**
-   * Makes one request, and tells telemetry what `read` says of its answer. A connection that cannot
-   * be trusted is an error of the sink (stop).
+   * Makes one request, and tells telemetry what `read` says of its answer. A connection that cannot be trusted is an
+   * error of the sink (stop).
    */
   async function counted<Read extends Told>(
     request: () => Promise<Request>,

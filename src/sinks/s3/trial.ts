@@ -15,9 +15,6 @@ const unable: readonly (readonly [RegExp, string])[] = [
 ]
 const atOnce = 8
 
-type Settings = Pick<S3SinkConfig, 'name' | 'prefix' | 'endpoint' | 'guarantee'>
-type Trier = Pick<S3Bucket, 'address' | 'create' | 'head' | 'get' | 'remove'>
-
 /** The bucket of a sink: it is tried by `check`, and before the first object of a process. */
 export function openBucket(settings: S3SinkConfig, deps: S3Deps): TriedBucket {
   const bucket = new S3Bucket(settings, deps)
@@ -30,8 +27,8 @@ export function openBucket(settings: S3SinkConfig, deps: S3Deps): TriedBucket {
  * Throws Failure: `sink_refuses` (stop) where the bucket cannot give the guarantee, and what requests throw.
  */
 export async function tryBucket(
-  bucket: Trier,
-  { name, prefix, endpoint, guarantee }: Settings,
+  bucket: S3Bucket,
+  { name, prefix, endpoint, guarantee }: S3SinkConfig,
   signal: AbortSignal,
 ): Promise<SinkCheck> {
   const isOnce = guarantee === 'exactly-once'
@@ -96,7 +93,7 @@ function otherServiceThan(endpoint: string | null): string {
 
 /** What stays and why, for people; undefined where all is removed. */
 async function remove(
-  bucket: Trier,
+  bucket: S3Bucket,
   keys: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string | undefined> {

@@ -6,13 +6,10 @@ import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
+import type { SyslogSinkConfig } from './config.ts'
 
-export interface Receiver {
-  readonly host: string
-  readonly port: number
-  readonly protocol: 'tls' | 'tcp'
+export interface Receiver extends Pick<SyslogSinkConfig, 'host' | 'port' | 'protocol' | 'timeoutSeconds'> {
   readonly tls?: TlsOptions | undefined
-  readonly timeoutSeconds: number
 }
 
 /** A connection to a syslog receiver. */

@@ -6,13 +6,10 @@ import type { OpenStream, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
+import type { SyslogSinkConfig } from './config.ts'
 import { connect, type Connection, type Receiver } from './connection.ts'
 
-export interface SyslogSinkOptions extends Receiver {
-  readonly name: string
-  readonly hostname: string
-  readonly maxMessageBytes: number
-}
+export type SyslogSinkOptions = Receiver & Pick<SyslogSinkConfig, 'name' | 'hostname' | 'maxMessageBytes'>
 
 type SyslogSinkDeps = Pick<SinkDeps, 'format' | 'clock' | 'random'>
 
