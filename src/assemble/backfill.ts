@@ -1,21 +1,28 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { policyOf } from '../config/planned.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import { plan, type PlannedStream } from '../domain/plan/plan.ts'
-import type { BackfillStatus } from '../domain/status/status.ts'
 import {
   planBackfill,
   type BackfillPlan,
   type BackfillRequest,
-} from '../maintenance/backfill/backfill-plan.ts'
+} from '../maintenance/backfill/backfill-progress.ts'
 import { unseeDay } from '../maintenance/unsee.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { backfillStatuses } from '../status/status.ts'
 import { refuseHeld, heldSinks, rememberSinks } from './held-sinks.ts'
 import { createHolder } from './quiet-runtime.ts'
 import { createLock, workersOn } from './state.ts'
-import type { Work } from './work.ts'
+import { type Work, openWork } from './work.ts'
+import type { Day } from '../domain/day.ts'
+import type { Event } from '../domain/event/event.ts'
+import type { Zone } from '../domain/stream.ts'
+import { formats, servedBy, type FormatName } from '../formats/registry.ts'
+import { shipArchive, type ArchiveDeps, type ArchivedPiece } from '../maintenance/archive/ship-archived.ts'
+import { eventOfLine } from '../shield/entries/to-event.ts'
+import { createRedactor, type Redactor } from '../shield/redaction/redact.ts'
+import { openParts, type Parts, type PartsConfig } from './parts.ts'
 
 /** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
 export async function planIn(
@@ -55,11 +62,7 @@ export async function addBackfill(work: Work, plan: BackfillPlan, signal: AbortS
 }
 
 /** How far a backfill is, with a row for each zone's day while there are no more of these than `mostOfZones`. */
-export async function lookAt(
-  { store }: Work,
-  id: string,
-  mostOfZones: number,
-): Promise<BackfillStatus | undefined> {
+export async function lookAt({ store }: Work, id: string, mostOfZones: number) {
   const own = (await store.backfills.list()).filter((each) => each.id === id)
   return (await backfillStatuses(own, store, mostOfZones))[0]
 }
@@ -119,4 +122,64 @@ export function maxAgeHoursIn({ sinks }: Pick<Config, 'sinks'>): (sink: string) 
     'batch' in sink && 'maxAgeHours' in sink.batch ? sink.batch.maxAgeHours : undefined
   const hours = new Map(sinks.map((sink) => [sink.name, limitOf(sink)]))
   return (sink) => hours.get(sink)
+}
+
+export interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
+  readonly source: PartsConfig
+  readonly sinks: readonly SinkConfig[]
+}
+
+/** Ships days from the parts of a file or s3 sink in this process, beside any other. Throws `cancelled` and the Failures of a store. */
+export async function backfillFromArchive(
+  config: Config,
+  request: ArchiveRequest,
+  settled: ArchiveDeps['settled'],
+  signal: AbortSignal,
+): Promise<void> {
+  await using work = await openWork(config, { store: 'created' }, signal)
+  const { store } = work
+  const { sinks, deps } = await work.shipping()
+  const names = request.sinks.map(({ name }) => name)
+  await refuseHeld(config, store, names)
+  await rememberSinks({ sinks: request.sinks }, store)
+  const redactor = createRedactor(config.redact)
+  const targets = new Map(request.sinks.map(({ name, format }) => [name, format]))
+  const job = { ...request, source: request.source.name, sinks: names.map((name) => sinks.get(name)!) }
+  await using parts = openParts(request.source, work.runtime, signal)
+  const archive = {
+    settled,
+    pump: deps,
+    maxAgeHoursOf: maxAgeHoursIn(config),
+    requestId: randomUUID,
+    read: (sink: string, zone: Zone, day: Day) =>
+      piecesOf(request.source, parts, targets.get(sink)!, { zone, day }, redactor),
+  }
+  await work.beating(() => shipArchive(job, archive, signal))
+}
+
+/** Formats whose lines keep enough of an event. */
+const kept: readonly FormatName[] = ['native', 'raw']
+
+/** The lines of a zone's day in the parts of a sink, as events that serve a sink of the target format. */
+export async function* piecesOf(
+  source: PartsConfig,
+  parts: Pick<Parts, 'all'>,
+  target: FormatName,
+  { zone, day }: { readonly zone: Zone; readonly day: Day },
+  redactor: Redactor,
+): AsyncGenerator<ArchivedPiece> {
+  // Parts may hold lines of a format that the sink had before.
+  const readers = [...new Set([source.format, ...kept])]
+    .filter((format) => servedBy(format === source.format ? source : { format }).includes(target))
+    .map((format) => formats[format]())
+  function eventOf(line: string): Event | undefined {
+    for (const reader of readers) {
+      const kept = reader.readBack?.(line)
+      if (kept === undefined) continue
+      return kept.zone === zone.id ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor) : undefined
+    }
+    return undefined
+  }
+  for await (const piece of parts.all({ zone: zone.id, day }))
+    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(eventOf) } : piece
 }

@@ -3,8 +3,7 @@ import { dirname } from 'node:path'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { NoticedProblem } from '../domain/notices.ts'
 import { within, type Waits } from '../domain/promises.ts'
-import { sizeText } from '../domain/text/counts.ts'
-import { printable } from '../domain/text/terminal-text.ts'
+import { sizeText, printable } from '../domain/text/terminal-text.ts'
 import type { Counting } from '../telemetry/metrics/metrics.ts'
 
 interface Space {

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
-import { check as findingsOf } from '../assemble/check.ts'
-import type { Finding } from '../assemble/check-api.ts'
+import { check as findingsOf, type Finding } from '../assemble/check.ts'
 import type { Loaded } from '../config/load.ts'
-import { counted } from '../domain/text/counts.ts'
-import { printable, wrapPlain } from '../domain/text/terminal-text.ts'
+import { counted, printable, wrapPlain } from '../domain/text/terminal-text.ts'
 import { exitCodes, type Io, type Registration, commandLine, example } from './command.ts'
 import { jsonResult, paintFor, type Paint } from './terminal/text.ts'
 

@@ -7,12 +7,11 @@ import { loadConfig } from '../config/load.ts'
 import { dayOf, daysFrom, shiftDay } from '../domain/day.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import { withDeadline } from '../domain/promises.ts'
-import { printable } from '../domain/text/terminal-text.ts'
+import { printable, counted } from '../domain/text/terminal-text.ts'
 import { startSimulator, type Simulator } from '../simulator/simulator.ts'
 import { type Io, type Registration, example } from './command.ts'
 import { atLeastOne } from './options.ts'
 import { run } from './run.ts'
-import { counted } from '../domain/text/counts.ts'
 import { wrapped } from './terminal/text.ts'
 
 export function register({ command, io, exit }: Registration): void {

@@ -2,12 +2,11 @@ import { InvalidArgumentError } from 'commander'
 import { safeName } from '../config/fields/fields.ts'
 import { systemClock } from '../clock.ts'
 import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
-import { printable } from '../domain/text/terminal-text.ts'
+import { printable, firstOf, zoneText } from '../domain/text/terminal-text.ts'
 import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { UsageError } from './command.ts'
-import { firstOf, zoneText } from '../domain/text/counts.ts'
 
 /** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
 export function dayArgument(text: string): Day {

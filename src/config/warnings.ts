@@ -1,6 +1,6 @@
 import { unknownWord, type WordKind } from '../domain/event/known-words.ts'
 import { statSync } from 'node:fs'
-import { firstOf } from '../domain/text/counts.ts'
+import { firstOf } from '../domain/text/terminal-text.ts'
 import { isLoopback } from '../domain/text/http-rules.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { Secret } from '../domain/text/secret.ts'

@@ -49,13 +49,16 @@ interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly grows: boolean
 }
 
-/** A problem as a place is to know it, and what it is to be told now. */
+/** A problem as a place is to know it, until it has been told of `notice`. */
 interface Judged {
-  /** Until it has been told of `notice`. */
   readonly known: Noticed
   readonly notice?: Notice
-  /** Once it has been; absent for a problem that is over. */
-  readonly told?: Noticed
+}
+
+/** The same once it has been told; nothing of a problem that is over. */
+export function onceTold({ known, notice }: Judged): Noticed[] {
+  const { status, text } = notice!
+  return status === 'over' ? [] : [{ ...known, text, toldAtMs: known.stoodAtMs }]
 }
 
 /**
@@ -72,18 +75,13 @@ export function noticesOf(
   const standing = conditions.map(({ key, text, remedy, mayPass, grows }): Judged => {
     const { sinceMs, toldAtMs, text: toldText } = before.get(key) ?? { sinceMs: nowMs, text }
     before.delete(key)
-    const noticed = { key, sinceMs, stoodAtMs: nowMs }
     const status = toldAtMs === undefined ? 'begins' : 'lasts'
-    const known = toldAtMs === undefined ? { ...noticed, text } : { ...noticed, text: toldText, toldAtMs }
+    const told = toldAtMs === undefined ? { text } : { text: toldText, toldAtMs }
+    const known = { key, sinceMs, stoodAtMs: nowMs, ...told }
     const againMs = grows && text !== toldText ? growsMs : reminderMs
     const isDue =
       toldAtMs === undefined ? !mayPass || nowMs - sinceMs >= settlesMs : nowMs - toldAtMs >= againMs
-    if (!isDue) return { known }
-    return {
-      known,
-      notice: { status, key, text, remedy, sinceMs },
-      told: { ...noticed, text, toldAtMs: nowMs },
-    }
+    return isDue ? { known, notice: { status, key, text, remedy, sinceMs } } : { known }
   })
   const gone = [...before.values()].flatMap((known): Judged[] => {
     const { key, text, sinceMs, stoodAtMs, toldAtMs } = known

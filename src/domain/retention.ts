@@ -1,6 +1,6 @@
 import { dayMs, endOf } from './day.ts'
 import type { Stream } from './stream.ts'
-import { countText, sumOf } from './text/counts.ts'
+import { countText, sumOf } from './text/terminal-text.ts'
 
 /** How long a sink keeps days; null: no limit. */
 export interface RetentionLimits {

@@ -10,7 +10,7 @@ import {
   type ObservedRoute,
   type RouteTime,
 } from '../domain/status/observation.ts'
-import type { BackfillStatus, ErrorStatus, LeftRoute, WorkerStatus } from '../domain/status/status.ts'
+import type { ErrorStatus, LeftRoute, WorkerStatus } from '../domain/status/status.ts'
 import { routeKey, type Route, type Priority } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import { byDay, createProgressReading, summed } from '../maintenance/backfill/backfill-progress.ts'
@@ -299,19 +299,22 @@ function daysOf(checkpoints: readonly Checkpoint[]): string[] {
 
 const recentMs = 86_400_000
 
-async function recentBackfills(store: Store, nowMs: number): Promise<BackfillStatus[]> {
+/** Those that are running or paused, or were created within the last day. */
+async function recentBackfills(store: Store, nowMs: number) {
   const recent = (await store.backfills.list()).filter(
     ({ state, createdAtMs }) => state === 'running' || state === 'paused' || createdAtMs > nowMs - recentMs,
   )
   return backfillStatuses(recent, store)
 }
 
+export type BackfillStatus = Awaited<ReturnType<typeof backfillStatuses>>[number]
+
 export async function backfillStatuses(
   backfills: readonly Backfill[],
   store: Pick<Store, 'catalogue'>,
   /** Rows for the zones of a day, while there are no more than so many. */
   mostOfZones = 0,
-): Promise<BackfillStatus[]> {
+) {
   if (backfills.length === 0) return []
   const progressOf = createProgressReading(await store.catalogue.checkpoints())
   return backfills.map((backfill) => {
@@ -325,11 +328,13 @@ export async function backfillStatuses(
       from,
       to,
       state,
+      // Streams: one zone, one day, one sink.
       queued,
       done,
       leftOut,
       days,
       reasons: reasonsOf(streams),
+      // Of queued streams.
       errors: streams.flatMap(({ stream, trouble }) =>
         trouble === undefined ? [] : [{ ...stream, ...errorStatus(trouble) }],
       ),

@@ -1,6 +1,6 @@
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Fields, LineLevel, Logger } from './logger.ts'
-import { counted } from '../domain/text/counts.ts'
+import { counted } from '../domain/text/terminal-text.ts'
 import { durationText } from '../domain/text/time.ts'
 
 /** What an internal event says of a condition that lasts or is repeated. */

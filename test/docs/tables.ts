@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
 import { exitCodes } from '../../src/commands/command.ts'
 import { presets } from '../../src/sinks/http/presets/registry.ts'
-import { metricDefinitions, metricPrefix } from '../../src/telemetry/metrics/metric-definitions.ts'
+import { metricDefinitions, metricPrefix } from '../../src/telemetry/metrics/metrics.ts'
 import { internalEvents } from '../../src/telemetry/telemetry.ts'
 import { readCosts } from '../bench/cost/costs.ts'
 import { answerRows, type AnswerRow, outcomeFor, outcomes } from '../contract/answers.ts'

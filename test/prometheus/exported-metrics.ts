@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { metricDefinitions, type MetricDefinition } from '../../src/telemetry/metrics/metric-definitions.ts'
+import { metricDefinitions, type MetricDefinition } from '../../src/telemetry/metrics/metrics.ts'
 import type { Asked } from './expressions.ts'
 
 /** By the name that Prometheus sees. */

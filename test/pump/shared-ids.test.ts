@@ -4,7 +4,7 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { countMinute, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import { compareWithLedger } from '../../src/maintenance/audit/compare.ts'
 import { FoundEvents } from '../../src/maintenance/read/found-events.ts'
-import { MissingEvents } from '../../src/maintenance/audit/audit-day.ts'
+import { noteUnseen } from '../../src/maintenance/audit/audit-day.ts'
 import { packSightings, SeenWindow } from '../../src/pump/seen-window.ts'
 import { eventsOf } from '../../src/shield/entries/to-event.ts'
 import { identitiesOf, type OwnIds } from '../../src/shield/entries/identities.ts'
@@ -70,10 +70,11 @@ function createStream() {
 
   async function audit(reading: Reading): Promise<{ missing: number; extra: number }> {
     const listing = new FoundEvents()
-    const others = new MissingEvents(ledger, stream)
+    const seen = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
+    const own = { seen, noted: 0 }
     for (const page of pagesOf(reading, true)) {
       for (const event of page) listing.add(event)
-      await others.note(page, listing)
+      await noteUnseen(page, own, listing)
     }
     const sides = { before: minutes(), after: minutes(), load: async () => held }
     const sum = { missing: 0, extra: 0 }

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
-import { backfillFromArchive, type ArchiveRequest } from '../../assemble/backfill-archive.ts'
+import { backfillFromArchive, type ArchiveRequest } from '../../assemble/backfill.ts'
 import { hasParts, type PartsConfig } from '../../assemble/parts.ts'
-import { printable } from '../../domain/text/terminal-text.ts'
+import { printable, counted, sumOf } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
@@ -9,11 +9,10 @@ import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { exitCodes, resultOutput, type Io, UsageError } from '../command.ts'
 import type { Archived } from '../../maintenance/archive/ship-archived.ts'
-import { counted, sumOf } from '../../domain/text/counts.ts'
 import { plainSomeOf, paintFor } from '../terminal/text.ts'
 import { chooseSinks, unknownName } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
-import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
+import type { BackfillRequest } from '../../maintenance/backfill/backfill-progress.ts'
 
 interface ArchiveOptions {
   readonly sink?: string[]

@@ -9,7 +9,6 @@ import { isFailure } from '../../domain/failure.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
 import { backfillLines, createBackfillView, failingLines, leftOutLines, mostRows, planLines } from './text.ts'
-import { backfillStatuses } from '../../status/status.ts'
 import {
   exitCodes,
   resultOutput,
@@ -21,11 +20,10 @@ import {
   example,
 } from '../command.ts'
 import { isConfirmed } from '../terminal/ask.ts'
-import { counted } from '../../domain/text/counts.ts'
+import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { paintFor, jsonResult } from '../terminal/text.ts'
-import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
-import type { BackfillStatus } from '../../domain/status/status.ts'
-import { printable } from '../../domain/text/terminal-text.ts'
+import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-progress.ts'
+import { backfillStatuses, type BackfillStatus } from '../../status/status.ts'
 
 interface BackfillOptions {
   readonly from?: Day

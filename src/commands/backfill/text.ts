@@ -3,12 +3,14 @@ import type { Config } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { withoutSink } from '../../domain/failure.ts'
 import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
-import type { BackfillDayStatus, BackfillStatus } from '../../domain/status/status.ts'
-import { counted, countOf, firstOf } from '../../domain/text/counts.ts'
-import { cut, pad, printable, wrap } from '../../domain/text/terminal-text.ts'
+import type { BackfillStatus } from '../../status/status.ts'
+import { counted, countOf, firstOf, cut, pad, printable, wrap } from '../../domain/text/terminal-text.ts'
 import { durationText, secondText } from '../../domain/text/time.ts'
-import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
-import { summed } from '../../maintenance/backfill/backfill-progress.ts'
+import {
+  type BackfillDayStatus,
+  type BackfillPlan,
+  summed,
+} from '../../maintenance/backfill/backfill-progress.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../command.ts'
 import { createDisplay } from '../terminal/live.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readStatus } from '../../assemble/status.ts'
-import { printable, cut } from '../../domain/text/terminal-text.ts'
+import { printable, cut, sumOf } from '../../domain/text/terminal-text.ts'
 import { commandLine, example, exitCodes, UsageError, type Io, type Registration } from '../command.ts'
 import { collectNames, chooseSinks, chooseZones } from '../options.ts'
 import { jsonResult, paintFor, type Paint, sparkline, type Column } from '../terminal/text.ts'
@@ -13,7 +13,6 @@ import { messageOf, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
 import { LagHistory } from '../../status/lag-history.ts'
 import { createLiveBlock } from '../terminal/live.ts'
-import { sumOf } from '../../domain/text/counts.ts'
 
 interface StatusOptions {
   readonly zone?: string[]

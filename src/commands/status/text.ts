@@ -1,11 +1,18 @@
 import { version } from '../../assemble/version.ts'
 import { isOpenGap } from '../../domain/gap.ts'
 import { byDeadline, leftTexts, zoneLabel } from '../../domain/status/problems.ts'
-import type { BackfillStatus, StatusProblem } from '../../domain/status/status.ts'
-import { counted, countOf, countText, sumOf } from '../../domain/text/counts.ts'
-import { printable, wrap, wrapPlain } from '../../domain/text/terminal-text.ts'
+import type { StatusProblem } from '../../domain/status/status.ts'
+import {
+  counted,
+  countOf,
+  countText,
+  sumOf,
+  printable,
+  wrap,
+  wrapPlain,
+} from '../../domain/text/terminal-text.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
-import type { RouteStatus, Status } from '../../status/status.ts'
+import type { BackfillStatus, RouteStatus, Status } from '../../status/status.ts'
 import { backfillLines, shareOf } from '../backfill/text.ts'
 import { commandLine } from '../command.ts'
 import { table, type Column, aboutText, type Paint } from '../terminal/text.ts'

@@ -8,7 +8,7 @@ import { durationText } from '../../domain/text/time.ts'
 import type { Io } from '../command.ts'
 import { createDisplay } from './live.ts'
 import { table, type Column, paintFor, plainSomeOf } from './text.ts'
-import { counted, sumOf, zoneText } from '../../domain/text/counts.ts'
+import { counted, sumOf, zoneText } from '../../domain/text/terminal-text.ts'
 
 /** Each time the lags are read from the store. */
 const redrawMs = 1_000

@@ -1,5 +1,4 @@
-import { countText, sumOf } from '../../domain/text/counts.ts'
-import { wrap, cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
+import { countText, sumOf, wrap, cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import type { Output } from '../command.ts'
 

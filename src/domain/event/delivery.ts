@@ -1,7 +1,7 @@
 import type { Event, Identity } from './event.ts'
 import type { Failure } from '../failure.ts'
 import type { Stream } from '../stream.ts'
-import { sumOf } from '../text/counts.ts'
+import { sumOf } from '../text/terminal-text.ts'
 
 export interface CommittedPart {
   /** Identity of the writer that appends to the part. */

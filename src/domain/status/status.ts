@@ -46,37 +46,6 @@ export interface WorkerStatus {
   readonly startedAt?: string
 }
 
-/** A backfill that is running or paused, or was created within the last day. */
-export interface BackfillStatus {
-  readonly id: string
-  readonly createdAt: string
-  readonly from: string
-  readonly to: string
-  readonly state: string
-  /** Streams: one zone, one day, one sink. */
-  readonly queued: number
-  readonly done: number
-  readonly leftOut: number
-  readonly days: readonly BackfillDayStatus[]
-  readonly reasons: readonly (Stream & { readonly reason: string })[]
-  /** Of queued streams. */
-  readonly errors: readonly (ErrorStatus & Stream)[]
-}
-
-export interface BackfillDayStatus {
-  readonly day: string
-  /** Only where the zones of a day are shown one by one. */
-  readonly zone?: number
-  readonly queued: number
-  readonly done: number
-  readonly leftOut: number
-  readonly pages: number
-  /** Absent while the number of pages is unknown. */
-  readonly expectedPages?: number | undefined
-  /** Events that were missing until then. */
-  readonly events: number
-}
-
 /** One cause, however many routes have it. Texts are safe to print. */
 export interface StatusProblem {
   /**

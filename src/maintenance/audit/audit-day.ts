@@ -5,9 +5,8 @@ import type { Policy } from '../../domain/policy.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { sumOf } from '../../domain/text/counts.ts'
+import { sumOf } from '../../domain/text/terminal-text.ts'
 import { iso } from '../../domain/text/time.ts'
-import type { Ledger } from '../../ports/store.ts'
 import { isSettled } from '../../domain/audit-report.ts'
 import { differingParts, type PartsDeps } from './audit-files.ts'
 import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
@@ -46,18 +45,19 @@ export type StreamAudit = Awaited<ReturnType<typeof auditDay>>['streams'][number
  */
 export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps, signal: AbortSignal) {
   const { ledger } = deps.store
-  const subjects: { stream: Stream; before: readonly MinuteCount[]; events: MissingEvents }[] = []
+  const subjects = []
   for (const sink of sinks) {
     const stream = { zone: zone.id, day, sink }
     const before = await ledger.minutes(stream)
-    subjects.push({ stream, before, events: new MissingEvents(ledger, stream) })
+    const seen = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
+    subjects.push({ stream, before, seen, noted: 0 })
   }
   const listing = new FoundEvents()
   for (let restarts = 0, isRead = false; !isRead; restarts++) {
     try {
       for await (const { events } of readDay({ zone, day }, deps, signal)) {
         for (const event of events) listing.add(event)
-        for (const subject of subjects) await subject.events.note(events, listing)
+        for (const each of subjects) await noteUnseen(events, each, listing)
       }
       isRead = true
     } catch (error) {
@@ -67,13 +67,13 @@ export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps,
   }
   const nowMs = deps.apiClock.now(zone.account)
   const streams = []
-  for (const { stream, before, events } of subjects) {
+  for (const { stream, before } of subjects) {
     const after = await ledger.minutes(stream)
     const load = (minutes: readonly number[]) => ledger.loadSeen(stream, minutes)
     const differences = await compareWithLedger(listing, { before, after, load })
     const checkpoint = await ledger.read(stream)
     const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, nowMs)
-    const { minutes, missingEvents } = events.reportOf(differences, dueUntilMs)
+    const { minutes, missingEvents } = reportOf(differences, listing, dueUntilMs)
     const parts = await differingParts(stream, deps, signal)
     const [missing, extra] = [sumOf(minutes, 'missing'), sumOf(minutes, 'extra')]
     const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
@@ -164,50 +164,41 @@ export function dayMinutes(counts: readonly MinuteCount[], day: Day) {
   return { events, minutes, untimed, hash: sum.toString(16).padStart(16, '0') }
 }
 
-/** Beyond this number events are counted and not named. */
+/** Beyond this number, events that the ledger of a sink lacks are counted and not named. */
 const mostNoted = 100_000
 const mostNamed = 1_000
 
-/** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
-export class MissingEvents {
-  readonly #seen: SeenWindow
-  readonly #noted = new Map<bigint, { readonly identity: Identity; readonly timeMs: number | undefined }>()
+/** Notes the events of a page that a ledger does not have, and counts them there. */
+export async function noteUnseen(
+  events: readonly Event[],
+  ledger: { readonly seen: SeenWindow; noted: number },
+  listing: FoundEvents,
+): Promise<void> {
+  if (ledger.noted >= mostNoted) return
+  // By this fingerprint alone: the ledger may have an event under its other one.
+  const sightings = events.map(({ fingerprint, timeMs }) => ({
+    fingerprint,
+    ...(timeMs !== undefined && { timeMs }),
+  }))
+  const unseen = new Set((await ledger.seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
+  for (const event of events) if (unseen.has(event.fingerprint)) listing.note(event)
+  ledger.noted += unseen.size
+}
 
-  constructor(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream) {
-    this.#seen = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
-  }
-
-  async note(events: readonly Event[], listing: FoundEvents): Promise<void> {
-    if (this.#noted.size >= mostNoted) return
-    // By this fingerprint alone: the ledger may have an event under its other one.
-    const sightings = events.map(({ fingerprint, timeMs }) => ({
-      fingerprint,
-      ...(timeMs !== undefined && { timeMs }),
-    }))
-    const unseen = new Set((await this.#seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
-    for (const event of events) {
-      const { fingerprint, id, time, timeMs } = event
-      if (!unseen.has(fingerprint)) continue
-      this.#noted.set(fingerprint, { identity: time === undefined ? { id } : { id, time }, timeMs })
-      listing.noteOther(event)
+/** `dueUntilMs`: newer events need not be in the ledger yet. Where only counts remain, all are due. */
+function reportOf(differences: readonly MinuteDifference[], { noted }: FoundEvents, dueUntilMs: number) {
+  const missingEvents: Identity[] = []
+  const minutes = differences.map(({ minute, found: listed, ledger, unknown, lacking: extra, events }) => {
+    const startMs = minute === untimedMinute ? undefined : minute * 60_000
+    let notYetDue = 0
+    for (const fingerprint of events?.unknown ?? []) {
+      const event = noted.get(fingerprint)
+      const timeMs = event === undefined ? startMs : event.timeMs
+      if (timeMs !== undefined && timeMs > dueUntilMs) notYetDue++
+      else if (event !== undefined && missingEvents.length < mostNamed) missingEvents.push(event.identity)
     }
-  }
-
-  /** `dueUntilMs`: newer events need not be in the ledger yet. Where only counts remain, all are due. */
-  reportOf(differences: readonly MinuteDifference[], dueUntilMs: number) {
-    const missingEvents: Identity[] = []
-    const minutes = differences.map(({ minute, found: listed, ledger, unknown, lacking: extra, events }) => {
-      const startMs = minute === untimedMinute ? undefined : minute * 60_000
-      let notYetDue = 0
-      for (const fingerprint of events?.unknown ?? []) {
-        const event = this.#noted.get(fingerprint)
-        const timeMs = event === undefined ? startMs : event.timeMs
-        if (timeMs !== undefined && timeMs > dueUntilMs) notYetDue++
-        else if (event !== undefined && missingEvents.length < mostNamed) missingEvents.push(event.identity)
-      }
-      const counts = { listed, ledger, missing: unknown - notYetDue, extra, notYetDue }
-      return { minute: minuteText(minute), ...counts }
-    })
-    return { minutes, missingEvents }
-  }
+    const counts = { listed, ledger, missing: unknown - notYetDue, extra, notYetDue }
+    return { minute: minuteText(minute), ...counts }
+  })
+  return { minutes, missingEvents }
 }

@@ -60,7 +60,7 @@ export async function compareWithLedger(found: FoundEvents, ledger: LedgerSide):
     const known = new Set(seen)
     for (const { fingerprint } of waiting.get(minute) ?? []) known.delete(fingerprint)
     const unknown = [...(found.minutes.get(minute)?.fingerprints ?? [])].filter(
-      (each) => !known.has(each) && !found.othersOf(each).some((other) => known.has(other)),
+      (each) => !known.has(each) && !(found.noted.get(each)?.others ?? []).some((other) => known.has(other)),
     )
     const isLacking = (each: bigint) => known.has(each) && !found.has(minute, each)
     const early = before.get(minute)

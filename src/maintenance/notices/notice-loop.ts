@@ -1,6 +1,7 @@
 import { isFailure } from '../../domain/failure.ts'
 import {
   noticesOf,
+  onceTold,
   type Notice,
   type Noticed,
   type NoticedAt,
@@ -61,7 +62,7 @@ export async function keepNotified(
     /** False where another process has stored something else meanwhile: it tells. */
     async function save(): Promise<boolean> {
       const known = judged.flatMap((each) =>
-        each.notice !== undefined && told.has(each.notice) ? (each.told ?? []) : each.known,
+        each.notice !== undefined && told.has(each.notice) ? onceTold(each) : each.known,
       )
       if (known.length + stored.known.length === 0) return true
       unstored.set(place, known)

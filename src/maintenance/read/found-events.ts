@@ -1,4 +1,5 @@
 import { FingerprintSet, minuteOf } from '../../domain/event/seen.ts'
+import type { Event, Identity } from '../../domain/event/event.ts'
 import type { Sighting } from '../../pump/seen-window.ts'
 
 interface FoundMinute {
@@ -9,11 +10,19 @@ interface FoundMinute {
   hash: bigint
 }
 
+interface Noted {
+  readonly identity: Identity
+  readonly timeMs: number | undefined
+  /** The ledger may have it under one of these; several where entries that share an id are not told apart. */
+  readonly others: readonly bigint[]
+}
+
 /** What the API lists of a zone's day, or what files hold of it, by minute of event time, each event once. */
 export class FoundEvents {
   readonly minutes = new Map<number, FoundMinute>()
-  readonly #othersOf = new Map<bigint, readonly bigint[]>()
-  readonly #noted = new Set<bigint>()
+  /** Events that a ledger did not have when they were listed, so that a report can name them, by fingerprint. */
+  readonly noted = new Map<bigint, Noted>()
+  readonly #taken = new Set<bigint>()
   #count = 0
 
   get count(): number {
@@ -37,18 +46,18 @@ export class FoundEvents {
     return true
   }
 
-  /** For an event that was added, and that the ledger does not have: it may have one of these under the other one. */
-  noteOther(event: Sighting): void {
+  /** For an event that was added. */
+  note(event: Event): void {
+    const { fingerprint, id, time, timeMs } = event
+    let others = this.noted.get(fingerprint)?.others ?? []
     const other = event.otherFingerprint?.()
-    if (other === undefined || this.#noted.has(other)) return
-    this.#noted.add(other)
-    this.minutes.get(minuteOf(event.timeMs))?.others.add(other)
-    this.#othersOf.set(event.fingerprint, [...this.othersOf(event.fingerprint), other])
-  }
-
-  /** Several where entries that share an id are not told apart. */
-  othersOf(fingerprint: bigint): readonly bigint[] {
-    return this.#othersOf.get(fingerprint) ?? []
+    // One event of the ledger stands for one that is listed, not for all that share its id.
+    if (other !== undefined && !this.#taken.has(other)) {
+      this.#taken.add(other)
+      others = [...others, other]
+      this.minutes.get(minuteOf(timeMs))?.others.add(other)
+    }
+    this.noted.set(fingerprint, { identity: time === undefined ? { id } : { id, time }, timeMs, others })
   }
 
   /** Also under another fingerprint. */

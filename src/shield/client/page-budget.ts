@@ -1,6 +1,6 @@
 import { cancelled, noRoom } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
-import { sumOf } from '../../domain/text/counts.ts'
+import { sumOf } from '../../domain/text/terminal-text.ts'
 
 /** One holder's reservation of memory for a page, out of the budget of this process. */
 export interface Reservation {

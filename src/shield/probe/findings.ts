@@ -1,4 +1,4 @@
-import { counted } from '../../domain/text/counts.ts'
+import { counted } from '../../domain/text/terminal-text.ts'
 import type { Observations, Walk } from './read-listings.ts'
 
 /** One point of the API that is not documented. */

@@ -1,5 +1,5 @@
 import { dayOf, daysFrom, shiftDay } from '../../domain/day.ts'
-import { sumOf } from '../../domain/text/counts.ts'
+import { sumOf } from '../../domain/text/terminal-text.ts'
 import { isObject } from '../../domain/text/json.ts'
 import { failed, jsonAnswer, problem, type Answer } from '../answer.ts'
 import { createDice, hashOf } from '../entries/hash.ts'

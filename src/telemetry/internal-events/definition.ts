@@ -1,8 +1,7 @@
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Fields, LineLevel } from '../logger.ts'
-import type { CountedMetric } from '../metrics/metric-definitions.ts'
-import type { Labels, Counting } from '../metrics/metrics.ts'
+import type { CountedMetric, Labels, Counting } from '../metrics/metrics.ts'
 
 export interface Definition<Event extends InternalEvent> {
   /** Level of its line; the highest where it varies. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../../domain/failure.ts'
 import { figureMetrics, requestOutcomes } from '../../domain/internal-event.ts'
-import { counted, firstOf, zoneText } from '../../domain/text/counts.ts'
+import { counted, firstOf, zoneText } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { FoundZone } from '../../domain/zone-list.ts'
 import type { SomeDefinitions } from './definition.ts'

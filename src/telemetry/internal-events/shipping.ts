@@ -1,7 +1,7 @@
 import { messageOf, withoutSink, type Failure, type FailureCode } from '../../domain/failure.ts'
 import { removedText } from '../../domain/retention.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { counted, countOf } from '../../domain/text/counts.ts'
+import { counted, countOf } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { SomeDefinitions, Now } from './definition.ts'
 

@@ -4,7 +4,8 @@ import { loadConfig } from '../../../src/config/load.ts'
 import { type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
-import type { BackfillDayStatus, BackfillStatus } from '../../../src/domain/status/status.ts'
+import type { BackfillStatus } from '../../../src/status/status.ts'
+import type { BackfillDayStatus } from '../../../src/maintenance/backfill/backfill-progress.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 const hostile = 'x\u001B]0;title\u0007\n\u202E'
@@ -12,7 +13,7 @@ const hostile = 'x\u001B]0;title\u0007\n\u202E'
 const none = { zone: 101, queued: 0, done: 0, leftOut: 0, pages: 0, events: 0 }
 
 function progress(day: string, changes: Partial<BackfillDayStatus>): BackfillDayStatus {
-  return { ...none, day, queued: 1, ...changes }
+  return { ...none, day: day as Day, queued: 1, expectedPages: undefined, ...changes }
 }
 
 /** What a view shows of days in their order. */
@@ -22,7 +23,7 @@ function look(
 ): BackfillStatus {
   const [from, to] = [days[0]!.day, days.at(-1)!.day]
   const about = { id: '5f0c1d2e3a', createdAt: '2026-11-22T00:00:00.000Z', from, to, state }
-  return { ...about, queued: 1, done: 1, leftOut: 0, days, reasons: [], errors }
+  return { ...about, queued: 1, done: 1, leftOut: 0, days: [...days], reasons: [], errors }
 }
 
 function viewed(isTTY: boolean) {

@@ -1,6 +1,7 @@
 import { problemsOf, type ProblemFacts } from '../../../src/domain/status/problems.ts'
 import type { LeftRoute } from '../../../src/domain/status/status.ts'
-import type { RouteStatus, Status } from '../../../src/status/status.ts'
+import type { Day } from '../../../src/domain/day.ts'
+import type { BackfillStatus, RouteStatus, Status } from '../../../src/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/text.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'
@@ -94,16 +95,24 @@ export function statusWith({
 const backfill = {
   id: '5f0c1d2e3a',
   createdAt: '2026-11-20T13:57:00.000Z',
-  from: '2026-11-18',
-  to: '2026-11-20',
-  state: 'running',
+  from: '2026-11-18' as Day,
+  to: '2026-11-20' as Day,
+  state: 'running' as BackfillStatus['state'],
   queued: 3,
   done: 3,
   leftOut: 0,
   reasons: [],
   errors: [],
   days: [
-    { day: '2026-11-18', queued: 3, done: 3, leftOut: 0, pages: 41, expectedPages: 100, events: 1_200_000 },
+    {
+      day: '2026-11-18' as Day,
+      queued: 3,
+      done: 3,
+      leftOut: 0,
+      pages: 41,
+      expectedPages: 100,
+      events: 1_200_000,
+    },
   ],
 }
 const startedAt = '2026-11-17T10:00:00.000Z'

@@ -1,17 +1,13 @@
 import type { Format } from '../../../ports/delivery.ts'
 import type { HttpSettings } from '../protocol/define-preset.ts'
 import type { Preset } from '../protocol/preset.ts'
-import { axiom } from './axiom.ts'
-import { betterstack } from './betterstack.ts'
-import { datadog } from './datadog.ts'
 import { elasticsearch } from './elasticsearch.ts'
+import { axiom, betterstack, datadog, newrelic, sumologic } from './log-services.ts'
 import { loki } from './loki.ts'
-import { newrelic } from './newrelic.ts'
 import { otlp } from './otlp.ts'
 import { json, ndjson } from './plain.ts'
 import { sentinel } from './sentinel.ts'
 import { splunkHec } from './splunk-hec.ts'
-import { sumologic } from './sumologic.ts'
 
 /** Every preset. Configuration, reference and `init` derive from this list. */
 export const presets = [
