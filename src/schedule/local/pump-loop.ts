@@ -28,47 +28,37 @@ const turnMs = 1_000
  */
 export function createPumpLoop(deps: PumpLoopDeps, signal: AbortSignal) {
   const { clock, plan, pump, places, inMs, shortestMs } = deps
-  const running = new Map<string, { readonly planned: PlannedStream; readonly ended: Promise<void> }>()
+  const running = new Map<string, Promise<void>>()
+  const rooms = createRooms(places)
   /** Streams whose pumps ended since the plan was begun: it may show them as they were before. */
   const outdated = new Set<string>()
   /** What is due by the latest plan and waits for a place, the most urgent first. */
   let queue: PlannedStream[] = []
-  let rooms: Rooms = new Map()
   /** Aborts when the next pump ends. */
   let ending = new AbortController()
 
   /** Starts what waits for a place, as long as there are places. */
   function fill(): void {
-    const busy = [...running.values()].map(({ planned }) => planned)
-    while (queue.length > 0 && !signal.aborted) {
-      const next = takeNext(queue, busy, rooms)
-      if (next === undefined) return
+    if (signal.aborted) return
+    queue = queue.filter((next) => {
+      if (!rooms.isFree(next)) return true
       const key = streamKey(next.stream)
-      if (running.has(key) || outdated.has(key) || inMs(next) > 0) continue
-      start(key, next)
-      busy.push(next)
-    }
+      if (!running.has(key) && !outdated.has(key) && inMs(next) <= 0) start(key, next)
+      return false
+    })
   }
 
   function start(key: string, planned: PlannedStream): void {
+    rooms.enter(planned)
     const ended = pump(planned).finally(() => {
+      rooms.leave(planned)
       running.delete(key)
       outdated.add(key)
       fill()
       ending.abort()
       ending = new AbortController()
     })
-    running.set(key, { planned, ended })
-  }
-
-  /** Resolves after `mostMs` at the latest. Rejects when the loop is to end. */
-  async function untilOneEnds(mostMs: number): Promise<void> {
-    const ended = ending.signal
-    try {
-      await clock.sleep(mostMs, AbortSignal.any([signal, ended]))
-    } catch (error) {
-      if (signal.aborted || !ended.aborted) throw error
-    }
+    running.set(key, ended)
   }
 
   return {
@@ -88,7 +78,7 @@ export function createPumpLoop(deps: PumpLoopDeps, signal: AbortSignal) {
         else nextMs = Math.min(nextMs, ms)
       }
       queue = due
-      rooms = roomsOf(places, wanted)
+      rooms.divide(wanted)
       fill()
       const restMs = Math.max(shortestMs, restAfterMs(plannedMs - beganMs))
       if (restMs > 0) await clock.sleep(restMs, signal)
@@ -97,47 +87,42 @@ export function createPumpLoop(deps: PumpLoopDeps, signal: AbortSignal) {
         const isQueued = queue.length > 0
         const leftMs = plannedMs + (isQueued ? turnMs : nextMs) - clock.monotonic()
         if (leftMs <= 0 || (!isQueued && outdated.size > 0)) return true
-        await untilOneEnds(leftMs)
+        await clock.sleep(leftMs, AbortSignal.any([signal, ending.signal])).catch(() => undefined)
+        signal.throwIfAborted()
       }
     },
     /** Resolves when no pump runs any more. Starts none meanwhile. */
     async drained(): Promise<void> {
       queue = []
-      while (running.size > 0) await Promise.all([...running.values()].map(({ ended }) => ended))
+      while (running.size > 0) await Promise.all(running.values())
     },
   }
 }
 
-/** Places by priority, and by priority and sink. */
-type Rooms = ReadonlyMap<string, number>
-
-/** `wanted` are all streams that share the places. */
-export function roomsOf(places: Places, wanted: readonly PlannedStream[]): Rooms {
-  return new Map(
-    priorities.flatMap((priority): [string, number][] => {
-      const sinks = wanted.filter((each) => each.priority === priority).map(({ stream }) => stream.sink)
-      const shares = [...sharesOf(places[priority], [...new Set(sinks)])]
-      return [
-        [priority, places[priority]],
-        ...shares.map(([sink, share]): [string, number] => [`${priority} ${sink}`, share]),
-      ]
-    }),
-  )
-}
-
-/** Removes the first stream with a free place from a queue; undefined while there is none. */
-export function takeNext(
-  queue: PlannedStream[],
-  running: readonly PlannedStream[],
-  rooms: Rooms,
-): PlannedStream | undefined {
+/** The places of each priority, and the share of each sink in them. */
+export function createRooms(places: Places) {
+  let shares: ReadonlyMap<string, number> = new Map()
   const used = new Map<string, number>()
-  for (const group of running.flatMap(groupsOf)) used.set(group, (used.get(group) ?? 0) + 1)
-  const isFree = (group: string) => (used.get(group) ?? 0) < (rooms.get(group) ?? 1)
-  const at = queue.findIndex((each) => groupsOf(each).every(isFree))
-  return at === -1 ? undefined : queue.splice(at, 1)[0]
-}
-
-function groupsOf({ priority, stream }: PlannedStream): string[] {
-  return [priority, `${priority} ${stream.sink}`]
+  const roomOf = ({ priority, stream }: PlannedStream) => `${priority} ${stream.sink}`
+  const usedIn = (room: string) => used.get(room) ?? 0
+  function count(planned: PlannedStream, more: number): void {
+    for (const room of [planned.priority, roomOf(planned)]) used.set(room, usedIn(room) + more)
+  }
+  return {
+    /** `wanted` are all streams that share the places. */
+    divide(wanted: readonly PlannedStream[]): void {
+      const all = priorities.flatMap((priority) => {
+        const sinks = wanted.filter((each) => each.priority === priority).map(({ stream }) => stream.sink)
+        const own = sharesOf(places[priority], [...new Set(sinks)])
+        return [...own].map(([sink, share]) => [`${priority} ${sink}`, share] as const)
+      })
+      shares = new Map(all)
+    },
+    isFree(planned: PlannedStream): boolean {
+      const room = roomOf(planned)
+      return usedIn(planned.priority) < places[planned.priority] && usedIn(room) < (shares.get(room) ?? 1)
+    },
+    enter: (planned: PlannedStream) => count(planned, 1),
+    leave: (planned: PlannedStream) => count(planned, -1),
+  }
 }

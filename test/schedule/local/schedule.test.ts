@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { roomsOf, takeNext } from '../../../src/schedule/local/pump-loop.ts'
+import { createRooms } from '../../../src/schedule/local/pump-loop.ts'
 import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
 import { sharesOf } from '../../../src/schedule/pumping.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
@@ -159,14 +159,18 @@ it('sinks share all places evenly, and each has one at least', () => {
   )
 })
 
-it('the first stream whose sink has a free place is next; none while all places are taken', () => {
+it('a stream has a place while its sink and its priority have one', () => {
   const queue = ['a', 'a', 'a', 'b', 'b'].map((sink, zone) => plannedStream(streamOf(zone, sink), 'live', 0))
   const backfill = plannedStream(streamOf(9, 'a'), 'backfill', 0)
-  const rooms = roomsOf({ live: 3, backfill: 1 }, [...queue, backfill])
-  const running = []
-  for (let next; (next = takeNext(queue, running, rooms)) !== undefined;) running.push(next)
+  const rooms = createRooms({ live: 3, backfill: 1 })
+  rooms.divide([...queue, backfill])
+  const running = queue.filter((each) => {
+    const isFree = rooms.isFree(each)
+    if (isFree) rooms.enter(each)
+    return isFree
+  })
   expect(running.map(({ stream }) => stream.zone)).toEqual([0, 1, 3])
-  expect(queue.map(({ stream }) => stream.zone)).toEqual([2, 4])
-  expect(takeNext([...queue, backfill], running, rooms)).toBe(backfill)
-  expect(takeNext(queue, [], rooms)?.stream.zone).toBe(2)
+  expect(rooms.isFree(backfill)).toBe(true)
+  rooms.leave(running[2]!)
+  expect(queue.map((each) => rooms.isFree(each))).toEqual([false, false, false, true, true])
 })
