@@ -6,13 +6,13 @@ import { loadBytes } from '../../domain/policy.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { sizeText } from '../../domain/text/terminal-text.ts'
 import type { Reconciliation, Retention, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
-import { StreamWriter } from './append.ts'
+import { createStreamWriter, type StreamWriter } from './append.ts'
 import type { FileSinkSettings } from './config.ts'
 import { copyTo, guarded, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
 import { inspectStream, reconcile } from './reconcile.ts'
 import { removeDay, storedDays } from './stored-days.ts'
-import { type FileSinkDeps, Writer } from './writer.ts'
+import { type FileSinkDeps, openWriter, type Writer } from './writer.ts'
 
 /** Time after an abort for a delivery to undo its write, and for the sink to close. Together well under 5 s. */
 const takeBackMs = 1500
@@ -35,7 +35,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   const atMost = (work: Promise<void>) => withGrace(work, AbortSignal.abort(), closeMs).catch(() => undefined)
 
   async function writerOf(store: string): Promise<Writer> {
-    const made = writers.get(store) ?? guarded(path, Writer.open(store, settings, deps, mutex))
+    const made = writers.get(store) ?? guarded(path, openWriter(store, settings, deps, mutex))
     writers.set(store, made)
     made.catch(() => writers.delete(store))
     return await made
@@ -49,7 +49,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     const writer = await writerOf(known.storeId)
     const start = await guarded(`${writer.root}/${place}`, reconcile({ writer, place, known, signal }))
     if (isClosed) throw cancelled()
-    const opened = new StreamWriter(writer, place, start)
+    const opened = createStreamWriter(writer, place, start)
     open.set(place, opened)
     return opened
   }

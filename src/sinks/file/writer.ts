@@ -37,136 +37,85 @@ interface ClosedPart extends WrittenPart {
 const graceMs = 60_000
 const retryMs = 600_000
 
+export type Writer = Awaited<ReturnType<typeof openWriter>>
+
 /**
  * One store's writer on one path: created for the first stream that is opened, released when the sink closes. It has the
  * identity that names its parts, and compresses closed parts in the background, one at a time. That queue is lost at a
- * restart: streams add their parts again.
+ * restart: streams add their parts again. The mutex orders the jobs on the files of a stream, by place.
  */
-export class Writer {
-  readonly settings: FileSinkSettings
-  readonly deps: Required<FileSinkDeps>
-  readonly root: string
-  readonly identity: HeldIdentity
-  readonly #mutex: KeyedMutex
-  readonly #said = new Set<string>()
+export async function openWriter(
+  store: string,
+  settings: FileSinkSettings,
+  { openFile = open, ...deps }: FileSinkDeps,
+  mutex: KeyedMutex,
+) {
+  const { name: sink, path, mode, dirMode, compress } = settings
+  const { clock, telemetry } = deps
+  const { root } = await makeRoot(path, dirMode)
+  await makeFolders(root, ownFolder, dirMode)
+  await dropOldCopies(root, clock.now())
+  const identity = await takeIdentity(root, { store, sink }, mode)
+  const said = new Set<string>()
   /** By path. */
-  readonly #waiting = new Map<string, ClosedPart>()
-  readonly #closing = new AbortController()
-  #loop: Promise<void> | undefined
+  const waiting = new Map<string, ClosedPart>()
+  const closing = new AbortController()
+  const { signal } = closing
+  let loop: Promise<void> | undefined
 
-  private constructor(
-    settings: FileSinkSettings,
-    deps: FileSinkDeps,
-    mutex: KeyedMutex,
-    root: string,
-    identity: HeldIdentity,
-  ) {
-    this.settings = settings
-    this.deps = { openFile: open, ...deps }
-    this.root = root
-    this.identity = identity
-    this.#mutex = mutex
-  }
-
-  /** Takes an identity for the parts of a store. The mutex orders the jobs on the files of a stream, by place. */
-  static async open(
-    store: string,
-    settings: FileSinkSettings,
-    deps: FileSinkDeps,
-    mutex: KeyedMutex,
-  ): Promise<Writer> {
-    const { name: sink, path, mode, dirMode } = settings
-    const { root } = await makeRoot(path, dirMode)
-    await makeFolders(root, ownFolder, dirMode)
-    await dropOldCopies(root, deps.clock.now())
-    const identity = await takeIdentity(root, { store, sink }, mode)
-    return new Writer(settings, deps, mutex, root, identity)
-  }
-
-  /** This one remains known even if its file was deleted. */
-  async owners(): Promise<Owners> {
-    return new Map([...(await ownersBelow(this.root)), [this.identity.id, this.identity]])
-  }
+  const emit = (internalEvent: InternalEvent) => telemetry.emit(internalEvent)
 
   /** Locks a writer's parts until released; undefined while another process holds that writer, or without its file. */
-  async hold(id: string): Promise<Pick<HeldIdentity, 'release'> | undefined> {
-    if (id === this.identity.id) return { release: () => undefined }
-    const owner = (await ownersBelow(this.root)).get(id)
-    return owner && holdIdentity(this.root, owner)
+  async function hold(id: string): Promise<Pick<HeldIdentity, 'release'> | undefined> {
+    if (id === identity.id) return { release: () => undefined }
+    const owner = (await ownersBelow(root)).get(id)
+    return owner && holdIdentity(root, owner)
   }
 
-  emit(internalEvent: InternalEvent): void {
-    this.deps.telemetry.emit(internalEvent)
-  }
-
-  /** Reports a lasting condition once in the life of the process. */
-  emitOnce(about: string, internalEvent: InternalEvent): void {
-    if (!this.#said.has(about)) this.emit(internalEvent)
-    this.#said.add(about)
-  }
-
-  /** Queues a part until it is closed; a part with another length by then is left alone. */
-  compress(place: string, part: WrittenPart): void {
-    if (this.settings.compress === 'none' || this.#closing.signal.aborted) return
-    const path = join(this.root, place, part.name)
-    if (this.#waiting.get(path)?.bytes === part.bytes) return
-    const closedAtMs = Math.max(this.deps.clock.now(), fullAt(this.settings, part))
-    this.#waiting.set(path, { ...part, place, dueAtMs: closedAtMs + graceMs })
-    this.#loop ??= this.#compressWaiting(this.#closing.signal)
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort()
-    await this.#loop
-    this.identity.release()
-  }
-
-  async #compressWaiting(signal: AbortSignal): Promise<void> {
-    const { clock } = this.deps
-    const failed = { name: 'CompressionFailed', sink: this.settings.name } as const
+  async function compressWaiting(): Promise<void> {
+    const failed = { name: 'CompressionFailed', sink } as const
     try {
-      while (this.#waiting.size > 0) {
+      while (waiting.size > 0) {
         const now = clock.now()
-        for (const [path, part] of this.#waiting) {
+        for (const [path, part] of waiting) {
           if (part.dueAtMs > now) continue
-          this.#waiting.delete(path)
-          await this.#compressPart(part, path, signal).catch((error: unknown) => {
+          waiting.delete(path)
+          await compressPart(part, path).catch((error: unknown) => {
             throwIfAborted(signal)
-            this.#waiting.set(path, { ...part, dueAtMs: clock.now() + retryMs })
-            this.emit({ ...failed, part: path, error })
+            waiting.set(path, { ...part, dueAtMs: clock.now() + retryMs })
+            emit({ ...failed, part: path, error })
           })
         }
         // A part that is added meanwhile is never due sooner than this.
         await clock.sleep(graceMs, signal)
       }
     } catch (error) {
-      if (!isFailure(error, 'cancelled')) this.emit({ ...failed, error })
+      if (!isFailure(error, 'cancelled')) emit({ ...failed, error })
     } finally {
-      this.#loop = undefined
+      loop = undefined
     }
   }
 
-  async #compressPart(part: ClosedPart, path: string, signal: AbortSignal): Promise<void> {
+  async function compressPart(part: ClosedPart, path: string): Promise<void> {
     const { name, place, bytes, writer } = part
-    const suffix = suffixes[this.settings.compress as keyof typeof suffixes]
-    const folder = await findFolder(this.root, place)
+    const suffix = suffixes[compress as keyof typeof suffixes]
+    const folder = await findFolder(root, place)
     if (folder === undefined || bytes === 0) return
-    const lock = await this.hold(writer)
+    const lock = await hold(writer)
     if (lock === undefined) return
     // One of a killed process is overwritten by the next one with its identity.
-    const unfinished = join(this.root, ownFolder, `${this.identity.id}.unfinished${suffix}`)
+    const unfinished = join(root, ownFolder, `${identity.id}.unfinished${suffix}`)
     try {
       const modifiedMs = await modifiedOf(folder, part)
       if (modifiedMs === undefined) return
-      const compressedBytes = await this.#writeCompressed(path, bytes, unfinished, signal)
-      await this.#mutex.run(place, async () => {
+      const compressedBytes = await writeCompressed(path, bytes, unfinished)
+      await mutex.run(place, async () => {
         if (signal.aborted || (await modifiedOf(folder, part)) !== modifiedMs) return
         await rename(unfinished, path + suffix)
         await syncFolder(folder)
         // After a crash in between readers use the compressed file.
         await unlink(path)
-        const about = { sink: this.settings.name, part: `${place}/${name}` }
-        this.emit({ name: 'PartCompressed', ...about, bytes, compressedBytes })
+        emit({ name: 'PartCompressed', sink, part: `${place}/${name}`, bytes, compressedBytes })
       })
     } finally {
       await unlink(unfinished).catch(() => undefined)
@@ -178,26 +127,51 @@ export class Writer {
    * Writes the compressed bytes, syncs the file and reads it back: the plain part may be removed only when the
    * compressed file decodes to the same bytes. Header (zstd) or trailer (gzip) names the uncompressed length.
    */
-  async #writeCompressed(
-    path: string,
-    bytes: number,
-    unfinished: string,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const { compress, mode } = this.settings
+  async function writeCompressed(path: string, bytes: number, unfinished: string): Promise<number> {
     const params = { [zlib.ZSTD_c_checksumFlag]: 1 }
     const encoder = compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes, params }) : createGzip()
     const [plain, readBack] = [createHash('sha256'), createHash('sha256')]
     // A source that fails destroys the encoder, so that its reader gets the error.
     const source = pipeline(hashed(readBytes(path), plain, signal), encoder, () => undefined)
-    const to = { mode, openFile: this.deps.openFile }
     // Where nothing was read of it, only this closes the part.
-    const size = await copyTo(unfinished, to, source, signal).finally(() => encoder.destroy())
+    const size = await copyTo(unfinished, { mode, openFile }, source, signal).finally(() => encoder.destroy())
     let length = 0
     for await (const piece of hashed(readBytes(unfinished), readBack, signal)) length += piece.length
     if (length !== bytes || readBack.digest('hex') !== plain.digest('hex'))
       throw new Error('the compressed file does not decompress to the content of the part')
     return size
+  }
+
+  return {
+    settings,
+    deps: { ...deps, openFile },
+    root,
+    identity,
+    /** This one remains known even if its file was deleted. */
+    async owners(): Promise<Owners> {
+      return new Map([...(await ownersBelow(root)), [identity.id, identity]])
+    },
+    hold,
+    emit,
+    /** Reports a lasting condition once in the life of the process. */
+    emitOnce(about: string, internalEvent: InternalEvent): void {
+      if (!said.has(about)) emit(internalEvent)
+      said.add(about)
+    },
+    /** Queues a part until it is closed; a part with another length by then is left alone. */
+    compress(place: string, part: WrittenPart): void {
+      if (compress === 'none' || signal.aborted) return
+      const path = join(root, place, part.name)
+      if (waiting.get(path)?.bytes === part.bytes) return
+      const closedAtMs = Math.max(clock.now(), fullAt(settings, part))
+      waiting.set(path, { ...part, place, dueAtMs: closedAtMs + graceMs })
+      loop ??= compressWaiting()
+    },
+    async close(): Promise<void> {
+      closing.abort()
+      await loop
+      identity.release()
+    },
   }
 }
 
