@@ -4,7 +4,7 @@ import type { PartEnd, PartLines, PartReport } from '../domain/audit-report.ts'
 import type { Stream } from '../domain/stream.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
-import { S3Bucket } from '../sinks/s3/client.ts'
+import { createBucket } from '../sinks/s3/client.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInBucket } from '../sinks/s3/read.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
@@ -42,7 +42,7 @@ export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: Abor
       [Symbol.asyncDispose]: () => Promise.resolve(),
     }
   }
-  const bucket = new S3Bucket(sink, { ...runtime, version })
+  const bucket = createBucket(sink, { ...runtime, version })
   const mayRepeat = sink.guarantee === 'at-least-once'
   const lake = { bucket, prefix: sink.prefix, mayRepeat }
   return {

@@ -14,7 +14,7 @@ export interface Credentials {
  * The credentials to sign with now, never expired ones. `refused` are those that the service has just refused: the
  * secrets are read again, or the chain of AWS is asked again. Throws Failure (stop) where there are none.
  */
-export type CredentialSource = (refused?: Credentials) => Promise<Credentials>
+type CredentialSource = (refused?: Credentials) => Promise<Credentials>
 
 interface Settings extends AwsKeys {
   readonly region: string | null

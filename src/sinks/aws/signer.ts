@@ -12,8 +12,6 @@ interface Unsigned {
   readonly nowMs: number
 }
 
-export type Sign = ReturnType<typeof createSigner>
-
 /** Signature Version 4 of AWS in the header of a request. */
 export function createSigner(service: string, region: string) {
   /** Derived keys, by day. */

@@ -7,9 +7,9 @@ import { type Answer, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { isUnsent } from '../../transport/network-failure.ts'
 import { createTries } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
-import { credentialsOf, type Credentials, type CredentialSource } from '../aws/credentials.ts'
-import { createSigner, type Sign } from '../aws/signer.ts'
-import { createExchanges, excerptOf, type Exchanges, notBefore, retryAtOf } from '../http/exchanges.ts'
+import { credentialsOf, type Credentials } from '../aws/credentials.ts'
+import { createSigner } from '../aws/signer.ts'
+import { createExchanges, excerptOf, notBefore, retryAtOf } from '../http/exchanges.ts'
 import { masking } from '../http/secrets.ts'
 import type { S3SinkConfig } from './config.ts'
 import { elementOf, readRefusal, type Refusal, type Right } from './refusals.ts'
@@ -45,128 +45,33 @@ const maxObjectBytes = 268_435_456
 
 export type S3Deps = Pick<SinkDeps, 'clock' | 'telemetry' | 'version' | 'random'>
 
+export type S3Bucket = ReturnType<typeof createBucket>
+
 /**
  * The objects of one bucket, over the HTTP of the project. It never changes an object: it writes only where no object has
  * the key. Every method throws Failure, with the error of the sink (`stop`) or one that passes (`retry`, `wait`).
  */
-export class S3Bucket {
-  /** The bucket and prefix, for people. */
-  readonly address: string
-  readonly #settings: S3SinkConfig
-  readonly #deps: S3Deps
-  readonly #what: string
-  readonly #base: URL
-  readonly #credentials: CredentialSource
-  readonly #sign: Sign
-  readonly #exchanges: Exchanges
+export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
+  const { bucket, prefix, endpoint, guarantee, storageClass, sse, kmsKeyId } = settings
+  const { clock, version } = deps
+  const base = baseOf(settings)
+  const address = endpoint === null ? `s3://${bucket}/${prefix}` : `${base.href}${prefix}`
+  const what = `sink ${settings.name} (${address})`
+  const credentials = credentialsOf(settings)
+  const sign = createSigner('s3', settings.region ?? 'us-east-1')
+  // The address of a bucket of AWS does not name its host.
+  const origin = endpoint === null ? undefined : base.origin
+  const exchanges = createExchanges({ ...settings, what, origin }, deps)
   /** The latest that requests were signed with. */
-  #current: Credentials | undefined
+  let current: Credentials | undefined
   /** AWS verifies it for all, and buckets with Object Lock ask for it; some other services refuse it. */
-  #sendsChecksum: boolean
+  let sendsChecksum = endpoint === null
 
-  constructor(settings: S3SinkConfig, deps: S3Deps) {
-    this.#settings = settings
-    this.#deps = deps
-    this.#base = baseOf(settings)
-    this.#sendsChecksum = settings.endpoint === null
-    const { bucket, prefix } = settings
-    this.address = settings.endpoint === null ? `s3://${bucket}/${prefix}` : `${this.#base.href}${prefix}`
-    this.#what = `sink ${settings.name} (${this.address})`
-    this.#credentials = credentialsOf(settings)
-    this.#sign = createSigner('s3', settings.region ?? 'us-east-1')
-    // The address of a bucket of AWS does not name its host.
-    const origin = settings.endpoint === null ? this.#base.origin : undefined
-    this.#exchanges = createExchanges({ ...settings, what: this.#what, origin }, deps)
-  }
-
-  async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {
-    const { guarantee, storageClass, sse, kmsKeyId } = this.#settings
-    const headers = {
-      'content-type': kind.contentType,
-      ...(guarantee === 'exactly-once' && { 'if-none-match': '*' }),
-      ...(storageClass !== null && { 'x-amz-storage-class': storageClass }),
-      ...(sse !== null && { 'x-amz-server-side-encryption': sse }),
-      ...(kmsKeyId !== null && { 'x-amz-server-side-encryption-aws-kms-key-id': kmsKeyId }),
-      ...Object.fromEntries(
-        Object.entries(kind.metadata).map(([name, value]) => [`${metadataPrefix}${name}`, value]),
-      ),
-    }
-    const request = { method: 'PUT', key, headers, body, right: 's3:PutObject', expects: [409, 412] } as const
-    let answer: Answer
-    try {
-      answer = await this.#request(request, signal)
-    } catch (error) {
-      // A service that refuses before it has read the body may close the connection: then the answer is lost.
-      if (isFailure(error, 'network', 'timeout') && !isUnsent(error)) return 'unknown'
-      throw error
-    }
-    if (answer.status === 412) return 'exists'
-    if (answer.status === 409) return 'unknown'
-    if (headerOf(answer, 'etag') === undefined)
-      throw this.#failed(answer, 'this is not an answer of S3: check endpoint')
-    return 'created'
-  }
-
-  /** Undefined where no object has the key; 0 bytes where the service does not say how many. */
-  async head(
-    key: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly metadata: Metadata; readonly bytes: number } | undefined> {
-    const answer = await this.#request({ method: 'HEAD', key, right: 's3:GetObject', expects: [404] }, signal)
-    if (answer.status === 404) return undefined
-    const metadata = Object.entries(answer.headers).flatMap(([name, value]) =>
-      name.startsWith(metadataPrefix) ? [[name.slice(metadataPrefix.length), String(value)] as const] : [],
-    )
-    return { bytes: Number(headerOf(answer, 'content-length') ?? 0), metadata: Object.fromEntries(metadata) }
-  }
-
-  async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
-    const maxBytes = maxObjectBytes
-    const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
-    const answer = await this.#request(request, signal)
-    if (answer.status === 404) return undefined
-    if (answer.unread === undefined) return answer.body
-    throw this.#failed(answer, `object ${key} cannot be read, or is too large`, 'retry')
-  }
-
-  /** In order of the keys. */
-  async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; bytes: number }> {
-    const query = new URLSearchParams({ 'list-type': '2', prefix, 'encoding-type': 'url' })
-    let after: string | undefined
-    do {
-      const request = { method: 'GET', key: '', query: query.toString(), right: 's3:ListBucket' } as const
-      const answer = await this.#request(request, signal)
-      const xml = answer.body.toString()
-      if (!xml.includes('<ListBucketResult'))
-        throw this.#failed(answer, 'this is not a listing of S3: check endpoint')
-      const isEncoded = elementOf(xml, 'EncodingType') === 'url'
-      for (const each of xml.split('<Contents>').slice(1)) {
-        const key = elementOf(each, 'Key') ?? ''
-        const bytes = Number(elementOf(each, 'Size'))
-        yield { key: isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key, bytes }
-      }
-      const next =
-        elementOf(xml, 'IsTruncated') === 'true' ? elementOf(xml, 'NextContinuationToken') : undefined
-      if (next !== undefined && next === after)
-        throw this.#failed(answer, 'the listing does not go on', 'retry')
-      after = next
-      query.set('continuation-token', after ?? '')
-    } while (after !== undefined)
-  }
-
-  async remove(key: string, signal: AbortSignal): Promise<void> {
-    await this.#request({ method: 'DELETE', key, right: 's3:DeleteObject', expects: [404] }, signal)
-  }
-
-  close(): Promise<void> {
-    return this.#exchanges.close()
-  }
-
-  async #request(request: Request, signal: AbortSignal): Promise<Answer> {
-    const mayTryAgain = createTries(this.#deps)
+  async function ask(request: Request, signal: AbortSignal): Promise<Answer> {
+    const mayTryAgain = createTries(deps)
     for (;;) {
       try {
-        return await this.#once(request, signal)
+        return await once(request, signal)
       } catch (error) {
         // Whether a PUT without an answer was carried out, its caller must find out.
         const isOpen = request.method === 'PUT' && !isFailure(error, 'server_error', 'throttled')
@@ -176,33 +81,31 @@ export class S3Bucket {
   }
 
   /** One try, and another at once with renewed credentials, or with a checksum, where the answer asks for that. */
-  async #once(request: Request, signal: AbortSignal): Promise<Answer> {
+  async function once(request: Request, signal: AbortSignal): Promise<Answer> {
     for (let isFirst = true; ; isFirst = false) {
-      const used = await this.#credentialsFor(signal)
-      const hadChecksum = this.#sendsChecksum
-      const { answer, refusal } = await this.#exchange(request, used, signal)
+      const used = await credentialsFor(signal)
+      const hadChecksum = sendsChecksum
+      const { answer, refusal } = await exchange(request, used, signal)
       if (refusal === undefined) return answer
-      this.#sendsChecksum ||= refusal.checksum === true
-      const isRenewed = async () => !isDeepStrictEqual(await this.#credentialsFor(signal, used), used)
-      if (isFirst && this.#sendsChecksum !== hadChecksum) continue
+      sendsChecksum ||= refusal.checksum === true
+      const isRenewed = async () => !isDeepStrictEqual(await credentialsFor(signal, used), used)
+      if (isFirst && sendsChecksum !== hadChecksum) continue
       if (isFirst && refusal.credentials === true && (await isRenewed())) continue
-      throw this.#refused(answer, refusal)
+      throw refused(answer, refusal)
     }
   }
 
-  async #credentialsFor(signal: AbortSignal, refused?: Credentials): Promise<Credentials> {
+  async function credentialsFor(signal: AbortSignal, refused?: Credentials): Promise<Credentials> {
     try {
-      this.#current = await orAborted(this.#credentials(refused), signal)
-      return this.#current
+      return (current = await orAborted(credentials(refused), signal))
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
-      throw new Failure(error.kind, error.code, `${this.#what}: ${error.message}`, error.details)
+      throw new Failure(error.kind, error.code, `${what}: ${error.message}`, error.details)
     }
   }
 
-  #exchange(request: Request, credentials: Credentials, signal: AbortSignal) {
+  function exchange(request: Request, used: Credentials, signal: AbortSignal) {
     const { method, body, right, expects = [] } = request
-    const { bucket, prefix } = this.#settings
     const read = (answer: Answer) => {
       const { status } = answer
       const isGood = isSuccess(status)
@@ -211,37 +114,122 @@ export class S3Bucket {
       const bytes = method === 'PUT' && isGood ? (body?.length ?? 0) : 0
       return { answer, refusal, outcome: outcomeOf(refusal), bytes }
     }
-    return this.#exchanges.counted(() => this.#signed(request, credentials), read, signal)
+    return exchanges.counted(() => signed(request, used), read, signal)
   }
 
-  async #signed({ method, key, query = '', headers = {}, body, maxBytes }: Request, used: Credentials) {
+  async function signed(
+    { method, key, query = '', headers = {}, body, maxBytes }: Request,
+    used: Credentials,
+  ) {
     const digest = createHash('sha256')
       .update(body ?? '')
       .digest()
-    const { origin, pathname } = this.#base
+    const { origin, pathname } = base
     const path = key === '' ? pathname : pathname + key.split('/').map(encoded).join('/')
     const checksum = body !== undefined &&
-      this.#sendsChecksum && { 'x-amz-checksum-sha256': digest.toString('base64') }
+      sendsChecksum && { 'x-amz-checksum-sha256': digest.toString('base64') }
     const url = `${origin}${path}${query === '' ? '' : `?${query}`}`
-    const nowMs = this.#deps.clock.now()
+    const nowMs = clock.now()
     const unsigned = { method, url, headers: { ...headers, ...checksum }, digest, nowMs }
-    const signed = await this.#sign(unsigned, used)
-    const own = { 'user-agent': `shieldlog/${this.#deps.version}` }
-    return { ...signed, headers: { ...signed.headers, ...own }, origin, method, body, maxBytes }
+    const { headers: given, ...rest } = await sign(unsigned, used)
+    const own = { 'user-agent': `shieldlog/${version}` }
+    return { ...rest, headers: { ...given, ...own }, origin, method, body, maxBytes }
   }
 
-  #refused(answer: Answer, { code, said, remedy }: Refusal): Failure {
-    const secrets = Object.values(this.#current ?? {}).map(String)
-    const text = `${this.#what} answered ${answer.status}${excerptOf(masking(secrets)(said))}`
+  function refused(answer: Answer, { code, said, remedy }: Refusal): Failure {
+    const secrets = Object.values(current ?? {}).map(String)
+    const text = `${what} answered ${answer.status}${excerptOf(masking(secrets)(said))}`
     return remedy === undefined
-      ? notBefore(retryAtOf(answer, this.#deps.clock.now()), code, text)
+      ? notBefore(retryAtOf(answer, clock.now()), code, text)
       : new Failure('stop', code, `${text}: ${remedy}`)
   }
 
   /** For an answer that is no error, and yet of no use. */
-  #failed({ status }: Answer, why: string, kind: 'stop' | 'retry' = 'stop'): Failure {
+  function failed({ status }: Answer, why: string, kind: 'stop' | 'retry' = 'stop'): Failure {
     const code = kind === 'stop' ? 'sink_refuses' : 'bad_body'
-    return new Failure(kind, code, `${this.#what} answered ${status}: ${why}`)
+    return new Failure(kind, code, `${what} answered ${status}: ${why}`)
+  }
+
+  return {
+    /** The bucket and prefix, for people. */
+    address,
+    async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {
+      const metadata = Object.entries(kind.metadata)
+      const headers = {
+        'content-type': kind.contentType,
+        ...(guarantee === 'exactly-once' && { 'if-none-match': '*' }),
+        ...(storageClass !== null && { 'x-amz-storage-class': storageClass }),
+        ...(sse !== null && { 'x-amz-server-side-encryption': sse }),
+        ...(kmsKeyId !== null && { 'x-amz-server-side-encryption-aws-kms-key-id': kmsKeyId }),
+        ...Object.fromEntries(metadata.map(([name, value]) => [`${metadataPrefix}${name}`, value])),
+      }
+      const request = {
+        method: 'PUT',
+        key,
+        headers,
+        body,
+        right: 's3:PutObject',
+        expects: [409, 412],
+      } as const
+      let answer: Answer
+      try {
+        answer = await ask(request, signal)
+      } catch (error) {
+        // A service that refuses before it has read the body may close the connection: then the answer is lost.
+        if (isFailure(error, 'network', 'timeout') && !isUnsent(error)) return 'unknown'
+        throw error
+      }
+      if (answer.status === 412) return 'exists'
+      if (answer.status === 409) return 'unknown'
+      if (headerOf(answer, 'etag') === undefined)
+        throw failed(answer, 'this is not an answer of S3: check endpoint')
+      return 'created'
+    },
+    /** Undefined where no object has the key; 0 bytes where the service does not say how many. */
+    async head(key: string, signal: AbortSignal) {
+      const answer = await ask({ method: 'HEAD', key, right: 's3:GetObject', expects: [404] }, signal)
+      if (answer.status === 404) return undefined
+      const named = Object.entries(answer.headers).flatMap(([name, value]) =>
+        name.startsWith(metadataPrefix) ? [[name.slice(metadataPrefix.length), String(value)] as const] : [],
+      )
+      const metadata: Metadata = Object.fromEntries(named)
+      return { bytes: Number(headerOf(answer, 'content-length') ?? 0), metadata }
+    },
+    async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
+      const maxBytes = maxObjectBytes
+      const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
+      const answer = await ask(request, signal)
+      if (answer.status === 404) return undefined
+      if (answer.unread === undefined) return answer.body
+      throw failed(answer, `object ${key} cannot be read, or is too large`, 'retry')
+    },
+    /** In order of the keys. */
+    async *list(prefix: string, signal: AbortSignal): AsyncGenerator<{ key: string; bytes: number }> {
+      const query = new URLSearchParams({ 'list-type': '2', prefix, 'encoding-type': 'url' })
+      let after: string | undefined
+      do {
+        const request = { method: 'GET', key: '', query: query.toString(), right: 's3:ListBucket' } as const
+        const answer = await ask(request, signal)
+        const xml = answer.body.toString()
+        if (!xml.includes('<ListBucketResult'))
+          throw failed(answer, 'this is not a listing of S3: check endpoint')
+        const isEncoded = elementOf(xml, 'EncodingType') === 'url'
+        for (const each of xml.split('<Contents>').slice(1)) {
+          const key = elementOf(each, 'Key') ?? ''
+          const bytes = Number(elementOf(each, 'Size'))
+          yield { key: isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key, bytes }
+        }
+        const isTruncated = elementOf(xml, 'IsTruncated') === 'true'
+        const next = isTruncated ? elementOf(xml, 'NextContinuationToken') : undefined
+        if (next !== undefined && next === after) throw failed(answer, 'the listing does not go on', 'retry')
+        after = next
+        query.set('continuation-token', after ?? '')
+      } while (after !== undefined)
+    },
+    async remove(key: string, signal: AbortSignal): Promise<void> {
+      await ask({ method: 'DELETE', key, right: 's3:DeleteObject', expects: [404] }, signal)
+    },
+    close: () => exchanges.close(),
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { S3Bucket, type S3Deps } from './client.ts'
+import { createBucket, type S3Bucket, type S3Deps } from './client.ts'
 import type { S3SinkConfig } from './config.ts'
 import type { TriedBucket } from './sink.ts'
 
@@ -17,8 +17,8 @@ const atOnce = 8
 
 /** The bucket of a sink: it is tried by `check`, and before the first object of a process. */
 export function openBucket(settings: S3SinkConfig, deps: S3Deps): TriedBucket {
-  const bucket = new S3Bucket(settings, deps)
-  return Object.assign(bucket, { check: (signal: AbortSignal) => tryBucket(bucket, settings, signal) })
+  const bucket = createBucket(settings, deps)
+  return { ...bucket, check: (signal) => tryBucket(bucket, settings, signal) }
 }
 
 /**

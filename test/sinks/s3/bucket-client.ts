@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { S3Bucket } from '../../../src/sinks/s3/client.ts'
+import { createBucket } from '../../../src/sinks/s3/client.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
 import { load } from '../../config/loading.ts'
 import { keepInternalEvents } from '../internal-events.ts'
@@ -11,7 +11,7 @@ export function bucketClient(sink: object, changes: Partial<S3SinkConfig> = {}) 
   const sinks = [{ name: 'lake', type: 's3', ...sink }]
   const { config } = load({ yaml: JSON.stringify({ api: { accessKey: 'k' }, zones: [101], sinks }) })
   const settings = { ...(config.sinks[0] as S3SinkConfig), ...changes }
-  const client = new S3Bucket(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
+  const client = createBucket(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
   onTestFinished(() => client.close())
   return { client, settings, internalEvents }
 }
