@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { readDepsOf } from '../assemble/reading.ts'
 import { openWork, type Work } from '../assemble/work.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-import { byTime, ZoneFollower } from '../maintenance/read/follow.ts'
+import { byTime, createFollower, type Follower } from '../maintenance/read/follow.ts'
 import { createFormat } from '../formats/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import { unknownWord } from '../domain/event/known-words.ts'
@@ -57,7 +57,7 @@ export function register({ command, io, load }: Registration): void {
       const wanted = (event: Event) => filters.every((wants) => wants?.(event) !== false)
       const warn = (text: string) => void io.stderr.write(`${printable(text)}\n`)
       const deps = readDepsOf(work)
-      const followers = new Set(zones.map((zone) => new ZoneFollower(zone, deps, wanted)))
+      const followers = new Set(zones.map((zone) => createFollower(zone, deps, wanted)))
       for await (const events of newEvents(work, followers, warn, signal)) {
         for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
         // The reader closed the pipe: not an error.
@@ -77,7 +77,7 @@ const longestPauseMs = 5_000
  */
 async function* newEvents(
   work: Work,
-  followers: Set<ZoneFollower>,
+  followers: Set<Follower>,
   warn: (text: string) => void,
   signal: AbortSignal,
 ): AsyncGenerator<Event[]> {

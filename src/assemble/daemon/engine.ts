@@ -8,7 +8,7 @@ import { keepLatest } from '../../domain/promises.ts'
 import type { ObservedRoute } from '../../domain/status/observation.ts'
 import { createHousekeeping, createDayRemoval } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe, StreamTally, readFleet, statusOf } from '../../status/status.ts'
-import { ZoneFollower } from '../../maintenance/read/follow.ts'
+import { createFollower } from '../../maintenance/read/follow.ts'
 import type { LagHistory } from '../../status/lag-history.ts'
 import { LiveTail } from '../../status/live-tail.ts'
 import { readPage } from '../../status/map.ts'
@@ -230,7 +230,7 @@ export function createEngine(config: Config, options: EngineOptions) {
     noteHistory((await observe(observed)).routes)
   }
 
-  const follow = (zone: Zone) => new ZoneFollower(zone, { source: reading.source, clock, apiClock })
+  const follow = (zone: Zone) => createFollower(zone, { source: reading.source, clock, apiClock })
   const tail = new LiveTail({ clock, zones, follow })
   const readEvent = deadLetterReader(config)
   parts.defer(() => schedule.stop())

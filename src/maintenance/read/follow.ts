@@ -41,45 +41,18 @@ class FollowedDay {
  * pages it requests: oldest-first it continues at the last page, newest-first it ends at a page without a new event (of
  * the first poll, after one page), else it reads all pages again.
  */
-export class ZoneFollower {
-  readonly #zone: Zone
-  readonly #deps: ReadDeps
-  readonly #wants: (event: Event) => boolean
-  readonly #days = new Map<Day, FollowedDay>()
-  #found: readonly Event[] = []
+export function createFollower(zone: Zone, deps: ReadDeps, wants: (event: Event) => boolean = () => true) {
+  const followedDays = new Map<Day, FollowedDay>()
+  let kept: readonly Event[] = []
 
-  constructor(zone: Zone, deps: ReadDeps, wants: (event: Event) => boolean = () => true) {
-    this.#zone = zone
-    this.#deps = deps
-    this.#wants = wants
-  }
-
-  /** By time; of more than `most` the newest. Throws the Failures of a reading; the next call returns what it found. */
-  async poll(signal: AbortSignal, most = Infinity): Promise<readonly Event[]> {
-    const days = daysAt(this.#deps.apiClock.now(this.#zone.account))
-    for (const day of this.#days.keys()) if (!days.includes(day)) this.#days.delete(day)
-    for (const day of days) {
-      const followed = this.#days.get(day) ?? new FollowedDay()
-      this.#days.set(day, followed)
-      await this.#read(day, followed, most, signal).catch((error: unknown) => {
-        if (!isFailure(error, 'cursor_expired') || followed.last === null) throw error
-        followed.last = null
-        return this.#read(day, followed, most, signal)
-      })
-    }
-    const found = this.#found
-    this.#found = []
-    return found
-  }
-
-  async #read(day: Day, followed: FollowedDay, most: number, signal: AbortSignal): Promise<void> {
+  async function read(day: Day, followed: FollowedDay, most: number, signal: AbortSignal): Promise<void> {
     const from = followed.order === 'oldest-first' ? followed.last : null
     let opened = from
-    for await (const page of readDay({ zone: this.#zone, day, from }, this.#deps, signal)) {
+    for await (const page of readDay({ zone, day, from }, deps, signal)) {
       const unseen = page.events.filter(followed.isNew)
-      const found = [...this.#found, ...unseen.filter(this.#wants)].sort(byTime)
+      const found = [...kept, ...unseen.filter(wants)].sort(byTime)
       // A day may have millions.
-      this.#found = found.slice(Math.max(0, found.length - most))
+      kept = found.slice(Math.max(0, found.length - most))
       if (followed.order === 'unknown') followed.order = orderOf(page)
       followed.last = opened
       opened = page.next
@@ -87,7 +60,29 @@ export class ZoneFollower {
     }
     followed.hasBegun = true
   }
+
+  return {
+    /** By time; of more than `most` the newest. Throws the Failures of a reading; the next call returns what it found. */
+    async poll(signal: AbortSignal, most = Infinity): Promise<readonly Event[]> {
+      const days = daysAt(deps.apiClock.now(zone.account))
+      for (const day of followedDays.keys()) if (!days.includes(day)) followedDays.delete(day)
+      for (const day of days) {
+        const followed = followedDays.get(day) ?? new FollowedDay()
+        followedDays.set(day, followed)
+        await read(day, followed, most, signal).catch((error: unknown) => {
+          if (!isFailure(error, 'cursor_expired') || followed.last === null) throw error
+          followed.last = null
+          return read(day, followed, most, signal)
+        })
+      }
+      const found = kept
+      kept = []
+      return found
+    },
+  }
 }
+
+export type Follower = ReturnType<typeof createFollower>
 
 export const byTime = (one: Event, other: Event) => (one.timeMs ?? 0) - (other.timeMs ?? 0)
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { ZoneFollower } from '../../../src/maintenance/read/follow.ts'
+import { createFollower } from '../../../src/maintenance/read/follow.ts'
 import { listing, never, zone } from '../audit/listing.ts'
 
 const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id)
@@ -8,13 +8,13 @@ const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }
 test('returns each event once, also those that a failed poll has found', async () => {
   const refused = new Failure('stop', 'unauthorised', 'the key is refused')
   const { deps } = listing(3, { 2: refused })
-  const follower = new ZoneFollower(zone, deps)
+  const follower = createFollower(zone, deps)
   await expect(follower.poll(never)).rejects.toBe(refused)
   expect(idsOf(await follower.poll(never))).toEqual([0, 1, 2, 3, 4, 5].map((number) => `event-${number}`))
   expect(await follower.poll(never)).toEqual([])
 })
 
 test('keeps the newest events that are wanted', async () => {
-  const follower = new ZoneFollower(zone, listing(20).deps, ({ id }) => id !== 'event-38')
+  const follower = createFollower(zone, listing(20).deps, ({ id }) => id !== 'event-38')
   expect(idsOf(await follower.poll(never, 2))).toEqual(['event-37', 'event-39'])
 })
