@@ -5,7 +5,7 @@ import { shiftDay } from '../../src/domain/day.ts'
 import type { Backfill } from '../../src/domain/plan/backfill.ts'
 import { plan } from '../../src/domain/plan/plan.ts'
 import { streamKey } from '../../src/domain/stream.ts'
-import { LivePlan } from '../../src/plan/live-plan.ts'
+import { LivePlan } from '../../src/plan/planner.ts'
 import { at, policy, today } from '../domain/builders.ts'
 import { anyCheckpoint, anyRoute, sinks, zones } from '../domain/plan/any-input.ts'
 
