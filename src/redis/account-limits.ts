@@ -3,23 +3,14 @@ import type { RedisServers } from '../domain/redis-servers.ts'
 import type { Clock, Place, SharedLimits } from '../ports/process.ts'
 import { connectRedis, loadScript, type RedisClient } from './connection.ts'
 
-interface AccountLimitsOptions {
-  readonly keyPrefix: string
-  readonly account: string
-  /** Of all processes together. */
-  readonly maxRequestsPerSecond: number | null
-}
-
 /**
  * Connects to the limits that the processes of a fleet share; whoever connects disconnects. Without an answer of Redis a
  * gate uses a budget of its process: the store and the schedule report errors of Redis.
  */
-export function connectLimits(servers: RedisServers & { readonly keyPrefix: string }, clock: Clock) {
-  const { keyPrefix } = servers
-  const client = connectRedis(servers, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
-  const limitsOf = (account: string, maxRequestsPerSecond: number | null) =>
-    createAccountLimits({ keyPrefix, account, maxRequestsPerSecond }, client, clock)
-  return { client, limitsOf }
+export function connectLimits(servers: RedisServers, clock: Clock) {
+  const name = `${servers.keyPrefix}:shared`
+  const client = connectRedis(servers, { manner: 'prompt', name }, () => undefined)
+  return { client, limitsOf: sharedLimits(client, servers.keyPrefix, clock) }
 }
 
 const longestLineMs = 60_000
@@ -29,20 +20,14 @@ const patienceMs = 250
 /** After Redis failed to answer, no request goes to it for this long. */
 const awayMs = 1_000
 
-/** The rate and the pauses of an account, for all processes on one Redis. Does not close the client. */
-export function createAccountLimits(
-  { keyPrefix, account, maxRequestsPerSecond }: AccountLimitsOptions,
-  client: RedisClient,
-  clock: Clock,
-): SharedLimits {
-  const everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
-  const keyOf = (name: string) => `{${keyPrefix}}:account:${encodeURIComponent(account)}:${name}`
-  const [pauseKey, rateKey] = [keyOf('pause'), keyOf('rate')]
+/**
+ * The rate and the pauses of each account, for all processes on one Redis. `maxRequestsPerSecond`: of all processes
+ * together. Does not close the client.
+ */
+export function sharedLimits(client: RedisClient, keyPrefix: string, clock: Clock) {
   const takeScript = loadScript(client, new URL('./account-take.lua', import.meta.url))
   const pauseScript = loadScript(client, new URL('./account-pause.lua', import.meta.url))
   let awayUntilMs = -Infinity
-  /** Without a rate, all requests pass until then. */
-  let freeUntilMs = -Infinity
 
   /** Undefined while Redis is away. */
   async function run(command: () => Promise<unknown>): Promise<unknown> {
@@ -57,22 +42,29 @@ export function createAccountLimits(
     return undefined
   }
 
-  return {
-    async pausedMs() {
-      const ms = await run(() => client.pttl(pauseKey))
-      return ms === undefined ? undefined : Math.max(0, Number(ms))
-    },
-    async take({ longestWaitMs, mayWait }) {
-      const nowMs = clock.monotonic()
-      if (nowMs < freeUntilMs) return ['pass', 0]
-      const args = [everyMs, longestWaitMs, longestLineMs, mayWait ? 1 : 0]
-      const answer = (await run(() => takeScript([pauseKey, rateKey], args))) as
-        [Place[0], string] | undefined
-      if (everyMs === 0 && answer?.[0] === 'pass') freeUntilMs = nowMs + freshMs
-      return answer && [answer[0], Number(answer[1])]
-    },
-    async pause(ms) {
-      await run(() => pauseScript([pauseKey], [ms]))
-    },
+  return (account: string, maxRequestsPerSecond: number | null): SharedLimits => {
+    const everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
+    const keyOf = (name: string) => `{${keyPrefix}}:account:${encodeURIComponent(account)}:${name}`
+    const [pauseKey, rateKey] = [keyOf('pause'), keyOf('rate')]
+    /** Without a rate, all requests pass until then. */
+    let freeUntilMs = -Infinity
+    return {
+      async pausedMs() {
+        const ms = await run(() => client.pttl(pauseKey))
+        return ms === undefined ? undefined : Math.max(0, Number(ms))
+      },
+      async take({ longestWaitMs, mayWait }) {
+        const nowMs = clock.monotonic()
+        if (nowMs < freeUntilMs) return ['pass', 0]
+        const args = [everyMs, longestWaitMs, longestLineMs, mayWait ? 1 : 0]
+        const answer = (await run(() => takeScript([pauseKey, rateKey], args))) as
+          [Place[0], string] | undefined
+        if (everyMs === 0 && answer?.[0] === 'pass') freeUntilMs = nowMs + freshMs
+        return answer && [answer[0], Number(answer[1])]
+      },
+      async pause(ms) {
+        await run(() => pauseScript([pauseKey], [ms]))
+      },
+    }
   }
 }

@@ -101,13 +101,7 @@ function commonOptions({ username, password, tls }: RedisServers, { manner, name
 }
 
 /** Member by member: a spread does not copy the key of a certificate. */
-function pemOf({ ca, cert, key }: NonNullable<RedisServers['tls']>) {
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  }
-}
+const pemOf = ({ ca, cert, key }: NonNullable<RedisServers['tls']>) => ({ ca, cert, key })
 
 const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
 

@@ -1,29 +1,15 @@
 import { DatabaseSync } from 'node:sqlite'
 
-export interface ExclusiveLock {
-  /** Idempotent. */
-  release(): void
-}
-
-export interface ExclusiveLockOptions {
-  /** How long to wait for another connection. */
-  readonly timeoutMs?: number
-  /** SQL that runs first. */
-  readonly pragmas?: string
-}
-
 /** Connections that hold a lock: garbage collection of one would release its lock. */
 const held = new Set<DatabaseSync>()
 
 /**
  * Locks a database file by an exclusive transaction that stays open: the operating system releases it when the process
  * ends, however it ends, and no process id is compared, which another container may use too. Throws the error of
- * SQLite: busy (code 5) where another connection has the lock.
+ * SQLite: busy (code 5) where another connection has the lock, `timeoutMs` later too. Returns its release, which may be
+ * called twice.
  */
-export function lockExclusively(
-  file: string | URL,
-  { timeoutMs = 0, pragmas = '' }: ExclusiveLockOptions = {},
-): ExclusiveLock {
+export function lockExclusively(file: string | URL, { timeoutMs = 0, pragmas = '' } = {}): () => void {
   const database = new DatabaseSync(file, { timeout: timeoutMs })
   try {
     database.exec(`${pragmas}; BEGIN EXCLUSIVE`)
@@ -32,10 +18,8 @@ export function lockExclusively(
     throw error
   }
   held.add(database)
-  return {
-    release() {
-      if (held.delete(database)) database.close()
-    },
+  return () => {
+    if (held.delete(database)) database.close()
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { createAccountLimits } from '../../src/redis/account-limits.ts'
+import { sharedLimits } from '../../src/redis/account-limits.ts'
 import type { AccountGate } from '../../src/ports/process.ts'
 import { RequestGate } from '../../src/shield/client/account-gate.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
@@ -13,7 +13,7 @@ const never = new AbortController().signal
 /** The gate that a process of its own would have. */
 function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | null = null): AccountGate {
   const limits = { account, maxRequestsPerSecond: rate }
-  const shared = createAccountLimits({ keyPrefix, ...limits }, connected(url), systemClock)
+  const shared = sharedLimits(connected(url), keyPrefix, systemClock)(account, rate)
   return new RequestGate(limits, systemClock, shared)
 }
 
@@ -46,8 +46,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   it('asks Redis once in 100 ms where there is no rate', async () => {
     const { url, keyPrefix } = await useRedis()
     const clock = createFakeClock()
-    const limits = { keyPrefix, account: 'main', maxRequestsPerSecond: null }
-    const { take, pause } = createAccountLimits(limits, connected(url), clock)
+    const { take, pause } = sharedLimits(connected(url), keyPrefix, clock)('main', null)
     const askOften = () => Promise.all([1, 2, 3].map(() => take({ longestWaitMs: 0, mayWait: true })))
     await askOften()
     await pause(60_000)
@@ -59,8 +58,9 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
 
   it('never shortens a pause, whoever asks for it', async () => {
     const { url, keyPrefix } = await useRedis()
-    const limits = { keyPrefix, account: 'main', maxRequestsPerSecond: null }
-    const [first, second] = [1, 2].map(() => createAccountLimits(limits, connected(url), systemClock))
+    const [first, second] = [1, 2].map(() =>
+      sharedLimits(connected(url), keyPrefix, systemClock)('main', null),
+    )
     // On a busy machine an answer may come too late.
     const isPaused = async () => {
       await first!.pause(60_000)

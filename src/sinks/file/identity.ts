@@ -15,7 +15,7 @@ export interface Owner {
 
 /** A writer identity that no other process can take before this one releases it or ends. */
 export interface HeldIdentity extends Owner {
-  release(): void
+  readonly release: () => void
 }
 
 const pattern = /^([a-z0-9]+)\.([\w-]+)\.([\w-]+)\.writer$/
@@ -77,8 +77,7 @@ export function holdIdentity(root: string, owner: Owner): HeldIdentity | undefin
   url.searchParams.set('mode', 'rw')
   try {
     // Nothing is ever written, so no journal is needed.
-    const lock = lockExclusively(url, { pragmas: 'PRAGMA journal_mode = MEMORY' })
-    return { ...owner, release: () => lock.release() }
+    return { ...owner, release: lockExclusively(url, { pragmas: 'PRAGMA journal_mode = MEMORY' }) }
   } catch (error) {
     const [busy, corrupt, cannotOpen, notADatabase] = [5, 11, 14, 26]
     if ([busy, corrupt, cannotOpen, notADatabase].includes(resultCodeOf(error) ?? 0)) return undefined

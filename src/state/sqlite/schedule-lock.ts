@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock, ScheduleLock } from '../../ports/process.ts'
-import { lockExclusively, type ExclusiveLock } from '../../sqlite/exclusive-lock.ts'
+import { lockExclusively } from '../../sqlite/exclusive-lock.ts'
 import { isBusy, storeFailure } from './database.ts'
 import { prepareStateFile, unwritable } from './state-file.ts'
 
@@ -18,23 +18,24 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
   // A link to the store must lead to the same lock.
   const path = `${existsSync(store) ? realpathSync(store) : store}.lock`
   const textPath = `${path}.holder`
-  let held: ExclusiveLock | undefined
+  /** Releases the lock; undefined while this process does not hold it. */
+  let held: (() => void) | undefined
   return {
     async acquire() {
       if (held !== undefined) return { ok: true }
       prepareStateFile(path)
-      const lock = unlessBusy(path, () => lockExclusively(path, { timeoutMs: busyTimeoutMs }))
-      if (lock === undefined) return { ok: false, holder: readText(textPath) }
+      const release = unlessBusy(path, () => lockExclusively(path, { timeoutMs: busyTimeoutMs }))
+      if (release === undefined) return { ok: false, holder: readText(textPath) }
       const startedAt = new Date(clock.now()).toISOString()
       try {
         const text = processName({ pid: process.pid, host: hostname(), startedAt })
         writeFileSync(textPath, text, { mode: 0o600 })
         chmodSync(textPath, 0o600)
       } catch (error) {
-        lock.release()
+        release()
         throw unwritable(textPath, error)
       }
-      held = lock
+      held = release
       return { ok: true }
     },
     holder: async () => (held !== undefined || isLocked(path) ? readText(textPath) : undefined),
@@ -42,7 +43,7 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
       if (held === undefined) return
       // Before the lock is released: afterwards the text may be the next holder's.
       rmSync(textPath, { force: true })
-      held.release()
+      held()
       held = undefined
     },
   }
@@ -60,12 +61,11 @@ function unlessBusy<T>(path: string, work: () => T): T | undefined {
 
 function isLocked(path: string): boolean {
   if (!existsSync(path)) return false
-  const free = unlessBusy(path, () => {
+  const looked = unlessBusy(path, () => {
     using database = new DatabaseSync(path, { readOnly: true, timeout: 0 })
-    database.prepare('SELECT count(*) FROM sqlite_schema').get()
-    return true
+    return database.prepare('SELECT count(*) FROM sqlite_schema').get()
   })
-  return free === undefined
+  return looked === undefined
 }
 
 /** While a new holder writes its text, this may return the text of the holder before. */
