@@ -33,7 +33,7 @@ interface DirectoryDeps {
 
 export interface MissingZones {
   readonly account: string
-  readonly failure?: Failure
+  readonly failure: Failure | undefined
 }
 
 /** Interval of tries while the zones of an account are not known, except after failures that need a fix. */
@@ -67,9 +67,7 @@ export function createZoneDirectory(deps: DirectoryDeps) {
   /** The first account whose zones are not known, and why where a listing failed. */
   function missing(config: Config): MissingZones | undefined {
     const account = discoveringIn(config).find(({ name }) => !lists.has(name))?.name
-    if (account === undefined) return undefined
-    const failure = failures.get(account)
-    return failure === undefined ? { account } : { account, failure }
+    return account === undefined ? undefined : { account, failure: failures.get(account) }
   }
 
   /** Reads the lists from the store. Throws the Failures of a store. */

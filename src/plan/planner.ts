@@ -87,11 +87,8 @@ export function createPlanner(deps: PlannerDeps) {
 
   /** By route, those of held sinks too, in the order of zones and sinks. */
   async function routes(): Promise<readonly PlannedRoute[]> {
-    const input = await readInput()
-    return inTurn(async () => {
-      await live.update(input, createTurns(deps))
-      return live.routes()
-    })
+    await plan()
+    return live.routes()
   }
 
   /**

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { fairnessContract } from './schedule/fairness.contract.ts'
 import { World, untilAborted } from './schedule/world.ts'
-import type { Places } from '../../src/schedule/local/pump-loop.ts'
+import type { Places } from '../../src/schedule/local/schedule.ts'
 
 /** What every schedule owes to the streams and to whoever stops it. The tests mostly wait, so they wait side by side. */
 export function scheduleContract(

@@ -1,13 +1,12 @@
-import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, messageOf } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import { streamKey } from '../../domain/stream.ts'
-import { oftenMs, repeat } from '../pumping.ts'
-import { createPumpLoop, type PumpLoopDeps } from './pump-loop.ts'
+import { oftenMs, repeat, type ScheduleDeps } from '../pumping.ts'
+import { createPumpLoop, type Places } from './schedule.ts'
 
-interface DrainDeps extends Pick<PumpLoopDeps, 'clock' | 'plan' | 'places'> {
-  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
-  readonly heartbeat: () => Promise<void>
+interface DrainDeps extends Pick<ScheduleDeps, 'clock' | 'plan' | 'pump' | 'heartbeat'> {
+  readonly places: Places
 }
 
 /** A stream that was given up, and why. */

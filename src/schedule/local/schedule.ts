@@ -1,10 +1,21 @@
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
-import { streamKey } from '../../domain/stream.ts'
+import { streamKey, type Priority } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
-import { createRests, housekeepMs, oftenMs, repeat, type ScheduleDeps } from '../pumping.ts'
-import { createPumpLoop, type Places } from './pump-loop.ts'
+import {
+  createRests,
+  housekeepMs,
+  oftenMs,
+  priorities,
+  repeat,
+  restAfterMs,
+  sharesOf,
+  type ScheduleDeps,
+} from '../pumping.ts'
+
+/** How many streams of each priority are pumped at once; the sinks share them. */
+export type Places = Readonly<Record<Priority, number>>
 
 const shortestTurnMs = 250
 
@@ -69,5 +80,123 @@ export function createLocalSchedule(places: Places, deps: ScheduleDeps): Schedul
       await loops
       await pumps.drained()
     },
+  }
+}
+
+interface PumpLoopDeps extends Pick<ScheduleDeps, 'clock' | 'plan'> {
+  /** Must not reject. */
+  readonly pump: (planned: PlannedStream) => Promise<void>
+  readonly places: Places
+  /** Ms until a planned stream is to be pumped: at most 0 for now, Infinity for not at all. */
+  readonly inMs: (planned: PlannedStream) => number
+  /** Shortest time from one plan to the next. */
+  readonly shortestMs: number
+}
+
+/** Streams are planned again this often, and a little sooner when a pump has ended: its stream may have more to do. */
+const turnMs = 1_000
+
+/**
+ * Plans, and pumps what is due: one pump at a time on a stream, and as many as there are places. The signal ends waits,
+ * and the starting of pumps.
+ */
+export function createPumpLoop(deps: PumpLoopDeps, signal: AbortSignal) {
+  const { clock, plan, pump, places, inMs, shortestMs } = deps
+  const running = new Map<string, Promise<void>>()
+  const rooms = createRooms(places)
+  /** Streams whose pumps ended since the plan was begun: it may show them as they were before. */
+  const outdated = new Set<string>()
+  /** What is due by the latest plan and waits for a place, the most urgent first. */
+  let queue: PlannedStream[] = []
+  /** Aborts when the next pump ends. */
+  let ending = new AbortController()
+
+  /** Starts what waits for a place, as long as there are places. */
+  function fill(): void {
+    if (signal.aborted) return
+    queue = queue.filter((next) => {
+      if (!rooms.isFree(next)) return true
+      const key = streamKey(next.stream)
+      if (!running.has(key) && !outdated.has(key) && inMs(next) <= 0) start(key, next)
+      return false
+    })
+  }
+
+  function start(key: string, planned: PlannedStream): void {
+    rooms.enter(planned)
+    const ended = pump(planned).finally(() => {
+      rooms.leave(planned)
+      running.delete(key)
+      outdated.add(key)
+      fill()
+      ending.abort()
+      ending = new AbortController()
+    })
+    running.set(key, ended)
+  }
+
+  return {
+    /** Plans once and starts what is due, for a second. False when nothing is to be pumped. Throws what planning throws. */
+    async turn(): Promise<boolean> {
+      const beganMs = clock.monotonic()
+      outdated.clear()
+      const planned = await plan()
+      const plannedMs = clock.monotonic()
+      const wanted: PlannedStream[] = []
+      const due: PlannedStream[] = []
+      let nextMs = turnMs
+      for (const each of planned) {
+        const ms = inMs(each)
+        if (ms < Infinity) wanted.push(each)
+        if (ms <= 0) due.push(each)
+        else nextMs = Math.min(nextMs, ms)
+      }
+      queue = due
+      rooms.divide(wanted)
+      fill()
+      const restMs = Math.max(shortestMs, restAfterMs(plannedMs - beganMs))
+      if (restMs > 0) await clock.sleep(restMs, signal)
+      if (wanted.length === 0) return false
+      for (;;) {
+        const isQueued = queue.length > 0
+        const leftMs = plannedMs + (isQueued ? turnMs : nextMs) - clock.monotonic()
+        if (leftMs <= 0 || (!isQueued && outdated.size > 0)) return true
+        await clock.sleep(leftMs, AbortSignal.any([signal, ending.signal])).catch(() => undefined)
+        signal.throwIfAborted()
+      }
+    },
+    /** Resolves when no pump runs any more. Starts none meanwhile. */
+    async drained(): Promise<void> {
+      queue = []
+      while (running.size > 0) await Promise.all(running.values())
+    },
+  }
+}
+
+/** The places of each priority, and the share of each sink in them. */
+export function createRooms(places: Places) {
+  let shares: ReadonlyMap<string, number> = new Map()
+  const used = new Map<string, number>()
+  const roomOf = ({ priority, stream }: PlannedStream) => `${priority} ${stream.sink}`
+  const usedIn = (room: string) => used.get(room) ?? 0
+  function count(planned: PlannedStream, more: number): void {
+    for (const room of [planned.priority, roomOf(planned)]) used.set(room, usedIn(room) + more)
+  }
+  return {
+    /** `wanted` are all streams that share the places. */
+    divide(wanted: readonly PlannedStream[]): void {
+      const all = priorities.flatMap((priority) => {
+        const sinks = wanted.filter((each) => each.priority === priority).map(({ stream }) => stream.sink)
+        const own = sharesOf(places[priority], [...new Set(sinks)])
+        return [...own].map(([sink, share]) => [`${priority} ${sink}`, share] as const)
+      })
+      shares = new Map(all)
+    },
+    isFree(planned: PlannedStream): boolean {
+      const room = roomOf(planned)
+      return usedIn(planned.priority) < places[planned.priority] && usedIn(room) < (shares.get(room) ?? 1)
+    },
+    enter: (planned: PlannedStream) => count(planned, 1),
+    leave: (planned: PlannedStream) => count(planned, -1),
   }
 }
