@@ -219,10 +219,10 @@ export interface Finding {
   readonly command?: string
 }
 
-export const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
-export const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', text })
-export const note = (text: string, step = ''): Finding => ({ step, mark: 'note', text })
-export const isFail = ({ mark }: Finding) => mark === 'fail'
+const ok = (step: string, text: string): Finding => ({ step, mark: 'ok', text })
+const fail = (step: string, text: string): Finding => ({ step, mark: 'fail', text })
+const note = (text: string, step = ''): Finding => ({ step, mark: 'note', text })
+const isFail = ({ mark }: Finding) => mark === 'fail'
 
 /** What reading the first page of today gave for a zone. */
 type Outcome = Failure | { readonly tookMs: number; readonly text: string }
@@ -240,7 +240,7 @@ const mostNamed = 20
 const toleratedOffsetMs = 30_000
 
 /** Lists the zones of accounts that discover theirs, and reads first pages of today. Throws only `cancelled`, and bugs. */
-export async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChecked> {
+async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChecked> {
   const { clock } = work.runtime
   const list = listZones(work.reading.clientOf)
   const listed = await list(discoveringIn(work.config), signal)

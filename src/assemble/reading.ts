@@ -3,8 +3,7 @@ import type { AccountGate, SharedLimits } from '../ports/process.ts'
 import { RequestGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
 import { PageBudget } from '../shield/client/page-budget.ts'
-import { sharePages } from '../shield/event-logs.ts'
-import { createEventLogSource } from '../shield/event-logs.ts'
+import { createEventLogSource, sharePages } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
@@ -60,13 +59,7 @@ export function createReading(config: Config, { clock, telemetry }: QuietRuntime
 }
 
 /** For commands that look at events: the failure for a zone that the API does not know names the one that may be meant. */
-export function readDepsOf({
-  reading,
-  runtime,
-}: {
-  readonly reading: Reading
-  readonly runtime: QuietRuntime
-}): ReadDeps {
+export function readDepsOf({ reading, runtime }: { reading: Reading; runtime: QuietRuntime }): ReadDeps {
   return { ...runtime, source: explainingZones(reading.source, listZones(reading.clientOf)) }
 }
 

@@ -9,8 +9,7 @@ import { firstUnfinished } from '../domain/status/problems.ts'
 import { cellStates, type CellState, type MapQuery } from '../domain/status/status.ts'
 import { routeKey } from '../domain/stream.ts'
 import type { LagHistory } from './lag-history.ts'
-import { countersOf } from './status.ts'
-import { readFleet, type StatusDeps } from './status.ts'
+import { countersOf, readFleet, type StatusDeps } from './status.ts'
 
 export interface PageDeps extends StatusDeps {
   readonly keepDays: number

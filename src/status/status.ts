@@ -124,12 +124,8 @@ export function observeRoute(
       lagSeconds,
       caughtUpAt: iso(caughtUpAtMs),
       newestEventAt: newestMs === undefined ? undefined : iso(newestMs),
-      timeToLossSeconds:
-        oldest === undefined ? undefined : Math.round((oldest.unreadableAtMs - nowMs) / 1000),
-      unfinished:
-        oldest === undefined
-          ? undefined
-          : { day: oldest.stream.day, apiDeadlineAt: iso(oldest.unreadableAtMs) },
+      timeToLossSeconds: oldest && Math.round((oldest.unreadableAtMs - nowMs) / 1000),
+      unfinished: oldest && { day: oldest.stream.day, apiDeadlineAt: iso(oldest.unreadableAtMs) },
       lastError,
     },
   }
@@ -140,7 +136,7 @@ function errorOf(live: readonly PlannedStream[], nowMs: number): ErrorStatus | u
   const early = live.findLast((each) => hasEndedEarly(each, nowMs))
   if (early === undefined) {
     const trouble = live.findLast(({ checkpoint }) => checkpoint?.trouble !== undefined)?.checkpoint?.trouble
-    return trouble === undefined ? undefined : errorStatus(trouble)
+    return trouble && errorStatus(trouble)
   }
   const { day } = early.stream
   const { as, atMs } = early.checkpoint!.ended!
@@ -180,7 +176,7 @@ function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime) {
     lastFullScanAt: checkpoint?.lastFull === undefined ? undefined : iso(checkpoint.lastFull.endedAtMs),
     /** Of the scan that is under way. */
     scanningPages: (checkpoint?.incremental ?? checkpoint?.full)?.pages,
-    lastError: checkpoint?.trouble === undefined ? undefined : errorStatus(checkpoint.trouble),
+    lastError: checkpoint?.trouble && errorStatus(checkpoint.trouble),
   }
 }
 
@@ -277,6 +273,7 @@ async function unconfiguredRoutes(
   const nowMs = clock.now()
   const isUnread = (checkpoint: Checkpoint) =>
     caughtUpOf({ stream: checkpoint.stream, checkpoint }, policy) < endOf(checkpoint.stream.day)
+  const daysOf = (of: readonly Checkpoint[]) => of.map(({ stream }) => stream.day).sort()
   const isGone = ({ stream }: Checkpoint) => unreadableAt(stream.day, policy.readableDays) <= nowMs
   return [...strange].map(([key, route]) => {
     // A day that was read to its end, and of which nothing more can be read, is finished.
@@ -291,10 +288,6 @@ async function unconfiguredRoutes(
       ...(!configured.has(route.zone) && isRetired(route.zone) && { retired: true }),
     }
   })
-}
-
-function daysOf(checkpoints: readonly Checkpoint[]): string[] {
-  return checkpoints.map(({ stream }) => stream.day).sort()
 }
 
 const recentMs = 86_400_000

@@ -5,7 +5,7 @@ import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 import { keepLatest } from '../../domain/promises.ts'
-import type { ObservedRoute } from '../../domain/status/observation.ts'
+import type { Observation } from '../../domain/status/observation.ts'
 import { createHousekeeping, createDayRemoval } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe, StreamTally, readFleet, statusOf } from '../../status/status.ts'
 import { createFollower } from '../../maintenance/read/follow.ts'
@@ -208,16 +208,15 @@ export function createEngine(config: Config, options: EngineOptions) {
     })
   }
 
-  function noteHistory(routes: readonly ObservedRoute[]): void {
-    const samples = routes.map(({ summary: { zone, sink, lagSeconds }, delivered }) => {
-      return { zone, sink, lagSeconds, delivered }
-    })
-    history.add(clock.now(), samples)
-  }
+  const noteHistory = ({ routes }: Observation) =>
+    history.add(
+      clock.now(),
+      routes.map(({ summary, delivered }) => ({ ...summary, delivered })),
+    )
 
   async function readNow() {
     const fleet = await readPage(observed)
-    noteHistory(fleet.observed.routes)
+    noteHistory(fleet.observed)
     return fleet
   }
 
@@ -227,7 +226,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   async function sample(): Promise<void> {
     // All that a page shows of a large fleet takes more memory than the rest: it is kept while somebody looks.
     page.dropOld()
-    noteHistory((await observe(observed)).routes)
+    noteHistory(await observe(observed))
   }
 
   const follow = (zone: Zone) => createFollower(zone, { source: reading.source, clock, apiClock })
