@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { Clock, Telemetry, Tracer } from '../ports/process.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Holder } from '../ports/store.ts'
-import { createApiClock, type ApiClock } from '../pump/api-clock.ts'
+import { createApiClock } from '../pump/api-clock.ts'
 import { createTracer } from '../telemetry/tracing.ts'
 import { version } from './version.ts'
 
 /** What reading and shipping need of a process. */
-export interface QuietRuntime {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  readonly tracer: Tracer
-  readonly apiClock: ApiClock
-}
+export type QuietRuntime = Readonly<ReturnType<typeof createQuietRuntime>>
 
 /** Of a process that neither logs nor counts: commands that print a result. */
-export function createQuietRuntime(clock: Clock = systemClock): QuietRuntime {
-  const telemetry = { emit: () => undefined }
+export function createQuietRuntime(clock: Clock = systemClock) {
+  const telemetry: Telemetry = { emit: () => undefined }
   return { clock, telemetry, tracer: createTracer(version), apiClock: createApiClock(clock) }
 }
 

@@ -24,7 +24,7 @@ interface Speaker {
   readonly storeId: string
   readonly version: string
   /** Of pagerduty. */
-  readonly routingKey?: string
+  readonly routingKey: string | undefined
 }
 
 const mostText = 1_500
@@ -66,7 +66,7 @@ const bodies = {
     body: textOf(notice),
     headers: { title: heads[notice.status], priority: notice.status === 'over' ? 'default' : 'high' },
   }),
-  pagerduty: ({ status, key, text, sinceMs }: Notice, { host, storeId, routingKey = '' }: Speaker) =>
+  pagerduty: ({ status, key, text, sinceMs }: Notice, { host, storeId, routingKey }: Speaker) =>
     inJson({
       routing_key: routingKey,
       event_action: status === 'over' ? 'resolve' : 'trigger',
@@ -112,9 +112,8 @@ export class Messenger {
     storeId: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const speaker = { host: hostname(), version: this.#version, storeId }
-    const key = routingKey === undefined ? {} : { routingKey: routingKey.reveal() }
-    const { body, headers } = bodies[kind](notice, { ...speaker, ...key })
+    const speaker = { host: hostname(), version: this.#version, storeId, routingKey: routingKey?.reveal() }
+    const { body, headers } = bodies[kind](notice, speaker)
     await this.#send(`notify ${name}`, url, { method: 'POST', body, headers }, signal)
   }
 

@@ -59,12 +59,7 @@ export class LiveTail {
   }
 
   #begin(zone: Zone): Tail {
-    const tail: Tail = {
-      askedAtMs: this.#deps.clock.monotonic(),
-      last: 0,
-      events: [],
-      polls: 0,
-    }
+    const tail: Tail = { askedAtMs: this.#deps.clock.monotonic(), last: 0, events: [], polls: 0 }
     if (this.#tails.size >= mostTails)
       tail.problem = `this process reads ${mostTails} zones live already; try again when one of these has stopped`
     else {

@@ -33,41 +33,36 @@ export function createTracer(version: string): Tracer {
       const span = tryTo(() =>
         tracer.startSpan(name, { kind: kindOf(name), attributes: attributesOf(facts) }),
       )
-      if (span === undefined) return work(ignore)
+      if (span === undefined) return work(() => undefined)
       return context.with(trace.setSpan(context.active(), span), () => settle(span, work))
     },
   }
 }
 
-const ignore = (): void => undefined
-
 async function settle<Result>(
   span: Span,
   work: (note: (facts: SpanFacts) => void) => Promise<Result>,
 ): Promise<Result> {
-  let outcome: FailureCode | undefined
-  const note = ({ outcome: noted, ...more }: SpanFacts): void => {
-    outcome = noted ?? outcome
-    tryTo(() => span.setAttributes(attributesOf(more)))
-  }
+  let outcome: FailureCode | 'bug' | undefined
+  let isStopped = false
   try {
-    const result = await work(note)
-    end(span, outcome ?? 'ok', outcome !== undefined)
-    return result
+    return await work(({ outcome: noted = outcome, ...more }) => {
+      outcome = noted
+      tryTo(() => span.setAttributes(attributesOf(more)))
+    })
   } catch (error) {
+    outcome = isFailure(error) ? error.code : 'bug'
     // A pump that was stopped on purpose, or that lost its stream to another pump, has no error.
-    if (isFailure(error)) end(span, error.code, error.kind !== 'cancelled')
-    else end(span, 'bug', true)
+    isStopped = isFailure(error) && error.kind === 'cancelled'
     throw error
+  } finally {
+    tryTo(() => {
+      span.setAttribute('shieldlog.outcome', outcome ?? 'ok')
+      if (outcome !== undefined && !isStopped)
+        span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
+      span.end()
+    })
   }
-}
-
-function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean): void {
-  tryTo(() => {
-    span.setAttribute('shieldlog.outcome', outcome)
-    if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
-    span.end()
-  })
 }
 
 export function createTickTracing(clock: Clock, version: string): TickTracing {

@@ -135,18 +135,13 @@ export function createEngine(config: Config, options: EngineOptions) {
 
   function keepFiguresRead(): Promise<void> {
     const { uploadScanning, volumes } = config.metrics
-    const everyMs = ({ everyMinutes }: { readonly everyMinutes: number }) => everyMinutes * minuteMs
+    const scanEveryMs = (uploadScanning?.everyMinutes ?? 0) * minuteMs
+    const lookEveryMs = (volumes?.everyMinutes ?? 0) * minuteMs
+    const scanned = () => (uploadScanning === undefined ? [] : zones())
+    const apps = volumes?.apps ?? []
     const targets = () => [
-      ...(uploadScanning === undefined
-        ? []
-        : zones().map(({ id, account }) => ({
-            of: { zone: id },
-            account,
-            everyMs: everyMs(uploadScanning),
-          }))),
-      ...(volumes === undefined
-        ? []
-        : volumes.apps.map(({ id, account }) => ({ of: { app: id }, account, everyMs: everyMs(volumes) }))),
+      ...scanned().map(({ id, account }) => ({ of: { zone: id }, account, everyMs: scanEveryMs })),
+      ...apps.map(({ id, account }) => ({ of: { app: id }, account, everyMs: lookEveryMs })),
     ]
     return keepFigures(
       {
