@@ -116,7 +116,7 @@ export async function runInPlace(
 }
 
 /** The age in hours from which on a destination takes no event, by the name of its sink. */
-export function maxAgeHoursIn({ sinks }: Pick<Config, 'sinks'>): (sink: string) => number | undefined {
+function maxAgeHoursIn({ sinks }: Pick<Config, 'sinks'>): (sink: string) => number | undefined {
   // Only presets whose destination has such a limit have the setting.
   const limitOf = (sink: SinkConfig) =>
     'batch' in sink && 'maxAgeHours' in sink.batch ? sink.batch.maxAgeHours : undefined

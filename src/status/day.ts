@@ -184,8 +184,6 @@ interface ViewDeps {
   readonly tail: LiveTail
 }
 
-export type StatusViews = ReturnType<typeof createStatusViews>
-
 export function createStatusViews({ version, fleet, history, store, readEvent, tail }: ViewDeps) {
   /** Many clients cost the store no more than one. */
   const inTurn = createInTurn()

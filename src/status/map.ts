@@ -70,8 +70,6 @@ function mapDays({ settings, keepDays, apiClock, clock }: PageDeps): Day[] {
   return daysFrom(shiftDay(today, 1 - count), today)
 }
 
-export type Cell = NonNullable<ReturnType<typeof cellOn>>
-
 /** A day of a route; undefined for one of which nothing is known. `refused`: dead letters of the route. */
 export function cellOn(
   day: Day,
