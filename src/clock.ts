@@ -15,11 +15,7 @@ const leastSleepMs = 2_000
  * and by what the host has slept. The uptime, in hundredths or whole seconds, would be too coarse alone; against the
  * monotonic clock it shows only how long the host slept, which never becomes less.
  */
-export function createSteady(
-  wallMs: () => number,
-  monotonicMs: () => number,
-  uptimeMs: () => number,
-): () => number {
+export function createSteady(wallMs: () => number, monotonicMs: () => number, uptimeMs: () => number) {
   let readAtMs = monotonicMs()
   const startMs = wallMs() - readAtMs
   const aheadMs = uptimeMs() - readAtMs

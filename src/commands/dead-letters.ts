@@ -4,7 +4,7 @@ import { dropDeadLetters, replayDeadLetters, type SinkReplay } from '../maintena
 import { openWork, type Work } from '../assemble/work.ts'
 import type { Config } from '../config/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../domain/event/delivery.ts'
-import { inertJson } from '../domain/text/json-text.ts'
+import { inertJson } from '../domain/text/json.ts'
 import { printable, counted } from '../domain/text/terminal-text.ts'
 import { iso, secondText } from '../domain/text/time.ts'
 import { exitCodes, resultOutput, type Io, type Registration, commandLine, example } from './command.ts'

@@ -1,10 +1,9 @@
 import type { Day } from './day.ts'
 import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
-import type { Gap } from './gap.ts'
 import type { ReachedLimit } from './retention.ts'
 import type { Guard, ScanKind } from './scan/scan.ts'
-import type { Priority, Stream } from './stream.ts'
+import type { Gap, Priority, Stream } from './stream.ts'
 import type { FoundZone } from './zone-list.ts'
 
 export const requestOutcomes = [

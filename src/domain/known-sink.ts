@@ -16,10 +16,7 @@ export type PlacedSink = Pick<KnownSink, 'name' | 'type'> & { readonly place: st
  * no longer configured, had the same place. Under a new name everything would be shipped again. Returns the earlier
  * names by the new ones.
  */
-export function renamedSinks(
-  configured: readonly PlacedSink[],
-  known: readonly KnownSink[],
-): Map<string, string> {
+export function renamedSinks(configured: readonly PlacedSink[], known: readonly KnownSink[]) {
   const names = new Set(configured.map(({ name }) => name))
   const knownNames = new Set(known.map(({ name }) => name))
   const left = known.filter(({ name }) => !names.has(name))

@@ -65,11 +65,7 @@ export function onceTold({ known, notice }: Judged): Noticed[] {
  * What is to be told now, and what is known before and after that. A problem is one cause, however many zones have it.
  * One that may pass by itself is told after five minutes, and its end when it has not come back for five.
  */
-export function noticesOf(
-  noted: readonly Noticed[],
-  problems: readonly NoticedProblem[],
-  nowMs: number,
-): Judged[] {
+export function noticesOf(noted: readonly Noticed[], problems: readonly NoticedProblem[], nowMs: number) {
   const before = new Map(noted.map((each) => [each.key, notAfter(nowMs, each)]))
   const conditions = oneOfEachKey(problems.flatMap((problem) => conditionsOf(problem, nowMs)))
   const standing = conditions.map(({ key, text, remedy, mayPass, grows }): Judged => {

@@ -1,4 +1,4 @@
-import type { Checkpoint, Trouble, RequestAnswer } from './checkpoint.ts'
+import type { Checkpoint, RequestAnswer } from './checkpoint.ts'
 
 /**
  * A person asks for a complete full scan of a stream that begins after the request (backfill, `run --once`, `audit
@@ -16,10 +16,7 @@ export function isAnswered(checkpoint: Checkpoint | undefined, { id }: ReadReque
 }
 
 /** The failures of a read request back off separately from those of the live stream. */
-export function requestTroubleOf(
-  checkpoint: Checkpoint | undefined,
-  { id }: ReadRequest,
-): Trouble | undefined {
+export function requestTroubleOf(checkpoint: Checkpoint | undefined, { id }: ReadRequest) {
   const held = checkpoint?.requestTrouble
   return held?.request === id ? held : undefined
 }

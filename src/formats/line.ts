@@ -1,6 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
-import { jsonText, oneLineJson } from '../domain/text/json-text.ts'
-import { isObject, type Json, type JsonObject } from '../domain/text/json.ts'
+import { jsonText, oneLineJson, isObject, type Json, type JsonObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
 
 /**

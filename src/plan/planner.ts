@@ -1,9 +1,16 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
-import type { Gap, GapReason } from '../domain/gap.ts'
 import { requestsOf } from '../domain/plan/backfill.ts'
-import { routeKey, type Priority, type Route, type Stream, type Zone } from '../domain/stream.ts'
+import {
+  routeKey,
+  type Gap,
+  type GapReason,
+  type Priority,
+  type Route,
+  type Stream,
+  type Zone,
+} from '../domain/stream.ts'
 import { createInTurn, createTurns, type TurnDeps } from '../domain/promises.ts'
 import {
   byUrgency,

@@ -126,12 +126,7 @@ function eventsOf({ taken, refusals, skipped }: DeliveryOutcome): readonly Event
   return [...taken, ...[...refusals, ...skipped].map(({ event }) => event)]
 }
 
-function tellChanges(
-  telemetry: Telemetry,
-  before: Checkpoint,
-  after: Checkpoint,
-  { end, scan }: ScanStep,
-): void {
+function tellChanges(telemetry: Telemetry, before: Checkpoint, after: Checkpoint, { end, scan }: ScanStep) {
   const { stream, trouble, ordering, ended } = after
   const { kind, pages, found, tookMs } = scan
   if (end === 'complete')

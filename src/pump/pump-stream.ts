@@ -32,11 +32,7 @@ export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): P
   })
 }
 
-async function shipStream(
-  session: Session,
-  sink: AnySink,
-  signal: AbortSignal,
-): Promise<Failure | undefined> {
+async function shipStream(session: Session, sink: AnySink, signal: AbortSignal) {
   const { deps, job } = session
   try {
     await using target = await openSink(session, sink, signal)

@@ -165,12 +165,7 @@ export function isDue(session: Session, checkpoint: Checkpoint): boolean {
 }
 
 /** Begins the load with the pages that were kept for it; drops them where another scan is due first. */
-export function takeKept(
-  target: SinkTarget,
-  reading: Reading,
-  load: Load,
-  begun: Scan,
-): Pick<ScanStep, 'scan' | 'end'> {
+export function takeKept(target: SinkTarget, reading: Reading, load: Load, begun: Scan) {
   const { kept } = reading
   reading.kept = []
   let step: Pick<ScanStep, 'scan' | 'end'> = { scan: begun, end: 'none' }

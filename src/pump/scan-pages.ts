@@ -16,11 +16,7 @@ import type { Session } from './session.ts'
  * urgent work waits, or the signal aborts. Resolves with a failure only when a read request for the day can never be
  * served.
  */
-export async function scanPages(
-  session: Session,
-  target: SinkTarget,
-  signal: AbortSignal,
-): Promise<Failure | undefined> {
+export async function scanPages(session: Session, target: SinkTarget, signal: AbortSignal) {
   const { clock, latestPages } = session.deps
   const latest = latestPages?.of(session.checkpoint())
   const reading: Reading = {
@@ -45,12 +41,7 @@ export async function scanPages(
   }
 }
 
-async function shipNextLoad(
-  session: Session,
-  target: SinkTarget,
-  reading: Reading,
-  signal: AbortSignal,
-): Promise<Failure | undefined> {
+async function shipNextLoad(session: Session, target: SinkTarget, reading: Reading, signal: AbortSignal) {
   const load = new Load(session, target.sink.load)
   try {
     const end = await readLoad(session, target, reading, load, signal)
@@ -113,12 +104,7 @@ async function shipLoad(
     )
 }
 
-async function afterFailure(
-  session: Session,
-  scan: Scan,
-  reading: Reading,
-  failure: Failure,
-): Promise<Failure | undefined> {
+async function afterFailure(session: Session, scan: Scan, reading: Reading, failure: Failure) {
   const { deps, job, checkpoint, commit } = session
   const { readRequest } = job
   deps.apiClock.learnFrom(job.zone.account, failure.details)

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
 import { createTurns, keepLatest, within } from '../domain/promises.ts'
 import { cellStates, mapSorts, type DayQuery, type MapQuery } from '../domain/status/status.ts'
-import { inertJson } from '../domain/text/json-text.ts'
+import { inertJson } from '../domain/text/json.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { Clock } from '../ports/process.ts'
 

@@ -11,11 +11,10 @@ import {
   type RouteTime,
 } from '../domain/status/observation.ts'
 import type { ErrorStatus, LeftRoute, WorkerStatus } from '../domain/status/status.ts'
-import { routeKey, type Route, type Priority } from '../domain/stream.ts'
+import { routeKey, type Route, type Priority, type Gap } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import { byDay, createProgressReading, summed } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
-import type { Gap } from '../domain/gap.ts'
 import { troubleOf, type PlannedRoute, type PlannedStream } from '../domain/plan/plan.ts'
 import { earlyEndCode, standingOf } from '../domain/plan/route-state.ts'
 import { createTurns, type TurnDeps } from '../domain/promises.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
-import type { Gap } from '../../src/domain/gap.ts'
+import type { Gap } from '../../src/domain/stream.ts'
 import { inStore } from './backfilling.ts'
 import { executeWith, openWorkshop } from './workshop.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Gap } from '../../src/domain/gap.ts'
+import type { Gap } from '../../src/domain/stream.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { endOf, startOf } from '../../src/domain/day.ts'
 import { beginArchiveScan } from '../../src/domain/scan/progress.ts'

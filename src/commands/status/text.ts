@@ -1,5 +1,5 @@
 import { version } from '../../assemble/version.ts'
-import { isOpenGap } from '../../domain/gap.ts'
+import { isOpenGap } from '../../domain/stream.ts'
 import { byDeadline, leftTexts, zoneLabel } from '../../domain/status/problems.ts'
 import type { StatusProblem } from '../../domain/status/status.ts'
 import {

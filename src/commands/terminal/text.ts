@@ -1,5 +1,5 @@
 import { countText, sumOf, wrap, cut, pad, widestOf } from '../../domain/text/terminal-text.ts'
-import { inertJson } from '../../domain/text/json-text.ts'
+import { inertJson } from '../../domain/text/json.ts'
 import type { Output } from '../command.ts'
 
 // Made at the first use: it takes 10 ms of the start.

@@ -68,10 +68,7 @@ export interface DeliveredObject {
 }
 
 /** The events of a delivery that the sink is responsible for. */
-export function takenOf(
-  events: readonly Event[],
-  { refusals, skipped = [], partial }: Delivery,
-): readonly Event[] {
+export function takenOf(events: readonly Event[], { refusals, skipped = [], partial }: Delivery) {
   if (partial !== undefined) return partial.taken
   if (refusals.length + skipped.length === 0) return events
   const others = new Set([...refusals, ...skipped].map(({ event }) => event))
@@ -88,10 +85,7 @@ export interface DeadLetter extends Stream, Identity {
   readonly event: string
 }
 
-export function mergeCommitted(
-  held: readonly CommittedPart[],
-  changed: readonly CommittedPart[],
-): readonly CommittedPart[] {
+export function mergeCommitted(held: readonly CommittedPart[], changed: readonly CommittedPart[]) {
   if (changed.length === 0) return held
   const names = new Set(changed.map(({ part }) => part))
   return [...held.filter(({ part }) => !names.has(part)), ...changed]

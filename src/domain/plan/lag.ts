@@ -76,9 +76,7 @@ function isOverdue({ stream, dueAtMs, checkpoint }: PlannedStream, nowMs: number
 }
 
 /** The stream of the oldest unfinished day: the one that becomes unreadable first. Undefined without one. */
-export function oldestUnfinished<Stream extends PlannedStream>(
-  streams: readonly Stream[],
-): Stream | undefined {
+export function oldestUnfinished<Stream extends PlannedStream>(streams: readonly Stream[]) {
   const unfinished = streams.filter(({ state }) => state === 'open' || state === 'settling')
   return unfinished.toSorted((one, other) => one.unreadableAtMs - other.unreadableAtMs)[0]
 }

@@ -139,12 +139,7 @@ export function firstPlannedDay(nowMs: number, policy: Policy): Day {
 }
 
 /** Readable days from the first planned one, and older days that have not ended yet. */
-function daysOf(
-  nowMs: number,
-  policy: Policy,
-  firstDay: Day | undefined,
-  held: readonly Checkpoint[],
-): Day[] {
+function daysOf(nowMs: number, policy: Policy, firstDay: Day | undefined, held: readonly Checkpoint[]) {
   const today = todayOf(nowMs)
   const first = firstReadable(today, policy.readableDays)
   const from = firstDay ?? firstPlannedDay(nowMs, policy)

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../checkpoint.ts'
 import { dayMs, dayOf, endOf, firstReadable, type Day, startOf } from '../day.ts'
 import { dayBeginMs, type Policy } from '../policy.ts'
-import type { Gap, GapReason } from '../gap.ts'
+import type { Gap, GapReason } from '../stream.ts'
 
 /**
  * - `open`: from the start of its day until the first settling scan is due; polled.
@@ -45,19 +45,12 @@ export function isBeyondAsking(day: Day, nowMs: number, policy: Pick<Policy, 're
  * Whether an answer "outside the window" ends the stream: only if the API's own clock in that answer puts the day
  * before the readable days. Otherwise a clock is wrong, and ending the stream would lose the day needlessly.
  */
-export function believesWindowError(
-  day: Day,
-  serverDateMs: number | undefined,
-  readableDays: number,
-): boolean {
+export function believesWindowError(day: Day, serverDateMs: number | undefined, readableDays: number) {
   return serverDateMs !== undefined && day < firstReadable(dayOf(serverDateMs), readableDays)
 }
 
 /** Ends a stream whose day can no longer be read. */
-export function expire(
-  checkpoint: Checkpoint,
-  nowMs: number,
-): { checkpoint: Checkpoint; gap: Gap | undefined } {
+export function expire(checkpoint: Checkpoint, nowMs: number) {
   const unfinished = { full: undefined, incremental: undefined, trouble: undefined, needsFull: false }
   const ended = { as: 'expired', atMs: nowMs } as const
   return {

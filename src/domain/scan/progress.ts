@@ -64,13 +64,7 @@ interface Instant {
 }
 
 /** The scan after one page, of which the sink has or needs all events, and the checkpoint without `withDelivery`. */
-export function afterPage(
-  before: Checkpoint,
-  scan: Scan,
-  facts: PageFacts,
-  at: Instant,
-  policy: Policy,
-): { readonly step: ScanStep; readonly after: Checkpoint } {
+export function afterPage(before: Checkpoint, scan: Scan, facts: PageFacts, at: Instant, policy: Policy) {
   const step = advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
   return { step, after: afterStep(before, step, facts, at, policy) }
 }

@@ -123,10 +123,7 @@ export function advanceScan(
   return { end: guardOf(facts, scan, next) ?? 'none', scan: next }
 }
 
-function timesRead(
-  { firstPageNewestMs, newestReadMs }: Scan,
-  { oldestMs, newestMs }: PageFacts,
-): Pick<Scan, 'firstPageNewestMs' | 'newestReadMs' | 'newestBeforeMs' | 'oldestOnPageMs'> {
+function timesRead({ firstPageNewestMs, newestReadMs }: Scan, { oldestMs, newestMs }: PageFacts) {
   if (oldestMs === null || newestMs === null) return {}
   return {
     firstPageNewestMs: firstPageNewestMs ?? newestMs,
@@ -137,12 +134,7 @@ function timesRead(
 }
 
 /** It found so many unseen events, with these event times. */
-export function withFound(
-  scan: Scan,
-  unseen: number,
-  timesMs: readonly number[],
-  polled: PolledSpan | null,
-): Scan {
+export function withFound(scan: Scan, unseen: number, timesMs: readonly number[], polled: PolledSpan | null) {
   const isPolled = (timeMs: number) => polled !== null && polled.fromMs <= timeMs && timeMs < polled.beforeMs
   return {
     ...scan,

@@ -1,9 +1,8 @@
 import type { DeadLetterCount } from '../event/delivery.ts'
-import type { Gap } from '../gap.ts'
 import type { PlanInput, PlannedRoute } from '../plan/plan.ts'
 import type { StreamState } from '../plan/stream-state.ts'
 import type { Policy } from '../policy.ts'
-import type { Priority } from '../stream.ts'
+import type { Gap, Priority } from '../stream.ts'
 import type { RouteSummary } from './status.ts'
 
 /** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */

@@ -1,6 +1,5 @@
-import type { GapReason } from '../gap.ts'
 import type { RouteStanding } from '../plan/route-state.ts'
-import type { Stream } from '../stream.ts'
+import type { GapReason, Stream } from '../stream.ts'
 
 /** Instants are ISO 8601 here. */
 export interface ErrorStatus {

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import { fingerprintOf, ownIdOf } from '../../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
-import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
-import { jsonText } from '../../domain/text/json-text.ts'
+import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { iso } from '../../domain/text/time.ts'
 
 /** Own ids of entries, by the fingerprint of the id and time that they share. */

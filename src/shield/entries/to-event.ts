@@ -1,7 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, KeptEvent } from '../../domain/event/event.ts'
-import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
-import { jsonText } from '../../domain/text/json-text.ts'
+import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { identitiesOf, identityOf, withOwnId, type EntryIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
-import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
-import { jsonText } from '../../domain/text/json-text.ts'
+import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 
 export interface RedactionSettings {

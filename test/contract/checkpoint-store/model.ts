@@ -1,8 +1,7 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
-import type { Gap } from '../../../src/domain/gap.ts'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
-import { streamKey, type Stream } from '../../../src/domain/stream.ts'
+import { streamKey, type Gap, type Stream } from '../../../src/domain/stream.ts'
 import type { Commit, Holder } from '../../../src/ports/store.ts'
 
 interface Held {

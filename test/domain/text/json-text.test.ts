@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonText } from '../../../src/domain/text/json-text.ts'
+import { jsonText } from '../../../src/domain/text/json.ts'
 
 test('JSON text is the output of JSON.stringify, also for values that are too deep for it', () => {
   const depth = 10_000

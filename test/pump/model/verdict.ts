@@ -1,7 +1,6 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { endOf, startOf } from '../../../src/domain/day.ts'
-import type { Gap } from '../../../src/domain/gap.ts'
-import { streamKey, type Stream } from '../../../src/domain/stream.ts'
+import { streamKey, type Gap, type Stream } from '../../../src/domain/stream.ts'
 import { isExact, missingOf, shippedLines } from './check-stream.ts'
 import { lakeName } from './entry.ts'
 import { isUnwritable } from './model-bucket.ts'

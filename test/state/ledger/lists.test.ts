@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditRecord } from '../../../src/domain/audit-report.ts'
 import type { RequestAnswer } from '../../../src/domain/checkpoint.ts'
-import type { Gap } from '../../../src/domain/gap.ts'
 import type { Backfill, Backfilled } from '../../../src/domain/plan/backfill.ts'
-import type { Stream } from '../../../src/domain/stream.ts'
+import type { Gap, Stream } from '../../../src/domain/stream.ts'
 import {
   buildCheckpoint,
   buildCommit,
