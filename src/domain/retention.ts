@@ -36,10 +36,7 @@ export interface Candidate extends StoredDay {
 export function daysToRemove<Stored extends Candidate>(
   stored: readonly Stored[],
   { days, maxBytes }: RetentionLimits,
-): {
-  readonly chosen: readonly { readonly stored: Stored; readonly limit: ReachedLimit }[]
-  readonly excessBytes: number
-} {
+) {
   const oldest = stored.toSorted((a, b) => (a.day === b.day ? a.zone - b.zone : a.day < b.day ? -1 : 1))
   let excessBytes = sumOf(stored, 'bytes') - (maxBytes ?? Infinity)
   function limitOf({ day, nowMs, begun }: Stored): ReachedLimit | undefined {

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { takenOf, type DeadLetter, type Delivery, type Refusal, type Skip } from '../domain/event/delivery.ts'
-import type { Event, Identity } from '../domain/event/event.ts'
+import type { Event } from '../domain/event/event.ts'
 import { fingerprintOf } from '../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../domain/event/seen.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
@@ -11,20 +11,7 @@ import { isHeldIn, type Sighting } from './seen-window.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
 /** A delivery, and what of the events lies in the object that it met. */
-export interface Delivered {
-  readonly delivery: Delivery
-  readonly adoption?: Adoption
-}
-
-/** What an object that an earlier try has written changes in its stream. */
-interface Adoption {
-  /** Those of its events that the stream has not seen, whether this load has them or not. */
-  readonly unseen: readonly Sighting[]
-  /** Dead letters whose events it holds: the earlier try was a replay. */
-  readonly deadLetters: readonly Identity[]
-  /** Whether it holds an event, under either form of its id. */
-  readonly holds: (event: Sighting) => boolean
-}
+export type Delivered = Awaited<ReturnType<typeof deliver>>
 
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
 export async function deliver(
@@ -33,7 +20,7 @@ export async function deliver(
   events: readonly Event[],
   signal: AbortSignal,
   goesOn = false,
-): Promise<Delivered> {
+) {
   const { deps, job } = session
   const facts = { ...spanFacts(job), server: sink.address, events: events.length }
   const delivery = await deps.tracer.span('deliver', facts, async (note) => {
@@ -49,11 +36,16 @@ export async function deliver(
   for (const bytes of adopted.values()) object.addPacked(bytes)
   const holds = (event: Sighting) => isHeldIn([object], event)
   const deadLetters = await deps.store.deadLetters.keys(job.stream)
+  const partial: Delivery['partial'] = { taken: events.filter(holds) }
   return {
-    delivery: { ...delivery, partial: { taken: events.filter(holds) } },
+    delivery: { ...delivery, partial },
+    /** What an object that an earlier try has written changes in its stream. */
     adoption: {
+      /** Those of its events that the stream has not seen, whether this load has them or not. */
       unseen: await seen.unseenIn(adopted),
+      /** Dead letters whose events it holds: the earlier try was a replay. */
       deadLetters: deadLetters.filter((identity) => object.has(fingerprintOf(identity))),
+      /** Whether it holds an event, under either form of its id. */
       holds,
     },
   }
