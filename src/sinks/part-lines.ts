@@ -41,9 +41,8 @@ export async function* linesIn(
     if (isFailure(error)) throw error
     damage = messageOf(error)
   }
-  const end = { part, wholeLines, wholeBytes }
-  if (damage === undefined) yield { ...end, isTorn: begun.length > 0 }
-  else yield { ...end, isTorn: false, damage }
+  const isTorn = damage === undefined && begun.length > 0
+  yield { part, wholeLines, wholeBytes, isTorn, ...(damage !== undefined && { damage }) }
 }
 
 export function isCompressed(name: string): boolean {

@@ -1,6 +1,7 @@
 import type { Failure } from '../../domain/failure.ts'
 import { keyRemedyOf } from '../aws/credentials.ts'
 import { type Answer, headerOf } from '../../transport/exchange.ts'
+import type { S3SinkConfig } from './config.ts'
 
 export type Right = 's3:PutObject' | 's3:GetObject' | 's3:ListBucket' | 's3:DeleteObject'
 
@@ -17,11 +18,7 @@ export interface Refusal {
   readonly checksum?: true
 }
 
-export interface Asked {
-  readonly bucket: string
-  readonly prefix: string
-  readonly right: Right
-}
+type Asked = Pick<S3SinkConfig, 'bucket' | 'prefix'> & { readonly right: Right }
 
 const otherRegion =
   /^(?:AuthorizationHeaderMalformed|PermanentRedirect|TemporaryRedirect|Redirect|IllegalLocationConstraintException)$/
