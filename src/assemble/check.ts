@@ -227,12 +227,6 @@ const isFail = ({ mark }: Finding) => mark === 'fail'
 /** What reading the first page of today gave for a zone. */
 type Outcome = Failure | { readonly tookMs: number; readonly text: string }
 
-interface ApiChecked {
-  readonly findings: readonly Finding[]
-  /** How much of what was read the filter of each sink lets through, by the name of the sink. */
-  readonly filters: ReadonlyMap<string, readonly Finding[]>
-}
-
 /** Of an account that discovers its zones, the rest is listed and not read. */
 const mostOfAccount = 20
 const askedAtOnce = 8
@@ -240,7 +234,7 @@ const mostNamed = 20
 const toleratedOffsetMs = 30_000
 
 /** Lists the zones of accounts that discover theirs, and reads first pages of today. Throws only `cancelled`, and bugs. */
-async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChecked> {
+async function checkApi(work: Work, signal: AbortSignal) {
   const { clock } = work.runtime
   const list = listZones(work.reading.clientOf)
   const listed = await list(discoveringIn(work.config), signal)
@@ -300,6 +294,7 @@ async function checkApi(work: Work, signal: AbortSignal): Promise<ApiChecked> {
       ]),
       ...(areListed ? unknownZoneWarnings(config) : []).map((text) => note(text)),
     ],
+    /** How much of what was read the filter of each sink lets through, by the name of the sink. */
     filters: new Map(total === 0 ? [] : filters.map(filterFinding)),
   }
 }

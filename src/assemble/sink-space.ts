@@ -4,7 +4,7 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import type { NoticedProblem } from '../domain/notices.ts'
 import { within, type Waits } from '../domain/promises.ts'
 import { sizeText, printable } from '../domain/text/terminal-text.ts'
-import type { Counting } from '../telemetry/metrics/metrics.ts'
+import type { Metrics } from '../telemetry/metrics/metrics.ts'
 
 interface Space {
   readonly device: number
@@ -38,7 +38,7 @@ const fileSinks = (sinks: readonly SinkConfig[]) =>
 /** Measures the disks of file sinks. */
 export async function measureSpace(
   sinks: readonly SinkConfig[],
-  metrics: Pick<Counting, 'measure'>,
+  metrics: Pick<Metrics, 'measure'>,
   clock: Waits,
 ): Promise<void> {
   const each = fileSinks(sinks).map(async ({ name, path }) => {

@@ -17,7 +17,7 @@ import { knownOf, type Runtime } from '../runtime.ts'
 import { stateName } from '../state.ts'
 import { version } from '../version.ts'
 import { createEngine, type Engine } from './engine.ts'
-import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
+import { listZones } from '../../discovery/list-zones.ts'
 import { createReading } from '../reading.ts'
 import { measureSpace } from '../sink-space.ts'
 
@@ -80,7 +80,11 @@ export class Daemon {
     const zones = createZoneDirectory({
       ...this.#runtime,
       ...this.#backend,
-      list: (config, accounts, abort) => this.#list(config, accounts, abort),
+      // By clients of its own: a configuration that is not in force yet may have other keys.
+      list: async (config, accounts, abort) => {
+        await using reading = createReading(config, this.#runtime, this.#backend!.limitsOf)
+        return await listZones(reading.clientOf)(accounts, abort)
+      },
       changed: () => this.#prepare(),
     })
     this.#zones = zones
@@ -146,12 +150,6 @@ export class Daemon {
     await this.#engine?.close().catch(warn)
     await this.#server?.stop().catch(warn)
     await this.#backend?.close().catch(warn)
-  }
-
-  /** By clients of its own: a configuration that is not in force yet may have other keys. */
-  async #list(config: Config, accounts: Config['accounts'], signal: AbortSignal): Promise<AccountZones[]> {
-    await using reading = createReading(config, this.#runtime, this.#backend!.limitsOf)
-    return await listZones(reading.clientOf)(accounts, signal)
   }
 
   /** An engine of a configuration; it ships nothing before its start. */

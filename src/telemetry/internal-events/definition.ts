@@ -1,7 +1,7 @@
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Fields, LineLevel } from '../logger.ts'
-import type { CountedMetric, Labels, Counting } from '../metrics/metrics.ts'
+import type { CountedMetric, Labels, Metrics } from '../metrics/metrics.ts'
 
 export interface Definition<Event extends InternalEvent> {
   /** Level of its line; the highest where it varies. */
@@ -12,7 +12,7 @@ export interface Definition<Event extends InternalEvent> {
   readonly counts?: Readonly<Partial<Record<CountedMetric, 1 | keyof Event>>>
   /** Labels that no fact of the event has. */
   readonly labels?: Labels | ((event: Event) => Labels)
-  measure?(event: Event, metrics: Counting): void
+  measure?(event: Event, metrics: Pick<Metrics, 'measure'>): void
   /** The conditions that it ends for what it is about: a stream, a zone, an account; else all of them. */
   readonly ends?: readonly InternalEvent['name'][]
   /** What happened, without what it is about, which begins the line. An event without a text has no line. */

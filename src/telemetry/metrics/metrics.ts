@@ -18,14 +18,6 @@ export interface Measured {
   readonly value: number
 }
 
-/** The metrics that definitions of internal events may change. */
-export interface Counting {
-  /** Adds to a counter, or observes values (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
-  count(metric: CountedMetric, labels: Labels, value?: number | readonly number[]): void
-  /** Sets the series of a gauge that have all of these labels; those that are not given any more are removed. */
-  measure(metric: MeasuredMetric, of: Labels, rows: readonly Measured[]): void
-}
-
 /** The names in the configuration, the only values of these labels: of `zone` for which upload scanning is read, too. */
 export interface Known extends Partial<Record<Exclude<NameSet, 'zones'>, readonly (string | number)[]>> {
   readonly zones: readonly Zone[]
@@ -64,6 +56,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   let sources: Sources = {}
   let latest: { readonly observed: Observation; readonly atMs: number } | undefined
 
+  /** Adds to a counter, or observes values (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
   function count(metric: CountedMetric, given: Labels, value: number | readonly number[] = 1): void {
     const own = counted.get(metric)!
     const { labelNames, buckets, series } = own
@@ -75,6 +68,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     }
   }
 
+  /** Sets the series of a gauge that have all of these labels; those that are not given any more are removed. */
   function measure(metric: MeasuredMetric, of: Labels, rows: readonly Measured[]): void {
     const isOther = ({ labels }: Measured) =>
       Object.entries(of).some(([name, value]) => labels[name] !== value)
