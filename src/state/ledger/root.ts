@@ -40,13 +40,6 @@ const maxTries = 20
 const maxPauseMs = 10
 const never = new AbortController().signal
 
-export interface RootOptions {
-  readonly records: Records
-  readonly clock: Clock
-  /** Where the store is, for messages. */
-  readonly place: string
-}
-
 /** Parts of a write. */
 export type Part = Partial<Write>
 
@@ -57,7 +50,8 @@ export type Part = Partial<Write>
 export class Root {
   readonly records: Records
   readonly clock: Clock
-  readonly #place: string
+  /** Where the store is, for messages. */
+  readonly place: string
   #storeValue: Uint8Array | undefined
   store: StoreRecord | undefined
   /** The same object as long as the record is the same: what depends on names compares objects. */
@@ -65,10 +59,10 @@ export class Root {
   /** Of the store when it was last read: another one once the store was emptied. */
   id = ''
 
-  constructor({ records, clock, place }: RootOptions) {
+  constructor({ records, clock, place }: Pick<Root, 'records' | 'clock' | 'place'>) {
     this.records = records
     this.clock = clock
-    this.#place = place
+    this.place = place
   }
 
   get whenStore(): Condition {
@@ -81,13 +75,13 @@ export class Root {
       await this.refresh()
       if (this.store?.layout === layoutNumber) return undefined
       if (this.store !== undefined) {
-        const text = `the store (${this.#place}) has schema ${this.store.layout}, and this version supports only schema ${layoutNumber}`
+        const text = `the store (${this.place}) has schema ${this.store.layout}, and this version supports only schema ${layoutNumber}`
         const remedy = 'run the version that made it, or set `state` to another place'
         throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
       }
       if (!create) {
         const remedy = 'start `run` once, or set `state` to the right store'
-        throw new Failure('stop', 'no_store', `there is no store in ${this.#place}: ${remedy}`)
+        throw new Failure('stop', 'no_store', `there is no store in ${this.place}: ${remedy}`)
       }
       const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
       await this.records.write({ when: [this.whenStore], put: [['store', 'store', JSON.stringify(made)]] })

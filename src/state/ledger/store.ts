@@ -5,10 +5,10 @@ import { createCatalogue } from './catalogue.ts'
 import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createMinutes, createLoadSeen } from './seen.ts'
-import { Root, type RootOptions } from './root.ts'
+import { Root } from './root.ts'
 import { createRenameSink, createPrune } from './upkeep.ts'
 
-interface LedgerOptions extends RootOptions {
+interface LedgerOptions extends Pick<Root, 'records' | 'clock' | 'place'> {
   /** Of each sink. */
   readonly deadLetterMaxBytes: number
   /** False refuses records without a store instead of making one there. */
