@@ -38,7 +38,10 @@ const ZoneId = z.int().min(1).describe('Shield zone id')
 const ZoneSetting = z
   .union([
     ZoneId,
-    z.strictObject({ id: ZoneId, name: printableName(100).optional().describe('Name; default: the id') }),
+    z.strictObject({
+      id: ZoneId,
+      name: printableName(100).optional().describe('Name to show; default: the id'),
+    }),
   ])
   .describe('A shield zone: its id, or { id, name }')
   .transform((zone) => (typeof zone === 'number' ? { id: zone } : zone))
@@ -84,7 +87,9 @@ const ApiConfig = section('The API that event logs are read from', {
   ),
   requestTimeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30),
   maxPageBytes: bytes('Largest page that is accepted').default(33_554_432),
-  maxBytesInFlight: bytes('Memory for pages of the process; one page is always allowed').default(67_108_864),
+  maxBytesInFlight: bytes(
+    'Memory for pages of the whole process, shared by its sinks; one page is always allowed',
+  ).default(67_108_864),
   maxRequestsPerSecond: described(
     z.number().gt(0).max(10_000).nullable().default(null),
     'Request budget of each account; null: no limit except the pauses that the API asks for',
@@ -97,7 +102,9 @@ const scanDefaults = [0.5, 6, 24, 44]
 const PollConfig = section('When streams are read', {
   everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
   readableDays: count('Days that the API answers for, today included', { min: 2, max: 366 }).default(3),
-  firstRunDays: count('Days to read for a new zone or sink; default: readableDays', { max: 366 }).optional(),
+  firstRunDays: count('Days to read for a new zone or sink, today included; default: readableDays', {
+    max: 366,
+  }).optional(),
   overlapMinutes: duration('Minutes of event time that every poll reads again', { max: 1440 }).default(10),
   fullScanMinutes: duration('Time between two full scans of an open day', { max: 10_080 }).default(60),
   settleAfterHours: described(
@@ -162,7 +169,9 @@ export const RedactConfig = z
 
 const WorkersConfig = section('How many streams one process reads at once', {
   streams: count('Streams that one process reads at once', { max: 1024 }).default(8),
-  backfillStreams: count('Backfill streams that it reads in addition', { max: 1024 }).default(2),
+  backfillStreams: count('Backfill streams that one process reads at once, in addition', {
+    max: 1024,
+  }).default(2),
 })
 
 /** One line per kind of sink. */
@@ -179,9 +188,9 @@ export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }
 
 const DeadLettersConfig = section('Events that a sink never accepts', {
-  maxBytes: bytes('Space of each sink; a stream stops at a dead letter that does not fit').default(
-    67_108_864,
-  ),
+  maxBytes: bytes(
+    'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
+  ).default(67_108_864),
 })
 
 const address = {
@@ -205,7 +214,13 @@ const everyMinutes = duration('Time between two readings', { above: 0, max: 10_0
 const AppId = printableName(200).describe('Id of a container application')
 
 const AppSetting = z
-  .union([AppId, z.strictObject({ id: AppId, account: name('Account, where there are several').optional() })])
+  .union([
+    AppId,
+    z.strictObject({
+      id: AppId,
+      account: name('Account that owns it; needed where there are several').optional(),
+    }),
+  ])
   .describe('A container application: its id, or { id, account }')
   .transform((app) => (typeof app === 'string' ? { id: app, account: undefined } : app))
 

@@ -106,10 +106,13 @@ export const StateSetting = z
       .strictObject({
         url: storeUrl('sqlite:, redis: or rediss: URL', storeUrlError).optional(),
         redis: RedisSetting.optional(),
-        keepDays: duration('Days to keep complete days; default: 14, or readableDays', {
-          above: 0,
-          max: 3650,
-        }).optional(),
+        keepDays: duration(
+          'Days to keep checkpoints of complete days; default: 14, or readableDays if that is more',
+          {
+            above: 0,
+            max: 3650,
+          },
+        ).optional(),
       })
       .register(marks, { exclusive: [['url', 'redis']] }),
   ])

@@ -27,11 +27,17 @@ export const SyslogSinkConfig = z
       .default('bunny-shield')
       .describe('HOSTNAME of each message; many receivers identify the log source by it')
       .register(marks, { remedy: 'use printable ASCII without spaces, at most 255 characters' }),
-    maxMessageBytes: count('Longest message, in bytes; a longer event becomes a dead letter', {
-      min: 480,
-      max: 16_777_216,
-    }).default(65_536),
-    timeoutSeconds: duration('Longest wait for the receiver', { above: 0, max: 3600 }).default(30),
+    maxMessageBytes: count(
+      'Longest message that the receiver accepts, in bytes; a longer event becomes a dead letter',
+      {
+        min: 480,
+        max: 16_777_216,
+      },
+    ).default(65_536),
+    timeoutSeconds: duration('Longest time to wait for a connection, and for the receiver to accept bytes', {
+      above: 0,
+      max: 3600,
+    }).default(30),
     tls: TlsConfig.prefault({}).describe('Certificates for this sink'),
   })
   .describe('Syslog messages (RFC 5424) over TLS or TCP')
