@@ -1,22 +1,17 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import type { Day } from '../domain/day.ts'
 import { failed, httpDate, jsonAnswer, problem, sendWhole, type Answer } from './answer.ts'
 import * as account from './api/account.ts'
-import { EventLogs } from './api/event-logs.ts'
+import { createEventLogs } from './api/event-logs.ts'
 import type { WireEntry } from './entries/entry.ts'
 import { hex4, mix } from './entries/hash.ts'
-import { Traffic, type AppendOptions } from './entries/traffic.ts'
+import { createTraffic, type AppendOptions } from './entries/traffic.ts'
 import { FaultRules, type FaultRule } from './faults.ts'
-import { defaults, type Settings, type SimulatorOptions } from './options.ts'
+import { defaults, type SimulatorOptions } from './options.ts'
 import { routeOf, type Operation, type Route } from './route.ts'
 
 export type { WireEntry } from './entries/entry.ts'
@@ -37,120 +32,38 @@ export interface SimulatorRequest extends Route {
 
 const maxRequestsKept = 50_000
 
+export type Simulator = Awaited<ReturnType<typeof startSimulator>>
+
 /** A simulation of the API, on 127.0.0.1 by default. Throws where it cannot listen. */
-export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = new Simulator(options)
-  await simulator.listen()
-  return simulator
-}
-
-export class Simulator {
+export async function startSimulator(options: SimulatorOptions = {}) {
+  const settings = { ...defaults, ...options }
+  const traffic = createTraffic(settings)
+  const eventLogs = createEventLogs(settings, traffic)
+  const rules = account.rulesOf(settings.zones)
+  const faults = new FaultRules()
   /** Every request in order; of a very long run only the latest ones. */
-  readonly requests: SimulatorRequest[] = []
-  readonly #open = new Set<Promise<void>>()
-  readonly #server: Server
-  readonly #traffic: Traffic
-  readonly #eventLogs: EventLogs
-  readonly #rules: Map<number, account.Rule>
-  readonly #faults = new FaultRules()
-  #settings: Settings
-  #requestNumber = 0
-  #closing: Promise<void> | undefined
-  url = ''
+  const requests: SimulatorRequest[] = []
+  const open = new Set<Promise<void>>()
+  let requestNumber = 0
+  let closing: Promise<void> | undefined
 
-  constructor(options: SimulatorOptions) {
-    this.#settings = { ...defaults, ...options }
-    this.#traffic = new Traffic(() => this.#settings)
-    this.#eventLogs = new EventLogs(() => this.#settings, this.#traffic)
-    this.#rules = account.rulesOf(this.#settings.zones)
-    this.#server = createServer((request, response) => {
-      // Not part of the API: for health checks, which faults and records must not see.
-      if (request.url === '/healthz') {
-        response.end('{}\n')
-        return
-      }
-      const served = this.#serve(request, response)
-      this.#open.add(served)
-      void served.finally(() => this.#open.delete(served))
-    })
-  }
+  const server = createServer((request, response) => {
+    // Not part of the API: for health checks, which faults and records must not see.
+    if (request.url === '/healthz') {
+      response.end('{}\n')
+      return
+    }
+    const served = serve(request, response)
+    open.add(served)
+    void served.finally(() => open.delete(served))
+  })
 
-  /** A server on every interface gets an address of this host as its URL. */
-  async listen(): Promise<void> {
-    const { host, port } = this.#settings
-    await once(this.#server.listen(port, host), 'listening')
-    const address = this.#server.address()
-    if (address === null || typeof address === 'string') throw new Error('the server has no port')
-    const isEverywhere = ['', '0.0.0.0', '::'].includes(host)
-    const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
-    this.url = `http://${name}:${address.port}`
-  }
-
-  /** Adds entries that are visible at once, and returns them. */
-  append(
-    zone: number,
-    day: string,
-    entries: number | readonly WireEntry[],
-    options?: AppendOptions,
-  ): readonly WireEntry[] {
-    const from = this.count(zone, day)
-    this.#traffic.append(zone, day as Day, entries, options)
-    return this.entries(zone, day, from)
-  }
-
-  /** The entries of a zone's day in the order of arrival. */
-  entries(zone: number, day: string, from = 0): readonly WireEntry[] {
-    const listing = this.#traffic.listing(zone, day as Day)
-    const entryAt = (_: unknown, index: number) => JSON.parse(listing.json(from + index)) as WireEntry
-    return Array.from({ length: listing.count - from }, entryAt)
-  }
-
-  count(zone: number, day: string): number {
-    return this.#traffic.listing(zone, day as Day).count
-  }
-
-  fail(rule: FaultRule): void {
-    this.#faults.add(rule)
-  }
-
-  /** Removes all fault rules. */
-  heal(): void {
-    this.#faults.clear()
-  }
-
-  /** Changes options, but for those that make entries. */
-  set(changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'live' | 'entryBytes'>): void {
-    this.#settings = { ...this.#settings, ...changes }
-  }
-
-  /** Ends the steady traffic. */
-  calm(): void {
-    this.#traffic.calm()
-  }
-
-  /** Refuses every token issued so far. */
-  expireTokens(): void {
-    this.#eventLogs.expireTokens()
-  }
-
-  rateLimitRule(id: number): account.Rule | undefined {
-    return this.#rules.get(id)
-  }
-
-  /** Closes open connections, too. Idempotent. */
-  async close(): Promise<void> {
-    this.#closing ??= new Promise((resolve) => this.#server.close(() => resolve()))
-    // Closing a connection aborts what its request waits for.
-    this.#server.closeAllConnections()
-    await Promise.all([this.#closing, ...this.#open])
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const stop = new AbortController()
     response.sendDate = false
     response.once('close', () => stop.abort())
     try {
-      await this.#handle(request, response, stop.signal)
+      await handle(request, response, stop.signal)
     } catch (error) {
       if (stop.signal.aborted || response.headersSent) {
         response.destroy()
@@ -162,27 +75,31 @@ export class Simulator {
     }
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  async function handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: AbortSignal,
+  ): Promise<void> {
     const route = routeOf(request.method ?? '', request.url ?? '')
     const body = await text(request)
     const { headers } = request
-    const { clock, latencyMs } = this.#settings
+    const { clock, latencyMs } = settings
     const recorded: SimulatorRequest = { ...route, headers, body, at: clock.now(), status: 0 }
-    this.requests.push(recorded)
-    if (this.requests.length > maxRequestsKept) this.requests.splice(0, maxRequestsKept / 5)
+    requests.push(recorded)
+    if (requests.length > maxRequestsKept) requests.splice(0, maxRequestsKept / 5)
     if (latencyMs > 0) await clock.sleep(latencyMs, signal)
-    const regular = () => this.#regular(route, headers, body)
-    const faulty = this.#faults.answer({ route, nowMs: clock.now(), regular })
+    const regular = () => regularAnswer(route, headers, body)
+    const faulty = faults.answer({ route, nowMs: clock.now(), regular })
     if (faulty !== undefined) recorded.fault = faulty.kind
-    const answer = this.#labelled(faulty?.answer ?? regular())
+    const answer = labelled(faulty?.answer ?? regular())
     recorded.status = answer.status
     await (answer.send ?? sendWhole)(response, answer, { clock, signal })
   }
 
   /** With what every answer has. */
-  #labelled(answer: Answer): Answer {
-    const { clock, clockOffsetSeconds, compress, headers: own } = this.#settings
-    const id = mix(++this.#requestNumber)
+  function labelled(answer: Answer): Answer {
+    const { clock, clockOffsetSeconds, compress, headers: own } = settings
+    const id = mix(++requestNumber)
     const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
     const { date = httpDate(clock.now() + clockOffsetSeconds * 1000) } = answer
     const headers = { ...answer.headers, ...own, 'cdn-requestid': requestId, ...(date !== null && { date }) }
@@ -192,11 +109,11 @@ export class Simulator {
   }
 
   /** The answer without any fault. */
-  #regular(route: Route, headers: IncomingHttpHeaders, body: string): Answer {
+  function regularAnswer(route: Route, headers: IncomingHttpHeaders, body: string): Answer {
     const { operation, malformed, zone } = route
     if (operation === undefined) return problem(404, 'There is no such operation.', route)
     const key = headers['accesskey'] ?? ''
-    const { accessKey, zones } = this.#settings
+    const { accessKey, zones } = settings
     if (accessKey === null ? operation === 'volumes' && key === '' : key !== accessKey) {
       const isBare = operation === 'updateRateLimit' || operation === 'uploadScanning'
       return isBare
@@ -207,12 +124,57 @@ export class Simulator {
     if (zone !== undefined && !zones.includes(zone))
       return failed(route, 202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
     const answers: Readonly<Record<Operation, () => Answer>> = {
-      eventLogs: () => this.#eventLogs.answer(route),
-      updateRateLimit: () => account.updateAnswer(route, body, this.#rules),
-      uploadScanning: () => account.uploadScanningAnswer(route, this.#settings),
-      volumes: () => account.volumesAnswer(route, this.#settings),
-      shieldZones: () => account.shieldZonesAnswer(route, this.#settings),
+      eventLogs: () => eventLogs.answer(route),
+      updateRateLimit: () => account.updateAnswer(route, body, rules),
+      uploadScanning: () => account.uploadScanningAnswer(route, settings),
+      volumes: () => account.volumesAnswer(route, settings),
+      shieldZones: () => account.shieldZonesAnswer(route, settings),
     }
     return answers[operation]()
+  }
+
+  const count = (zone: number, day: string): number => traffic.listing(zone, day as Day).count
+
+  /** The entries of a zone's day in the order of arrival. */
+  function entries(zone: number, day: string, from = 0): readonly WireEntry[] {
+    const listing = traffic.listing(zone, day as Day)
+    const entryAt = (_: unknown, index: number) => JSON.parse(listing.json(from + index)) as WireEntry
+    return Array.from({ length: listing.count - from }, entryAt)
+  }
+
+  const { host } = settings
+  await once(server.listen(settings.port, host), 'listening')
+  // A server on every interface gets an address of this host as its URL.
+  const isEverywhere = ['', '0.0.0.0', '::'].includes(host)
+  const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return {
+    url: `http://${name}:${(server.address() as AddressInfo).port}`,
+    requests,
+    count,
+    entries,
+    /** Adds entries that are visible at once, and returns them. */
+    append(zone: number, day: string, added: number | readonly WireEntry[], options?: AppendOptions) {
+      const from = count(zone, day)
+      traffic.append(zone, day as Day, added, options)
+      return entries(zone, day, from)
+    },
+    fail: (rule: FaultRule) => faults.add(rule),
+    /** Removes all fault rules. */
+    heal: () => faults.clear(),
+    /** Changes options, but for those that make entries. */
+    set: (changes: Omit<SimulatorOptions, 'port' | 'seed' | 'days' | 'live' | 'entryBytes'>) =>
+      void Object.assign(settings, changes),
+    /** Ends the steady traffic. */
+    calm: traffic.calm,
+    /** Refuses every token issued so far. */
+    expireTokens: eventLogs.expireTokens,
+    rateLimitRule: (id: number) => rules.get(id),
+    /** Closes open connections, too. Idempotent. */
+    async close(): Promise<void> {
+      closing ??= new Promise((resolve) => server.close(() => resolve()))
+      // Closing a connection aborts what its request waits for.
+      server.closeAllConnections()
+      await Promise.all([closing, ...open])
+    },
   }
 }

@@ -18,44 +18,31 @@ interface Place {
   readonly issuedAtMs?: number
 }
 
-export class EventLogs {
-  readonly #settings: () => Settings
-  readonly #traffic: Traffic
+/** Settings that make no entries may change. */
+export function createEventLogs(settings: Settings, traffic: Traffic) {
   /** Signs tokens, so that those of another simulator are not accepted, nor those that have expired. */
-  #seal: number
-  #pages = 0
+  let seal = hashOf(`seal ${settings.seed}`)
+  let pages = 0
   /** The current minute, and the requests in it. */
-  #minute = 0
-  #asked = 0
+  let [minute, asked] = [0, 0]
 
-  constructor(settings: () => Settings, traffic: Traffic) {
-    this.#settings = settings
-    this.#traffic = traffic
-    this.#seal = hashOf(`seal ${settings().seed}`)
-  }
-
-  answer(route: Route): Answer {
-    const { readableDays, requestsPerMinute, clock } = this.#settings()
+  function answer(route: Route): Answer {
+    const { readableDays, requestsPerMinute, clock } = settings
     const nowMs = clock.now()
-    const minute = Math.floor(nowMs / 60_000)
-    if (minute !== this.#minute) [this.#minute, this.#asked] = [minute, 0]
-    if (++this.#asked > (requestsPerMinute ?? Infinity))
+    const thisMinute = Math.floor(nowMs / 60_000)
+    if (thisMinute !== minute) [minute, asked] = [thisMinute, 0]
+    if (++asked > (requestsPerMinute ?? Infinity))
       return tooMany(route, String(Math.ceil(60 - ((nowMs / 1000) % 60))))
     const day = route.day!
     const today = dayOf(nowMs)
-    if (day > today || day < firstReadable(today, readableDays)) return this.#unreadable(route)
-    const place = this.#placeOf(route, route.zone!, day)
+    if (day > today || day < firstReadable(today, readableDays)) return unreadable(route)
+    const place = placeOf(route, route.zone!, day)
     if (place === undefined) return problem(400, 'The value of continuationToken is not valid.', route)
-    return this.#page(route, place)
+    return page(route, place)
   }
 
-  /** Refuses all tokens that were issued so far. */
-  expireTokens(): void {
-    this.#seal = hashOf(`seal ${this.#seal}`)
-  }
-
-  #unreadable(route: Route): Answer {
-    const { readableDays, oldDays } = this.#settings()
+  function unreadable(route: Route): Answer {
+    const { readableDays, oldDays } = settings
     if (oldDays === 'empty') return pageOf([], { hasMoreData: false, continuationToken: '', startToken: '' })
     if (oldDays !== 'refused')
       return problem(oldDays === 'not-found' ? 404 : 400, 'There are no logs of this day.', route)
@@ -64,47 +51,47 @@ export class EventLogs {
     return failed(route, 401, 'invalid_datetime_window.event_logs', message)
   }
 
-  #placeOf(route: Route, zone: number, day: Day): Place | undefined {
-    const { firstPage, tokens, tokenSeconds, clock } = this.#settings()
+  function placeOf(route: Route, zone: number, day: Day): Place | undefined {
+    const { firstPage, tokens, tokenSeconds, clock } = settings
     const form = formOf(route, firstPage)
     if (form === 'wrong') return undefined
-    const { count } = this.#traffic.listing(zone, day)
+    const { count } = traffic.listing(zone, day)
     if (form === 'first')
       return { zone, day, at: tokens === 'anchor' ? -1 : 0, ...(tokens === 'snapshot' && { held: count }) }
-    const place = this.#placeIn(route.token ?? '')
+    const place = placeIn(route.token ?? '')
     if (place?.zone !== zone || place.day !== day) return undefined
     if (clock.now() - (place.issuedAtMs ?? 0) > (tokenSeconds ?? Infinity) * 1000) return undefined
     // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
     return tokens === 'anchor' && place.at >= count ? undefined : place
   }
 
-  #issue(place: Place): string {
-    const { tokenSeconds, clock } = this.#settings()
+  function issue(place: Place): string {
+    const { tokenSeconds, clock } = settings
     const issued = tokenSeconds === null ? place : { ...place, issuedAtMs: clock.now() }
-    return this.#tokenFor(JSON.stringify(issued))
+    return tokenFor(JSON.stringify(issued))
   }
 
-  #tokenFor(text: string): string {
-    return hostile + Buffer.from(`${hashOf(this.#seal + text)} ${text}`).toString('base64url')
+  function tokenFor(text: string): string {
+    return hostile + Buffer.from(`${hashOf(seal + text)} ${text}`).toString('base64url')
   }
 
   /** Undefined for a token that was not issued under this seal. */
-  #placeIn(token: string): Place | undefined {
+  function placeIn(token: string): Place | undefined {
     const content = Buffer.from(token.slice(hostile.length), 'base64url').toString('utf8')
     const text = content.slice(content.indexOf(' ') + 1)
-    return token === this.#tokenFor(text) ? (JSON.parse(text) as Place) : undefined
+    return token === tokenFor(text) ? (JSON.parse(text) as Place) : undefined
   }
 
-  #page(route: Route, place: Place): Answer {
-    const { pageSize, leastPageSize, order, lastToken, tokens, changeEntries } = this.#settings()
+  function page(route: Route, place: Place): Answer {
+    const { pageSize, leastPageSize, order, lastToken, tokens, changeEntries } = settings
     const least = Math.min(leastPageSize ?? pageSize, pageSize)
-    const length = least + (hashOf(String(++this.#pages)) % (pageSize - least + 1))
-    const listing = this.#traffic.listing(place.zone, place.day)
+    const length = least + (hashOf(String(++pages)) % (pageSize - least + 1))
+    const listing = traffic.listing(place.zone, place.day)
     const seqs = listing.inOrder(order, place.held)
     const begin = tokens === 'anchor' ? seqs.indexOf(place.at) + 1 : Math.min(place.at, seqs.length)
     const shown = seqs.slice(begin, begin + length)
     const end = begin + shown.length
-    const next = this.#issue({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end })
+    const next = issue({ ...place, at: tokens === 'anchor' ? (shown.at(-1) ?? place.at) : end })
     const more = end < seqs.length
     const lastTokens = { empty: '', null: null, repeated: route.token ?? '', real: next }
     return pageOf(
@@ -112,10 +99,15 @@ export class EventLogs {
       {
         hasMoreData: more,
         continuationToken: more ? next : lastTokens[lastToken],
-        startToken: this.#issue(place),
+        startToken: issue(place),
       },
     )
   }
+
+  /** Refuses all tokens that were issued so far. */
+  const expireTokens = () => void (seal = hashOf(`seal ${seal}`))
+
+  return { answer, expireTokens }
 }
 
 /** Whether the request asks for the first page, and in the configured form. */

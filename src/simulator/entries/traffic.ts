@@ -8,45 +8,39 @@ export interface AppendOptions {
   readonly timestampMs?: number | ((index: number) => number)
 }
 
-/** All entries of the zones. Steady traffic is computed from the clock on access, without a timer. */
-export class Traffic {
-  readonly #settings: () => Settings
-  readonly #startedAtMs: number
-  readonly #filled: Readonly<Record<string, number>>
-  readonly #listings = new Map<string, Listing>()
-  #quietFromMs = Number.POSITIVE_INFINITY
+export type Traffic = ReturnType<typeof createTraffic>
 
-  constructor(settings: () => Settings) {
-    const { clock, startedAt, days, readableDays } = settings()
-    this.#settings = settings
-    this.#startedAtMs = startedAt ?? clock.now()
-    const today = dayOf(this.#startedAtMs)
-    const readable = daysFrom(firstReadable(today, readableDays), today)
-    this.#filled =
-      typeof days === 'object' ? days : Object.fromEntries(readable.map((day) => [day, days] as const))
-  }
+/**
+ * All entries of the zones. Steady traffic is computed from the clock on access, without a timer. Settings that make no
+ * entries may change.
+ */
+export function createTraffic(settings: Settings) {
+  const { days, readableDays, live } = settings
+  const startedAtMs = settings.startedAt ?? settings.clock.now()
+  const today = dayOf(startedAtMs)
+  const readable = daysFrom(firstReadable(today, readableDays), today)
+  const filled: Readonly<Record<string, number>> =
+    typeof days === 'object' ? days : Object.fromEntries(readable.map((day) => [day, days] as const))
+  const listings = new Map<string, Listing>()
+  let quietFromMs = Number.POSITIVE_INFINITY
 
-  listing(zone: number, day: Day): Listing {
+  function listing(zone: number, day: Day): Listing {
     const key = `${zone}/${day}`
-    let listing = this.#listings.get(key)
-    if (listing === undefined) {
-      listing = new Listing(zone, day, this.#settings())
-      listing.fill(this.#filled[day] ?? 0, this.#startedAtMs)
-      this.#listings.set(key, listing)
-    }
-    const { clock, live, lateSeconds } = this.#settings()
-    const untilMs = Math.min(this.#quietFromMs, clock.now())
-    listing.settle(live.ratePerSecond, this.#startedAtMs, untilMs, lateSeconds * 1000)
-    return listing
+    const held = listings.get(key) ?? new Listing(zone, day, settings)
+    if (!listings.has(key)) held.fill(filled[day] ?? 0, startedAtMs)
+    listings.set(key, held)
+    const untilMs = Math.min(quietFromMs, settings.clock.now())
+    held.settle(live.ratePerSecond, startedAtMs, untilMs, settings.lateSeconds * 1000)
+    return held
   }
 
-  append(
+  function append(
     zone: number,
     day: Day,
     entries: number | readonly WireEntry[],
     { timestampMs }: AppendOptions = {},
   ): void {
-    const arrivedMs = Math.min(Math.max(this.#settings().clock.now(), startOf(day)), endOf(day) - 1)
+    const arrivedMs = Math.min(Math.max(settings.clock.now(), startOf(day)), endOf(day) - 1)
     const own = typeof entries === 'number' ? undefined : entries
     const timeOf = (index: number): number => {
       if (typeof timestampMs === 'function') return timestampMs(index)
@@ -55,13 +49,13 @@ export class Traffic {
       return timestampMs ?? (Number.isFinite(given?.timestamp) ? given!.timestamp : arrivedMs)
     }
     const texts = own?.map((entry) => JSON.stringify(entry))
-    this.listing(zone, day).add(typeof entries === 'number' ? entries : entries.length, timeOf, texts)
+    listing(zone, day).add(typeof entries === 'number' ? entries : entries.length, timeOf, texts)
   }
 
   /** Ends the steady traffic. */
-  calm(): void {
-    this.#quietFromMs = this.#settings().clock.now()
-  }
+  const calm = () => void (quietFromMs = settings.clock.now())
+
+  return { listing, append, calm }
 }
 
 /**
