@@ -86,7 +86,7 @@ export async function runInPlace(
   const { config, store, runtime } = work
   const { clock, apiClock } = runtime
   const lock = createLock(config, store, clock)
-  if (!(await lock.acquire()).ok) return undefined
+  if ((await lock.acquire()) !== undefined) return undefined
   try {
     const holder = createHolder(true)
     const held = await heldSinks(config, store)

@@ -74,14 +74,7 @@ export function fleetState({ state }: Config): RedisStateConfig | undefined {
 export function createLock({ state }: Config, store: Store, clock: Clock): ScheduleLock {
   if (state.kind === 'sqlite') return createScheduleLock(state.path, clock)
   const holder = async () => (await workersIn(store))[0]?.name
-  return {
-    async acquire() {
-      const other = await holder()
-      return other === undefined ? { ok: true } : { ok: false, holder: other }
-    },
-    holder,
-    release: async () => undefined,
-  }
+  return { acquire: holder, holder, release: async () => undefined }
 }
 
 /** The processes that ship on a store now: on an embedded one at most that which holds its schedule lock. */

@@ -60,9 +60,9 @@ async function renameInStore(config: Config, from: string, to: string, signal: A
     throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
   await using parts = new AsyncDisposableStack()
   const lock = parts.adopt(createLock(config, store, runtime.clock), (each) => each.release())
-  const locked = await lock.acquire()
-  if (!locked.ok) {
-    const why = `another shieldlog runs on this state: ${locked.holder}`
+  const other = await lock.acquire()
+  if (other !== undefined) {
+    const why = `another shieldlog runs on this state: ${other}`
     throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
   }
   const known = await knownSinks(store)

@@ -20,17 +20,16 @@ export interface Clock {
 
 /** Guards the schedule of an embedded store: one `run` per store. The end of its process releases it. */
 export interface ScheduleLock {
-  /** False when another live process has it; `holder` then names that process. */
-  acquire(): Promise<{ ok: true } | { ok: false; holder: string }>
+  /** Names the other live process that has it; undefined where this one has it now. */
+  acquire(): Promise<string | undefined>
   /** Who holds it now, for `status` and for commands that need to know whether a `run` is active. */
   holder(): Promise<string | undefined>
   release(): Promise<void>
 }
 
-/** Starts pumps when streams are due, and stops them. */
+/** Starts pumps when streams are due, until it is stopped. */
 export interface Schedule {
-  start(): Promise<void>
-  /** Aborts what runs and resolves when all of it has ended. May be called twice, and before `start`. */
+  /** Aborts what runs and resolves when all of it has ended. May be called twice. */
   stop(): Promise<void>
   /** Waiting and active jobs by priority, where the schedule itself counts them. */
   queues?(): Promise<Observation['queues']>

@@ -3,9 +3,13 @@ import type { PlannedStream } from '../domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../domain/stream.ts'
 import type { Clock, Telemetry, TickTracing } from '../ports/process.ts'
 
+/** How many streams of each priority a process pumps at once; the sinks share them. */
+export type Places = Readonly<Record<Priority, number>>
+
 /** Dependencies of every kind of schedule. */
 export interface ScheduleDeps {
   readonly clock: Clock
+  readonly places: Places
   readonly telemetry: Telemetry
   /** All planned streams, the most urgent first. */
   readonly plan: () => Promise<readonly PlannedStream[]>

@@ -5,21 +5,17 @@ import { systemClock } from '../../src/clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { fairnessContract } from './schedule/fairness.contract.ts'
 import { World, untilAborted } from './schedule/world.ts'
-import type { Places } from '../../src/schedule/local/schedule.ts'
 
 /** What every schedule owes to the streams and to whoever stops it. The tests mostly wait, so they wait side by side. */
-export function scheduleContract(
-  name: string,
-  create: (places: Places, of: World) => Promise<Schedule>,
-): void {
+export function scheduleContract(name: string, start: (of: World) => Schedule): void {
   describe(`a schedule: ${name}`, { concurrent: true }, () => {
     const world = (): World => new World(systemClock)
     const opened: Schedule[] = []
 
-    async function started(of: World, streams = 4, backfillStreams = 2): Promise<Schedule> {
-      const schedule = await create({ live: streams, backfill: backfillStreams }, of)
+    function started(of: World, streams = 4, backfillStreams = 2): Schedule {
+      of.places = { live: streams, backfill: backfillStreams }
+      const schedule = start(of)
       opened.push(schedule)
-      await schedule.start()
       return schedule
     }
     afterAll(async () => {
@@ -31,7 +27,7 @@ export function scheduleContract(
       of.add('live', [1, 2, 3])
       of.add('live', [4], Date.now() + 3_600_000)
       of.add('live', [5], Infinity)
-      await started(of)
+      started(of)
       await waitFor(() => of.ended.length >= 3, { what: 'three pumps' })
       const plansBefore = of.plans
       await waitFor(() => of.plans >= plansBefore + 2, { what: 'two more plans' })
@@ -42,7 +38,7 @@ export function scheduleContract(
       const of = world()
       const dueAtMs = Date.now() + 1_500
       of.add('live', [1], dueAtMs)
-      await started(of)
+      started(of)
       await waitFor(() => of.begun.length > 0, { what: 'the pump' })
       expect(Date.now()).toBeGreaterThanOrEqual(dueAtMs)
     })
@@ -56,7 +52,7 @@ export function scheduleContract(
         if (of.begun.length > 40) of.rest(planned.stream, planned.priority)
         return undefined
       }
-      await started(of, 3)
+      started(of, 3)
       await waitFor(() => of.ended.length > 40, { what: 'forty pumps' })
       expect(of.mostAtOnce).toBe(3)
       expect(of.mostOfOne).toBe(1)
@@ -74,7 +70,7 @@ export function scheduleContract(
         of.rest(stream, priority)
         return stream.zone === 2 ? new Failure('retry', 'network', 'written down') : undefined
       }
-      await started(of)
+      started(of)
       await waitFor(() => of.ended.filter((key) => key === 'live 1').length === 2, {
         what: 'a second try',
       })
@@ -89,7 +85,7 @@ export function scheduleContract(
       const of = world()
       of.add('live', [1])
       of.planFails = () => true
-      await started(of)
+      started(of)
       await waitFor(() => of.internalEvents.some(({ name }) => name === 'TickFailed'), { what: 'the line' })
       expect(of.begun).toEqual([])
       of.planFails = () => false
@@ -107,14 +103,14 @@ export function scheduleContract(
         of.rest(planned.stream, planned.priority)
         return undefined
       }
-      await started(of, 3, 3)
+      started(of, 3, 3)
       await waitFor(() => new Set(of.ended).size === 6, { what: 'both priorities of all three' })
       expect(of.mostOfOne).toBe(1)
     })
 
     it('sends heartbeats and ticks, also while nothing is due', async () => {
       const of = world()
-      await started(of)
+      started(of)
       await waitFor(() => of.heartbeats > 0 && of.turns > 1, { what: 'turns' })
       const turns = of.turns
       await waitFor(() => of.turns > turns, { what: 'another turn' })
@@ -124,19 +120,13 @@ export function scheduleContract(
       const of = world()
       of.add('live', [1, 2, 3, 4])
       of.work = async (_, signal) => untilAborted(signal)
-      const schedule = await started(of, 2)
+      const schedule = started(of, 2)
       await waitFor(() => of.begun.length === 2, { what: 'two pumps' })
       await schedule.stop()
       expect(of.ended).toHaveLength(2)
       await schedule.stop()
       expect(of.begun).toHaveLength(2)
       expect(of.internalEvents.filter(({ name }) => name.endsWith('Failed'))).toEqual([])
-    })
-
-    it('can be stopped before it was started', async () => {
-      const schedule = await create({ live: 1, backfill: 1 }, world())
-      await schedule.stop()
-      await schedule.stop()
     })
   })
 }

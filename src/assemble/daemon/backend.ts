@@ -1,36 +1,31 @@
 import type { Config } from '../../config/schema.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
-import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { Schedule, ScheduleLock } from '../../ports/process.ts'
 import type { Holder, Store } from '../../ports/store.ts'
-import { createLocalSchedule } from '../../schedule/local/schedule.ts'
+import { startLocalSchedule } from '../../schedule/local/schedule.ts'
 import type { ScheduleDeps } from '../../schedule/pumping.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import type { LimitsOf } from '../reading.ts'
 import type { Runtime } from '../runtime.ts'
-import { createLock, fleetState, openStore, workersOn } from '../state.ts'
+import { createLock, fleetState, openStore } from '../state.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
 
-/** The parts that depend on `state`: the store, what starts pumps, and what processes share. */
+/** The parts that depend on `state`: the store, what starts pumps, and what the processes of a fleet share. */
 export interface Backend {
   readonly store: Store
   readonly holder: Holder
-  /** True for the roles that schedule: they list zones, and report the gauges of shared state for all processes. */
-  readonly schedules: boolean
-  /** The processes that ship on this store now. */
-  workers(): Promise<WorkerStatus[]>
   readonly limitsOf?: LimitsOf
   /** `reconnected`: called once the store may hold an older state. */
-  createSchedule(
+  startSchedule(
     config: Config,
     deps: Omit<ScheduleDeps, 'heartbeat'> & { readonly reconnected: () => void },
   ): Schedule
   /** Whether this process of those that share the store does what one of them does. Rejects while that is not known. */
   leads(): Promise<boolean>
-  /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
-  storeTrouble(): string | undefined
+  /** Why the store refuses writes, by the latest heartbeat of a fleet's process; undefined where it accepts them. */
+  storeTrouble?(): string | undefined
   close(): Promise<void>
 }
 
@@ -81,21 +76,16 @@ async function openEmbedded(config: Config, { clock }: Runtime, signal: AbortSig
   return {
     store,
     holder,
-    schedules: true,
-    workers: () => workersOn(config, store, clock),
     leads: async () => true,
-    storeTrouble: () => undefined,
-    createSchedule({ workers: { streams: live, backfillStreams: backfill } }, deps) {
-      const heartbeat = () => store.ledger.heartbeat(holder)
-      return createLocalSchedule({ live, backfill }, { ...deps, heartbeat })
-    },
+    startSchedule: (_, deps) =>
+      startLocalSchedule({ ...deps, heartbeat: () => store.ledger.heartbeat(holder) }),
     close: () => open.disposeAsync(),
   }
 }
 
 async function acquire(lock: ScheduleLock): Promise<void> {
-  const answer = await lock.acquire()
-  if (answer.ok) return
-  const what = `another shieldlog runs on this state: ${answer.holder}`
+  const other = await lock.acquire()
+  if (other === undefined) return
+  const what = `another shieldlog runs on this state: ${other}`
   throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
 }

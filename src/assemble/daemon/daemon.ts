@@ -77,12 +77,16 @@ export class Daemon {
     }
     this.#backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
     this.#trouble = undefined
+    const { store, limitsOf } = this.#backend
+    /** What one process does for all: listing zones, and the gauges of what they share. */
+    const schedules = role !== 'worker'
     const zones = createZoneDirectory({
       ...this.#runtime,
-      ...this.#backend,
+      store,
+      schedules,
       // By clients of its own: a configuration that is not in force yet may have other keys.
       list: async (config, accounts, abort) => {
-        await using reading = createReading(config, this.#runtime, this.#backend!.limitsOf)
+        await using reading = createReading(config, this.#runtime, limitsOf)
         return await listZones(reading.clientOf)(accounts, abort)
       },
       changed: () => this.#prepare(),
@@ -96,7 +100,7 @@ export class Daemon {
     this.#engine = this.#makeEngine(this.#config)
     metrics.readAtScrape({
       measure: () => measureSpace(this.#config.sinks, metrics, clock),
-      ...(this.#backend.schedules && { observe: () => this.engine().observe() }),
+      ...(schedules && { observe: () => this.engine().observe() }),
     })
     if (serve) await this.#listen()
     this.#warnOf(this.#warnings)
@@ -108,7 +112,7 @@ export class Daemon {
   /** Starts shipping. */
   async start(): Promise<void> {
     this.#phase = 'running'
-    await this.engine().start()
+    this.engine().start()
     const { signal } = this.#stopped
     const { clock } = this.#runtime
     const isHealthy = () => this.#health().healthy
@@ -188,7 +192,7 @@ export class Daemon {
       this.#config = config
       this.#runtime.logger.setLevel(config.log.level)
       this.#prepare()
-      if (!this.#stopped.signal.aborted) await next.start()
+      if (!this.#stopped.signal.aborted) next.start()
       this.#runtime.telemetry.emit({ name: 'ConfigReloaded', ...changes })
       this.#warnOf(loaded.warnings)
     } catch (error) {
@@ -242,7 +246,7 @@ export class Daemon {
   async #notReady(): Promise<string[]> {
     const reason = this.#notShipping()
     if (reason !== undefined || this.#engine === undefined) return [reason ?? 'the process is starting']
-    const storeTrouble = this.#backend?.storeTrouble()
+    const storeTrouble = this.#backend?.storeTrouble?.()
     // A store that is full can still be read.
     if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
     try {

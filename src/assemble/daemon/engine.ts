@@ -13,6 +13,7 @@ import type { LagHistory } from '../../status/lag-history.ts'
 import { LiveTail } from '../../status/live-tail.ts'
 import { readPage } from '../../status/map.ts'
 import { createStatusViews } from '../../status/day.ts'
+import type { Schedule } from '../../ports/process.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
 import { keepNotified } from '../../maintenance/notices/notice-loop.ts'
@@ -27,6 +28,7 @@ import type { Runtime } from '../runtime.ts'
 import { zonesOf } from '../../config/planned.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
 import type { ZoneDirectory } from '../../discovery/zone-directory.ts'
+import { workersOn } from '../state.ts'
 import { version } from '../version.ts'
 import { createReading } from '../reading.ts'
 import { createShipping } from '../shipping.ts'
@@ -59,6 +61,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   const { store } = backend
   const { clock, apiClock, telemetry } = runtime
   const { keepDays } = config.state
+  const places = { live: config.workers.streams, backfill: config.workers.backfillStreams }
   const zones = () => zonesOf(directory.fill(config))
   const holds = new SinkHolds(config, store, runtime)
   /** Closed in reverse order. */
@@ -87,43 +90,46 @@ export function createEngine(config: Config, options: EngineOptions) {
     }
   }
 
-  const schedule = backend.createSchedule(config, {
-    clock,
-    telemetry,
-    tracing: createTickTracing(clock, version),
-    now: ({ zone }) => apiClock.now(zone.account),
-    turned,
-    pump,
-    fail: shipping.fail,
-    async plan() {
-      await holds.refresh()
-      await planner.remember()
-      return planner.plan()
-    },
-    async planned(stream, priority) {
-      await holds.refresh()
-      // Who queued it may know zones that this process has not read yet.
-      if (!zones().some(({ id }) => id === stream.zone)) await directory.read()
-      return planner.planned(stream, priority)
-    },
-    housekeep: keepHouse,
-    // By the processes that reach the files.
-    async reconcile(signal) {
-      await reconciler.turn(signal)
-      await removeDays(signal)
-    },
-    reconnected: reconciler.allAgain,
-  })
+  const startSchedule = () =>
+    backend.startSchedule(config, {
+      clock,
+      telemetry,
+      places,
+      tracing: createTickTracing(clock, version),
+      now: ({ zone }) => apiClock.now(zone.account),
+      turned,
+      pump,
+      fail: shipping.fail,
+      async plan() {
+        await holds.refresh()
+        await planner.remember()
+        return planner.plan()
+      },
+      async planned(stream, priority) {
+        await holds.refresh()
+        // Who queued it may know zones that this process has not read yet.
+        if (!zones().some(({ id }) => id === stream.zone)) await directory.read()
+        return planner.planned(stream, priority)
+      },
+      housekeep: keepHouse,
+      // By the processes that reach the files.
+      async reconcile(signal) {
+        await reconciler.turn(signal)
+        await removeDays(signal)
+      },
+      reconnected: reconciler.allAgain,
+    })
+  let schedule: Schedule | undefined
   const observed = {
     ...deps,
     planner,
     settings,
     active,
     keepDays,
-    workers: backend.workers,
+    workers: () => workersOn(config, store, clock),
     isRetired: (zone: number) => isRetired(config, zone),
     turn: setImmediate,
-    queued: () => schedule.queues?.(),
+    queued: () => schedule?.queues?.(),
     async pauses() {
       const all = config.accounts.map(async ({ name }) => {
         const untilMs = await reading.gateOf(name).pausedUntil()
@@ -227,7 +233,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   const follow = (zone: Zone) => createFollower(zone, { source: reading.source, clock, apiClock })
   const tail = new LiveTail({ clock, zones, follow })
   const readEvent = deadLetterReader(config)
-  parts.defer(() => schedule.stop())
+  parts.defer(() => schedule?.stop())
   parts.defer(() => messenger.close())
   parts.defer(async () => void (await Promise.all(beside)))
   parts.defer(() => stopped.abort(cancelled()))
@@ -235,12 +241,11 @@ export function createEngine(config: Config, options: EngineOptions) {
 
   return {
     shipping,
-    schedule,
     /** What the status page shows. */
     views: createStatusViews({ version, history, fleet: page.read, store, readEvent, tail }),
     /** Starts the schedule, and what runs beside it. */
-    async start(): Promise<void> {
-      await schedule.start()
+    start(): void {
+      schedule = startSchedule()
       const { heartbeat, metrics, notify } = config
       if (metrics.uploadScanning !== undefined || metrics.volumes !== undefined)
         beside.push(keepFiguresRead())
@@ -260,7 +265,7 @@ export function createEngine(config: Config, options: EngineOptions) {
       const givenUp = await drain(
         {
           clock,
-          places: { live: config.workers.streams, backfill: 0 },
+          places: { ...places, backfill: 0 },
           heartbeat: () => store.ledger.heartbeat(backend.holder),
           async plan() {
             turned('schedule')

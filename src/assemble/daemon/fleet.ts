@@ -6,10 +6,10 @@ import { within } from '../../domain/promises.ts'
 import type { Holder, Store } from '../../ports/store.ts'
 import { connectLimits } from '../../redis/account-limits.ts'
 import { onConnected } from '../../redis/connection.ts'
-import { createBullmqSchedule } from '../../schedule/bullmq/schedule.ts'
+import { startBullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createHolder, type QuietRuntime } from '../quiet-runtime.ts'
 import type { Runtime } from '../runtime.ts'
-import { openStore, workersOn } from '../state.ts'
+import { openStore } from '../state.ts'
 import type { Backend, Role } from './backend.ts'
 
 /** Interval of ticks as a share of the poll interval. A plan of many zones takes longer by itself. */
@@ -61,19 +61,15 @@ export async function openFleet(
       // Work that one process of a fleet does is the work of the one that schedules for the longest time.
       return living.find((each) => each.role !== 'worker')?.id === holder.id
     },
-    schedules: role !== 'worker',
-    workers: () => workersOn(config, store, clock),
     limitsOf,
-    createSchedule({ workers: { streams, backfillStreams }, accounts, sinks, poll }, deps) {
+    startSchedule({ accounts, sinks, poll }, deps) {
       reconnected = deps.reconnected
       const names = accounts.map(({ name }) => name)
-      return createBullmqSchedule(
+      return startBullmqSchedule(
         {
           connection: state,
           role,
           sinks: sinks.map(({ name }) => name),
-          streams,
-          backfillStreams,
           tickMs: Math.min(
             longestTickMs,
             Math.max(shortestTickMs, Math.round(poll.everySeconds * tickShareMs)),

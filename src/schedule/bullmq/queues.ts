@@ -17,6 +17,12 @@ const keptEvents = 100
 /** `isAnew`: a process has just started, and tries the stream once despite its back-off. */
 type QueuedJob = { readonly stream: Stream; readonly isAnew?: boolean }
 
+interface StreamQueue {
+  readonly priority: Priority
+  readonly sink: string
+  readonly queue: Queue
+}
+
 export type Queues = ReturnType<typeof openQueues>
 
 /** The queue of ticks, and one of streams for each priority and sink, so that none blocks another. */
@@ -43,34 +49,15 @@ export function openQueues({
     return queue
   }
   const tick = open('tick')
-  const all = sinks.flatMap((sink) =>
-    priorities.map((priority) => ({ priority, sink, queue: open(`${priority}-${sink}`) })),
+  const ofStreams = sinks.flatMap((sink) =>
+    priorities.map((priority): StreamQueue => ({ priority, sink, queue: open(`${priority}-${sink}`) })),
   )
-  const of = (priority: Priority, sink: string): Queue =>
-    all.find((each) => each.priority === priority && each.sink === sink)!.queue
   return {
     tick,
-    of,
-    /** Queues streams of one sink behind those that already wait; skips streams that are queued or worked on. */
-    async add(
-      priority: Priority,
-      sink: string,
-      queued: readonly QueuedJob[],
-      trace: TraceCarrier = {},
-    ): Promise<void> {
-      const jobs = queued.map(({ stream, isAnew = false }) => ({
-        name: priority,
-        data: { isAnew, trace },
-        opts: { jobId: streamKey(stream) },
-      }))
-      if (jobs.length > 0) await of(priority, sink).addBulk(jobs)
-    },
-    /** The streams (`streamKey`) that wait or are worked on. */
-    idsOf: async (priority: Priority, sink: string): Promise<ReadonlySet<string>> =>
-      new Set(await of(priority, sink).getRanges(['wait', 'active'])),
+    ofStreams,
     /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
     async count(): Promise<Observation['queues']> {
-      const counted = all.map(async ({ sink, priority, queue }) => {
+      const counted = ofStreams.map(async ({ sink, priority, queue }) => {
         const { waiting = 0, active = 0 } = await queue.getJobCounts('waiting', 'active')
         return [
           { sink, priority, state: 'waiting', jobs: waiting },
@@ -80,9 +67,23 @@ export function openQueues({
       return (await Promise.all(counted)).flat()
     },
     async close(): Promise<void> {
-      await Promise.all([tick, ...all.map(({ queue }) => queue)].map((queue) => queue.close()))
+      await Promise.all([tick, ...ofStreams.map(({ queue }) => queue)].map((queue) => queue.close()))
     },
   }
+}
+
+/** Queues streams behind those that already wait; skips streams that are queued or worked on. */
+export async function addJobs(
+  { priority, queue }: StreamQueue,
+  queued: readonly QueuedJob[],
+  trace: TraceCarrier = {},
+): Promise<void> {
+  const jobs = queued.map(({ stream, isAnew = false }) => ({
+    name: priority,
+    data: { isAnew, trace },
+    opts: { jobId: streamKey(stream) },
+  }))
+  if (jobs.length > 0) await queue.addBulk(jobs)
 }
 
 /** The stream that a job's id names; undefined for a job of another program. */

@@ -12,23 +12,19 @@ import {
   createRests,
   housekeepMs,
   oftenMs,
-  priorities,
   repeat,
   restAfterMs,
   sharesOf,
   type ScheduleDeps,
 } from '../pumping.ts'
 import { startQueueWorker, type JobOutcome } from './queue-worker.ts'
-import { openQueues, streamOfJob, type Queues } from './queues.ts'
+import { addJobs, openQueues, streamOfJob, type Queues } from './queues.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
   readonly role: 'all' | 'scheduler' | 'worker'
   /** All sinks of the configuration; each has its own queues. */
   readonly sinks: readonly string[]
-  /** How many streams of each priority this process pumps at once; sinks share them evenly. */
-  readonly streams: number
-  readonly backfillStreams: number
   readonly tickMs: number
   /** After this time without a renewal another worker takes the job; stalls are looked for as often. Default 15 s. */
   readonly lockMs?: number
@@ -46,33 +42,12 @@ const countMs = 3_000
  * Runs ticks and streams as jobs in Redis, shared by any number of processes of any role. The roles `scheduler` and `all`
  * call `plan` and `housekeep`, the roles `worker` and `all` call `pump` and, every few seconds, `reconcile`.
  */
-export function createBullmqSchedule(options: BullmqScheduleOptions, deps: ScheduleDeps): Required<Schedule> {
-  const stopping = new AbortController()
-  let running: ReturnType<typeof run> | undefined
-  let stopped: Promise<void> | undefined
-  return {
-    async start() {
-      if (!stopping.signal.aborted) running ??= run(options, deps, stopping.signal)
-    },
-    stop() {
-      stopping.abort(cancelled())
-      stopped ??= running?.stop() ?? Promise.resolve()
-      return stopped
-    },
-    async queues() {
-      if (running === undefined) return []
-      const counted = await within(countMs, running.queues.count(), deps.clock)
-      if (counted !== 'late') return counted.value
-      throw new Failure('retry', 'store_unavailable', `Redis has not answered for ${countMs / 1_000} s`)
-    },
-  }
-}
-
-/** Opens connections and queues, and starts workers and timers; `signal` ends the timers. */
-function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSignal) {
+export function startBullmqSchedule(options: BullmqScheduleOptions, deps: ScheduleDeps): Required<Schedule> {
   const { connection, role, sinks, lockMs = defaultLockMs } = options
   const { keyPrefix } = connection
-  const { clock, telemetry } = deps
+  const { clock, places, telemetry } = deps
+  const stopping = new AbortController()
+  const { signal } = stopping
   const server = nameOf(connection)
   const report = createErrorReport(deps, server)
   const reportError = (error: unknown): void => (signal.aborted ? undefined : report.reportError(error))
@@ -88,7 +63,7 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
   const shared = { lockMs, clock, reportError, client: patient }
 
   function tick(): void {
-    const plan = createTick(queues, sinks, deps)
+    const plan = createTick(queues, deps)
     const work = async () => {
       await plan().catch((thrown: unknown) => {
         telemetry.emit({ name: 'TickFailed', error: redisFailureIn(thrown, server) })
@@ -104,20 +79,19 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
 
   function pump(): void {
     const workOn = createPumpJobs(deps)
-    const places = { live: options.streams, backfill: options.backfillStreams }
-    for (const priority of priorities)
-      for (const [sink, share] of sharesOf(places[priority], sinks))
-        workers.worker.push(
-          startQueueWorker({
-            ...shared,
-            queue: queues.of(priority, sink),
-            places: share,
-            work: (job, ending) => workOn(priority, job, ending),
-            // Behind the streams that already wait, but at once, not with the next tick.
-            again: ({ id, data }) =>
-              queues.add(priority, sink, [{ stream: streamOfJob(id)! }], dataOf(data).trace),
-          }),
-        )
+    for (const own of queues.ofStreams) {
+      const { priority, sink, queue } = own
+      workers.worker.push(
+        startQueueWorker({
+          ...shared,
+          queue,
+          places: sharesOf(places[priority], sinks).get(sink)!,
+          work: (job, ending) => workOn(priority, job, ending),
+          // Behind the streams that already wait, but at once, not with the next tick.
+          again: ({ id, data }) => addJobs(own, [{ stream: streamOfJob(id)! }], dataOf(data).trace),
+        }),
+      )
+    }
     every(oftenMs, () => deps.reconcile(signal))
   }
 
@@ -138,22 +112,23 @@ function run(options: BullmqScheduleOptions, deps: ScheduleDeps, signal: AbortSi
     report.answered()
   })
   return {
-    queues,
     async stop() {
+      stopping.abort(cancelled())
       await Promise.all([...workers.tick, ...workers.worker].map((worker) => worker.stop()))
       await within(closeMs, Promise.all([...loops, queues.close()]), clock).catch(() => undefined)
       prompt.disconnect()
       patient.disconnect()
     },
+    async queues() {
+      const counted = await within(countMs, queues.count(), clock)
+      if (counted !== 'late') return counted.value
+      throw new Failure('retry', 'store_unavailable', `Redis has not answered for ${countMs / 1_000} s`)
+    },
   }
 }
 
 /** Plans, and queues what is due. A late or doubled tick is harmless: the plan depends on checkpoints only. */
-function createTick(
-  queues: Queues,
-  sinks: readonly string[],
-  { clock, plan, now, tracing }: ScheduleDeps,
-): () => Promise<void> {
+function createTick({ ofStreams }: Queues, { clock, plan, now, tracing }: ScheduleDeps): () => Promise<void> {
   let restUntilMs = -Infinity
   /** The first tick of a process ignores back-offs: each stream is tried once despite them. */
   let isFirst = true
@@ -170,17 +145,17 @@ function createTick(
       due.filter(({ priority }) => priority === 'live').map(({ stream }) => streamKey(stream)),
     )
     const carrier = due.length === 0 ? undefined : tracing.inject()
-    for (const sink of sinks)
-      for (const priority of priorities) {
-        const mine = byQueue.get(`${priority} ${sink}`)
-        if (mine === undefined) continue
-        const queued = await queues.idsOf(priority, sink)
-        // One pump at a time works on a stream, at one priority; live comes before backfill.
-        const isFree = (key: string) => !queued.has(key) && (priority === 'live' || !live.has(key))
-        const added = mine.filter(({ stream }) => isFree(streamKey(stream)))
-        const jobs = added.map((each) => ({ stream: each.stream, isAnew: each.dueAtMs > now(each) }))
-        await queues.add(priority, sink, jobs, carrier)
-      }
+    for (const own of ofStreams) {
+      const { priority, sink, queue } = own
+      const mine = byQueue.get(`${priority} ${sink}`)
+      if (mine === undefined) continue
+      const queued = new Set(await queue.getRanges(['wait', 'active']))
+      // One pump at a time works on a stream, at one priority; live comes before backfill.
+      const isFree = (key: string) => !queued.has(key) && (priority === 'live' || !live.has(key))
+      const added = mine.filter(({ stream }) => isFree(streamKey(stream)))
+      const jobs = added.map((each) => ({ stream: each.stream, isAnew: each.dueAtMs > now(each) }))
+      await addJobs(own, jobs, carrier)
+    }
     isFirst = false
   }
 }

@@ -3,11 +3,9 @@ import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import { streamKey } from '../../domain/stream.ts'
 import { oftenMs, repeat, type ScheduleDeps } from '../pumping.ts'
-import { createPumpLoop, type Places } from './schedule.ts'
+import { createPumpLoop } from './schedule.ts'
 
-interface DrainDeps extends Pick<ScheduleDeps, 'clock' | 'plan' | 'pump' | 'heartbeat'> {
-  readonly places: Places
-}
+type DrainDeps = Pick<ScheduleDeps, 'clock' | 'places' | 'plan' | 'pump' | 'heartbeat'>
 
 /** A stream that was given up, and why. */
 export interface GivenUp {

@@ -1,7 +1,7 @@
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
-import { streamKey, type Priority } from '../../domain/stream.ts'
+import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import {
   createRests,
@@ -11,23 +11,20 @@ import {
   repeat,
   restAfterMs,
   sharesOf,
+  type Places,
   type ScheduleDeps,
 } from '../pumping.ts'
-
-/** How many streams of each priority are pumped at once; the sinks share them. */
-export type Places = Readonly<Record<Priority, number>>
 
 const shortestTurnMs = 250
 
 /** Timers and a bounded pool in this process. It plans again every second, from the checkpoints alone. */
-export function createLocalSchedule(places: Places, deps: ScheduleDeps): Schedule {
-  const { clock, telemetry, tracing, heartbeat, housekeep, reconcile } = deps
+export function startLocalSchedule(deps: ScheduleDeps): Schedule {
+  const { clock, places, telemetry, tracing, heartbeat, housekeep, reconcile } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const rests = createRests(deps)
   /** Streams that backed off when this process started, and are tried once despite that; undefined before a plan. */
   let untried: Set<string> | undefined
-  let loops: Promise<unknown> | undefined
 
   async function plan(): Promise<readonly PlannedStream[]> {
     deps.turned('schedule')
@@ -63,18 +60,16 @@ export function createLocalSchedule(places: Places, deps: ScheduleDeps): Schedul
       { clock, failed: (error) => telemetry.emit({ name: 'UpkeepFailed', task, error }) },
       signal,
     )
+  const failed = (error: unknown) => telemetry.emit({ name: 'TickFailed', error })
+  const loops = Promise.all([
+    repeat(0, async () => void (await pumps.turn()), { clock, failed }, signal),
+    every(oftenMs, 'heartbeat', heartbeat),
+    every(housekeepMs, 'housekeeping', async () => {
+      await reconcile(signal)
+      return housekeep(signal)
+    }),
+  ])
   return {
-    async start() {
-      const failed = (error: unknown) => telemetry.emit({ name: 'TickFailed', error })
-      loops ??= Promise.all([
-        repeat(0, async () => void (await pumps.turn()), { clock, failed }, signal),
-        every(oftenMs, 'heartbeat', heartbeat),
-        every(housekeepMs, 'housekeeping', async () => {
-          await reconcile(signal)
-          return housekeep(signal)
-        }),
-      ])
-    },
     async stop() {
       stopping.abort(cancelled())
       await loops
@@ -83,10 +78,9 @@ export function createLocalSchedule(places: Places, deps: ScheduleDeps): Schedul
   }
 }
 
-interface PumpLoopDeps extends Pick<ScheduleDeps, 'clock' | 'plan'> {
+interface PumpLoopDeps extends Pick<ScheduleDeps, 'clock' | 'places' | 'plan'> {
   /** Must not reject. */
   readonly pump: (planned: PlannedStream) => Promise<void>
-  readonly places: Places
   /** Ms until a planned stream is to be pumped: at most 0 for now, Infinity for not at all. */
   readonly inMs: (planned: PlannedStream) => number
   /** Shortest time from one plan to the next. */

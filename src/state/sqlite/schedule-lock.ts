@@ -22,10 +22,10 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
   let held: (() => void) | undefined
   return {
     async acquire() {
-      if (held !== undefined) return { ok: true }
+      if (held !== undefined) return undefined
       prepareStateFile(path)
       const release = unlessBusy(path, () => lockExclusively(path, { timeoutMs: busyTimeoutMs }))
-      if (release === undefined) return { ok: false, holder: readText(textPath) }
+      if (release === undefined) return readText(textPath)
       const startedAt = new Date(clock.now()).toISOString()
       try {
         const text = processName({ pid: process.pid, host: hostname(), startedAt })
@@ -36,7 +36,7 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
         throw unwritable(textPath, error)
       }
       held = release
-      return { ok: true }
+      return undefined
     },
     holder: async () => (held !== undefined || isLocked(path) ? readText(textPath) : undefined),
     async release() {

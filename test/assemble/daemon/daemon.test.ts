@@ -3,10 +3,12 @@ import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { daemonWith } from './daemons.ts'
 
-/** Its schedule does not stop. */
-function breakStop(daemon: Daemon): void {
-  Object.assign(daemon.engine().schedule, {
-    async stop() {
+/** Its engine closes with an error. */
+function breakClose(daemon: Daemon): void {
+  const { close } = daemon.engine()
+  Object.assign(daemon.engine(), {
+    async close() {
+      await close()
       throw new Error('the schedule does not stop')
     },
   })
@@ -24,7 +26,7 @@ test('a reload is refused where the new configuration cannot be loaded, and else
   })
   expect(daemon.engine()).toBe(running)
   // One that does not stop is replaced.
-  breakStop(daemon)
+  breakClose(daemon)
   await daemon.reload(() => ({ ...loaded, warnings: ['a typing error'] }))
   expect(daemon.engine()).not.toBe(running)
   expect(names()).toEqual(['Started', 'ConfigRefused', 'Warned', 'ConfigReloaded', 'Warned'])
@@ -50,7 +52,7 @@ test('a stop closes everything, also if one part fails to close', async () => {
   const folder = temporaryFolder()
   const { daemon, names } = daemonWith({}, { folder })
   await daemon.open(never)
-  breakStop(daemon)
+  breakClose(daemon)
   await daemon.stop()
   expect(names()).toContain('Warned')
   // The lock was given back: another one takes it at once.

@@ -4,7 +4,7 @@ import type { Schedule } from '../../../src/ports/process.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { World, untilAborted } from './world.ts'
 
-type Start = (of: World, streams?: number, backfillStreams?: number) => Promise<Schedule>
+type Start = (of: World, streams?: number, backfillStreams?: number) => Schedule
 
 /** Whom a schedule lets go first, and whom it lets wait for nobody. */
 export function fairnessContract(started: Start): void {
@@ -20,7 +20,7 @@ export function fairnessContract(started: Start): void {
       of.rest(stream, priority)
       return undefined
     }
-    await started(of, 2, 2)
+    started(of, 2, 2)
     await waitFor(() => of.begun.length === 2, { what: 'two backfills' })
     of.add('live', [1, 2, 3, 4, 5, 6])
     await waitFor(() => of.ended.filter((key) => key.startsWith('live')).length === 6, {
@@ -49,7 +49,7 @@ export function fairnessContract(started: Start): void {
       } else of.rest(stream, priority, answered.signal.aborted ? Infinity : Date.now() + 100)
       return undefined
     }
-    await started(of, 4, 2)
+    started(of, 4, 2)
     const slow = (priority: string) =>
       of.begun.filter((key) => new RegExp(`^${priority} 1..$`).test(key)).length
     await waitFor(() => of.ended.length >= 20, {

@@ -6,7 +6,7 @@ import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
+import type { Places, ScheduleDeps } from '../../../src/schedule/pumping.ts'
 import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 
 const never = new AbortController().signal
@@ -28,6 +28,7 @@ export class World<OwnClock extends Clock = Clock> {
   /** Asked with each plan. */
   planFails: () => boolean = () => false
   planTakesMs = 0
+  places: Places = { live: 3, backfill: 1 }
   /** Of every stream. */
   checkpoint: Checkpoint | undefined
   /** Of each zone's streams; set before anything is added. */
@@ -55,6 +56,7 @@ export class World<OwnClock extends Clock = Clock> {
   deps(): ScheduleDeps {
     return {
       clock: this.clock,
+      places: this.places,
       telemetry: { emit: (internalEvent) => void this.internalEvents.push(internalEvent) },
       plan: async () => {
         this.plans++

@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { openQueues, queuePrefix, type Queues } from '../../../src/schedule/bullmq/queues.ts'
+import { addJobs, openQueues, queuePrefix } from '../../../src/schedule/bullmq/queues.ts'
 import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 import { buildCheckpoint } from '../../contract/checkpoint-store/builders.ts'
 import { streamOf } from '../../contract/schedule/world.ts'
@@ -11,10 +11,12 @@ import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { scheduleAt } from './started.ts'
 
-function queuesAt({ url, keyPrefix }: TestRedis, sinks: readonly string[]): Queues {
+/** Of the live streams of the sink. */
+function queueAt({ url, keyPrefix }: TestRedis) {
+  const sinks = ['archive']
   const queues = openQueues({ client: connected(url), keyPrefix, sinks, reportError: () => undefined })
   own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
-  return queues
+  return queues.ofStreams[0]!
 }
 
 /** A worker that takes a job and then behaves like a dead one: nothing renews the lock. */
@@ -40,7 +42,6 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
   it('are counted by priority and state', async () => {
     const held = Promise.withResolvers<undefined>()
     const { schedule } = scheduleAt(await useRedis(), {}, { pump: () => held.promise })
-    await schedule.start()
     const jobs = async (state: string) =>
       (await schedule.queues()).find((each) => each.priority === 'live' && each.state === state)?.jobs
     await waitFor(async () => (await jobs('active')) === 1 && (await jobs('waiting')) === 1, {
@@ -62,20 +63,18 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
         return await work()
       },
     }
-    for (const role of ['worker', 'scheduler'] as const)
-      await scheduleAt(redis, { role }, { tracing }).schedule.start()
+    for (const role of ['worker', 'scheduler'] as const) scheduleAt(redis, { role }, { tracing })
     await waitFor(() => carried.length >= 2, { what: 'both pumps' })
     expect(carried).toContainEqual({ traceparent })
   })
 
   it('that are invalid or not planned are dropped with a log line, and nothing of finished ones is kept', async () => {
     const redis = await useRedis()
-    const queues = queuesAt(redis, ['archive'])
-    await queues.of('live', 'archive').add('live', {})
-    await queues.add('live', 'archive', [{ stream: streamOf(99) }])
+    const live = queueAt(redis)
+    await live.queue.add('live', {})
+    await addJobs(live, [{ stream: streamOf(99) }])
     // An interval that is not a whole number of ms is accepted.
-    const { schedule, world } = scheduleAt(redis, { tickMs: 1_000.000_1 })
-    await schedule.start()
+    const { world } = scheduleAt(redis, { tickMs: 1_000.000_1 })
     await waitFor(() => world.ended.length === 2, { what: 'both pumps' })
     expect(world.internalEvents).toMatchObject([
       { name: 'Warned', text: expect.stringContaining('whose id is no stream') },
@@ -95,7 +94,7 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     ['one that died backs off if that has happened before', 1, 'crashed', 'crashed'],
   ] as const)('of a stream after %s', async (_, deaths, code, expected) => {
     const redis = await useRedis()
-    await queuesAt(redis, ['archive']).add('live', 'archive', [{ stream: streamOf(1) }])
+    await addJobs(queueAt(redis), [{ stream: streamOf(1) }])
     for (let death = 0; death < deaths; death++) await takeAndDie(redis)
     const outcomes: string[] = []
     const end = (outcome: string) => {
@@ -103,7 +102,7 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
       world.add('live', [1], Infinity)
       return undefined
     }
-    const { schedule, world } = scheduleAt(
+    const { world } = scheduleAt(
       redis,
       { zones: [1], role: 'worker', lockMs: 1_000 },
       { pump: async () => end('pumped'), fail: async (_planned, failure) => end(failure.code) },
@@ -111,7 +110,6 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     const times = { count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }
     const trouble = { kind: 'retry', code, message: '', ...times } as const
     world.checkpoint = buildCheckpoint(streamOf(1), 1, { trouble })
-    await schedule.start()
     await waitFor(() => outcomes.length > 0, { what: 'the stream' })
     expect(outcomes).toEqual([expected])
   })

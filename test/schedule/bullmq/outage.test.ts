@@ -9,7 +9,11 @@ import { scheduleAt } from './started.ts'
 /** A schedule over streams that are due again and again, beside a Redis that the test may hurt. */
 function pumpingAt(server: TestRedisServer, { pumpMs = 20 } = {}) {
   const seen = { pumps: 0 }
-  const { schedule, world } = scheduleAt(server, { zones: [1, 2, 3, 4, 5], streams: 3, tickMs: 300 })
+  const { schedule, world } = scheduleAt(
+    server,
+    { zones: [1, 2, 3, 4, 5], tickMs: 300 },
+    { places: { live: 3, backfill: 1 } },
+  )
   world.work = async ({ stream, priority }, signal) => {
     await systemClock.sleep(pumpMs, signal)
     // Each pump is one that a tick has queued.
@@ -41,8 +45,7 @@ const codesOf = ({ internalEvents }: Seen) =>
 describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent: true }, () => {
   it('was flushed works again by itself', async () => {
     const server = await startRedis()
-    const { schedule, seen } = pumpingAt(server)
-    await schedule.start()
+    const { seen } = pumpingAt(server)
     await untilMorePumps(seen)
     await connected(server.url).flushall()
     await untilMorePumps(seen)
@@ -50,8 +53,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
 
   it('was down for ten seconds continues by itself, and ticks meanwhile', async () => {
     const server = await startRedis()
-    const { schedule, seen } = pumpingAt(server)
-    await schedule.start()
+    const { seen } = pumpingAt(server)
     await untilMorePumps(seen)
     await server.kill()
     const saidBefore = seen.internalEvents.length
@@ -69,7 +71,6 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
   it('is down can be stopped', async () => {
     const server = await startRedis()
     const { schedule, seen } = pumpingAt(server, { pumpMs: 3_600_000 })
-    await schedule.start()
     await waitFor(
       async () => (await schedule.queues()).some(({ state, jobs }) => state === 'active' && jobs > 0),
       {
@@ -104,8 +105,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     },
   ])('$what', async ({ hurt, heal, code, figure, most }) => {
     const server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] })
-    const { schedule, seen } = pumpingAt(server)
-    await schedule.start()
+    const { seen } = pumpingAt(server)
     await untilMorePumps(seen)
     const client = connected(server.url)
     const call = ([command = '', ...args]: readonly string[]) => client.call(command, ...args)

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/clock.ts'
-import { createBullmqSchedule, type BullmqScheduleOptions } from '../../../src/schedule/bullmq/schedule.ts'
+import { startBullmqSchedule, type BullmqScheduleOptions } from '../../../src/schedule/bullmq/schedule.ts'
 import type { ScheduleDeps } from '../../../src/schedule/pumping.ts'
 import { World } from '../../contract/schedule/world.ts'
 import { stateAt } from '../../state/redis/settings.ts'
@@ -14,10 +14,10 @@ export function scheduleAt(
 ) {
   const world = new World(systemClock)
   world.add('live', zones)
-  const usual = { role: 'all', sinks: ['archive'], streams: 1, backfillStreams: 1, tickMs: 200 } as const
-  const schedule = createBullmqSchedule(
+  const usual = { role: 'all', sinks: ['archive'], tickMs: 200 } as const
+  const schedule = startBullmqSchedule(
     { connection: stateAt(url, { keyPrefix }), ...usual, ...options },
-    { ...world.deps(), ...deps },
+    { ...world.deps(), places: { live: 1, backfill: 1 }, ...deps },
   )
   own({ what: 'schedule', isLeft: () => true, remove: () => schedule.stop(), isFault: false })
   return { schedule, world }

@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { createLocalSchedule, createRooms } from '../../../src/schedule/local/schedule.ts'
+import { startLocalSchedule, createRooms } from '../../../src/schedule/local/schedule.ts'
 import { sharesOf } from '../../../src/schedule/pumping.ts'
 import { scheduleContract } from '../../contract/schedule.contract.ts'
 import { World, plannedStream, streamOf, untilAborted } from '../../contract/schedule/world.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
-scheduleContract('timers in this process', async (places, of) => createLocalSchedule(places, of.deps()))
+scheduleContract('timers in this process', (of) => startLocalSchedule(of.deps()))
 
 const noDisk = new Failure('retry', 'store_unavailable', 'no disk')
 
@@ -26,8 +26,7 @@ async function run(
   const world = new World(createFakeClock())
   world.add('live', zones)
   set(world)
-  const schedule = createLocalSchedule({ live: 3, backfill: 1 }, world.deps())
-  await schedule.start()
+  const schedule = startLocalSchedule(world.deps())
   await passTime(world, ms)
   const stopped = schedule.stop()
   // A plan that was begun is waited for.
@@ -70,8 +69,7 @@ describe('the timers of the local schedule', () => {
       world.housekeeps++
       return !isTooEarly
     }
-    const schedule = createLocalSchedule({ live: 3, backfill: 1 }, { ...world.deps(), housekeep })
-    await schedule.start()
+    const schedule = startLocalSchedule({ ...world.deps(), housekeep })
     await passTime(world, 20_000)
     expect(world.housekeeps).toBeGreaterThan(2)
     isTooEarly = false
@@ -89,8 +87,7 @@ describe('the timers of the local schedule', () => {
       world.heartbeats++
       throw noDisk
     }
-    const schedule = createLocalSchedule({ live: 3, backfill: 1 }, { ...world.deps(), heartbeat })
-    await schedule.start()
+    const schedule = startLocalSchedule({ ...world.deps(), heartbeat })
     await passTime(world, 30_000)
     expect(world.turns).toBeGreaterThan(20)
     expect(world.turns).toBeLessThan(40)
@@ -135,8 +132,7 @@ describe('the timers of the local schedule', () => {
       ended++
       throw new TypeError('whatever a pump that is cut short throws')
     }
-    const schedule = createLocalSchedule({ live: 3, backfill: 1 }, world.deps())
-    await Promise.all([schedule.start(), schedule.start()])
+    const schedule = startLocalSchedule(world.deps())
     await passTime(world, 1_000)
     expect(world.housekeeps).toBe(1)
     await Promise.all([schedule.stop(), schedule.stop()])

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import type { Cursor } from '../../../src/domain/scan/page.ts'
 import { buildStream, commitOnce } from '../../contract/checkpoint-store/builders.ts'
-import { openQueues } from '../../../src/schedule/bullmq/queues.ts'
+import { addJobs, openQueues } from '../../../src/schedule/bullmq/queues.ts'
 import { fencesOf } from '../../docs/pages.ts'
 import { own } from '../../setup/leftovers.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
@@ -131,9 +131,8 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
     const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`
     const wait = (zones: readonly number[]) =>
-      queues.add(
-        'live',
-        'archive',
+      addJobs(
+        queues.ofStreams[0]!,
         zones.map((zone) => ({ stream: buildStream({ zone }) })),
         { traceparent },
       )
