@@ -1,8 +1,8 @@
 import type { Config } from '../config/schema.ts'
 import type { AccountGate, SharedLimits } from '../ports/process.ts'
-import { RequestGate } from '../shield/client/account-gate.ts'
-import { ShieldClient } from '../shield/client/client.ts'
-import { PageBudget } from '../shield/client/page-budget.ts'
+import { createGate } from '../shield/client/account-gate.ts'
+import { createShieldClient } from '../shield/client/client.ts'
+import { createPageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource, sharePages } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
@@ -19,13 +19,13 @@ export type LimitsOf = (account: string, maxRequestsPerSecond: number | null) =>
 /** The API clients of all configured accounts. */
 export function createReading(config: Config, { clock, telemetry }: QuietRuntime, limitsOf?: LimitsOf) {
   const { api, workers } = config
-  const budget = new PageBudget(api.maxBytesInFlight)
+  const budget = createPageBudget(api.maxBytesInFlight)
   const { maxRequestsPerSecond } = api
   const accounts = new Map(
     config.accounts.map((account) => {
       const own = { account: account.name, maxRequestsPerSecond }
-      const gate = new RequestGate(own, clock, limitsOf?.(account.name, maxRequestsPerSecond))
-      const client = new ShieldClient({
+      const gate = createGate(own, clock, limitsOf?.(account.name, maxRequestsPerSecond))
+      const client = createShieldClient({
         baseUrl: api.baseUrl,
         accessKey: account.accessKey,
         account: account.name,

@@ -25,14 +25,6 @@ export const enumerations = {
     '1800 ForThirtyMinutes, 3600 ForOneHour',
 }
 
-/** The numbers of a field's enumeration by name; empty for a field without one. */
-function membersOf(field: string): ReadonlyMap<string, number> {
-  const listed = new Map(Object.entries(enumerations)).get(field)?.split(', ') ?? []
-  return new Map(
-    listed.map((member) => member.split(' ')).map(([number, name = '']) => [name, Number(number)]),
-  )
-}
-
 /** The parts of a request or response that a condition of a rate limit rule may look at. */
 export const variables = (
   'REQUEST_URI REQUEST_URI_RAW ARGS ARGS_COMBINED_SIZE ARGS_GET ARGS_GET_NAMES ARGS_POST ARGS_POST_NAMES ' +
@@ -48,7 +40,8 @@ function takes(allowed: string) {
 
 /** A number or a name; becomes the number. */
 function oneOf(field: keyof typeof enumerations, description: string) {
-  const members = membersOf(field)
+  const listed = enumerations[field].split(', ').map((member) => member.split(' '))
+  const members = new Map(listed.map(([number, name = '']) => [name, Number(number)]))
   return z
     .literal<(number | string)[]>([...members.values(), ...members.keys()], takes(enumerations[field]))
     .transform((value) => members.get(String(value)) ?? Number(value))

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { sharedLimits } from '../../src/redis/account-limits.ts'
 import type { AccountGate } from '../../src/ports/process.ts'
-import { RequestGate } from '../../src/shield/client/account-gate.ts'
+import { createGate } from '../../src/shield/client/account-gate.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -14,7 +14,7 @@ const never = new AbortController().signal
 function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | null = null): AccountGate {
   const limits = { account, maxRequestsPerSecond: rate }
   const shared = sharedLimits(connected(url), keyPrefix, systemClock)(account, rate)
-  return new RequestGate(limits, systemClock, shared)
+  return createGate(limits, systemClock, shared)
 }
 
 const throttled = { kind: 'wait', code: 'throttled' }

@@ -3,31 +3,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import type { Clock } from '../../src/ports/process.ts'
-import { RequestGate } from '../../src/shield/client/account-gate.ts'
-import { ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
-import { PageBudget } from '../../src/shield/client/page-budget.ts'
+import { createGate } from '../../src/shield/client/account-gate.ts'
+import { createShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
+import { createPageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
-import { listen, type Listening } from '../transport/listening.ts'
+import { listen } from '../transport/listening.ts'
 
 const requestTimeoutMs = 4_987
 
 export type Reply = (response: ServerResponse, request: IncomingMessage) => void
 
-export interface ShieldApi {
-  readonly server: Listening
-  readonly client: ShieldClient
-  readonly budget: PageBudget
-  readonly clock: FakeClock
-  readonly internalEvents: ReturnType<typeof keepInternalEvents>['internalEvents']
-  readonly requests: IncomingMessage[]
-  /** Answers the next requests; the last one stays for all that follow. */
-  reply(...replies: readonly Reply[]): void
-  close(): Promise<void>
-}
+export type ShieldApi = Awaited<ReturnType<typeof startShieldApi>>
 
 /** A client, and a server whose every answer the test names. Waits between tries take no time. */
-export async function startShieldApi(changes: Partial<ShieldClientOptions> = {}): Promise<ShieldApi> {
+export async function startShieldApi(changes: Partial<ShieldClientOptions> = {}) {
   const requests: IncomingMessage[] = []
   let replies: Reply[] = []
   const server = await listen((request, response) => {
@@ -37,15 +27,15 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
   })
   const clock = createFakeClock(Date.now(), true)
   const { telemetry, internalEvents } = keepInternalEvents()
-  const budget = changes.budget ?? new PageBudget(64_000_000)
-  const client = new ShieldClient({
+  const budget = changes.budget ?? createPageBudget(64_000_000)
+  const client = createShieldClient({
     baseUrl: server.url,
     accessKey: new Secret('k-hunter2'),
     account: 'main',
     firstPage: 'omit',
     requestTimeoutMs,
     maxPageBytes: 1_000_000,
-    gate: new RequestGate({ account: 'main', maxRequestsPerSecond: null }, clock),
+    gate: createGate({ account: 'main', maxRequestsPerSecond: null }, clock),
     budget,
     clock: withoutTimeLimit(clock, requestTimeoutMs),
     telemetry,
@@ -61,10 +51,9 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
     clock,
     internalEvents,
     requests,
-    reply: (...given) => {
-      replies = [...given]
-    },
-    async close() {
+    /** Answers the next requests; the last one stays for all that follow. */
+    reply: (...given: readonly Reply[]) => void (replies = [...given]),
+    async close(): Promise<void> {
       await client.close()
       await server.close()
     },

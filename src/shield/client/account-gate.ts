@@ -12,116 +12,106 @@ const silentAfterMs = 5_000
 const longestLineMs = 60_000
 
 /** The gate of an account in this process; with `shared` its rate and pauses are those of all processes. */
-export class RequestGate implements AccountGate {
-  readonly #account: string
-  readonly #clock: Clock
-  readonly #shared: SharedLimits | undefined
-  readonly #takePlace: ReturnType<typeof createRate>
+export function createGate(
+  { account, maxRequestsPerSecond }: { account: string; maxRequestsPerSecond: number | null },
+  clock: Clock,
+  shared?: SharedLimits,
+): AccountGate {
+  const takePlace = createRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
   /** By the monotonic clock: a pause must not grow when the host's clock is set back. */
-  #pausedUntilMs = -Infinity
-  #liveWaiting = 0
-  #liveStreams = 0
-  #liveAtMs = -Infinity
-  #liveSinceBackfill = 0
+  let pausedUntilMs = -Infinity
+  let [liveWaiting, liveStreams, liveSinceBackfill] = [0, 0, 0]
+  let liveAtMs = -Infinity
 
-  constructor(
-    { account, maxRequestsPerSecond }: { account: string; maxRequestsPerSecond: number | null },
-    clock: Clock,
-    shared?: SharedLimits,
-  ) {
-    this.#account = account
-    this.#clock = clock
-    this.#shared = shared
-    this.#takePlace = createRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
+  async function pausedUntil(): Promise<number | undefined> {
+    const sharedMs = (await shared?.pausedMs()) ?? 0
+    const leftMs = Math.max(sharedMs, pausedUntilMs - clock.monotonic())
+    return leftMs > 0 ? Math.ceil(clock.now() + leftMs) : undefined
   }
 
-  async pausedUntil(): Promise<number | undefined> {
-    const sharedMs = (await this.#shared?.pausedMs()) ?? 0
-    const leftMs = Math.max(sharedMs, this.#pausedUntilMs - this.#clock.monotonic())
-    return leftMs > 0 ? Math.ceil(this.#clock.now() + leftMs) : undefined
+  async function pauseUntil(atMs: number): Promise<void> {
+    const leftMs = atMs - clock.now()
+    pause(leftMs)
+    if (leftMs > 0) await shared?.pause(Math.ceil(leftMs))
   }
 
-  async pauseUntil(atMs: number): Promise<void> {
-    const leftMs = atMs - this.#clock.now()
-    this.#pause(leftMs)
-    if (leftMs > 0) await this.#shared?.pause(Math.ceil(leftMs))
+  function pause(ms: number): void {
+    pausedUntilMs = Math.max(pausedUntilMs, clock.monotonic() + ms)
   }
 
-  liveBegins(): Disposable {
-    this.#liveStreams++
-    this.#liveAtMs = this.#clock.monotonic()
-    return { [Symbol.dispose]: () => void this.#liveStreams-- }
+  function liveBegins(): Disposable {
+    liveStreams++
+    liveAtMs = clock.monotonic()
+    return { [Symbol.dispose]: () => void liveStreams-- }
   }
 
-  async enter(signal: AbortSignal, priority: Priority): Promise<void> {
+  async function enter(signal: AbortSignal, priority: Priority): Promise<void> {
     const isLive = priority === 'live'
-    if (isLive) this.#liveWaiting++
+    if (isLive) liveWaiting++
     try {
-      await this.#pass(signal, isLive)
+      await pass(signal, isLive)
     } finally {
-      if (isLive) this.#liveWaiting--
+      if (isLive) liveWaiting--
     }
-    this.#liveSinceBackfill = isLive ? this.#liveSinceBackfill + 1 : 0
-    if (isLive) this.#liveAtMs = this.#clock.monotonic()
+    liveSinceBackfill = isLive ? liveSinceBackfill + 1 : 0
+    if (isLive) liveAtMs = clock.monotonic()
   }
 
   /** No turn of the loop begins after the deadline and waits. */
-  async #pass(signal: AbortSignal, isLive: boolean): Promise<void> {
-    const deadlineMs = this.#clock.monotonic() + longestWaitMs
+  async function pass(signal: AbortSignal, isLive: boolean): Promise<void> {
+    const deadlineMs = clock.monotonic() + longestWaitMs
     let goesFirst = isLive
     for (;;) {
       if (signal.aborted) throw cancelled(signal.reason)
-      goesFirst ||= this.#takeTurn()
-      const nowMs = this.#clock.monotonic()
-      if (!goesFirst && this.#isLiveFirst(nowMs)) {
+      goesFirst ||= takeTurn()
+      const nowMs = clock.monotonic()
+      if (!goesFirst && isLiveFirst(nowMs)) {
         if (nowMs >= deadlineMs) {
           // The pump of the backfill is to occupy no place while live streams come first.
-          throw new Failure('cancelled', 'gave_way', `live streams of account ${this.#account} have priority`)
+          throw new Failure('cancelled', 'gave_way', `live streams of account ${account} have priority`)
         }
-        await this.#clock.sleep(lookAgainMs, signal)
+        await clock.sleep(lookAgainMs, signal)
         continue
       }
       const asked = { longestWaitMs: Math.max(0, deadlineMs - nowMs), mayWait: goesFirst }
-      const [what, ms] = await this.#ask(asked)
-      if (what === 'full') throw this.#throttled('its limit of requests per second is reached', ms)
-      if (what === 'paused' && nowMs + ms > deadlineMs) throw this.#throttled('the API asked for a pause', ms)
+      const [what, ms] = await ask(asked)
+      if (what === 'full') throw throttled('its limit of requests per second is reached', ms)
+      if (what === 'paused' && nowMs + ms > deadlineMs) throw throttled('the API asked for a pause', ms)
       if (what === 'pass' && ms === 0) return
       // A timer may fire slightly early by this clock.
-      await this.#clock.sleep(Math.max(1, ms), signal)
+      await clock.sleep(Math.max(1, ms), signal)
       // A pause may have begun during the wait; the place in the rate is then lost.
-      if (what === 'pass' && (await this.pausedUntil()) === undefined) return
+      if (what === 'pass' && (await pausedUntil()) === undefined) return
     }
   }
 
   /** After some live requests a backfill goes first, so that it makes progress although live streams are read. */
-  #takeTurn(): boolean {
-    if (this.#liveSinceBackfill < livePerBackfill) return false
-    this.#liveSinceBackfill = 0
+  function takeTurn(): boolean {
+    if (liveSinceBackfill < livePerBackfill) return false
+    liveSinceBackfill = 0
     return true
   }
 
-  #isLiveFirst(nowMs: number): boolean {
-    return this.#liveWaiting > 0 || (this.#liveStreams > 0 && nowMs - this.#liveAtMs < silentAfterMs)
+  function isLiveFirst(nowMs: number): boolean {
+    return liveWaiting > 0 || (liveStreams > 0 && nowMs - liveAtMs < silentAfterMs)
   }
 
-  async #ask(asked: PlaceAsked): Promise<Place> {
+  async function ask(asked: PlaceAsked): Promise<Place> {
     // A pause that this process knows also holds where the others have lost it.
-    const knownMs = this.#pausedUntilMs - this.#clock.monotonic()
+    const knownMs = pausedUntilMs - clock.monotonic()
     if (knownMs > 0) return ['paused', knownMs]
-    const place = await this.#shared?.take(asked)
-    if (place === undefined) return this.#takePlace(asked, this.#clock.monotonic())
-    if (place[0] === 'paused') this.#pause(place[1])
+    const place = await shared?.take(asked)
+    if (place === undefined) return takePlace(asked, clock.monotonic())
+    if (place[0] === 'paused') pause(place[1])
     return place
   }
 
-  #pause(ms: number): void {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#clock.monotonic() + ms)
+  function throttled(why: string, leftMs: number): Failure {
+    const retryAt = Math.ceil(clock.now() + leftMs)
+    return new Failure('wait', 'throttled', `account ${account}: ${why}`, { retryAt })
   }
 
-  #throttled(why: string, leftMs: number): Failure {
-    const retryAt = Math.ceil(this.#clock.now() + leftMs)
-    return new Failure('wait', 'throttled', `account ${this.#account}: ${why}`, { retryAt })
-  }
+  return { enter, liveBegins, pauseUntil, pausedUntil }
 }
 
 /** Places for requests of this process, evenly spaced. Times are ms of a monotonic clock. */

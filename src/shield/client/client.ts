@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Dispatcher } from 'undici'
 import type * as z from 'zod'
 import { Failure, isFailure, type FailureDetails } from '../../domain/failure.ts'
 import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
@@ -19,7 +18,7 @@ import {
   tryWindowMs,
 } from '../../transport/retry.ts'
 import { failureOf, parseBody, readAs } from './api-error.ts'
-import { PageSizes, type PageBudget, type Reservation } from './page-budget.ts'
+import { createPageSizes, memoryOf, type PageBudget, type Reservation } from './page-budget.ts'
 
 export interface ShieldClientOptions {
   readonly baseUrl: string
@@ -58,29 +57,24 @@ export interface Call<T> {
   readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'whenWanted'>
 }
 
-/** The API with one account's key. Classifies every answer; its callers get values or Failures. */
-export class ShieldClient {
-  readonly account: string
-  readonly firstPage: string
-  readonly #options: ShieldClientOptions
-  readonly #sizes: PageSizes
-  #connections: Dispatcher
-  /** The API's clock minus this host's, by the latest answer that told it. */
-  #offsetMs = 0
-  /** Consecutive answers with 429. */
-  #throttledInRow = 0
+export type ShieldClient = ReturnType<typeof createShieldClient>
 
-  constructor(options: ShieldClientOptions) {
-    this.account = options.account
-    this.firstPage = options.firstPage
-    this.#options = options
-    this.#connections = createDispatcher(options)
-    this.#sizes = new PageSizes(options.maxPageBytes)
-  }
+/** The API with one account's key. Classifies every answer; its callers get values or Failures. */
+export function createShieldClient(options: ShieldClientOptions) {
+  const { account, accessKey, firstPage, budget, clock, telemetry, gate, random = Math.random } = options
+  const sizes = createPageSizes(options.maxPageBytes)
+  let connections = createDispatcher(options)
+  /** The API's clock minus this host's, by the latest answer that told it. */
+  let latestOffsetMs = 0
+  /** Consecutive answers with 429. */
+  let throttledInRow = 0
 
   /** Memory for an answer, by the sizes of the account's last pages. Waits for it; throws `no_room` with `ifRoom`. */
-  reserve({ sink, ifRoom }: Pick<PageRequest, 'sink' | 'ifRoom'>, signal: AbortSignal): Promise<Reservation> {
-    return this.#options.budget.reserve(() => this.#sizes.next(), signal, sink, ifRoom)
+  function reserve(
+    { sink, ifRoom }: Pick<PageRequest, 'sink' | 'ifRoom'>,
+    signal: AbortSignal,
+  ): Promise<Reservation> {
+    return budget.reserve(sizes.next, signal, sink, ifRoom)
   }
 
   /**
@@ -89,10 +83,10 @@ export class ShieldClient {
    * same sink. Throws only Failure, among them `throttled` (wait) as soon as the API or the request budget requires a
    * longer wait than those limits leave, and releases the memory then.
    */
-  async send<T>(call: Call<T>, signal: AbortSignal, memory?: Reservation) {
-    const reservation = memory ?? (await this.reserve(call.page ?? {}, signal))
+  async function send<T>(call: Call<T>, signal: AbortSignal, memory?: Reservation) {
+    const reservation = memory ?? (await reserve(call.page ?? {}, signal))
     try {
-      return { ...(await this.#try(reservation, call, signal)), reservation }
+      return { ...(await sendWithTries(reservation, call, signal)), reservation }
     } catch (error) {
       reservation.release()
       throw error
@@ -100,63 +94,56 @@ export class ShieldClient {
   }
 
   /** As `send`, for an answer whose memory need not be reserved any longer. */
-  async read<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
-    const { value, reservation } = await this.send(call, signal)
+  async function read<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { value, reservation } = await send(call, signal)
     reservation.release()
     return value()
   }
 
+  function get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+    const asSchema = (body: unknown) => readAs(schema, body, `answer to ${operation}`)
+    return read({ operation, method: 'GET', path, read: asSchema }, signal)
+  }
+
   /** Not repeated, past the request budget and outside the memory for pages. Throws only Failure, without an answer. */
-  async look(path: string, token: string | undefined, signal: AbortSignal) {
-    const { accessKey, clock } = this.#options
+  async function look(path: string, token: string | undefined, signal: AbortSignal) {
     const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path, token, read: (body) => body }
     const key = accessKey.reveal()
     const beganMs = clock.monotonic()
-    const exchange = await this.#exchange(call, key, signal)
-    return { ...exchange, tookMs: clock.monotonic() - beganMs, ...this.#judge(exchange, call, key) }
+    const answer = await sendOnce(call, key, signal)
+    return { ...answer, tookMs: clock.monotonic() - beganMs, ...judge(answer, call, key) }
   }
 
-  get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
-    const read = (body: unknown) => readAs(schema, body, `answer to ${operation}`)
-    return this.read({ operation, method: 'GET', path, read }, signal)
+  function what({ operation }: Call<unknown>): string {
+    return `${operation} of account ${account}`
   }
 
-  /** Connections that were replaced close by themselves, once the requests over them have ended. */
-  close(): Promise<void> {
-    return this.#connections.destroy()
-  }
-
-  #what({ operation }: Call<unknown>): string {
-    return `${operation} of account ${this.account}`
-  }
-
-  #judge(
+  function judge(
     { status, body, details }: { status: number; body: Buffer; details: FailureDetails },
     call: Call<unknown>,
     key: string,
   ) {
-    const keySetting = this.#options.accessKey.setting || 'api.accessKey'
     const parsed = parseBody(body)
-    const context = { what: this.#what(call), key, token: call.token, keySetting, details }
+    const keySetting = accessKey.setting || 'api.accessKey'
+    const context = { what: what(call), key, token: call.token, keySetting, details }
     return { parsed, failure: failureOf(status, parsed, context) }
   }
 
-  async #try<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
-    const { accessKey, clock, gate, random = Math.random } = this.#options
+  async function sendWithTries<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
     const beganMs = clock.monotonic()
     for (let tries = 1; ; tries++) {
       const key = accessKey.reveal()
       try {
         await gate.enter(signal, call.page?.priority ?? 'live')
-        const answer = await this.#ask(call, key, memory, signal)
-        this.#throttledInRow = 0
+        const answer = await ask(call, key, memory, signal)
+        throttledInRow = 0
         return answer
       } catch (error) {
-        const failure = networkFailure(error, this.#what(call), signal)
+        const failure = networkFailure(error, what(call), signal)
         const mayRepeat = call.method === 'GET' && tries < mostTries
-        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
+        if (failure.code === 'unauthorised' && hasOtherKey(key) && mayRepeat) continue
         const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
-        const met = isThrottled ? await this.#pauseAccount(failure) : failure
+        const met = isThrottled ? await pauseAccount(failure) : failure
         // A certificate error does not go away within seconds.
         const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
         if (!mayRepeat || !isPassing) throw met
@@ -171,49 +158,46 @@ export class ShieldClient {
   }
 
   /** A 429 pauses the whole account, so that its other requests do not get the same answer. */
-  async #pauseAccount({ message, details }: Failure): Promise<Failure> {
-    const { clock, telemetry } = this.#options
-    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(this.#throttledInRow++, 10))
+  async function pauseAccount({ message, details }: Failure): Promise<Failure> {
+    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(throttledInRow++, 10))
     const retryAt = details.retryAt ?? clock.now() + ownMs
-    await this.#options.gate.pauseUntil(retryAt)
-    telemetry.emit({ name: 'ApiThrottled', account: this.account, untilMs: retryAt })
+    await gate.pauseUntil(retryAt)
+    telemetry.emit({ name: 'ApiThrottled', account, untilMs: retryAt })
     return new Failure('wait', 'throttled', message, { ...details, retryAt })
   }
 
   /** A key that was replaced in its file justifies one more try; another request may have read the new key already. */
-  #hasOtherKey(refused: string): boolean {
-    const { accessKey } = this.#options
+  function hasOtherKey(refused: string): boolean {
     accessKey.reread()
     return accessKey.reveal() !== refused
   }
 
   /** Counts and times a request up to its answer; the time that the answer stays unread does not count. */
-  async #ask<T>(call: Call<T>, key: string, memory: Reservation, signal: AbortSignal) {
-    const { clock, telemetry } = this.#options
+  async function ask<T>(call: Call<T>, key: string, memory: Reservation, signal: AbortSignal) {
     const { operation, page } = call
     const beganMs = clock.monotonic()
     let endedMs: number | undefined
     const tell = (outcome: RequestOutcome) => {
       const seconds = ((endedMs ?? clock.monotonic()) - beganMs) / 1000
-      telemetry.emit({ name: 'ApiAnswered', account: this.account, operation, outcome, seconds })
+      telemetry.emit({ name: 'ApiAnswered', account, operation, outcome, seconds })
     }
     try {
-      const exchange = await this.#exchange(call, key, signal)
-      const { status, body, headers: _, details: __, ...told } = exchange
+      const answer = await sendOnce(call, key, signal)
+      const { status, body, headers: _, details: __, ...told } = answer
       endedMs = clock.monotonic()
       if (isSuccess(status)) {
-        if (operation === 'event_logs') this.#sizes.saw(body.length)
-        memory.resize(this.#sizes.heldBy(body.length))
+        if (operation === 'event_logs') sizes.saw(body.length)
+        memory.resize(memoryOf(body.length))
         await page?.whenWanted?.()
       }
       signal.throwIfAborted()
-      let read: { readonly value: T } | undefined
+      let held: { readonly value: T } | undefined
       const parse = (): T => {
-        const { parsed, failure } = this.#judge(exchange, call, key)
+        const { parsed, failure } = judge(answer, call, key)
         if (failure !== undefined) throw failure
         return call.read(parsed)
       }
-      const value = () => (read ??= { value: parse() }).value
+      const value = () => (held ??= { value: parse() }).value
       const answerHash = page?.known === undefined ? undefined : hash('sha1', body)
       if (answerHash === undefined || answerHash !== page?.known || !isSuccess(status)) value()
       tell('ok')
@@ -225,16 +209,14 @@ export class ShieldClient {
   }
 
   /** Sends one request and reads the whole answer within the time for one try. */
-  async #exchange(call: Call<unknown>, key: string, signal: AbortSignal) {
-    const { baseUrl, version, requestTimeoutMs, maxPageBytes, clock } = this.#options
-    const what = this.#what(call)
+  async function sendOnce(call: Call<unknown>, key: string, signal: AbortSignal) {
     if (!/^[!-~]+$/.test(key)) {
       const why = 'the access key is empty or contains characters that are not allowed in a header'
-      throw new Failure('stop', 'unauthorised', `${what}: ${why}`)
+      throw new Failure('stop', 'unauthorised', `${what(call)}: ${why}`)
     }
-    const { origin, pathname } = new URL(baseUrl)
+    const { origin, pathname } = new URL(options.baseUrl)
     const { method, body } = call
-    const connection = this.#connections
+    const connection = connections
     const [requestedAt, wallMs] = [clock.steady(), clock.now()]
     // The path is passed apart from the origin: a URL object would resolve its dots.
     const request = {
@@ -245,12 +227,13 @@ export class ShieldClient {
         AccessKey: key,
         Accept: 'application/json',
         'Accept-Encoding': acceptedEncodings,
-        'User-Agent': `shieldlog/${version}`,
+        'User-Agent': `shieldlog/${options.version}`,
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       body,
     }
-    const limits = { what, origin, timeoutMs: requestTimeoutMs, maxBytes: maxPageBytes, clock }
+    const { requestTimeoutMs: timeoutMs, maxPageBytes: maxBytes } = options
+    const limits = { what: what(call), origin, timeoutMs, maxBytes, clock }
     const { unread, ...answer } = await exchange(connection, request, limits, signal)
     // An error whose body cannot be read is still an error: its status is enough.
     if (unread !== undefined && isSuccess(answer.status)) throw unread
@@ -266,7 +249,7 @@ export class ShieldClient {
       },
       /** By the steady clock, as the offset of the API's clock. */
       requestedAt,
-      ...(serverDate !== undefined && { clockOffsetMs: this.#hear(serverDate, requestedAt, wallMs) }),
+      ...(serverDate !== undefined && { clockOffsetMs: hear(serverDate, requestedAt, wallMs) }),
       connection,
     }
   }
@@ -276,19 +259,23 @@ export class ShieldClient {
    * second answer confirms it; over a connection that is kept alive the same server would answer again, so the requests
    * that follow go over new connections, and those under way end over the old ones.
    */
-  #hear(serverDate: number, requestedAt: number, wallMs: number): number {
-    const { clock, telemetry } = this.#options
+  function hear(serverDate: number, requestedAt: number, wallMs: number): number {
     // People set the wall clock right, so they are told of that one.
     const offsetMs = clockOffsetOf(serverDate, wallMs, clock.now())
-    telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
+    telemetry.emit({ name: 'ClockSkewMeasured', account, offsetMs })
     const clockOffsetMs = clockOffsetOf(serverDate, requestedAt, clock.steady())
-    if (Math.abs(clockOffsetMs - this.#offsetMs) > jumpMs) {
-      this.#connections.close().catch(() => undefined)
-      this.#connections = createDispatcher(this.#options)
+    if (Math.abs(clockOffsetMs - latestOffsetMs) > jumpMs) {
+      connections.close().catch(() => undefined)
+      connections = createDispatcher(options)
     }
-    this.#offsetMs = clockOffsetMs
+    latestOffsetMs = clockOffsetMs
     return clockOffsetMs
   }
+
+  /** Connections that were replaced close by themselves, once the requests over them have ended. */
+  const close = (): Promise<void> => connections.destroy()
+
+  return { firstPage, reserve, send, read, get, look, close }
 }
 
 /** An answer of any kind, with what it tells of the service. */

@@ -33,26 +33,14 @@ interface HeldPage {
   readonly holders: Set<Holder>
 }
 
-/** A quarter of the budget stays free for the last sink even when all others hang. */
-function shareOf(maxBytes: number, sinks: number): number {
-  return sinks < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks - 1)
-}
+export type PageBudget = ReturnType<typeof createPageBudget>
 
-export class PageBudget {
-  readonly #maxBytes: number
-  readonly #waiters = new Set<Waiter>()
-  readonly #held = new Set<HeldPage>()
+export function createPageBudget(maxBytes: number) {
+  const waiters = new Set<Waiter>()
+  const held = new Set<HeldPage>()
   /** Every sink that ever held a page, also one that only joins. */
-  readonly #sinks = new Set<string>()
-  #isAdmitting = false
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-  }
-
-  get heldBytes(): number {
-    return sumOf([...this.#held], 'bytes')
-  }
+  const sinks = new Set<string>()
+  let isAdmitting = false
 
   /**
    * Waits for memory for a page of that sink; pages for no sink (an audit) share one queue. A sink that holds no page
@@ -65,7 +53,7 @@ export class PageBudget {
    *
    * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
    */
-  async reserve(
+  async function reserve(
     estimate: () => number,
     signal: AbortSignal,
     sink?: string,
@@ -73,111 +61,120 @@ export class PageBudget {
   ): Promise<Reservation> {
     if (signal.aborted) throw cancelled(signal.reason)
     if (ifRoom) {
-      const room = this.reserveIfRoom(estimate(), sink)
+      const room = reserveIfRoom(estimate(), sink)
       if (room === undefined) throw noRoom()
       return room
     }
     const { promise: admitted, resolve: admit } = Promise.withResolvers<Reservation>()
     const waiter = { sink, estimate, admit }
-    this.#waiters.add(waiter)
-    this.#admitNext()
+    waiters.add(waiter)
+    admitNext()
     try {
       return await orAborted(admitted, signal)
     } catch (error) {
       // It may have been admitted just now. A waiter behind a large request may fit now.
-      if (!this.#waiters.delete(waiter)) (await admitted).release()
-      this.#admitNext()
+      if (!waiters.delete(waiter)) (await admitted).release()
+      admitNext()
       throw error
     }
   }
 
   /** Undefined where there is none now, or others of the sink wait for it. */
-  reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
-    const isWaitedFor = this.#waiters.values().some((waiter) => waiter.sink === sink)
-    return isWaitedFor || !this.#fits(bytes, sink) ? undefined : this.#hold(bytes, sink)
+  function reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
+    const isWaitedFor = waiters.values().some((waiter) => waiter.sink === sink)
+    return isWaitedFor || !fits(bytes, sink) ? undefined : hold(bytes, sink)
   }
 
-  #fits(bytes: number, sink: string | undefined): boolean {
-    if (this.#heldFor(sink).length === 0) return true
-    if (!this.#isInShare(bytes, sink)) return false
-    return this.#evict(this.#kept(), () => this.heldBytes + bytes <= this.#maxBytes)
+  function fits(bytes: number, sink: string | undefined): boolean {
+    if (heldFor(sink).length === 0) return true
+    return isInShare(bytes, sink) && evict(keptPages(), () => sumOf([...held], 'bytes') + bytes <= maxBytes)
   }
 
-  #heldFor(wanted: string | undefined): HeldPage[] {
-    return this.#heldBy(({ sink, evict }) => evict === undefined && sink === wanted)
+  /** A quarter of the budget stays free for the last sink even when all others hang. */
+  function isInShare(bytes: number, sink: string | undefined): boolean {
+    const own = heldFor(sink)
+    const share = sinks.size < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks.size - 1)
+    return own.length === 0 || sumOf(own, 'bytes') + bytes <= share
   }
 
-  #isInShare(bytes: number, sink: string | undefined): boolean {
-    const own = this.#heldFor(sink)
-    return own.length === 0 || sumOf(own, 'bytes') + bytes <= shareOf(this.#maxBytes, this.#sinks.size)
+  function heldFor(wanted: string | undefined): HeldPage[] {
+    return heldBy(({ sink, evict }) => evict === undefined && sink === wanted)
   }
 
-  #heldBy(of: (holder: Holder) => boolean): HeldPage[] {
-    return [...this.#held].filter(({ holders }) => holders.values().some(of))
+  function keptPages(): HeldPage[] {
+    return heldBy(({ evict }) => evict !== undefined)
+  }
+
+  function heldBy(of: (holder: Holder) => boolean): HeldPage[] {
+    return [...held].filter(({ holders }) => holders.values().some(of))
   }
 
   /** Evicts kept pages, the oldest first, until that is enough. */
-  #evict(kept: HeldPage[], isEnough: () => boolean): boolean {
+  function evict(kept: HeldPage[], isEnough: () => boolean): boolean {
     for (const { holders } of kept) {
       if (isEnough()) break
-      for (const { evict } of holders) evict?.()
+      for (const holder of holders) holder.evict?.()
     }
     return isEnough()
   }
 
-  #kept(): HeldPage[] {
-    return this.#heldBy(({ evict }) => evict !== undefined)
-  }
-
-  #admitNext(): void {
+  function admitNext(): void {
     // An eviction on the way calls it again.
-    if (this.#isAdmitting) return
-    this.#isAdmitting = true
+    if (isAdmitting) return
+    isAdmitting = true
     const waiting = new Set<string | undefined>()
-    for (const waiter of this.#waiters) {
+    for (const waiter of waiters) {
       const { sink } = waiter
       if (waiting.has(sink)) continue
       const bytes = waiter.estimate()
-      if (this.#fits(bytes, sink)) {
-        this.#waiters.delete(waiter)
-        waiter.admit(this.#hold(bytes, sink))
+      if (fits(bytes, sink)) {
+        waiters.delete(waiter)
+        waiter.admit(hold(bytes, sink))
       } else waiting.add(sink)
     }
-    this.#isAdmitting = false
+    isAdmitting = false
   }
 
-  #hold(bytes: number, sink: string | undefined): Reservation {
+  function hold(bytes: number, sink: string | undefined): Reservation {
     const page = { bytes, holders: new Set<Holder>() }
-    this.#held.add(page)
-    return this.#reservationOf(page, { sink })
+    held.add(page)
+    return reservationOf(page, { sink })
   }
 
-  #reservationOf(page: HeldPage, holder: Holder): Reservation {
-    if (holder.sink !== undefined) this.#sinks.add(holder.sink)
+  function reservationOf(page: HeldPage, holder: Holder): Reservation {
+    if (holder.sink !== undefined) sinks.add(holder.sink)
     page.holders.add(holder)
     return {
-      resize: (bytes) => {
+      resize(bytes) {
         page.bytes = bytes
-        this.#admitNext()
+        admitNext()
       },
-      release: () => {
+      release() {
         if (!page.holders.delete(holder)) return
-        if (page.holders.size === 0) this.#held.delete(page)
-        this.#admitNext()
+        if (page.holders.size === 0) held.delete(page)
+        admitNext()
       },
-      join: (sink) => (this.#isInShare(page.bytes, sink) ? this.#reservationOf(page, { sink }) : undefined),
-      exchange: (own, sink) => {
-        const joined = this.#reservationOf(page, { sink })
+      join: (sink) => (isInShare(page.bytes, sink) ? reservationOf(page, { sink }) : undefined),
+      exchange(own, sink) {
+        const joined = reservationOf(page, { sink })
         own.release()
         return joined
       },
-      keep: (evict) => {
-        const kept = this.#reservationOf(page, { evict })
-        const others = this.#kept().filter((other) => other !== page)
-        this.#evict(others, () => sumOf(this.#kept(), 'bytes') <= this.#maxBytes / 2)
+      keep(evicted) {
+        const kept = reservationOf(page, { evict: evicted })
+        const others = keptPages().filter((other) => other !== page)
+        evict(others, () => sumOf(keptPages(), 'bytes') <= maxBytes / 2)
         return kept
       },
     }
+  }
+
+  return {
+    get heldBytes() {
+      return sumOf([...held], 'bytes')
+    },
+    reserve,
+    reserveIfRoom,
   }
 }
 
@@ -192,27 +189,23 @@ const margin = 1.25
 const remembered = 16
 const leastBytes = 16_384
 
-export class PageSizes {
-  readonly #maxPageBytes: number
-  readonly #sizes: number[] = []
+/** Memory of a body of that many bytes once its entries are events. */
+export function memoryOf(bytes: number): number {
+  return bytes * heldPerByte
+}
 
-  constructor(maxPageBytes: number) {
-    this.#maxPageBytes = maxPageBytes
-  }
-
-  /** Estimate for the next page: the page limit at first, then the largest of the last pages plus a margin. */
-  next(): number {
-    if (this.#sizes.length === 0) return this.heldBy(this.#maxPageBytes)
-    return this.heldBy(Math.min(this.#maxPageBytes, Math.max(leastBytes, ...this.#sizes) * margin))
-  }
-
-  /** Memory of a body of that many bytes once its entries are events. */
-  heldBy(bytes: number): number {
-    return bytes * heldPerByte
-  }
-
-  saw(bytes: number): void {
-    this.#sizes.push(bytes)
-    if (this.#sizes.length > remembered) this.#sizes.shift()
+/** The sizes of the latest pages of an account. */
+export function createPageSizes(maxPageBytes: number) {
+  const sizes: number[] = []
+  return {
+    /** Estimate for the next page: the page limit at first, then the largest of the last pages plus a margin. */
+    next(): number {
+      if (sizes.length === 0) return memoryOf(maxPageBytes)
+      return memoryOf(Math.min(maxPageBytes, Math.max(leastBytes, ...sizes) * margin))
+    },
+    saw(bytes: number): void {
+      sizes.push(bytes)
+      if (sizes.length > remembered) sizes.shift()
+    },
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isFailure } from '../../../src/domain/failure.ts'
 import type { Priority } from '../../../src/domain/stream.ts'
-import { RequestGate } from '../../../src/shield/client/account-gate.ts'
+import { createGate } from '../../../src/shield/client/account-gate.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 
 const never = new AbortController().signal
@@ -9,7 +9,7 @@ const never = new AbortController().signal
 /** A gate, and the requests that passed it, each with its priority and when, in ms since the beginning. */
 function gated(maxRequestsPerSecond: number | null = null) {
   const clock = createFakeClock()
-  const gate = new RequestGate({ account: 'main', maxRequestsPerSecond }, clock)
+  const gate = createGate({ account: 'main', maxRequestsPerSecond }, clock)
   const start = clock.now()
   const passed: string[] = []
   const enter = async (priority: Priority = 'live', signal = never) => {
