@@ -14,8 +14,8 @@ export class Settled {
   lost = 0
   /** Bytes of the accepted events. */
   bytes = 0
-  /** Bodies that wait at the destination by their receipts: their events are accepted once it confirms it. */
-  readonly #waiting = new Map<number, () => void>()
+  /** Bodies that wait at the destination by their receipts: accepts their events, once it confirms it. */
+  readonly waiting = new Map<number, () => void>()
 
   take(pieces: readonly Piece[], receipt?: number): void {
     const events = pieces.map(({ event }) => event)
@@ -25,15 +25,7 @@ export class Settled {
       this.bytes += bytes
     }
     if (receipt === undefined) accept()
-    else this.#waiting.set(receipt, accept)
-  }
-
-  get receipts(): number[] {
-    return [...this.#waiting.keys()]
-  }
-
-  confirm(receipt: number): void {
-    this.#waiting.get(receipt)?.()
+    else this.waiting.set(receipt, accept)
   }
 
   /** An event that is not accepted: a dead letter, or too old to be one. */

@@ -2,9 +2,10 @@ import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
-import { type Answer, exchange, type Request as AnyRequest } from '../../transport/exchange.ts'
+import { type Answer, exchange, headerOf, type Request as AnyRequest } from '../../transport/exchange.ts'
 import { maxRetryAfterMs, retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
+import type { Retry, Stop, Verdict } from './protocol/preset.ts'
 
 interface Request extends AnyRequest {
   /** Largest answer that is read; default: 4 MiB. */
@@ -18,19 +19,24 @@ interface Destination {
   readonly what: string
   /** Named in failures of the network, where `what` does not name the host. */
   readonly origin?: string | undefined
+  /** What a redirect may be relative to. */
+  readonly base: URL
   readonly tls: TlsOptions
   readonly timeoutSeconds: number
+  /** Replaces secrets in a text of the destination, and makes it one line. */
+  mask(text: string): string
 }
 
-/** What an answer came to, for telemetry: the bytes are those of the events that the destination took. */
-interface Told {
-  readonly outcome: RequestOutcome
+/** What an answer came to. */
+interface Read<Meant extends Verdict> {
+  readonly verdict: Meant
+  /** Of the events that the destination took. */
   readonly bytes: number
+  /** Whether it took every event of the request; default: yes. */
+  readonly isWhole?: boolean
 }
 
 const maxAnswerBytes = 4_194_304
-
-export type Exchanges = ReturnType<typeof createExchanges>
 
 /** The requests of one sink, each once, over connections of its own. Throws Failure (stop) for certificates. */
 export function createExchanges(
@@ -54,29 +60,61 @@ export function createExchanges(
    * Makes one request, and tells telemetry what `read` says of its answer. A connection that cannot be trusted is an
    * error of the sink (stop).
    */
-  async function counted<Read extends Told>(
+  async function counted<Meant extends Verdict>(
     request: () => Promise<Request>,
-    read: (answer: Answer) => Read,
+    read: (answer: Answer) => Read<Meant>,
     signal: AbortSignal,
-  ): Promise<Read> {
+  ): Promise<{ readonly answer: Answer; readonly verdict: Meant }> {
     const startedMs = clock.monotonic()
-    const tell = ({ outcome, bytes }: Told) => {
+    const tell = (outcome: RequestOutcome, bytes: number) => {
       const seconds = (clock.monotonic() - startedMs) / 1000
       telemetry.emit({ name: 'SinkAnswered', sink: to.name, outcome, seconds, bytes })
     }
     try {
-      const found = read(await answerTo(await request(), signal))
-      tell(found)
-      return found
+      const answer = await answerTo(await request(), signal)
+      const { verdict, bytes, isWhole = true } = read(answer)
+      tell(outcomeOf(verdict, isWhole), bytes)
+      return { answer, verdict }
     } catch (error) {
       if (!isFailure(error) || error.code === 'cancelled') throw error
-      tell({ outcome: error.code === 'timeout' ? 'timeout' : 'network', bytes: 0 })
+      tell(error.code === 'timeout' ? 'timeout' : 'network', 0)
       if (error.code !== 'tls' && error.kind !== 'stop') throw error
       throw new Failure('stop', 'sink_refuses', error.message, { cause: error })
     }
   }
 
-  return { answerTo, counted, close: () => dispatcher.destroy() }
+  /**
+   * One line that says how to fix an error of the sink; or the failure of a request that may be repeated, of kind `wait`
+   * where the destination named a time in the future.
+   */
+  function failureOf(verdict: Stop | Retry, answer: Answer): Failure {
+    const answered = `${to.what} answered ${answer.status}`
+    const { said } = verdict
+    if (verdict.kind === 'retry') {
+      const retryAt = retryAtOf(answer, clock.now(), verdict.retryAtMs)
+      return notBefore(retryAt, verdict.code, answered + excerptOf(to.mask(said ?? '')))
+    }
+    // Only the origin: the rest of a redirect's address may repeat the secrets of the sink's URL.
+    const location = answer.status < 400 && said === undefined ? headerOf(answer, 'location') : undefined
+    const there = location === undefined ? undefined : URL.parse(location, to.base.href)?.origin
+    const excerpt = there === undefined ? excerptOf(to.mask(said ?? textOf(answer))) : ` to ${there}`
+    return new Failure('stop', 'sink_refuses', `${answered}${excerpt}: ${verdict.remedy}`)
+  }
+
+  return { answerTo, counted, failureOf, close: () => dispatcher.destroy() }
+}
+
+/** `ok` only if the destination accepted every event of the request, whatever the status. */
+function outcomeOf(verdict: Verdict, isWhole: boolean): RequestOutcome {
+  if (verdict.kind === 'delivered') return verdict.lost === undefined ? 'ok' : 'rejected'
+  if (verdict.kind === 'retry') return verdict.code
+  if (verdict.kind === 'split') return 'rejected'
+  const stop = verdict.kind === 'stop' ? verdict : verdict.stop
+  if (stop?.credentials === true) return 'unauthorised'
+  if (stop !== undefined || verdict.kind === 'stop') return 'rejected'
+  const outcomes = [...verdict.outcomes.values()]
+  if (outcomes.some((outcome) => typeof outcome === 'object' && 'refused' in outcome)) return 'rejected'
+  return isWhole ? 'ok' : 'server_error'
 }
 
 const excerptLength = 200

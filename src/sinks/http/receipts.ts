@@ -1,8 +1,11 @@
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
 
+/** What is to be done once the destination has confirmed that it has stored a body, by the receipt of the body. */
+export type Waiting = ReadonlyMap<number, () => void>
+
 /** Which of these the destination has stored. Throws Failure. */
-type Poll = (waiting: readonly number[]) => Promise<readonly number[]>
+type Poll = (asked: readonly number[]) => Promise<readonly number[]>
 
 const confirmWithinMs = 300_000
 const firstPollMs = 250
@@ -30,27 +33,22 @@ export function createReceipts(clock: Clock, what: string) {
      * Polls for all of them together until each is confirmed, for five minutes at most. A poll that fails is repeated;
      * what no repetition can help (stop), and an abort, end the wait at once. Throws Failure unless all are confirmed.
      */
-    async confirm(
-      receipts: readonly number[],
-      poll: Poll,
-      onStored: (receipt: number) => void,
-      signal: AbortSignal,
-    ): Promise<void> {
+    async confirm(waiting: Waiting, poll: Poll, signal: AbortSignal): Promise<void> {
       const untilMs = clock.monotonic() + confirmWithinMs
-      let left = receipts.length
+      let left = waiting.size
       let failure: Failure | undefined
       try {
         for (let polls = 0; ; polls++) {
-          const waiting = receipts.filter((receipt) => open.has(receipt))
-          if (waiting.length === 0) break
+          const asked = [...waiting.keys()].filter((receipt) => open.has(receipt))
+          if (asked.length === 0) break
           const pauseMs = Math.min(firstPollMs * 2 ** polls, longestPollMs)
           const waitMs = Math.max(pauseMs, (failure?.details.retryAt ?? 0) - clock.now())
           if (clock.monotonic() + waitMs > untilMs)
             throw unconfirmed(late, failure && ` (${failure.message})`)
           await clock.sleep(waitMs, signal)
           try {
-            const stored = (await poll(waiting)).filter((receipt) => open.delete(receipt))
-            stored.forEach(onStored)
+            const stored = (await poll(asked)).filter((receipt) => open.delete(receipt))
+            for (const receipt of stored) waiting.get(receipt)?.()
             left -= stored.length
             failure = undefined
           } catch (error) {
@@ -59,7 +57,7 @@ export function createReceipts(clock: Clock, what: string) {
           }
         }
       } finally {
-        for (const receipt of receipts) open.delete(receipt)
+        for (const receipt of waiting.keys()) open.delete(receipt)
       }
       if (left > 0) throw unconfirmed('gave one acknowledgement id to two bodies')
     },

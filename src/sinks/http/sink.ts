@@ -7,7 +7,7 @@ import { excerptOf } from './exchanges.ts'
 import { cutBatches, Settled } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import { createPreset } from './presets/registry.ts'
-import { type HttpSinkDeps, Requests } from './requests.ts'
+import { createRequests, type HttpSinkDeps } from './requests.ts'
 import { type Evidence, Tally, UnsettledBatch } from './settle.ts'
 
 /**
@@ -18,7 +18,7 @@ import { type Evidence, Tally, UnsettledBatch } from './settle.ts'
 export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Sink {
   const { format, clock } = deps
   const preset = createPreset(settings, format)
-  const requests = new Requests(settings, preset, deps)
+  const requests = createRequests(settings, preset, deps)
   const tally = new Tally()
   let closing: Promise<void> | undefined
 
@@ -50,8 +50,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     } catch (error) {
       orFailure(error)
     }
-    const onStored = (receipt: number) => settled.confirm(receipt)
-    await requests.confirm(settled.receipts, onStored, signal).catch(orFailure)
+    await requests.confirm(settled.waiting, signal).catch(orFailure)
     if (failure !== undefined && taken.length + refusals.length + skipped.length === 0) throw failure
     // Before this sink has accepted any event, a refusal may be an error of the sink. One by size needs no proof.
     const open = evidence.refusalsStand ? [] : refusals.filter(({ reason }) => reason === 'refused')

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import type { RequestOutcome } from '../../domain/internal-event.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { type Answer, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { isUnsent } from '../../transport/network-failure.ts'
@@ -9,10 +8,11 @@ import { createTries } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { credentialsOf, type Credentials } from '../aws/credentials.ts'
 import { createSigner } from '../aws/signer.ts'
-import { createExchanges, excerptOf, notBefore, retryAtOf } from '../http/exchanges.ts'
+import { createExchanges } from '../http/exchanges.ts'
+import { delivered } from '../http/protocol/preset.ts'
 import { masking } from '../http/secrets.ts'
 import type { S3SinkConfig } from './config.ts'
-import { elementOf, readRefusal, type Refusal, type Right } from './refusals.ts'
+import { elementOf, readRefusal, type Right } from './refusals.ts'
 
 /** Of an object, by name without `x-amz-meta-`, lower case; values are plain ASCII. */
 export type Metadata = Readonly<Record<string, string>>
@@ -61,9 +61,10 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
   const sign = createSigner('s3', settings.region ?? 'us-east-1')
   // The address of a bucket of AWS does not name its host.
   const origin = endpoint === null ? undefined : base.origin
-  const exchanges = createExchanges({ ...settings, what, origin }, deps)
   /** The latest that requests were signed with. */
   let current: Credentials | undefined
+  const mask = (text: string) => masking(Object.values(current ?? {}).map(String))(text)
+  const exchanges = createExchanges({ ...settings, what, origin, base, mask }, deps)
   /** AWS verifies it for all, and buckets with Object Lock ask for it; some other services refuse it. */
   let sendsChecksum = endpoint === null
 
@@ -85,13 +86,15 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
     for (let isFirst = true; ; isFirst = false) {
       const used = await credentialsFor(signal)
       const hadChecksum = sendsChecksum
-      const { answer, refusal } = await exchange(request, used, signal)
-      if (refusal === undefined) return answer
-      sendsChecksum ||= refusal.checksum === true
-      const isRenewed = async () => !isDeepStrictEqual(await credentialsFor(signal, used), used)
-      if (isFirst && sendsChecksum !== hadChecksum) continue
-      if (isFirst && refusal.credentials === true && (await isRenewed())) continue
-      throw refused(answer, refusal)
+      const { answer, verdict } = await exchange(request, used, signal)
+      if (verdict.kind === 'delivered') return answer
+      if (verdict.kind === 'stop') {
+        sendsChecksum ||= verdict.checksum === true
+        const isRenewed = async () => !isDeepStrictEqual(await credentialsFor(signal, used), used)
+        if (isFirst && sendsChecksum !== hadChecksum) continue
+        if (isFirst && verdict.credentials === true && (await isRenewed())) continue
+      }
+      throw exchanges.failureOf(verdict, answer)
     }
   }
 
@@ -110,9 +113,8 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
       const { status } = answer
       const isGood = isSuccess(status)
       const isExpected = isGood || (expects.includes(status) && !isWithoutBucket(answer))
-      const refusal = isExpected ? undefined : readRefusal(answer, { bucket, prefix, right })
-      const bytes = method === 'PUT' && isGood ? (body?.length ?? 0) : 0
-      return { answer, refusal, outcome: outcomeOf(refusal), bytes }
+      const verdict = isExpected ? delivered : readRefusal(answer, { bucket, prefix, right })
+      return { verdict, bytes: method === 'PUT' && isGood ? (body?.length ?? 0) : 0 }
     }
     return exchanges.counted(() => signed(request, used), read, signal)
   }
@@ -134,14 +136,6 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
     const { headers: given, ...rest } = await sign(unsigned, used)
     const own = { 'user-agent': `shieldlog/${version}` }
     return { ...rest, headers: { ...given, ...own }, origin, method, body, maxBytes }
-  }
-
-  function refused(answer: Answer, { code, said, remedy }: Refusal): Failure {
-    const secrets = Object.values(current ?? {}).map(String)
-    const text = `${what} answered ${answer.status}${excerptOf(masking(secrets)(said))}`
-    return remedy === undefined
-      ? notBefore(retryAtOf(answer, clock.now()), code, text)
-      : new Failure('stop', code, `${text}: ${remedy}`)
   }
 
   /** For an answer that is no error, and yet of no use. */
@@ -237,12 +231,6 @@ const metadataPrefix = 'x-amz-meta-'
 
 function isWithoutBucket({ status, body }: Answer): boolean {
   return status === 404 && elementOf(body.toString(), 'Code') === 'NoSuchBucket'
-}
-
-function outcomeOf(refusal: Refusal | undefined): RequestOutcome {
-  if (refusal === undefined) return 'ok'
-  if (refusal.credentials === true) return 'unauthorised'
-  return refusal.code === 'sink_refuses' ? 'rejected' : refusal.code
 }
 
 /** Where the keys begin; ends with a slash. */

@@ -1,22 +1,15 @@
-import type { Failure } from '../../domain/failure.ts'
 import { keyRemedyOf } from '../aws/credentials.ts'
 import { type Answer, headerOf } from '../../transport/exchange.ts'
+import type { Retry, Stop } from '../http/protocol/preset.ts'
 import type { S3SinkConfig } from './config.ts'
 
 export type Right = 's3:PutObject' | 's3:GetObject' | 's3:ListBucket' | 's3:DeleteObject'
 
-/** What an error answer means. */
-export interface Refusal {
-  readonly code: Extract<Failure['code'], 'throttled' | 'timeout' | 'server_error' | 'sink_refuses'>
-  /** The error's own code and message, raw: mask and cut it. */
-  readonly said: string
-  /** What a person has to do; absent where the next try may succeed. */
-  readonly remedy?: string
-  /** Other credentials, or the same ones renewed, may be taken. */
-  readonly credentials?: true
-  /** The bucket asks for a checksum of each object. */
-  readonly checksum?: true
-}
+/**
+ * What an error answer means. Where `credentials` is set, other credentials, or the same ones renewed, may be taken;
+ * where `checksum` is, the bucket asks for a checksum of each object.
+ */
+export type Refusal = Retry | (Stop & { readonly checksum?: true })
 
 type Asked = Pick<S3SinkConfig, 'bucket' | 'prefix'> & { readonly right: Right }
 
@@ -33,17 +26,18 @@ export function readRefusal(answer: Answer, asked: Asked): Refusal {
   const text = answer.body.toString('utf8', 0, 65_536)
   const key = elementOf(text, 'Code') ?? ''
   const said = [key, elementOf(text, 'Message') ?? ''].filter(Boolean).join(': ')
-  const stop = (remedy: string, more: Partial<Refusal> = {}): Refusal => {
-    return { code: 'sink_refuses', said, remedy, ...more }
+  const stop = (remedy: string, more: { credentials?: true; checksum?: true } = {}): Refusal => {
+    return { kind: 'stop', said, remedy, ...more }
   }
+  const retry = (code: Retry['code']): Refusal => ({ kind: 'retry', code, said })
 
   if (key === 'RequestTimeTooSkewed') return stop("set this host's clock, for example by NTP")
   const region = headerOf(answer, 'x-amz-bucket-region') ?? elementOf(text, 'Region')
   if (otherRegion.test(key) || (status >= 300 && status < 400) || (status === 400 && region !== undefined))
     return stop(regionText(region, elementOf(text, 'Endpoint')))
-  if (slowDown.test(key) || status === 429) return { code: 'throttled', said }
-  if (key === 'RequestTimeout') return { code: 'timeout', said }
-  if (broken.test(key) || status === 408) return { code: 'server_error', said }
+  if (slowDown.test(key) || status === 429) return retry('throttled')
+  if (key === 'RequestTimeout') return retry('timeout')
+  if (broken.test(key) || status === 408) return retry('server_error')
   const keyRemedy = keyRemedyOf(said)
   if (keyRemedy !== undefined) return stop(keyRemedy, { credentials: true })
   if (/\bkms\b/i.test(said) && status < 500)
@@ -61,7 +55,7 @@ export function readRefusal(answer: Answer, asked: Asked): Refusal {
   if (status === 401 || status === 403) return stop(rightText(asked), { credentials: true })
   if (status === 404) return stop(withoutBucket)
   if (status === 407) return stop('check the credentials in HTTPS_PROXY or HTTP_PROXY')
-  return status >= 500 ? { code: 'server_error', said } : stop('check the sink')
+  return status >= 500 ? retry('server_error') : stop('check the sink')
 }
 
 function regionText(region: string | undefined, endpoint: string | undefined): string {

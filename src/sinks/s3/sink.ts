@@ -8,7 +8,7 @@ import type { Stream } from '../../domain/stream.ts'
 import type { NumberedObjects, OpenStream, Sink, SinkCheck } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { compressors, joinTexts, lineOf, type Text } from '../lines.ts'
-import type { Metadata, ObjectKind, S3Bucket } from './client.ts'
+import type { Created, Metadata, ObjectKind, S3Bucket } from './client.ts'
 import type { S3SinkConfig } from './config.ts'
 
 export type ObjectSettings = Pick<S3SinkConfig, 'name' | 'prefix' | 'compress' | 'maxBytes' | 'guarantee'>
@@ -97,8 +97,6 @@ function createDeliver(
 
   const what = (key: string) => `sink ${name}: object ${key} in ${bucket.address}`
   const refused = (text: string) => new Failure('stop', 'sink_refuses', text)
-  const unanswered = (key: string) =>
-    new Failure('retry', 'network', `${what(key)} was sent ${mostTries} times and is not there`)
   const nameOf = ({ storeId }: NumberedObjects, number: number) =>
     `${folder}${storeId}-${String(number).padStart(6, '0')}`
 
@@ -167,24 +165,20 @@ function createDeliver(
     }
     const key = `${prefix}${own}.${suffixes[compression]}`
     const companionOf = (digest: string) => `${prefix}${companionFolder}${own}-${digest}`
-    for (let tried = 0; ; tried++) {
-      if (tried > 0 || looksFirst) {
-        const found = await bucket.head(key, signal)
-        if (found !== undefined) {
-          const theirs = await digestIn(key, found.metadata, objects)
-          if (theirs === digest) return written
-          const adopted = await heldBy(key, companionOf(theirs), signal)
-          looksFirst = true
-          return { number, bytes: found.bytes, adopted }
-        }
-        looksFirst = false
-      }
-      if (tried === mostTries) throw unanswered(key)
+    const create = async (tried: number) => {
+      looksFirst = false
       if (tried === 0) await ensure(companionOf(digest), companion, ofCompanions, signal)
       // An object cannot be taken back: a lost fence, or a store that has lost commits, must show before it is written.
       await objects.confirm()
-      if ((await bucket.create(key, body, kindOf(digest), signal)) === 'created') return written
+      return await bucket.create(key, body, kindOf(digest), signal)
     }
+    const found = await createOrFind(key, create, () => bucket.head(key, signal), looksFirst)
+    if (found === undefined) return written
+    const theirs = await digestIn(key, found.metadata, objects)
+    if (theirs === digest) return written
+    const adopted = await heldBy(key, companionOf(theirs), signal)
+    looksFirst = true
+    return { number, bytes: found.bytes, adopted }
   }
 
   const kindOf = (digest: string) => ({ contentType, metadata: { [digestName]: digest, [sinkName]: name } })
@@ -194,27 +188,38 @@ function createDeliver(
    * key, and a late write of an earlier try could fill that one too.
    */
   async function compressionOf({ storeId }: NumberedObjects, signal: AbortSignal): Promise<Compression> {
+    if (known !== undefined) return known
     const key = `${prefix}${companionFolder}${folder}${storeId}-compress`
-    for (let tried = 0; known === undefined; tried++) {
-      const text = (await bucket.get(key, signal))?.toString()
-      if (text === 'gzip' || text === 'zstd') known = text
-      else if (text !== undefined) {
-        const remedy = 'write gzip or zstd into it, as the names of these objects say'
-        throw refused(`${what(key)} is damaged: ${remedy}`)
-      } else if (tried === mostTries) throw unanswered(key)
-      else if ((await bucket.create(key, Buffer.from(compress), ofTexts, signal)) === 'created')
-        known = compress
-    }
-    return known
+    const create = () => bucket.create(key, Buffer.from(compress), ofTexts, signal)
+    const look = async () => (await bucket.get(key, signal))?.toString()
+    const text = (await createOrFind(key, create, look, true)) ?? compress
+    if (text === 'gzip' || text === 'zstd') return (known = text)
+    const remedy = 'write gzip or zstd into it, as the names of these objects say'
+    throw refused(`${what(key)} is damaged: ${remedy}`)
   }
 
   /** Creates an object whose key names its content, unless it is there. */
   async function ensure(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<void> {
-    for (let tried = 0; tried < mostTries; tried++) {
-      if ((await bucket.create(key, body, kind, signal)) === 'created') return
-      if ((await bucket.head(key, signal)) !== undefined) return
+    const create = () => bucket.create(key, body, kind, signal)
+    await createOrFind(key, create, () => bucket.head(key, signal))
+  }
+
+  /** Creates an object where its key is free. Returns what has the key, or undefined once it is created. */
+  async function createOrFind<Found>(
+    key: string,
+    create: (tried: number) => Promise<Created>,
+    look: () => Promise<Found | undefined>,
+    looksFirst = false,
+  ): Promise<Found | undefined> {
+    for (let tried = 0; ; tried++) {
+      const found = tried > 0 || looksFirst ? await look() : undefined
+      if (found !== undefined) return found
+      if (tried === mostTries) {
+        const why = `${what(key)} was sent ${mostTries} times and is not there`
+        throw new Failure('retry', 'network', why)
+      }
+      if ((await create(tried)) === 'created') return undefined
     }
-    throw unanswered(key)
   }
 
   /** The digest of an object of this sink that has the number of the one that was to be written. */

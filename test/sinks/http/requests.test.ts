@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from '../../../src/sinks/http/protocol/preset.ts'
 import { createPreset } from '../../../src/sinks/http/presets/registry.ts'
-import { Requests } from '../../../src/sinks/http/requests.ts'
+import { createRequests } from '../../../src/sinks/http/requests.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
 import {
@@ -50,9 +50,8 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
   }
   const settings = settingsOf(server.url, { headers: { Authorization: token } })
   const deps = { format, clock: systemClock, telemetry, version: 'test', random: () => 0 }
-  const requests = new Requests(settings, preset, deps)
-  const send: typeof requests.send = (...given) => requests.send(...given)
-  return { server, send, answered: () => named(internalEvents, 'SinkAnswered') }
+  const requests = createRequests(settings, preset, deps)
+  return { server, send: requests.send, answered: () => named(internalEvents, 'SinkAnswered') }
 }
 
 /** Outcomes of the first events. */

@@ -172,7 +172,7 @@ export type Verdict =
   | Retry
   | Stop
 
-export const delivered: Verdict = { kind: 'delivered' }
+export const delivered = { kind: 'delivered' } as const satisfies Verdict
 
 /** Statuses after which the same request is sent again later, as after every 5xx. */
 const again = new Set([408, 421, 423, 425, 429])
