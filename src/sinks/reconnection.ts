@@ -34,8 +34,9 @@ export function createReconnection<Connection extends Shared>(
   }
 
   return {
-    /** The open connection, or a new one. Throws Failure. */
+    /** The open connection, or a new one. Throws Failure, `cancelled` after `close`. */
     async open(signal: AbortSignal): Promise<Connection> {
+      if (isClosed || signal.aborted) throw cancelled(signal.reason)
       if (connection !== undefined && connection.broken() === undefined) return connection
       connection?.close()
       connection = undefined

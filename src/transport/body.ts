@@ -8,7 +8,6 @@ export interface BodyLimits {
   readonly encoding: string | string[] | undefined
   /** Limit before and after decoding. */
   readonly maxBytes: number
-  readonly signal: AbortSignal
 }
 
 type Decode<Decoded> = (body: Buffer, options: { maxOutputLength: number }) => Decoded
@@ -27,33 +26,19 @@ const atOnceBytes = 1_048_576
 /**
  * Reads a whole body and decodes it. The stream is read to its end or destroyed, so the connection never stays blocked.
  * Throws Failure `page_too_large` (refuse) beyond the limit, `bad_body` (retry) for a body that cannot be decoded; the
- * reason of the signal, and the error of a body that ends early, as they are.
+ * error of a body that ends early, as where its request is stopped, as it is.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Buffer> {
-  const decoded = await decode(await collect(body, limits), limits)
-  limits.signal.throwIfAborted()
-  return decoded
-}
-
-async function collect(body: Readable, { maxBytes, signal }: BodyLimits): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
-  const stop = () => body.destroy()
-  signal.addEventListener('abort', stop, { once: true })
-  // A destroyed body emits an error that has no other listener.
+  // A body that is left before its end is destroyed, and emits an error that has no other listener.
   body.on('error', () => undefined)
-  try {
-    if (signal.aborted) stop()
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw tooLarge(maxBytes)
-      chunks.push(chunk)
-    }
-  } finally {
-    signal.removeEventListener('abort', stop)
-    body.destroy()
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > limits.maxBytes) throw tooLarge(limits.maxBytes)
+    chunks.push(chunk)
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)
+  return decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes), limits)
 }
 
 async function decode(body: Buffer, { encoding = '', maxBytes }: BodyLimits): Promise<Buffer> {

@@ -53,24 +53,17 @@ export function createDispatcher({ tls = {}, connections }: DispatcherOptions): 
 
 /** The connections to a proxy. Without it, undici reports that the proxy cannot be reached as if the destination could not. */
 function proxyPool(origin: URL, options: { readonly connect?: buildConnector.connector }): Dispatcher {
-  const { connect } = options
-  if (connect === undefined) return new Pool(origin, options)
+  const connect = options.connect!
   return new Pool(origin, {
     ...options,
     connect(to, done) {
-      connect(to, (...[error, socket]) => {
-        // undici looks for the code of this one itself.
-        if (error === null) done(null, socket)
-        else done('code' in error && error.code === otherName ? error : proxyError(error), null)
+      connect(to, (...[cause, socket]) => {
+        if (cause === null) return done(null, socket)
+        const error = new Error('the proxy cannot be reached', { cause })
+        return done(Object.assign(error, { code: 'UND_ERR_PRX_CONN' }), null)
       })
     },
   })
-}
-
-const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID'
-
-function proxyError(cause: Error): Error {
-  return Object.assign(new Error('the proxy cannot be reached', { cause }), { code: 'UND_ERR_PRX_CONN' })
 }
 
 /** Validates the certificates now, since undici would report them only at the first connection. */

@@ -55,7 +55,7 @@ export function exchange(
       const sent = { ...request, body: request.body ?? null, ...untimed }
       const { statusCode: status, headers, body } = await dispatcher.request(sent)
       const most = isSuccess(status) ? maxBytes : Math.min(maxBytes, mostErrorBytes)
-      const limits = { encoding: headers['content-encoding'], maxBytes: most, signal: whole }
+      const limits = { encoding: headers['content-encoding'], maxBytes: most }
       const read = await readBody(body, limits).catch((error: unknown) => {
         if (isFailure(error, 'page_too_large', 'bad_body')) return error
         throw error

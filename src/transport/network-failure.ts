@@ -6,6 +6,8 @@ const tlsCodes =
   /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|EPROTO$|UND_ERR_PRX_TLS$)/
 const networkCodes =
   /^(?:E(?!RR_)[A-Z\d_]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|ERR_SOCKET_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP[A-Z\d_]*)$/
+/** Of the connection to a proxy; the cause says what failed. */
+const proxyCodes = /^UND_ERR_PRX_/
 const closedCodes = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 
 const unreachable = 'check the network and the firewalls of this host'
@@ -57,9 +59,8 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
   const isProxy = isProxyError(error)
   const to = isProxy ? ' to the proxy' : origin === undefined ? '' : ` to ${origin}`
   if (tlsCodes.test(code)) {
-    const detail = tlsCodeOf(error, code)
-    const remedy = tlsRemedies.find(([codes]) => codes.test(detail))?.[1]
-    return failed('tls', `cannot make a trusted connection${to} (${detail})`, remedy ?? 'check tls')
+    const remedy = tlsRemedies.find(([codes]) => codes.test(code))?.[1]
+    return failed('tls', `cannot make a trusted connection${to} (${code})`, remedy ?? 'check tls')
   }
   if (code === 'UND_ERR_ABORTED') return cancelled(error)
   if (code === 'UND_ERR_INVALID_ARG')
@@ -95,11 +96,11 @@ function codeOf(error: unknown, depth = 0): string {
   // The code of a DOMException is a number and adds nothing to its name.
   const own = typeof code === 'string' ? code : ''
   const inner = codeOf(error.cause, depth + 1)
-  return own === '' || own === 'UND_ERR_PRX_CONN' ? inner || own : own
+  return own === '' || proxyCodes.test(own) ? inner || own : own
 }
 
 function isProxyError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'UND_ERR_PRX_CONN'
+  return error instanceof Error && 'code' in error && proxyCodes.test(String(error.code))
 }
 
 /** undici has no code of its own for a refused tunnel: it reports an abort or an invalid argument. */
@@ -107,9 +108,4 @@ function proxyStatusOf(error: unknown, code: string): string | undefined {
   if (!(error instanceof Error) || (code !== 'UND_ERR_ABORTED' && code !== 'UND_ERR_INVALID_ARG'))
     return undefined
   return /^Proxy [^(]*\((\d{3})\)/.exec(error.message)?.[1]
-}
-
-function tlsCodeOf(error: unknown, code: string): string {
-  const inner = error instanceof Error ? codeOf(error.cause) : ''
-  return code === 'UND_ERR_PRX_TLS' && inner !== '' ? inner : code
 }

@@ -21,7 +21,7 @@ function dispatching(options: Partial<DispatcherOptions> = {}): Dispatcher {
 async function get(dispatcher: Dispatcher, url: string): Promise<string> {
   const signal = AbortSignal.timeout(100_000)
   const { body, headers } = await request(url, { dispatcher, signal })
-  return (await readBody(body, { maxBytes: 1000, encoding: headers['content-encoding'], signal })).toString()
+  return (await readBody(body, { maxBytes: 1000, encoding: headers['content-encoding'] })).toString()
 }
 
 async function failureOf(dispatcher: Dispatcher, url: string) {

@@ -34,7 +34,7 @@ it.each([
   [coded('DEPTH_ZERO_SELF_SIGNED_CERT'), 'tls', /tls\.caFile/],
   [coded('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'), 'tls', /tls\.certFile/],
   [coded('EPROTO'), 'tls', /speaks TLS/],
-  [coded('UND_ERR_PRX_TLS', coded('SELF_SIGNED_CERT_IN_CHAIN')), 'tls', /SELF_SIGNED_CERT_IN_CHAIN/],
+  [coded('UND_ERR_PRX_TLS', coded('SELF_SIGNED_CERT_IN_CHAIN')), 'tls', /to the proxy .SELF_SIGNED/],
   [
     coded('UND_ERR_PRX_CONN', coded('ECONNREFUSED')),
     'network',

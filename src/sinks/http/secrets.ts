@@ -1,21 +1,17 @@
 import { Secret } from '../../domain/text/secret.ts'
+import type { HttpSinkConfig } from './config.ts'
 import { searchedBytes } from './exchanges.ts'
-
-/** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
-interface SecretSettings {
-  /** Its query and long path segments may be secrets; what the preset adds to it is not. */
-  readonly url?: string | undefined
-  readonly headers: Readonly<Record<string, string | Secret>>
-}
 
 /** Twice as many as requests at the same time. */
 const mostMade = 20
 const secretName = /auth|key|token|secret|cookie|signature|password/i
 
-/** The secrets in the settings of a sink, and what is made of them. */
-export function createSecrets(settings: SecretSettings) {
+/**
+ * The secrets in the settings of a sink, and what is made of them: all are read again when one is refused, and masked in
+ * answers. What a preset adds to the address is not secret.
+ */
+export function createSecrets(settings: HttpSinkConfig) {
   const secrets = secretsIn(settings)
-  const headers = Object.entries(settings.headers)
   const inUrl = urlSecrets(settings.url ?? '')
   let made: readonly string[] = []
   let generation = 0
@@ -24,8 +20,10 @@ export function createSecrets(settings: SecretSettings) {
     generation: () => generation,
 
     /** The configured headers, lower case, in plain text: never print them. */
-    headers: (): Readonly<Record<string, string>> =>
-      Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), reveal(value)])),
+    headers(): Readonly<Record<string, string>> {
+      const headers = Object.entries(settings.headers)
+      return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value.reveal()]))
+    },
 
     /** Reads all secrets again. */
     reread(): void {
@@ -45,9 +43,8 @@ export function createSecrets(settings: SecretSettings) {
 
     /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
     mask(text: string): string {
-      const named = headers.filter(([name]) => secretName.test(name)).map(([, value]) => value)
-      const resolved = secrets.filter(({ isResolved }) => isResolved)
-      return masking([...[...resolved, ...named].map(reveal), ...made, ...inUrl])(text)
+      const known = secrets.filter(({ isResolved }) => isResolved).map((secret) => secret.reveal())
+      return masked(text, [...known, ...made, ...inUrl])
     },
   }
 }
@@ -66,10 +63,6 @@ function urlSecrets(text: string): string[] {
   return [...pathname.split('/').filter((segment) => segment.length >= 16), search, ...values]
 }
 
-function reveal(value: string | Secret): string {
-  return value instanceof Secret ? value.reveal() : value
-}
-
 /** Shortest value, and shortest part of a value, to mask; anything shorter would mask ordinary text. */
 const shortestSecret = 4
 const shortestPart = 6
@@ -78,15 +71,13 @@ const schemes = /^(?:apikey|basic|bearer|digest|negotiate|splunk)$/i
 const keptBytes = 4096
 
 /** Replaces the secrets in a text of a destination, and makes it one line of at most 4 KiB of UTF-8. */
-export function masking(secrets: readonly string[]): (text: string) => string {
+export function masked(given: string, secrets: readonly string[]): string {
   const forms = formsOf(secrets)
-  return (given) => {
-    // A secret cut in two at the end would not be found: drop as much as the longest may reach.
-    const kept = given.length > searchedBytes ? searchedBytes - (forms[0]?.length ?? 0) : searchedBytes
-    let text = given.slice(0, kept)
-    for (const form of forms) text = text.replaceAll(form, '***')
-    return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
-  }
+  // A secret cut in two at the end would not be found: drop as much as the longest may reach.
+  const kept = given.length > searchedBytes ? searchedBytes - (forms[0]?.length ?? 0) : searchedBytes
+  let text = given.slice(0, kept)
+  for (const form of forms) text = text.replaceAll(form, '***')
+  return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
 }
 
 /** Every form in which a destination might echo a secret, the longest first. */

@@ -25,7 +25,6 @@ const pauseMs = (attempt: number) => Math.min(250 * 2 ** attempt, 3_000)
  * who has no such sink does not wait for it.
  */
 export async function connect(settings: Settings, what: string, clock: Clock, signal: AbortSignal) {
-  if (signal.aborted) throw cancelled(signal.reason)
   const kafka = await import('@platformatic/kafka')
   const { brokers, compression, tls, timeoutSeconds } = settings
   const timeoutMs = timeoutSeconds * 1000

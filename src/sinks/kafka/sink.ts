@@ -1,7 +1,7 @@
 import { startOf } from '../../domain/day.ts'
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { OpenOptions, Sink } from '../../ports/delivery.ts'
@@ -37,7 +37,6 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
   const what = `sink ${name} (${address})`
   const inTurn = createInTurn()
   const link = createReconnection((signal) => connect(settings, what, clock, signal), deps)
-  let isClosed = false
 
   async function deliver(
     { zone, day }: Stream,
@@ -45,7 +44,6 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
     { hasTaken, refusalsStand = false }: OpenOptions,
     signal: AbortSignal,
   ): Promise<Delivery> {
-    if (isClosed || signal.aborted) throw cancelled(signal.reason)
     const to = { topic: topic.replaceAll('{zone}', String(zone)), key: Buffer.from(String(zone)) }
     const taken: Event[] = []
     const refusals: Refusal[] = []
@@ -121,10 +119,7 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
         tried.close()
       }
     },
-    async close() {
-      isClosed = true
-      link.close()
-    },
+    close: async () => link.close(),
   }
 }
 

@@ -10,7 +10,7 @@ import { credentialsOf, type Credentials } from '../aws/credentials.ts'
 import { createSigner } from '../aws/signer.ts'
 import { createExchanges } from '../http/exchanges.ts'
 import { delivered } from '../http/protocol/preset.ts'
-import { masking } from '../http/secrets.ts'
+import { masked } from '../http/secrets.ts'
 import type { S3SinkConfig } from './config.ts'
 import { elementOf, readRefusal, type Right } from './refusals.ts'
 
@@ -63,7 +63,7 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
   const origin = endpoint === null ? undefined : base.origin
   /** The latest that requests were signed with. */
   let current: Credentials | undefined
-  const mask = (text: string) => masking(Object.values(current ?? {}).map(String))(text)
+  const mask = (text: string) => masked(text, Object.values(current ?? {}).map(String))
   const exchanges = createExchanges({ ...settings, what, origin, base, mask }, deps)
   /** AWS verifies it for all, and buckets with Object Lock ask for it; some other services refuse it. */
   let sendsChecksum = endpoint === null

@@ -123,10 +123,7 @@ const ignored = () => undefined
 function openStream(stream: Writable) {
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored)
   return {
-    write: (bytes: Buffer) =>
-      new Promise<void>((resolve, reject) => {
-        stream.write(bytes, (error) => (error ? reject(error) : resolve()))
-      }),
+    write: promisify((bytes: Buffer, done: (error?: Error | null) => void) => stream.write(bytes, done)),
     gone() {
       if (stream.errored !== null) return stream.errored
       return stream.destroyed || stream.writableEnded ? new Error('the stream was closed') : undefined

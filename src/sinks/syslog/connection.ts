@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { setImmediate as turned } from 'node:timers/promises'
-import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import { promisify } from 'node:util'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { TlsOptions } from '../../transport/dispatcher.ts'
@@ -28,20 +30,16 @@ const acceptedWithinMs = 500
  * (half-close) can arrive.
  */
 export async function connect(receiver: Receiver, what: string, clock: Clock, signal: AbortSignal) {
-  if (signal.aborted) throw cancelled(signal.reason)
   const { timeoutSeconds, tls } = receiver
   const socket = open(receiver)
-  let failed: unknown
-  let isOver = false
-  socket.on('error', (error) => (failed ??= error))
-  socket.on('end', () => (isOver = true))
-  socket.on('close', () => (isOver = true))
+  // `errored` keeps the first error; without a listener it would end the process.
+  socket.on('error', () => undefined)
   socket.resume()
 
   function broken(when = ''): Failure | undefined {
-    if (failed !== undefined) return networkFailure(failed, what)
+    if (socket.errored !== null) return networkFailure(socket.errored, what)
     const why = `${what}: the receiver closed the connection${when}`
-    return isOver || socket.destroyed ? new Failure('retry', 'network', why) : undefined
+    return socket.readableEnded || socket.destroyed ? new Failure('retry', 'network', why) : undefined
   }
 
   async function inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> {
@@ -81,7 +79,8 @@ export async function connect(receiver: Receiver, what: string, clock: Clock, si
       // Node does not send what is written inside a callback of TLS, such as that of a session, before more is written.
       await turned()
       try {
-        await inTime(written(socket, bytes), 'did not take the events', signal)
+        const written = promisify((done: (error?: Error | null) => void) => socket.write(bytes, done))()
+        await inTime(written, 'did not take the events', signal)
         // Detects a reset or an end that has arrived before the delivery counts.
         await turned()
         const error = broken()
@@ -117,16 +116,6 @@ function foundOf(socket: Socket): string {
   return `connected over ${version}, certificate valid until ${until.toISOString().slice(0, 10)}`
 }
 
-function written(socket: Socket, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.write(bytes, (error) => (error ? reject(error) : resolve()))
-  })
-}
-
-function happened(socket: Socket, event: 'connect' | 'secureConnect' | 'session'): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once(event, () => resolve())
-    socket.once('error', reject)
-    socket.once('close', () => resolve())
-  })
+function happened(socket: Socket, event: 'connect' | 'secureConnect' | 'session'): Promise<unknown> {
+  return Promise.race([once(socket, event), once(socket, 'close')])
 }

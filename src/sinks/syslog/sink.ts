@@ -1,6 +1,5 @@
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { cancelled } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { OpenStream, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
@@ -29,7 +28,6 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   const what = `sink ${name} (${address})`
   const inTurn = createInTurn()
   const connection = createReconnection((signal) => connect(options, what, clock, signal), deps)
-  let isClosed = false
 
   async function send(events: readonly Event[], refusals: Refusal[], signal: AbortSignal): Promise<number> {
     let sent = 0
@@ -69,7 +67,6 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
 
   function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
     const delivered = inTurn(async () => {
-      if (isClosed || signal.aborted) throw cancelled(signal.reason)
       const refusals: Refusal[] = []
       const bytes = await send(events, refusals, signal)
       return { refusals, committed: [], bytes }
@@ -88,10 +85,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
       tried.close()
       return { found, untested: 'delivery not tested' }
     },
-    async close() {
-      isClosed = true
-      connection.close()
-    },
+    close: async () => connection.close(),
   }
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Failure } from '../../../src/domain/failure.ts'
-import type { Secret } from '../../../src/domain/text/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports/delivery.ts'
 import { afterEach } from 'vitest'
@@ -109,7 +109,7 @@ export function inTurn(...responds: readonly Respond[]): Respond {
   return (got, response, index) => responds[Math.min(index, responds.length - 1)]!(got, response, index)
 }
 
-/** Settings that tests change; a header may be given as plain text, which the sink takes as well. */
+/** Settings that tests change; a header may be given as plain text. */
 export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers' | 'tls'>> {
   readonly headers?: Readonly<Record<string, Secret | string>>
   readonly tls?: { readonly ca?: string | undefined }
@@ -118,8 +118,10 @@ export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers' | 't
 }
 
 /** The settings of a sink that ships to this address. */
-export function settingsOf(url: string, options: SinkOptions = {}): HttpSinkConfig {
-  return { ...defaults, url, ...options } as HttpSinkConfig
+export function settingsOf(url: string, { headers = {}, ...options }: SinkOptions = {}): HttpSinkConfig {
+  const secret = (value: Secret | string) => (typeof value === 'string' ? new Secret(value) : value)
+  const secrets = Object.entries(headers).map(([name, value]) => [name, secret(value)])
+  return { ...defaults, url, ...options, headers: Object.fromEntries(secrets) } as HttpSinkConfig
 }
 
 const defaults = {
@@ -127,7 +129,6 @@ const defaults = {
   name: 'siem',
   preset: 'ndjson',
   format: 'native',
-  headers: {},
   compression: 'none',
   timeoutSeconds: 5,
   batch: { maxEvents: 1000, maxBytes: 1_000_000 },

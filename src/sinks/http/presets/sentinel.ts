@@ -13,7 +13,7 @@ import {
   readStatus,
   withTime,
 } from '../protocol/preset.ts'
-import { masking } from '../secrets.ts'
+import { masked } from '../secrets.ts'
 
 const text = (description: string) => z.string().min(1).describe(description)
 
@@ -138,7 +138,7 @@ async function askForToken(
   }
   const said = ['error', 'error_description'].map((name) => json.text(name)).filter((each) => each !== '')
   // Before the cut, which could leave the beginning of the secret; and the one that was sent, which may be replaced by now.
-  const shown = masking([clientSecret])(said.join(': ')).slice(0, 300)
+  const shown = masked(said.join(': '), [clientSecret]).slice(0, 300)
   const excerpt = shown === '' ? '' : ` (${shown})`
   const why = `${tokenUrl.host} answered ${answer.status} to the request for a token${excerpt}`
   const verdict = readPage(answer) ?? readStatus(answer.status, [])
