@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { Messenger } from '../notify/post.ts'
+import { createMessenger } from '../notify/post.ts'
 import { systemClock } from '../clock.ts'
 import { version } from '../assemble/version.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
@@ -14,7 +14,7 @@ export function register({ command: notify, io, exit, load }: Registration): voi
     .addHelpText('after', example('notify test'))
     .action(async (_: unknown, command: Command) => {
       const { config } = load(command, 'notices')
-      const messenger = new Messenger(systemClock, version)
+      const messenger = createMessenger(systemClock, version)
       const text = 'This is a test of shieldlog notify. Nothing is wrong.'
       const notice = { key: 'test', text, remedy: '', sinceMs: systemClock.now() }
       const tried = async (what: string, work: () => Promise<void>) => {

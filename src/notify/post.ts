@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import { unescape } from 'node:querystring'
-import type { Dispatcher } from 'undici'
 import { Failure } from '../domain/failure.ts'
 import type { Notice } from '../domain/notices.ts'
 import type { Secret } from '../domain/text/secret.ts'
@@ -95,39 +94,10 @@ interface Message {
 }
 
 /** Requests to the places, and the heartbeat. Its addresses are secrets, and in no message. */
-export class Messenger {
-  readonly #dispatcher: Dispatcher = createDispatcher({ connections: 2 })
-  readonly #clock: Clock
-  readonly #version: string
+export function createMessenger(clock: Clock, version: string) {
+  const dispatcher = createDispatcher({ connections: 2 })
 
-  constructor(clock: Clock, version: string) {
-    this.#clock = clock
-    this.#version = version
-  }
-
-  /** Throws Failure unless the place accepts the notice. */
-  async tell(
-    { name, kind, url, routingKey }: Place,
-    notice: Notice,
-    storeId: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const speaker = { host: hostname(), version: this.#version, storeId, routingKey: routingKey?.reveal() }
-    const { body, headers } = bodies[kind](notice, speaker)
-    await this.#send(`notify ${name}`, url, { method: 'POST', body, headers }, signal)
-  }
-
-  /** In the form of healthchecks.io: with reasons why something is wrong, its address with `/fail`. */
-  async beat(url: Secret, reasons: readonly string[], signal: AbortSignal): Promise<void> {
-    const fail = { method: 'POST', body: reasons.join('\n'), more: '/fail' } as const
-    await this.#send('heartbeat', url, reasons.length === 0 ? { method: 'GET' } : fail, signal)
-  }
-
-  close(): Promise<void> {
-    return this.#dispatcher.destroy()
-  }
-
-  async #send(what: string, url: Secret, message: Message, signal: AbortSignal): Promise<void> {
+  async function send(what: string, url: Secret, message: Message, signal: AbortSignal): Promise<void> {
     const { method, body, headers, more = '' } = message
     const { origin, pathname, search, username, password } = new URL(url.reveal())
     // As a parsed URL has them: unlike decodeURIComponent, `unescape` takes a lone `%` as it is.
@@ -137,16 +107,31 @@ export class Messenger {
       path: pathname.replace(/\/$/, more === '' ? '/' : '') + more + search,
       method,
       headers: {
-        'user-agent': `shieldlog/${this.#version}`,
+        'user-agent': `shieldlog/${version}`,
         ...(username + password !== '' && { authorization: `Basic ${login}` }),
         ...headers,
       },
       body,
     }
-    const limits = { what, timeoutMs, maxBytes: 65_536, clock: this.#clock }
-    const { status } = await exchange(this.#dispatcher, request, limits, signal)
+    const limits = { what, timeoutMs, maxBytes: 65_536, clock }
+    const { status } = await exchange(dispatcher, request, limits, signal)
     if (isSuccess(status)) return
     url.reread()
     throw new Failure('retry', 'rejected', `${what}: answered ${status}; check its url`)
+  }
+
+  return {
+    /** Throws Failure unless the place accepts the notice. */
+    async tell(place: Place, notice: Notice, storeId: string, signal: AbortSignal): Promise<void> {
+      const { name, kind, url, routingKey } = place
+      const speaker = { host: hostname(), version, storeId, routingKey: routingKey?.reveal() }
+      await send(`notify ${name}`, url, { method: 'POST', ...bodies[kind](notice, speaker) }, signal)
+    },
+    /** In the form of healthchecks.io: with reasons why something is wrong, its address with `/fail`. */
+    async beat(url: Secret, reasons: readonly string[], signal: AbortSignal): Promise<void> {
+      const fail = { method: 'POST', body: reasons.join('\n'), more: '/fail' } as const
+      await send('heartbeat', url, reasons.length === 0 ? { method: 'GET' } : fail, signal)
+    },
+    close: () => dispatcher.destroy(),
   }
 }

@@ -2,7 +2,7 @@ import { onTestFinished, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Notice } from '../../src/domain/notices.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
-import { Messenger, type Place } from '../../src/notify/post.ts'
+import { createMessenger, type Place } from '../../src/notify/post.ts'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
 
 const notice: Notice = {
@@ -21,7 +21,7 @@ async function setUp(status = 200) {
     requests.push({ path: url, method, headers, body: await bodyOf(request) })
     response.writeHead(status).end('no')
   })
-  const messenger = new Messenger(systemClock, '1.0.0')
+  const messenger = createMessenger(systemClock, '1.0.0')
   onTestFinished(() => messenger.close())
   const url = new Secret(`${server.url}/hook/token-of-the-place?x=1`)
   return { requests, messenger, url }

@@ -17,7 +17,7 @@ import type { Schedule } from '../../ports/process.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
 import { keepNotified } from '../../maintenance/notices/notice-loop.ts'
-import { Messenger } from '../../notify/post.ts'
+import { createMessenger } from '../../notify/post.ts'
 import { keepFigures } from '../../maintenance/figures/figures-loop.ts'
 import { readFigures } from '../../shield/figures.ts'
 import type { Backend } from './backend.ts'
@@ -73,7 +73,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
   const removeDays = createDayRemoval({ ...deps, settings, sinks })
   const active = new StreamTally()
-  const messenger = new Messenger(clock, version)
+  const messenger = createMessenger(clock, version)
   const stopped = new AbortController()
   const { signal } = stopped
   /** What runs beside the schedule. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { described, headerSecret, marks, secret, secretFile } from '../../config/fields/fields.ts'
+import { addIssue, described, headerSecret, marks, secret, secretFile } from '../../config/fields/fields.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
 
 /** Text of one form; `remedy` says which. */
@@ -32,17 +32,15 @@ export type AwsKeys = Readonly<
   Pick<z.output<typeof Keys>, 'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'profile'>
 >
 
-/** Errors between settings that are valid one by one. */
-export function* awsKeyMistakes(keys: AwsKeys): Generator<readonly [keyof AwsKeys, SettingError]> {
+/** Adds the errors between settings that are valid one by one. */
+export function checkAwsKeys(keys: AwsKeys, context: z.RefinementCtx): void {
   const { accessKeyId, secretAccessKey, sessionToken, profile } = keys
+  const mistaken = (at: keyof AwsKeys, error: SettingError) => addIssue(context, error, [at])
   const pair = { problem: 'is missing', remedy: 'set accessKeyId and secretAccessKey, or neither' }
-  if (accessKeyId !== undefined && secretAccessKey === undefined) yield ['secretAccessKey', pair]
-  if (accessKeyId === undefined && secretAccessKey !== undefined) yield ['accessKeyId', pair]
-  if (accessKeyId === undefined && sessionToken !== undefined)
-    yield [
-      'sessionToken',
-      { problem: 'is set without accessKeyId', remedy: 'set the key that it belongs to' },
-    ]
-  if (accessKeyId !== undefined && profile !== null)
-    yield ['profile', { problem: 'cannot be used with accessKeyId', remedy: 'set one of them' }]
+  if (accessKeyId !== undefined && secretAccessKey === undefined) mistaken('secretAccessKey', pair)
+  if (accessKeyId === undefined && secretAccessKey !== undefined) mistaken('accessKeyId', pair)
+  const alone = { problem: 'is set without accessKeyId', remedy: 'set the key that it belongs to' }
+  if (accessKeyId === undefined && sessionToken !== undefined) mistaken('sessionToken', alone)
+  const both = { problem: 'cannot be used with accessKeyId', remedy: 'set one of them' }
+  if (accessKeyId !== undefined && profile !== null) mistaken('profile', both)
 }

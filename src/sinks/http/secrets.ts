@@ -1,6 +1,6 @@
 import { Secret } from '../../domain/text/secret.ts'
-import type { HttpSinkConfig } from './config.ts'
 import { searchedBytes } from './exchanges.ts'
+import type { HttpSettings } from './protocol/define-preset.ts'
 
 /** Twice as many as requests at the same time. */
 const mostMade = 20
@@ -10,7 +10,7 @@ const secretName = /auth|key|token|secret|cookie|signature|password/i
  * The secrets in the settings of a sink, and what is made of them: all are read again when one is refused, and masked in
  * answers. What a preset adds to the address is not secret.
  */
-export function createSecrets(settings: HttpSinkConfig) {
+export function createSecrets(settings: HttpSettings) {
   const secrets = secretsIn(settings)
   const inUrl = urlSecrets(settings.url ?? '')
   let made: readonly string[] = []

@@ -12,7 +12,7 @@ import {
 } from '../../config/fields/fields.ts'
 import { TlsConfig } from '../../config/fields/tls.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
-import { awsKeyFields, awsKeyMistakes, awsRegion, patternText } from '../aws/settings.ts'
+import { awsKeyFields, checkAwsKeys, awsRegion, patternText } from '../aws/settings.ts'
 
 const Bucket = patternText(
   /^(?!\d+(?:\.\d+){3}$|xn--|.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
@@ -87,7 +87,7 @@ export const S3SinkConfig = Settings.describe(
   if (endpoint === null && region === null) mistaken('region', { problem: 'is missing', remedy })
   if (endpoint !== null && new URL(endpoint).search !== '')
     mistaken('endpoint', { problem: 'has a query', remedy: 'remove "?" and everything after it' })
-  for (const [at, error] of awsKeyMistakes(settings)) mistaken(at, error)
+  checkAwsKeys(settings, context)
   if (kmsKeyId !== null && sse !== 'aws:kms')
     mistaken('kmsKeyId', { problem: 'is set without encryption by it', remedy: 'set sse to aws:kms' })
 })

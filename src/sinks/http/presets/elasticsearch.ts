@@ -5,7 +5,7 @@ import { choice, described, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
 import { credentialsOf, keyRemedyOf, type Credentials } from '../../aws/credentials.ts'
-import { awsKeyFields, awsKeyMistakes, awsRegion } from '../../aws/settings.ts'
+import { awsKeyFields, checkAwsKeys, awsRegion } from '../../aws/settings.ts'
 import { createSigner } from '../../aws/signer.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import { textOf } from '../exchanges.ts'
@@ -27,14 +27,16 @@ import {
 } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 
-const AwsSettings = z.strictObject({
-  region: awsRegion('Region of the domain or collection'),
-  service: choice(
-    ['es', 'aoss'],
-    'es: a domain of OpenSearch Service; aoss: a collection of OpenSearch Serverless',
-  ),
-  ...awsKeyFields,
-})
+const AwsSettings = z
+  .strictObject({
+    region: awsRegion('Region of the domain or collection'),
+    service: choice(
+      ['es', 'aoss'],
+      'es: a domain of OpenSearch Service; aoss: a collection of OpenSearch Serverless',
+    ),
+    ...awsKeyFields,
+  })
+  .superRefine(checkAwsKeys)
 type AwsSettings = z.output<typeof AwsSettings>
 
 /** The setting `aws` of a preset whose destination may be a service of AWS. */
@@ -68,12 +70,10 @@ export const elasticsearch = definePreset({
     aws: Aws,
   },
   mistakes(settings) {
-    const { aws } = settings
-    if (aws === undefined) return []
     const other = ['apiKey', 'username'].find((field) => field in settings)
-    const both = { problem: 'cannot be used with aws', remedy: 'a request has one of them: remove the other' }
-    const ofKeys = [...awsKeyMistakes(aws)].map(([field, error]) => ({ at: ['aws', field], ...error }))
-    return [...ofKeys, ...(other === undefined ? [] : [{ at: other, ...both }])]
+    if (settings.aws === undefined || other === undefined) return []
+    const remedy = 'a request has one of them: remove the other'
+    return [{ at: other, problem: 'cannot be used with aws', remedy }]
   },
   create(settings) {
     const { index, pipeline, format, aws } = settings
