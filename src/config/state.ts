@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
+import { percentDecoded } from '../domain/text/decode.ts'
 import type { SettingError } from '../domain/text/http-rules.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { RedisServers } from '../domain/redis-servers.ts'
@@ -141,6 +142,8 @@ function redisStore(redis: Partial<RedisSetting>, keepDays: number): RedisStateC
     return { ...common, topology: 'sentinel', primary, nodes: sentinels }
   if (cluster !== undefined) return { ...common, topology: 'cluster', nodes: cluster }
   const server = new URL(url!)
+  // An invalid "%" sequence stays as it is.
+  const decoded = (text: string) => percentDecoded(text) ?? text
   const [username, password] = [decoded(server.username), decoded(server.password)]
   return {
     ...common,
@@ -151,15 +154,6 @@ function redisStore(redis: Partial<RedisSetting>, keepDays: number): RedisStateC
     ...(password !== '' && { password: new Secret(password) }),
     ...(server.protocol === 'rediss:' && { tls: new Tls() }),
     ...own,
-  }
-}
-
-/** An invalid "%" sequence stays as it is. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }
 

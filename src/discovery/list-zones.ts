@@ -1,5 +1,6 @@
 import { Failure, isFailure } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
+import { firstOf } from '../domain/text/terminal-text.ts'
 import type { Source } from '../ports/delivery.ts'
 import type { ShieldClient } from '../shield/client/client.ts'
 import { listShieldZones, type ListedZone } from '../shield/shield-zones.ts'
@@ -68,8 +69,7 @@ function unknownZoneText({ id, account }: Zone, listed: readonly ListedZone[] | 
   const meant = listed && meantZone(id, listed)
   if (meant !== undefined) return `${what}: ${meant}`
   const ids = (listed ?? []).map((zone) => zone.id)
-  const more = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
-  const named = ids.length === 0 ? '' : `; it lists ${ids.slice(0, mostNamed).join(', ')}${more}`
+  const named = ids.length === 0 ? '' : `; it lists ${firstOf(ids, mostNamed)}`
   return `${what}${named}; remove it from zones, or list it under the account that owns it`
 }
 

@@ -86,25 +86,23 @@ export function createZoneDirectory(deps: DirectoryDeps) {
    */
   function refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
     // In sequence: two listings at once would each report what is new.
-    return inTurn(() => refreshNow(config, signal, always))
-  }
-
-  async function refreshNow(config: Config, signal: AbortSignal, always: boolean): Promise<void> {
-    await read()
-    const due = discoveringIn(config).filter(
-      (account) => always || isOld(account.name, account.discovery.everyMinutes),
-    )
-    if (!deps.schedules || due.length === 0) return
-    const listed = await deps.list(config, due, signal)
-    // Another process may have listed meanwhile: what it found is kept.
-    await read()
-    for (const each of listed) await take(each, listed, config)
-    await read()
-    for (const { account } of listed) {
-      if (failures.has(account)) continue
-      const zones = shippedBy(config, account).length
-      telemetry.emit({ name: 'ZonesListed', account, zones })
-    }
+    return inTurn(async () => {
+      await read()
+      const due = discoveringIn(config).filter(
+        (account) => always || isOld(account.name, account.discovery.everyMinutes),
+      )
+      if (!deps.schedules || due.length === 0) return
+      const listed = await deps.list(config, due, signal)
+      // Another process may have listed meanwhile: what it found is kept.
+      await read()
+      for (const each of listed) await take(each, listed, config)
+      await read()
+      for (const { account } of listed) {
+        if (failures.has(account)) continue
+        const zones = shippedBy(config, account).length
+        telemetry.emit({ name: 'ZonesListed', account, zones })
+      }
+    })
   }
 
   /**

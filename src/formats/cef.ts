@@ -1,4 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
+import { percentDecoded } from '../domain/text/decode.ts'
 import { describe } from './describe-event.ts'
 import { identityIn, jsonLine, lineFormat, type Parts } from './line.ts'
 
@@ -87,16 +88,8 @@ function identify(line: string): Identity | undefined {
   const fields = readExtension(line, start)
   if (fields === undefined) return undefined
   const whole = fields.get('BunnyShieldId')
-  const id = whole === undefined ? fields.get('externalId') : decoded(whole)
+  const id = whole === undefined ? fields.get('externalId') : percentDecoded(whole)
   return identityIn(id, whole === undefined ? timeOf(fields.get('rt')) : fields.get('BunnyShieldTime'))
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }
 
 function timeOf(ms: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
+import { parsedJson } from '../domain/text/decode.ts'
 import { jsonText, oneLineJson, isObject, type Json, type JsonObject } from '../domain/text/json.ts'
 import type { Format } from '../ports/delivery.ts'
 
@@ -16,12 +17,8 @@ export function jsonLine(value: unknown): string {
 /** Parses the JSON object of a line; undefined for an incomplete line or any other value. */
 export function readObject(line: string): JsonObject | undefined {
   if (!line.startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(line)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(line)
+  return isObject(value) ? value : undefined
 }
 
 /** Reads the identity of a line of JSON at these paths; `marks` are the values that only lines of its format have. */

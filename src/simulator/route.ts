@@ -1,4 +1,5 @@
 import { parseDay, type Day } from '../domain/day.ts'
+import { percentDecoded } from '../domain/text/decode.ts'
 
 /** Each operation with its method and path. */
 const operations = {
@@ -51,7 +52,7 @@ function valuesIn(groups: Readonly<Record<string, string | undefined>>): Partial
   for (const [name, encoded] of Object.entries(groups)) {
     if (encoded === undefined) continue
     // A segment is decoded after the split, so that an encoded slash stays inside it.
-    const text = decoded(encoded)
+    const text = percentDecoded(encoded)
     const value = text === undefined ? undefined : readers[name as keyof Values](text)
     if (value === undefined) return { malformed: `The value '${encoded}' is not valid for ${name}.` }
     values[name] = value
@@ -67,12 +68,4 @@ function int32(text: string): number | undefined {
 function dayOf(text: string): Day | undefined {
   const [, month, date, year] = /^(\d{2})-(\d{2})-(\d{4})$/.exec(text) ?? []
   return parseDay(`${year}-${month}-${date}`)
-}
-
-function decoded(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { Failure, type FailureCode, type FailureDetails, type FailureKind } from '../../domain/failure.ts'
+import { parsedJson } from '../../domain/text/decode.ts'
 import { isObject, type JsonObject } from '../../domain/text/json.ts'
 import type * as z from 'zod'
 
@@ -80,11 +81,7 @@ function masked(told: string, { key, token = '' }: AnswerContext): string {
 /** Parses a JSON body; undefined for anything else. Invalid UTF-8 becomes U+FFFD, so one bad byte costs no page. */
 export function parseBody(body: Buffer): unknown {
   const text = body.toString('utf8')
-  try {
-    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
-  } catch {
-    return undefined
-  }
+  return parsedJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
 }
 
 /** The error that the body of an answer describes. Every text may be empty. */

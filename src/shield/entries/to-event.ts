@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, KeptEvent } from '../../domain/event/event.ts'
+import { parsedJson } from '../../domain/text/decode.ts'
 import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { identitiesOf, identityOf, withOwnId, type EntryIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
@@ -121,12 +122,7 @@ function countryOf(text: string | undefined): string | undefined {
 /** Decodes the `log` of an entry: the object behind its JSON text; anything else as received. */
 function decodeLog(received: Json | undefined): Json {
   if (typeof received !== 'string') return received ?? null
-  if (!/^\s*\{/.test(received)) return received
-  try {
-    return JSON.parse(received) as Json
-  } catch {
-    return received
-  }
+  return /^\s*\{/.test(received) ? (parsedJson(received) ?? received) : received
 }
 
 /** The log of an event, always an object: any other value is put in `text`. */

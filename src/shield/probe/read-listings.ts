@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
+import { parsedJson } from '../../domain/text/decode.ts'
 import { isObject } from '../../domain/text/json.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Look, ShieldClient } from '../client/client.ts'
@@ -236,7 +237,7 @@ class EntryTally {
     else if (this.#ids.has(logId)) this.repeatedIds++
     else this.#ids.add(logId)
     note(this.units, unitOf(timestamp))
-    const decoded = typeof log === 'string' ? parsed(log) : log
+    const decoded = typeof log === 'string' ? parsedJson(log) : log
     note(this.logs, kindOf(log, decoded))
     this.#name('member', entry)
     this.#name('label', labels)
@@ -267,12 +268,4 @@ function kindOf(log: unknown, decoded: unknown): string {
   if (log === null || log === undefined) return 'null'
   if (typeof log !== 'string') return isObject(log) ? 'object' : 'other'
   return isObject(decoded) ? 'text of JSON' : 'plain text'
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

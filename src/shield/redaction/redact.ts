@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
+import { percentDecoded } from '../../domain/text/decode.ts'
 import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 
@@ -214,9 +215,8 @@ function redactQuery(text: string, names: ReadonlySet<string>, found: Found): st
 }
 
 function plainName(name: string): string {
-  return percentDecoded(name.replaceAll('+', ' '))
-    .replace(/\[[^\]]*\]$/, '')
-    .toLowerCase()
+  const spaced = name.replaceAll('+', ' ')
+  return (percentDecoded(spaced) ?? spaced).replace(/\[[^\]]*\]$/, '').toLowerCase()
 }
 
 /**
@@ -270,18 +270,9 @@ function remember(found: Found, value: string): void {
 
 function keepSecret(found: Found, piece: string): void {
   // Decoded once: a text of `%252525…` would have as many forms as it has signs.
-  for (const form of new Set([piece, percentDecoded(piece)]))
+  for (const form of new Set([piece, percentDecoded(piece) ?? piece]))
     // The replacement text itself must not be masked again.
     if (form.length >= shortestSecret && !redacted.includes(form)) found.set(form, redacted)
-}
-
-function percentDecoded(text: string): string {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 const candidates =

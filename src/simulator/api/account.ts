@@ -1,5 +1,6 @@
 import { dayOf, daysFrom, shiftDay } from '../../domain/day.ts'
 import { sumOf } from '../../domain/text/terminal-text.ts'
+import { parsedJson } from '../../domain/text/decode.ts'
 import { isObject } from '../../domain/text/json.ts'
 import { failed, jsonAnswer, problem, type Answer } from '../answer.ts'
 import { createDice, hashOf } from '../entries/hash.ts'
@@ -149,23 +150,14 @@ function ruleOf(id: number, shieldZoneId: number): Rule {
 
 /** Fields that the request leaves out keep their values. */
 export function updateAnswer(route: Route, body: string, rules: Map<number, Rule>): Answer {
-  const update = objectIn(body)
-  if (update === undefined) return problem(400, 'The request body is not a JSON object.', route)
+  const update = parsedJson(body)
+  if (!isObject(update)) return problem(400, 'The request body is not a JSON object.', route)
   const id = route.rule!
   const rule = rules.get(id)
   if (rule === undefined)
     return failed(route, 202, 'not_found_or_unauthorised_access.waf_rule', 'Rate limit rule was not found.')
-  const ruleConfiguration = { ...rule.ruleConfiguration, ...update.ruleConfiguration }
+  const ruleConfiguration = { ...rule.ruleConfiguration, ...(update['ruleConfiguration'] as object) }
   const updated = { ...rule, ...update, ruleConfiguration, ruleJson: JSON.stringify(ruleConfiguration) }
   rules.set(id, updated)
   return jsonAnswer(200, updated)
-}
-
-function objectIn(body: string): Partial<Rule> | undefined {
-  try {
-    const value: unknown = JSON.parse(body)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
+import { parsedJson } from '../../../domain/text/decode.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
@@ -246,12 +247,8 @@ export function eachOf(
 
 /** Reads the JSON object of an answer; any other, and one that was not read whole, has no members. */
 export function jsonOf({ body, unread }: Answer) {
-  try {
-    const value: unknown = JSON.parse(unread === undefined ? body.toString() : '')
-    return readerOf(isObject(value) ? value : undefined)
-  } catch {
-    return readerOf(undefined)
-  }
+  const value = unread === undefined ? parsedJson(body.toString()) : undefined
+  return readerOf(isObject(value) ? value : undefined)
 }
 
 /** Reads the members of a value by their paths. */
