@@ -1,22 +1,26 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { systemCode } from '../domain/text/system-error.ts'
 import { withDeadline, type Waits } from '../domain/promises.ts'
 
-/** Binds the port and gives it back. Throws Failure `network` (stop) with the reason and the remedy. */
+/** Binds the port and gives it back. Throws as `listenOn` does. */
 export async function probePort(host: string, port: number): Promise<void> {
-  const server = createServer().listen({ host, port })
-  await once(server, 'listening').catch((error: unknown) => {
-    throw listenFailure(host, port, error)
-  })
-  await new Promise<void>((resolve) => server.close(() => resolve()))
+  await using server = createServer()
+  await listenOn(server, host, port)
 }
 
-export function listenFailure(host: string, port: number, error: unknown): Failure {
-  const remedy = remedies[systemCode(error) ?? ''] ?? `${messageOf(error)}; check server.host and server.port`
-  const why = `cannot listen on ${authority(host, port)}: ${remedy}`
-  return new Failure('stop', 'network', why, { cause: error })
+/** Resolves with the address that the server has. Throws Failure `network` (stop) with the reason and the remedy. */
+export async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
+  try {
+    await once(server.listen({ host, port }), 'listening')
+  } catch (cause) {
+    const remedy =
+      remedies[systemCode(cause) ?? ''] ?? `${messageOf(cause)}; check server.host and server.port`
+    const why = `cannot listen on ${authority(host, port)}: ${remedy}`
+    throw new Failure('stop', 'network', why, { cause })
+  }
+  return server.address() as AddressInfo
 }
 
 const remedies: Readonly<Record<string, string>> = {

@@ -27,17 +27,12 @@ export interface PageViews {
 export interface RouteDeps {
   readonly metrics: { text(): Promise<string | readonly string[]>; readonly contentType: string }
   readonly health: () => HealthState
-  /** `reasons`: why it is not ready, for people; empty when ready. */
-  readonly readiness: () => Promise<Readiness> | Readiness
+  /** Why it is not ready, for people; none where it is. */
+  readonly notReady: () => Promise<readonly string[]>
   readonly status: () => Promise<object>
   /** Undefined until the process has its store. */
   readonly views: () => PageViews | undefined
   readonly clock: Clock
-}
-
-interface Readiness {
-  readonly ready: boolean
-  readonly reasons: readonly string[]
 }
 
 export interface Route {
@@ -49,6 +44,8 @@ export interface Route {
   answer(trusted: boolean, parameters: URLSearchParams): Promise<Reply> | Reply
 }
 
+/** `/readyz` reads the store at most this often. */
+const readAgainMs = 2_000
 /** A probe times out after a few seconds; a client of `status` waits longer. */
 const readinessPatienceMs = 4000
 const patienceMs = 15_000
@@ -62,14 +59,15 @@ async function soon<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T> {
 
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const { metrics, health, clock } = deps
-  const readiness = keepLatest(async () => deps.readiness(), 0, clock)
+  const notReady = keepLatest(deps.notReady, readAgainMs, clock)
   const status = keepLatest(deps.status, 0, clock)
 
   /** The reasons name zones, sinks and accounts: only clients with the token get them. */
   async function readinessReply(trusted: boolean): Promise<Reply> {
-    const { ready, reasons } = await soon(readinessPatienceMs, readiness.read(), clock).catch(
-      (error: unknown) => ({ ready: false, reasons: [messageOf(error)] }),
-    )
+    const reasons = await soon(readinessPatienceMs, notReady.read(), clock).catch((error: unknown) => [
+      messageOf(error),
+    ])
+    const ready = reasons.length === 0
     return jsonReply(ready ? 200 : 503, trusted ? { ready, reasons } : { ready })
   }
 
@@ -194,25 +192,19 @@ function pageFiles(): ReadonlyMap<string, Route> {
   return files
 }
 
-/** The last turn of a loop that must keep running (tick, worker), in ms of the monotonic clock. */
-interface LoopTurn {
-  readonly loop: string
-  /** The start of the loop counts as a turn. */
-  readonly turnedAtMs: number
-}
-
 export type HealthState = ReturnType<typeof healthOf>
 
 const leastPatienceMs = 60_000
 const patienceTurns = 3
 
 /**
- * Healthy while every loop has turned recently. The state of the API, the sinks and the store does not count: a restart
- * would not fix them. The answer itself shows that the event loop runs.
+ * Healthy while every loop that must keep running (tick, worker) has turned recently, by the times of the last turns on
+ * the monotonic clock; its start counts as a turn. The state of the API, the sinks and the store does not count: a
+ * restart would not fix them. The answer itself shows that the event loop runs.
  */
-export function healthOf(turns: readonly LoopTurn[], everySeconds: number, nowMs: number) {
+export function healthOf(turns: ReadonlyMap<string, number>, everySeconds: number, nowMs: number) {
   const mostMs = Math.max(leastPatienceMs, patienceTurns * everySeconds * 1000)
-  const loops = turns.map(({ loop, turnedAtMs }) => {
+  const loops = [...turns].map(([loop, turnedAtMs]) => {
     const sinceMs = Math.max(0, nowMs - turnedAtMs)
     return { loop, secondsSinceTurn: Math.round(sinceMs / 1000), healthy: sinceMs <= mostMs }
   })

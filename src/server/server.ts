@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type AddressInfo, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
@@ -9,7 +8,7 @@ import { systemCode } from '../domain/text/system-error.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/promises.ts'
 import type { Telemetry } from '../ports/process.ts'
-import { authority, listenFailure } from './listen.ts'
+import { authority, listenOn } from './listen.ts'
 import { createRoutes, jsonReply, type Reply, type Route, type RouteDeps } from './routes.ts'
 
 /**
@@ -23,7 +22,7 @@ export interface ServerOptions extends RouteDeps {
   /** 0 selects a free port. */
   readonly port: number
   /** Bearer token for everything but the probes and the page's own files. */
-  readonly token?: Secret
+  readonly token?: Secret | undefined
   readonly telemetry: Telemetry
 }
 
@@ -63,13 +62,8 @@ export function createServer(options: ServerOptions) {
   }
 
   async function listen(): Promise<AddressInfo> {
-    server.listen({ host, port })
-    await once(server, 'listening').catch((error: unknown) => {
-      throw listenFailure(host, port, error)
-    })
+    const address = await listenOn(server, host, port)
     server.on('error', (error) => warn(messageOf(error)))
-    const address = server.address()
-    if (address === null || typeof address === 'string') throw cancelled()
     return address
   }
 

@@ -63,11 +63,14 @@ describe('the token', () => {
   })
 
   it('is required for the reasons of /readyz, which name zones, sinks and errors', async () => {
-    const readiness = () => ({ ready: false, reasons: ['zone 101 → siem lags 1200 s'] })
-    const { get } = await serve({ token, readiness })
+    const reasons = ['zone 101 → siem lags 1200 s']
+    const { get } = await serve({ token, notReady: async () => reasons })
     expect(await get('/readyz')).toMatchObject({ status: 503, body: '{"ready":false}\n' })
-    expect(JSON.parse((await get('/readyz', { headers: withToken })).body)).toEqual(readiness())
-    const fails = await serve({ token, readiness: () => Promise.reject(new Error('store gone')) })
+    expect(JSON.parse((await get('/readyz', { headers: withToken })).body)).toEqual({
+      ready: false,
+      reasons,
+    })
+    const fails = await serve({ token, notReady: () => Promise.reject(new Error('store gone')) })
     expect(await fails.get('/readyz')).toMatchObject({ status: 503, body: '{"ready":false}\n' })
   })
 

@@ -42,7 +42,7 @@ export function build(options: Partial<ServerOptions> = {}, clock: Clock = syste
     port: 0,
     metrics,
     health: () => ({ healthy: true, loops: [] }),
-    readiness: () => ({ ready: true, reasons: [] }),
+    notReady: async () => [],
     status: () => Promise.resolve({ zones: [] }),
     views: () => undefined,
     clock,

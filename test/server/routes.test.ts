@@ -27,7 +27,7 @@ it.each([
   ['there is no loop', 30, {}, 1e12, []],
   ['the turn is in the future', 30, { tick: 5_000 }, 0, []],
 ])('where %s the health of a process says so', (_, everySeconds, turnedAtMs, nowMs, hanging) => {
-  const turns = Object.entries(turnedAtMs).map(([loop, at]) => ({ loop, turnedAtMs: at }))
+  const turns = new Map<string, number>(Object.entries(turnedAtMs))
   const { healthy, loops } = healthOf(turns, everySeconds, nowMs)
   expect([healthy, loops.filter((each) => !each.healthy).map(({ loop }) => loop)]).toEqual([
     hanging.length === 0,

@@ -94,7 +94,7 @@ describe('the server', () => {
     const clock = createFakeClock()
     const hang = () => new Promise<never>(() => undefined)
     const { get } = await serve(
-      { readiness: hang, status: hang, views: () => ({ ...views, map: hang }) },
+      { notReady: hang, status: hang, views: () => ({ ...views, map: hang }) },
       clock,
     )
     const answer = get(path)
@@ -110,7 +110,7 @@ describe('the server', () => {
   it('answers 503 with the reasons, escaped, and before it has its store', async () => {
     const { get } = await serve({
       health: () => ({ healthy: false, loops }),
-      readiness: () => ({ ready: false, reasons }),
+      notReady: async () => reasons,
     })
     for (const [path, value] of [
       ['/healthz', { healthy: false, loops }],
@@ -128,7 +128,12 @@ describe('the server', () => {
       throw new Error('store gone')
     }
     const metrics = { text: fail, contentType: 'text/plain' }
-    const { get, emitted } = await serve({ health: fail, readiness: fail, status: fail, metrics })
+    const { get, emitted } = await serve({
+      health: fail,
+      notReady: async () => fail(),
+      status: fail,
+      metrics,
+    })
     for (const [path, status, body] of [
       ['/readyz', 503, '{"ready":false,"reasons":["store gone"]}\n'],
       ['/status', 503, refusal('store gone')],

@@ -5,7 +5,6 @@ import { unknownZoneWarnings } from '../../config/warnings.ts'
 import type { Config } from '../../config/schema.ts'
 import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
-import { keepLatest } from '../../domain/promises.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../../notify/systemd.ts'
 import { healthOf, type HealthState } from '../../server/routes.ts'
 import { createServer, type Server } from '../../server/server.ts'
@@ -29,9 +28,6 @@ interface DaemonOptions {
   /** What systemd has set in the environment. */
   readonly systemd?: SystemdEnvironment
 }
-
-/** `/readyz` reads the store at most this often. */
-const readAgainMs = 2_000
 
 /** The running system of one configuration: the store, the engine that ships, the HTTP server. */
 export class Daemon {
@@ -217,19 +213,11 @@ export class Daemon {
 
   async #listen(): Promise<void> {
     if (this.#server !== undefined) return
-    const { clock } = this.#runtime
-    const { host, port, token } = this.#config.server
-    const readiness = async () => {
-      const reasons = await this.#notReady()
-      return { ready: reasons.length === 0, reasons }
-    }
     this.#server = createServer({
       ...this.#runtime,
-      host,
-      port,
-      ...(token !== undefined && { token }),
+      ...this.#config.server,
       health: () => this.#health(),
-      readiness: keepLatest(readiness, readAgainMs, clock).read,
+      notReady: () => this.#notReady(),
       status: async () => this.#engine?.status() ?? { starting: true },
       views: () => this.#engine?.views,
     })
@@ -238,8 +226,7 @@ export class Daemon {
 
   /** Whether the loops turn, whatever API, sinks and store do. */
   #health(): HealthState {
-    const loops = [...this.#turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
-    return healthOf(loops, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
+    return healthOf(this.#turns, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
   }
 
   /** Why the process is not ready, in texts that contain nothing from the wire; none where it is. */
