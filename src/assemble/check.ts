@@ -225,7 +225,7 @@ const note = (text: string, step = ''): Finding => ({ step, mark: 'note', text }
 const isFail = ({ mark }: Finding) => mark === 'fail'
 
 /** What reading the first page of today gave for a zone. */
-type Outcome = Failure | { readonly tookMs: number; readonly text: string }
+type Outcome = Failure | { tookMs: number; text: string; offsetMs: number | undefined }
 
 /** Of an account that discovers its zones, the rest is listed and not read. */
 const mostOfAccount = 20
@@ -243,7 +243,6 @@ async function checkApi(work: Work, signal: AbortSignal) {
   const source = explainingZones(work.reading.source, list)
   const today = todayOf(clock.now())
   const outcomes = new Map<Zone, Outcome>()
-  const clockOffsets = new Map<string, number>()
   const filters = config.sinks.flatMap((sink) => {
     const wants = wantsOf(sink)
     return wants === undefined ? [] : [{ sink: sink.name, wants, passed: 0 }]
@@ -255,20 +254,19 @@ async function checkApi(work: Work, signal: AbortSignal) {
       const beganMs = clock.monotonic()
       const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
       const tookMs = Math.round(clock.monotonic() - beganMs)
-      const { events, more, clockOffsetMs } = page
+      const { events, more, clockOffsetMs: offsetMs } = page
       let newestMs = -Infinity
       // Later pages of a listing in another order may have newer ones.
       if (!more || orderOf(page) === 'newest-first')
         for (const { timeMs = -Infinity } of events) newestMs = Math.max(newestMs, timeMs)
-      const newestSeconds = Math.max(0, (clock.steady() + (clockOffsetMs ?? 0) - newestMs) / 1000)
+      const newestSeconds = Math.max(0, (clock.steady() + (offsetMs ?? 0) - newestMs) / 1000)
       const age = Number.isFinite(newestMs) ? `, newest ${durationText(newestSeconds)} old` : ''
       const rest = more && age === '' ? ', newer ones follow on other pages' : ''
       const text = events.length === 0 ? 'no events yet' : `first page has ${countOf(events.length, 'event')}`
-      outcomes.set(zone, { tookMs, text: `today: ${text}${age}${rest}` })
+      outcomes.set(zone, { tookMs, text: `today: ${text}${age}${rest}`, offsetMs })
       total += events.length
       for (const filter of filters) filter.passed += events.filter(filter.wants).length
       page.release()
-      if (clockOffsetMs !== undefined) clockOffsets.set(zone.account, clockOffsetMs)
       return undefined
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
@@ -288,10 +286,7 @@ async function checkApi(work: Work, signal: AbortSignal) {
   return {
     findings: [
       ...listed.flatMap((each) => listFindings(config, each)),
-      ...config.accounts.flatMap((account) => [
-        ...accountFindings(account, origin, outcomes),
-        ...clockFindings(account, clockOffsets.get(account.name)),
-      ]),
+      ...config.accounts.flatMap((account) => [...accountFindings(account, origin, outcomes)]),
       ...(areListed ? unknownZoneWarnings(config) : []).map((text) => note(text)),
     ],
     /** How much of what was read the filter of each sink lets through, by the name of the sink. */
@@ -304,8 +299,9 @@ function askedOf({ zones, discovery }: AccountConfig): readonly Zone[] {
 }
 
 /**
- * Whether the key is taken, what the first page of today of each zone holds, and one problem for the zones that fail for
- * the same reason; zones that were left, since the account does not answer, go with the first reason.
+ * Whether the key is taken, what the first page of today of each zone holds, one problem for the zones that fail for the
+ * same reason, and whether this host's clock is right. Zones that were left, since the account does not answer, go with
+ * the first reason.
  */
 function* accountFindings(
   account: AccountConfig,
@@ -339,12 +335,10 @@ function* accountFindings(
     yield fail('API', `account ${name}, ${who}: ${why}${rest}`)
     left = 0
   }
-}
-
-function clockFindings({ name }: AccountConfig, offsetMs = 0): Finding[] {
-  if (Math.abs(offsetMs) <= toleratedOffsetMs) return []
+  const { offsetMs = 0 } = read.findLast((each) => each.offsetMs !== undefined) ?? {}
+  if (Math.abs(offsetMs) <= toleratedOffsetMs) return
   const how = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
-  return [note(`this host's clock is ${how} (account ${name}); set it, for example by NTP`)]
+  yield note(`this host's clock is ${how} (account ${name}); set it, for example by NTP`)
 }
 
 function zoneStep({ id, name }: Zone): string {

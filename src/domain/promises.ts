@@ -71,6 +71,31 @@ export async function withDeadline<T>(
   }
 }
 
+/** Shortest pause after a step that failed, so that an unavailable store causes no busy loop. */
+const failedMs = 1_000
+/** After a step that resolved with false. */
+const soonMs = 5_000
+
+/** Repeats a step until the signal aborts, with a pause after each. `failed` gets its errors. Never rejects. */
+export async function repeat(
+  pauseMs: number,
+  step: () => Promise<unknown>,
+  { clock, failed }: { readonly clock: Waits; readonly failed: (error: unknown) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    let ms = pauseMs
+    try {
+      if ((await step()) === false) ms = soonMs
+    } catch (error) {
+      if (signal.aborted) return
+      failed(error)
+      ms = Math.max(pauseMs, failedMs)
+    }
+    if (ms > 0) await clock.sleep(ms, signal).catch(() => undefined)
+  }
+}
+
 /** The result starts work when all work before it has settled. */
 export function createInTurn() {
   let last: Promise<unknown> = Promise.resolve()

@@ -1,5 +1,6 @@
 import { newCheckpoint, type Checkpoint } from '../domain/checkpoint.ts'
 import { fenceLost } from '../domain/failure.ts'
+import { repeat } from '../domain/promises.ts'
 import type { Policy } from '../domain/policy.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Priority, Stream, Zone } from '../domain/stream.ts'
@@ -106,19 +107,13 @@ export async function withHeartbeat<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const ended = new AbortController()
-  const beating = beat()
+  const heartbeat = () => store.ledger.heartbeat(holder)
+  // A failed heartbeat is ignored: the next one follows, and the work itself fails if the store is gone.
+  const beating = repeat(everyMs, heartbeat, { clock, failed: () => undefined }, ended.signal)
   try {
     return await work()
   } finally {
     ended.abort()
     await beating
-  }
-
-  async function beat(): Promise<void> {
-    while (!ended.signal.aborted) {
-      // A failed heartbeat is ignored: the next one follows, and the work itself fails if the store is gone.
-      await store.ledger.heartbeat(holder).catch(() => undefined)
-      await clock.sleep(everyMs, ended.signal).catch(() => undefined)
-    }
   }
 }

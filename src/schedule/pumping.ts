@@ -30,32 +30,8 @@ export interface ScheduleDeps {
   readonly tracing: TickTracing
 }
 
-/** Also how soon a step is repeated that resolved with false. */
 export const oftenMs = 5_000
 export const housekeepMs = 600_000
-/** Shortest pause after a step that failed, so that an unavailable store causes no busy loop. */
-const failedMs = 1_000
-
-/** Repeats a step until the signal aborts, with a pause after each. `failed` gets its errors. */
-export async function repeat(
-  pauseMs: number,
-  step: () => Promise<unknown>,
-  { clock, failed }: { readonly clock: Clock; readonly failed: (error: unknown) => void },
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    let ms = pauseMs
-    try {
-      if ((await step()) === false) ms = oftenMs
-    } catch (error) {
-      if (signal.aborted) return
-      failed(error)
-      ms = Math.max(pauseMs, failedMs)
-    }
-    if (ms > 0) await clock.sleep(ms, signal).catch(() => undefined)
-  }
-}
-
 export const priorities: readonly Priority[] = ['live', 'backfill']
 
 /**

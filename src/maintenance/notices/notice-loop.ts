@@ -7,6 +7,7 @@ import {
   type NoticedAt,
   type NoticedProblem,
 } from '../../domain/notices.ts'
+import { repeat } from '../../domain/promises.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 
@@ -90,10 +91,6 @@ export async function keepNotified(
     await save()
   }
 
-  while (!signal.aborted) {
-    await tell().catch((error: unknown) => {
-      if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error })
-    })
-    await clock.sleep(everyMs, signal).catch(() => undefined)
-  }
+  const failed = (error: unknown) => telemetry.emit({ name: 'UpkeepFailed', task: 'notices', error })
+  await repeat(everyMs, tell, { clock, failed }, signal)
 }

@@ -1,22 +1,14 @@
 import type { Job } from 'bullmq'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
-import { within } from '../../domain/promises.ts'
+import { repeat, within } from '../../domain/promises.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { Schedule, TraceCarrier } from '../../ports/process.ts'
 import { connectRedis } from '../../redis/connection.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
-import {
-  createRests,
-  housekeepMs,
-  oftenMs,
-  repeat,
-  restAfterMs,
-  sharesOf,
-  type ScheduleDeps,
-} from '../pumping.ts'
+import { createRests, housekeepMs, oftenMs, restAfterMs, sharesOf, type ScheduleDeps } from '../pumping.ts'
 import { startQueueWorker, type JobOutcome } from './queue-worker.ts'
 import { addJobs, openQueues, streamOfJob, type Queues } from './queues.ts'
 

@@ -1,8 +1,9 @@
 import { cancelled, messageOf } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { repeat } from '../../domain/promises.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import { streamKey } from '../../domain/stream.ts'
-import { oftenMs, repeat, type ScheduleDeps } from '../pumping.ts'
+import { oftenMs, type ScheduleDeps } from '../pumping.ts'
 import { createPumpLoop } from './schedule.ts'
 
 type DrainDeps = Pick<ScheduleDeps, 'clock' | 'places' | 'plan' | 'pump' | 'heartbeat'>

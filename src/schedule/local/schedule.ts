@@ -1,6 +1,7 @@
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { repeat } from '../../domain/promises.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import {
@@ -8,7 +9,6 @@ import {
   housekeepMs,
   oftenMs,
   priorities,
-  repeat,
   restAfterMs,
   sharesOf,
   type Places,
