@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isIP, type AddressInfo, type Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import { cancelled, messageOf } from '../domain/failure.ts'
+import { messageOf } from '../domain/failure.ts'
 import { isLoopback } from '../domain/text/http-rules.ts'
 import { systemCode } from '../domain/text/system-error.ts'
 import type { Secret } from '../domain/text/secret.ts'
@@ -26,7 +26,7 @@ export interface ServerOptions extends RouteDeps {
   readonly telemetry: Telemetry
 }
 
-export type Server = ReturnType<typeof createServer>
+export type Server = Awaited<ReturnType<typeof startServer>>
 
 /** Enough for any GET; slow clients are disconnected. */
 const limits = {
@@ -40,15 +40,14 @@ const idleTimeoutMs = 30_000
 const mostConnections = 256
 const farewellMs = 500
 
-export function createServer(options: ServerOptions) {
+/** Listens, and resolves with the real address, `http://host:port`. Throws Failure `network` (stop). */
+export async function startServer(options: ServerOptions) {
   const { host, port, token, telemetry, clock } = options
   const routes = createRoutes(options)
   const server = createHttpServer(limits, (request, response) => void answer(request, response))
   server.timeout = idleTimeoutMs
   const answering = keepFew(server)
   const warn = (text: string) => telemetry.emit({ name: 'Warned', about: 'server', text })
-  let listening: Promise<AddressInfo> | undefined
-  let stopping: Promise<void> | undefined
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A connection that breaks during an answer is not an error of this process.
@@ -61,40 +60,23 @@ export function createServer(options: ServerOptions) {
     }
   }
 
-  async function listen(): Promise<AddressInfo> {
-    const address = await listenOn(server, host, port)
-    server.on('error', (error) => warn(messageOf(error)))
-    return address
-  }
-
-  async function end(): Promise<void> {
-    // A server that is about to listen cannot be closed yet.
-    await listening?.catch(() => undefined)
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    if (answering.size > 0) {
-      server.closeIdleConnections()
-      await within(farewellMs, closed, clock)
-    }
-    server.closeAllConnections()
-    await closed
-  }
-
+  const listening = await listenOn(server, host, port)
+  server.on('error', (error) => warn(messageOf(error)))
+  const address = `http://${authority(listening.address, listening.port)}`
+  telemetry.emit({ name: 'ServerListening', address })
+  const exposure = exposureOf(host, token)
+  if (exposure !== undefined) warn(exposure)
   return {
-    /** Listens, and resolves with the real address, `http://host:port`. Throws Failure `network` (stop). */
-    async start() {
-      if (stopping !== undefined) throw cancelled()
-      listening ??= listen()
-      const { address: host, port } = await listening
-      const address = `http://${authority(host, port)}`
-      telemetry.emit({ name: 'ServerListening', address })
-      const exposure = exposureOf(options.host, token)
-      if (exposure !== undefined) warn(exposure)
-      return { address }
-    },
-    /** Closes idle connections at once, busy ones after half a second. Idempotent; safe before `start`. */
-    stop() {
-      stopping ??= end()
-      return stopping
+    address,
+    /** Closes idle connections at once, busy ones after half a second. May be called twice. */
+    async stop(): Promise<void> {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      if (answering.size > 0) {
+        server.closeIdleConnections()
+        await within(farewellMs, closed, clock)
+      }
+      server.closeAllConnections()
+      await closed
     },
   }
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/clock.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Clock } from '../../src/ports/process.ts'
 import type { Reply } from '../../src/server/routes.ts'
-import { createServer } from '../../src/server/server.ts'
+import { startServer } from '../../src/server/server.ts'
 import type { Server, ServerOptions } from '../../src/server/server.ts'
 import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
 
@@ -28,8 +28,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.stop()))
 })
 
-/** A server that was not started. */
-export function build(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
+export async function serve(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
   const emitted: InternalEvent[] = []
   const metrics = createMetrics({ version: '1.2.3', clock })
   metrics.prepare({
@@ -37,7 +36,7 @@ export function build(options: Partial<ServerOptions> = {}, clock: Clock = syste
     sinks: ['siem'],
     accounts: ['default'],
   })
-  const server = createServer({
+  const server = await startServer({
     host: '127.0.0.1',
     port: 0,
     metrics,
@@ -49,13 +48,8 @@ export function build(options: Partial<ServerOptions> = {}, clock: Clock = syste
     telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
     ...options,
   })
-  return { server, emitted }
-}
-
-export async function serve(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
-  const { server, emitted } = build(options, clock)
   running.push(server)
-  const { address } = await server.start()
+  const { address } = server
   const port = Number(new URL(address).port)
   const get = (path: string, more: RequestOptions = {}) =>
     ask({ host: '127.0.0.1', port, path, agent: false, ...more })

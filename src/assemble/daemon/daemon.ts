@@ -7,7 +7,7 @@ import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Observation } from '../../domain/status/observation.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../../notify/systemd.ts'
 import { healthOf, type HealthState } from '../../server/routes.ts'
-import { createServer, type Server } from '../../server/server.ts'
+import { startServer, type Server } from '../../server/server.ts'
 import { LagHistory } from '../../status/lag-history.ts'
 import { openBackend, type Backend, type Role } from './backend.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
@@ -212,8 +212,7 @@ export class Daemon {
   }
 
   async #listen(): Promise<void> {
-    if (this.#server !== undefined) return
-    this.#server = createServer({
+    this.#server ??= await startServer({
       ...this.#runtime,
       ...this.#config.server,
       health: () => this.#health(),
@@ -221,7 +220,6 @@ export class Daemon {
       status: async () => this.#engine?.status() ?? { starting: true },
       views: () => this.#engine?.views,
     })
-    await this.#server.start()
   }
 
   /** Whether the loops turn, whatever API, sinks and store do. */

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import type { Secret } from '../../../src/domain/text/secret.ts'
 import type { Server } from '../../../src/server/server.ts'
 import { findOnPath } from '../../setup/available.ts'
-import { build } from '../client.ts'
+import { serve } from '../client.ts'
 import { fillHistory } from './story.ts'
 import { viewsOf, type World } from './world.ts'
 
@@ -36,12 +36,11 @@ export function usePages() {
   })
 
   /** Serves the page of a world with the real server. */
-  async function serveWorld(world: World, serve: ServeOptions = {}) {
+  async function serveWorld(world: World, options: ServeOptions = {}) {
     const { views, history } = viewsOf(world)
     fillHistory(history, world)
-    const { server } = build({ ...serve, views: () => views })
+    const { server, address } = await serve({ ...options, views: () => views })
     servers.push(server)
-    const { address } = await server.start()
     return { url: address, server }
   }
 
