@@ -74,7 +74,7 @@ export class Daemon {
     this.#backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
     this.#trouble = undefined
     const { store, limitsOf } = this.#backend
-    /** What one process does for all: listing zones, and the gauges of what they share. */
+    // The roles that schedule list zones, and report the gauges of shared state for all processes.
     const schedules = role !== 'worker'
     const zones = createZoneDirectory({
       ...this.#runtime,
