@@ -11,7 +11,7 @@ import type { Holder, Store } from '../ports/store.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
 import { LatestPages } from '../pump/latest-pages.ts'
-import { SeenMemory } from '../pump/seen-window.ts'
+import { createSeenMemory } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { failStream } from '../pump/end-stream.ts'
 import { createSink } from '../sinks/registry.ts'
@@ -70,7 +70,7 @@ export function createShipping(
     policy,
     holder,
     random: Math.random,
-    seenMemory: new SeenMemory(),
+    seenMemory: createSeenMemory(),
     latestPages: new LatestPages(),
   }
   const reconciler = createSinkReconciler({ ...deps, zones, sinks })

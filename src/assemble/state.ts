@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
 import { isFailure } from '../domain/failure.ts'
-import { readProcessName } from '../domain/plan/process-name.ts'
 import { nameOf } from '../domain/redis-servers.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
@@ -10,7 +9,7 @@ import type { Store } from '../ports/store.ts'
 import { openLedger } from '../state/ledger/store.ts'
 import { probeStateFile } from '../state/sqlite/state-file.ts'
 import { openMemoryRecords, openSqliteRecords } from '../state/sqlite/records.ts'
-import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
+import { createScheduleLock, readHolder } from '../state/sqlite/schedule-lock.ts'
 
 interface Opening {
   /** False refuses a place without a store instead of making one; `no_store` where only opening shows that. */
@@ -81,7 +80,7 @@ export function createLock({ state }: Config, store: Store, clock: Clock): Sched
 export async function workersOn(config: Config, store: Store, clock: Clock): Promise<WorkerStatus[]> {
   if (config.state.kind === 'redis') return workersIn(store)
   const name = await createLock(config, store, clock).holder()
-  return name === undefined ? [] : [{ role: 'all', name, ...readProcessName(name) }]
+  return name === undefined ? [] : [{ role: 'all', name, ...readHolder(name) }]
 }
 
 /** The processes of a fleet, the oldest first. */

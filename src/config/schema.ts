@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import type { App } from '../domain/internal-event.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
@@ -320,6 +319,10 @@ export interface Config extends Readonly<
   }
   /** What is absent is off. */
   readonly metrics: Pick<ConfigFile['metrics'], 'uploadScanning'> & {
-    readonly volumes?: { readonly apps: readonly App[]; readonly everyMinutes: number }
+    readonly volumes?: {
+      /** Container applications, each with the account whose key reads it. */
+      readonly apps: readonly { readonly id: string; readonly account: string }[]
+      readonly everyMinutes: number
+    }
   }
 }

@@ -42,12 +42,6 @@ export interface Figure {
   readonly value: number
 }
 
-/** A container application, and the account whose key reads it. */
-export interface App {
-  readonly id: string
-  readonly account: string
-}
-
 /** Whose figures: one zone's upload scanning, or the volumes of one application. */
 export type FiguresOf = { readonly zone: number } | { readonly app: string }
 

@@ -5,8 +5,13 @@ export interface Waits {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** Ends a timer that is not needed any more. Without a reason each abort would make an error with a stack. */
-const isOver = 'the wait is over'
+/** Calls back after `ms`, unless it is disposed of before. */
+function timer(ms: number, clock: Waits, then: () => void): Disposable {
+  const done = new AbortController()
+  clock.sleep(ms, done.signal).then(then, () => undefined)
+  // Without a reason each abort would make an error with a stack.
+  return { [Symbol.dispose]: () => done.abort('the wait is over') }
+}
 
 /** The value of a promise, or `late` if it has not settled within `ms`. Rejects when the promise rejects. */
 export async function within<T>(
@@ -14,15 +19,9 @@ export async function within<T>(
   promise: Promise<T>,
   clock: Waits,
 ): Promise<{ readonly value: T } | 'late'> {
-  const settled = new AbortController()
-  const late = clock.sleep(ms, settled.signal).then(() => 'late' as const)
-  // Nobody awaits the one that loses: this prevents unhandled rejections.
-  for (const each of [promise, late]) each.catch(() => undefined)
-  try {
-    return await Promise.race([promise.then((value) => ({ value })), late])
-  } finally {
-    settled.abort(isOver)
-  }
+  const late = Promise.withResolvers<'late'>()
+  using _ = timer(ms, clock, () => late.resolve('late'))
+  return await Promise.race([promise.then((value) => ({ value })), late.promise])
 }
 
 /**
@@ -34,12 +33,12 @@ export async function orAborted<T>(
   signal: AbortSignal,
   grace?: { readonly ms: number; readonly clock: Waits },
 ): Promise<T> {
-  const done = new AbortController()
+  using timers = new DisposableStack()
   const { promise: givenUp, reject } = Promise.withResolvers<never>()
   const giveUp = () => reject(cancelled(signal.reason))
   const onAbort = () => {
     if (grace === undefined) giveUp()
-    else grace.clock.sleep(grace.ms, done.signal).then(giveUp, () => undefined)
+    else timers.use(timer(grace.ms, grace.clock, giveUp))
   }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
@@ -47,7 +46,6 @@ export async function orAborted<T>(
     return await Promise.race([givenUp, work])
   } finally {
     signal.removeEventListener('abort', onAbort)
-    done.abort(isOver)
   }
 }
 
@@ -59,16 +57,10 @@ export async function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController()
-  const done = new AbortController()
-  clock.sleep(ms, done.signal).then(
-    () => late.abort(new DOMException(`no answer within ${ms / 1000} s`, 'TimeoutError')),
-    () => undefined,
+  using _ = timer(ms, clock, () =>
+    late.abort(new DOMException(`no answer within ${ms / 1000} s`, 'TimeoutError')),
   )
-  try {
-    return await work(AbortSignal.any([signal, late.signal]))
-  } finally {
-    done.abort(isOver)
-  }
+  return await work(AbortSignal.any([signal, late.signal]))
 }
 
 /** Shortest pause after a step that failed, so that an unavailable store causes no busy loop. */

@@ -86,8 +86,8 @@ function severityOf(severity: string | undefined, { isDenied }: Disposition): Se
 interface Disposition {
   /** ECS `event.type`. */
   readonly ecs: readonly string[]
-  /** OCSF `action_id` and `disposition_id`. */
-  readonly ocsf: { readonly action: number; readonly disposition: number }
+  /** OCSF `action_id`, `disposition_id`, and the caption of the latter. */
+  readonly ocsf: { readonly action: number; readonly disposition: number; readonly caption?: string }
   readonly isDenied?: true
 }
 
@@ -97,14 +97,14 @@ const challenged = ['access', 'info']
 const dispositions = byWord<Disposition>([
   [
     'blocked block ratelimited ratelimit',
-    { ecs: ['access', 'denied'], ocsf: { action: 2, disposition: 2 }, isDenied: true },
+    { ecs: ['access', 'denied'], ocsf: { action: 2, disposition: 2, caption: 'Blocked' }, isDenied: true },
   ],
-  ['logged log', { ecs: allowed, ocsf: { action: 3, disposition: 17 } }],
-  ['detected detect', { ecs: allowed, ocsf: { action: 3, disposition: 15 } }],
-  ['allowed allow', { ecs: allowed, ocsf: { action: 1, disposition: 1 } }],
-  ['bypassed bypass', { ecs: allowed, ocsf: { action: 1, disposition: 16 } }],
-  ['challenged challenge', { ecs: challenged, ocsf: { action: 0, disposition: 23 } }],
-  ['captcha', { ecs: challenged, ocsf: { action: 0, disposition: 22 } }],
+  ['logged log', { ecs: allowed, ocsf: { action: 3, disposition: 17, caption: 'Logged' } }],
+  ['detected detect', { ecs: allowed, ocsf: { action: 3, disposition: 15, caption: 'Detected' } }],
+  ['allowed allow', { ecs: allowed, ocsf: { action: 1, disposition: 1, caption: 'Allowed' } }],
+  ['bypassed bypass', { ecs: allowed, ocsf: { action: 1, disposition: 16, caption: 'No Action' } }],
+  ['challenged challenge', { ecs: challenged, ocsf: { action: 0, disposition: 23, caption: 'Challenge' } }],
+  ['captcha', { ecs: challenged, ocsf: { action: 0, disposition: 22, caption: 'Captcha' } }],
 ])
 const unknown: Disposition = { ecs: ['info'], ocsf: { action: 99, disposition: 99 } }
 const absent: Disposition = { ecs: ['info'], ocsf: { action: 0, disposition: 0 } }

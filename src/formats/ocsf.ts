@@ -7,15 +7,6 @@ const product = 'Bunny Shield'
 /** The captions of the schema: OCSF allows an own text beside a number only where it is 99, Other. */
 const actions = ['Unknown', 'Allowed', 'Denied', 'Observed']
 const severities = ['Unknown', 'Informational', 'Low', 'Medium', 'High', 'Critical']
-const dispositions: Readonly<Record<number, string>> = {
-  1: 'Allowed',
-  2: 'Blocked',
-  15: 'Detected',
-  16: 'No Action',
-  17: 'Logged',
-  22: 'Captcha',
-  23: 'Challenge',
-}
 const other = 99
 /** An observable of the type IP address. */
 const observed = (value: string) => ({ name: 'src_endpoint.ip', type_id: 2, value })
@@ -65,7 +56,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     action_id: ocsf.action,
     action: captioned(action, actions[ocsf.action]),
     disposition_id: ocsf.disposition,
-    disposition: captioned(action, dispositions[ocsf.disposition]),
+    disposition: captioned(action, ocsf.caption),
     firewall_rule: hasRule
       ? {
           uid: rule?.id,

@@ -1,7 +1,7 @@
 import { dropScans, type Checkpoint } from '../domain/checkpoint.ts'
 import { Failure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
-import { believesWindowError, expire, isBeyondAsking } from '../domain/plan/stream-state.ts'
+import { expire, isBeyondAsking, isReadable } from '../domain/plan/stream-state.ts'
 import { answerRequest } from '../domain/read-request.ts'
 import { isListingTrouble, troubleAfter } from '../domain/retry.ts'
 import { takeStream, type PumpDeps, type Session, type TakeJob } from './session.ts'
@@ -20,11 +20,14 @@ export function endsUnasked({ job, policy, checkpoint, sureNow }: Session): bool
   return isBeyondAsking(job.stream.day, sureMs, policy)
 }
 
-/** Whether an answer "outside the window" ends the stream: by its own clock, by that of other answers and by the host's. */
+/**
+ * Whether an answer "outside the window" ends the stream: only where the day lies before the readable days by the clock
+ * of that answer, of other answers and of the host. Otherwise a clock is wrong, and the day would be lost needlessly.
+ */
 export function endsBy({ job, policy, sureNow }: Session, { details: { serverDate } }: Failure): boolean {
   const sureMs = sureNow()
   if (serverDate === undefined || sureMs === undefined) return false
-  return believesWindowError(job.stream.day, Math.min(serverDate, sureMs), policy.readableDays)
+  return !isReadable(job.stream.day, Math.min(serverDate, sureMs), policy)
 }
 
 /** Ends the stream and answers its read request. True when a gap is left, or the stream had ended before. */

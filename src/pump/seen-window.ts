@@ -12,22 +12,18 @@ import {
  * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of
  * minutes.
  */
-const mostBytes = 33_554_432
+const mostSeenBytes = 33_554_432
 
 const minuteMs = 60_000
 
 /** What the seen windows of a process take together. Beyond the limit each drops what its page does not need. */
-export class SeenMemory {
-  readonly #mostBytes: number
-  bytes = 0
+export interface SeenMemory {
+  bytes: number
+  readonly mostBytes: number
+}
 
-  constructor(most = mostBytes) {
-    this.#mostBytes = most
-  }
-
-  get isOver(): boolean {
-    return this.bytes > this.#mostBytes
-  }
+export function createSeenMemory(mostBytes = mostSeenBytes): SeenMemory {
+  return { bytes: 0, mostBytes }
 }
 
 /** Packed fingerprints of these minutes; a minute without any is missing. */
@@ -48,7 +44,7 @@ export class SeenWindow implements Disposable {
   /** Of the events that were read and are not committed yet; never dropped. */
   #held = new FingerprintSet()
 
-  constructor(loadSeen: LoadSeen, memory = new SeenMemory()) {
+  constructor(loadSeen: LoadSeen, memory = createSeenMemory()) {
     this.#loadSeen = loadSeen
     this.#memory = memory
     memory.bytes += this.#held.bytes
@@ -121,7 +117,7 @@ export class SeenWindow implements Disposable {
       }
     }
     for (const [minute, set] of this.#minutes) {
-      if (!this.#memory.isOver) return
+      if (this.#memory.bytes <= this.#memory.mostBytes) return
       if (!wanted.has(minute)) this.#drop(minute, set)
     }
   }

@@ -3,7 +3,7 @@ import { daysFrom, endOf, shiftDay, type Day } from '../domain/day.ts'
 import { caughtUpOf, hasEndedEarly } from '../domain/plan/lag.ts'
 import { stateOf, todayOf, type StreamState } from '../domain/plan/stream-state.ts'
 import { createTurns } from '../domain/promises.ts'
-import type { Observation, ObservedRoute, RouteTime } from '../domain/status/observation.ts'
+import type { Observation, ObservedRoute } from '../domain/status/observation.ts'
 import { firstUnfinished } from '../domain/status/problems.ts'
 import { cellStates, type CellState, type MapQuery } from '../domain/status/status.ts'
 import { isOpenGap, routeKey } from '../domain/stream.ts'
@@ -102,7 +102,7 @@ export function cellOn(
 function isUnread(
   checkpoint: Checkpoint | undefined,
   state: StreamState,
-  { nowMs, policy }: RouteTime,
+  { nowMs, policy }: ObservedRoute['time'],
 ): boolean {
   if (checkpoint === undefined || checkpoint.counters.pages === 0) return true
   const { stream } = checkpoint

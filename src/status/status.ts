@@ -4,12 +4,7 @@ import { bySink } from '../domain/event/delivery.ts'
 import { reasonsOf, type Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf, lagOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
 import { problemsOf } from '../domain/status/problems.ts'
-import {
-  queueStates,
-  type Observation,
-  type ObservedRoute,
-  type RouteTime,
-} from '../domain/status/observation.ts'
+import { queueStates, type Observation, type ObservedRoute } from '../domain/status/observation.ts'
 import type { ErrorStatus, LeftRoute, WorkerStatus } from '../domain/status/status.ts'
 import { routeKey, type Route, type Priority, type Gap } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
@@ -163,7 +158,7 @@ export function routeStatus({ planned, time, gaps, summary }: ObservedRoute) {
   }
 }
 
-function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime) {
+function dayStatus(planned: PlannedStream, { nowMs, policy }: ObservedRoute['time']) {
   const { checkpoint, state, stream } = planned
   const lagMs = Math.max(0, nowMs - caughtUpOf(planned, policy))
   return {

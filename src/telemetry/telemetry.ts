@@ -4,14 +4,9 @@ import { streamKey, type Stream } from '../domain/stream.ts'
 import { systemCode } from '../domain/text/system-error.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import { createConditions, tenMinutesMs } from './conditions.ts'
-import type { Condition, Definition, Definitions } from './internal-events/definition.ts'
+import { internalEvents, type Condition, type Definition } from './internal-events.ts'
 import type { Fields, Logger } from './logger.ts'
 import type { Labels, Metrics, CountedMetric } from './metrics/metrics.ts'
-import { processInternalEvents } from './internal-events/process.ts'
-import { shippingInternalEvents } from './internal-events/shipping.ts'
-
-/** Every internal event has a definition; the compiler reports a missing one. */
-export const internalEvents: Definitions = { ...processInternalEvents, ...shippingInternalEvents }
 
 /**
  * Updates the metrics and writes the line of each internal event. `emit` never throws. The metrics are prepared with the

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import {
+  createSeenMemory,
   packSightings,
-  SeenMemory,
   SeenWindow,
   type LoadSeen,
   type Sighting,
@@ -82,7 +82,7 @@ describe('the seen window of a pump', () => {
 
   it('keeps the minutes of its page, however many events they have', async () => {
     const shelf = createShelf()
-    const memory = new SeenMemory(10_000)
+    const memory = createSeenMemory(10_000)
     const window = new SeenWindow(shelf.loadSeen, memory)
     for (let page = 0; page < 40; page++) {
       const events = Array.from({ length: 200 }, (_, index) => ({
@@ -117,7 +117,7 @@ describe('the seen window of a pump', () => {
 
   it('shares its memory with the windows of other pumps, and keeps what its page needs', async () => {
     const shelf = createShelf()
-    const memory = new SeenMemory(100_000)
+    const memory = createSeenMemory(100_000)
     const [large, small] = [1, 2].map(() => new SeenWindow(shelf.loadSeen, memory))
     const page = (from: number, count: number) =>
       Array.from({ length: count }, (_, index) => ({
@@ -126,9 +126,9 @@ describe('the seen window of a pump', () => {
       }))
     await large!.unseenOf(page(0, 1_000))
     await small!.unseenOf(page(5_000, 3))
-    expect(memory.isOver).toBe(true)
+    expect(memory.bytes).toBeGreaterThan(memory.mostBytes)
     await large!.unseenOf(page(999, 1))
-    expect(memory.isOver).toBe(false)
+    expect(memory.bytes).toBeLessThanOrEqual(memory.mostBytes)
     const before = shelf.asked.length
     await large!.unseenOf(page(999, 1))
     await small!.unseenOf(page(5_000, 3))

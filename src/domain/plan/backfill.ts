@@ -5,16 +5,14 @@ import { streamKey, type Stream, routeKey } from '../stream.ts'
 /** `done`: none of its streams is queued any more. */
 export type BackfillState = 'running' | 'paused' | 'cancelled' | 'done'
 
-/**
- * - `queued`: its read request is still to be served.
- * - `done`: a complete full scan that began for this backfill has read it.
- * - `left_out`: it cannot be read any more; `reason` says why.
- */
-type BackfilledState = 'queued' | 'done' | 'left_out'
-
 export interface Backfilled {
   readonly stream: Stream
-  readonly state: BackfilledState
+  /**
+   * - `queued`: its read request is still to be served.
+   * - `done`: a complete full scan that began for this backfill has read it.
+   * - `left_out`: it cannot be read any more; `reason` says why.
+   */
+  readonly state: 'queued' | 'done' | 'left_out'
   readonly reason?: string
 }
 

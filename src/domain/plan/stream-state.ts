@@ -41,14 +41,6 @@ export function isBeyondAsking(day: Day, nowMs: number, policy: Pick<Policy, 're
   return nowMs > endOf(day) + (policy.readableDays + 1) * dayMs
 }
 
-/**
- * Whether an answer "outside the window" ends the stream: only if the API's own clock in that answer puts the day
- * before the readable days. Otherwise a clock is wrong, and ending the stream would lose the day needlessly.
- */
-export function believesWindowError(day: Day, serverDateMs: number | undefined, readableDays: number) {
-  return serverDateMs !== undefined && day < firstReadable(dayOf(serverDateMs), readableDays)
-}
-
 /** Ends a stream whose day can no longer be read. */
 export function expire(checkpoint: Checkpoint, nowMs: number) {
   const unfinished = { full: undefined, incremental: undefined, trouble: undefined, needsFull: false }

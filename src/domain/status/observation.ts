@@ -33,7 +33,8 @@ export interface Observation {
 /** What is known of a configured zone and sink. All instants are ms since the epoch. */
 export interface ObservedRoute {
   readonly planned: PlannedRoute
-  readonly time: RouteTime
+  /** By the API's clock for the route's account. */
+  readonly time: { readonly nowMs: number; readonly policy: Policy }
   readonly gaps: readonly Gap[]
   /** The instant up to which everything readable has been delivered. */
   readonly caughtUpAtMs: number
@@ -42,10 +43,4 @@ export interface ObservedRoute {
   /** Events of its live days. */
   readonly delivered: number
   readonly summary: RouteSummary
-}
-
-export interface RouteTime {
-  /** By the API's clock for the route's account. */
-  readonly nowMs: number
-  readonly policy: Policy
 }

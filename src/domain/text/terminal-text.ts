@@ -72,17 +72,13 @@ export function widestOf(texts: readonly string[]): number {
   return widest
 }
 
-/** Wraps a text at spaces, further lines two columns deeper. A word that no line can hold stays whole, to be copied. */
-export function wrap(text: string, indent: string, width: number): string[] {
-  return wrapped(text, indent, `${indent}  `, width)
-}
-
-/** The same with every line from the first column. */
+/** The text in lines that all begin in the first column. */
 export function wrapPlain(text: string, width: number): string[] {
-  return wrapped(text, '', '', width)
+  return wrap(text, '', width, '')
 }
 
-function wrapped(text: string, first: string, further: string, width: number): string[] {
+/** Wraps a text at spaces, further lines two columns deeper. A word that no line can hold stays whole, to be copied. */
+export function wrap(text: string, first: string, width: number, further = `${first}  `): string[] {
   const lines: string[] = []
   let line = first
   for (const word of text.split(' ')) {

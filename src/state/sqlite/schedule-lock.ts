@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock, ScheduleLock } from '../../ports/process.ts'
 import { lockExclusively } from '../../sqlite/exclusive-lock.ts'
 import { isBusy, storeFailure } from './database.ts'
@@ -28,7 +27,7 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
       if (release === undefined) return readText(textPath)
       const startedAt = new Date(clock.now()).toISOString()
       try {
-        const text = processName({ pid: process.pid, host: hostname(), startedAt })
+        const text = `process ${process.pid} on host ${hostname()}, since ${startedAt}`
         writeFileSync(textPath, text, { mode: 0o600 })
         chmodSync(textPath, 0o600)
       } catch (error) {
@@ -75,4 +74,11 @@ function readText(path: string): string {
   } catch {
     return 'an unnamed process'
   }
+}
+
+/** Reads the name of a holder; undefined for a text of another form. */
+export function readHolder(text: string) {
+  const [, pid, host = '', startedAt = ''] =
+    /^process (\d+) on host (.+), since (\d{4}-\S+)$/.exec(text) ?? []
+  return pid === undefined ? undefined : { pid: Number(pid), host, startedAt }
 }

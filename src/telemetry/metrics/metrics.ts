@@ -64,7 +64,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
       const before = series.get(key)
       if (before === undefined || addend === 0) continue
       series.set(key, before + addend)
-      own.isChanged = true
+      own.text = undefined
     }
   }
 
@@ -97,7 +97,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
       const before = counted.get(metric)?.series
       const keys = combinations(labels).flatMap((text) => additions(text, buckets, 0).map(([key]) => key))
       const series = new Map(keys.map((key) => [key, before?.get(key) ?? 0]))
-      counted.set(metric, { labelNames: Object.keys(labels), buckets, series, isChanged: true, text: [] })
+      counted.set(metric, { labelNames: Object.keys(labels), buckets, series, text: undefined })
     }
     for (const [metric, rows] of measured) measure(metric, {}, rows)
     const infos = known.zones.map(({ id, name, account }) => ({ zone: String(id), name, account }))
@@ -139,13 +139,10 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
     const parts: string[] = []
     for (const definition of metricDefinitions) {
       const own = counted.get(definition.name as CountedMetric)
-      if (own?.isChanged === true) {
-        own.isChanged = false
-        own.text = await metricText(definition, own.series, letTurn)
-      }
+      if (own !== undefined) own.text ??= metricText(definition, own.series, letTurn)
       const rows = measured.get(definition.name as MeasuredMetric) ?? []
       const gauge = ofState[definition.name as StateMetric] ?? rows.map(({ series }) => series)
-      parts.push(...(own?.text ?? (await metricText(definition, gauge, letTurn))))
+      parts.push(...(await (own?.text ?? metricText(definition, gauge, letTurn))))
     }
     return [...parts, await registry.metrics()]
   }
@@ -169,9 +166,8 @@ interface Counted {
   readonly labelNames: readonly string[]
   readonly buckets: readonly number[] | undefined
   readonly series: Map<string, number>
-  /** Since its text was begun: most counters of a large fleet do not change from one scrape to the next. */
-  isChanged: boolean
-  text: readonly string[]
+  /** Until it changes: most counters of a large fleet do not, from one scrape to the next. */
+  text: Promise<readonly string[]> | undefined
 }
 
 const nothing: Known = { zones: [] }

@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../../src/domain/day.ts'
-import {
-  believesWindowError,
-  expire,
-  isBeyondAsking,
-  isReadable,
-} from '../../../src/domain/plan/stream-state.ts'
+import { expire, isBeyondAsking, isReadable } from '../../../src/domain/plan/stream-state.ts'
 import {
   at,
   buildCheckpoint,
@@ -50,17 +45,15 @@ describe('a day that expires', () => {
   })
 })
 
-describe('the answer that a day is outside the window', () => {
-  it('counts only if the clock of the same answer agrees', () => {
+describe('a day before the readable ones', () => {
+  it('is told by a clock: that of an answer that says so, or of another one', () => {
     const days = fc.integer({ min: -10, max: 10 })
     fc.assert(
       fc.property(days, fc.double({ min: 0, max: 23.99, noNaN: true }), (daysAgo, hours) => {
         const day = shiftDay(today, -daysAgo)
-        expect(believesWindowError(day, at(hours), 3)).toBe(daysAgo >= 3)
         expect(isReadable(day, at(hours), policy)).toBe(daysAgo < 3)
       }),
     )
-    expect(believesWindowError(shiftDay(today, -20), undefined, 3)).toBe(false)
   })
 
   it('is not requested more than four days after the end of a day', () => {

@@ -2,7 +2,7 @@ import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createScheduleLock } from '../../../src/state/sqlite/schedule-lock.ts'
+import { createScheduleLock, readHolder } from '../../../src/state/sqlite/schedule-lock.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { startNode } from '../../setup/processes.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
@@ -33,6 +33,9 @@ describe('the schedule lock', () => {
     expect(await two.acquire()).toBe(holder)
     expect(await two.holder()).toBe(holder)
     expect(await one.holder()).toBe(holder)
+    const startedAt = '2026-11-20T12:00:00.000Z'
+    expect(readHolder(holder)).toEqual({ pid: process.pid, host: hostname(), startedAt })
+    expect(readHolder('an unnamed process')).toBeUndefined()
     await one.release()
     await one.release()
     expect(await two.holder()).toBeUndefined()
