@@ -254,10 +254,11 @@ async function checkApi(work: Work, signal: AbortSignal) {
       const beganMs = clock.monotonic()
       const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
       const tookMs = Math.round(clock.monotonic() - beganMs)
-      const { events, more, clockOffsetMs: offsetMs } = page
+      const { clockOffsetMs: offsetMs } = page
+      const { events, more } = page.content()
       let newestMs = -Infinity
       // Later pages of a listing in another order may have newer ones.
-      if (!more || orderOf(page) === 'newest-first')
+      if (!more || orderOf({ events }) === 'newest-first')
         for (const { timeMs = -Infinity } of events) newestMs = Math.max(newestMs, timeMs)
       const newestSeconds = Math.max(0, (clock.steady() + (offsetMs ?? 0) - newestMs) / 1000)
       const age = Number.isFinite(newestMs) ? `, newest ${durationText(newestSeconds)} old` : ''

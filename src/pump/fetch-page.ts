@@ -35,7 +35,7 @@ export function fetchPage(
     const beganMs = clock.monotonic()
     const page = await source.fetchPage({ ...request, ...(wanted && { whenWanted }) }, signal)
     // A known page is not parsed for its count.
-    if (page.hash === undefined || page.hash !== request.known) note({ events: page.events.length })
+    if (page.hash === undefined || page.hash !== request.known) note({ events: page.content().events.length })
     return { page, tookMs: page.shared?.tookMs ?? clock.monotonic() - beganMs - unwantedMs }
   })
 }

@@ -132,14 +132,9 @@ export async function readLoad(
   if (begun.end !== 'none') return { scan, why: 'scan' }
   if (load.hasEnough) return { scan, why: 'full' }
   for (;;) {
-    let fetched: FetchedPage
-    try {
-      fetched = await takePage(session, reading, scan, { isFirst: load.pages.length === 0 }, signal)
-    } catch (error) {
-      if (!isFailure(error) || error.code === 'cancelled') throw error
-      return isFailure(error, 'no_room') ? { scan, why: 'full' } : { scan, why: 'failure', failure: error }
-    }
-    const page = await identify(session, target, reading, scan, fetched)
+    const page = await readPage(session, target, reading, scan, load, signal)
+    if (isFailure(page, 'no_room')) return { scan, why: 'full' }
+    if (isFailure(page)) return { scan, why: 'failure', failure: page }
     reading.latestMs = Math.max(reading.latestMs ?? 0, page.requestedAt)
     // By the API's clock, whose offset is known best after the answer.
     const beganAtMs = page.requestedAt + deps.apiClock.offsetOf(job.zone.account)
@@ -162,6 +157,28 @@ function dueOf({ job, now, policy }: Session, checkpoint: Checkpoint): Due {
 export function isDue(session: Session, checkpoint: Checkpoint): boolean {
   const nowMs = session.now()
   return dueAt(dueOf(session, checkpoint), troubleOf(session.job, checkpoint), nowMs) <= nowMs
+}
+
+/**
+ * The failure of its request is returned. Entries that are all seen are free when it resolves: the variables of a
+ * function that waits for the next page would still hold them.
+ */
+async function readPage(
+  session: Session,
+  target: SinkTarget,
+  reading: Reading,
+  scan: Scan,
+  { pages }: Load,
+  signal: AbortSignal,
+): Promise<ReadPage | Failure> {
+  let fetched: FetchedPage
+  try {
+    fetched = await takePage(session, reading, scan, { isFirst: pages.length === 0 }, signal)
+  } catch (error) {
+    if (!isFailure(error) || error.code === 'cancelled') throw error
+    return error
+  }
+  return identify(session, target, reading, scan, fetched)
 }
 
 /** Begins the load with the pages that were kept for it; drops them where another scan is due first. */
@@ -267,12 +284,13 @@ async function identify(
     return { ...read, facts: { ...same.facts, cursor, tookMs }, unseen: [], wanted: [] }
   }
   try {
-    const { events } = page
+    const content = page.content()
+    const { events } = content
     tell(events.length)
     const unseen = await seen.unseenOf(events)
     tellRepeatedIds(session, unseen)
     seen.hold(unseen)
-    const facts = factsOf(page, { cursor, mark, nowMs: now(), unseen, tookMs })
+    const facts = factsOf(content, { cursor, mark, nowMs: now(), unseen, tookMs })
     return { ...read, facts, unseen, wanted: wants === undefined ? unseen : unseen.filter(wants) }
   } catch (error) {
     release()

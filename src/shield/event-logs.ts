@@ -43,19 +43,7 @@ export function createEventLogSource(
       const token = cursor ?? undefined
       const call = { operation: 'event_logs', method: 'GET', path, token, read, page } as const
       const { value, reservation, ...answer } = await client.send(call, signal, memory)
-      return {
-        ...answer,
-        get events() {
-          return value().events
-        },
-        get more() {
-          return value().more
-        },
-        get next() {
-          return value().next
-        },
-        release: reservation.release,
-      }
+      return { ...answer, content: value, release: reservation.release }
     },
   }
 }
@@ -226,9 +214,7 @@ export function sharePages(
       shared.takenBy.add(sink)
       if (shared.takenBy.size >= sinks) shared.forget()
       if (memory === shared.memory) return page
-      // Not copied: its entries may not have been parsed.
-      const own = { release: memory.release, shared: { tookMs: shared.tookMs! } }
-      return Object.assign(Object.create(page), own) as Page
+      return { ...page, release: memory.release, shared: { tookMs: shared.tookMs! } }
     } catch (error) {
       memory.release()
       throw error

@@ -82,8 +82,8 @@ test('any bytes are a page whose events all have a line, or one Failure without 
         try {
           const got = await source.fetchPage(request, new AbortController().signal)
           seen.pages++
-          for (const event of got.events) expectLines(event, zone.id)
-          if (!got.more) expect(got.next).toBeNull()
+          for (const event of got.content().events) expectLines(event, zone.id)
+          if (!got.content().more) expect(got.content().next).toBeNull()
           got.release()
         } catch (error) {
           if (!(error instanceof Failure)) throw error

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { Page } from '../../src/domain/scan/page.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
 import { createStage, firstEvents, type Stage } from './stage.ts'
 
@@ -15,12 +14,12 @@ async function polled(): Promise<{ stage: Stage; poll(): Promise<void>; parsed()
   const { fetchPage } = stage.deps.source
   const source = {
     async fetchPage(...given: Parameters<typeof fetchPage>) {
-      const { events, ...page } = await fetchPage(...given)
-      const get = () => {
+      const page = await fetchPage(...given)
+      const content = () => {
         parsed++
-        return events
+        return page.content()
       }
-      return Object.defineProperty(page, 'events', { get }) as Page
+      return { ...page, content }
     },
   }
   const poll = async () => {

@@ -123,9 +123,10 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     if (signal.aborted) throw cancelled()
     if (answer instanceof Error) throw answer
     held++
-    const { next = null, ...page } = answer
-    const usual = { more: next !== null, bytes: 10, clockOffsetMs: 0, connection: {} }
-    return { ...usual, ...page, next: next as Cursor | null, requestedAt, release: () => void held-- }
+    const { next = null, events, more = next !== null, ...page } = answer
+    const content = () => ({ events, more, next: next as Cursor | null })
+    const usual = { bytes: 10, clockOffsetMs: 0, connection: {} }
+    return { ...usual, ...page, content, requestedAt, release: () => void held-- }
   }
 
   const open: OpenStream = {

@@ -48,10 +48,11 @@ async function readAll(read: Read): Promise<Event[]> {
   let cursor: Cursor | null = null
   for (let pages = 0; pages < 50; pages++) {
     const page = await read({ day: yesterday, cursor })
-    events.push(...page.events)
+    const content = page.content()
+    events.push(...content.events)
     page.release()
-    if (!page.more) return events
-    cursor = page.next
+    if (!content.more) return events
+    cursor = content.next
   }
   throw new Error('the listing does not end')
 }
@@ -93,7 +94,7 @@ describe('a page', () => {
     for (const status of [200, 202]) {
       api.reply(answer(status, body))
       const page = await read()
-      expect([page.more, page.next]).toEqual([more, next])
+      expect(page.content()).toMatchObject({ more, next })
       expect(page.bytes).toBe(JSON.stringify(body).length)
       page.release()
     }
@@ -123,7 +124,7 @@ describe('a page', () => {
     const stray = { logId: 'a', timestamp: 'soon', labels: 5, log: [] }
     const logs = [entry(), null, 'text', 7, [], {}, stray, entry()]
     api.reply(answer(200, { ...emptyPage, logs }))
-    const { events } = await read()
+    const { events } = (await read()).content()
     expect(events.length).toBe(logs.length)
     expect(events[0]?.zone).toEqual({ id: 101, name: 'shop' })
     expect(events[0]?.fingerprint).toBe(events[7]?.fingerprint)
@@ -144,7 +145,7 @@ describe('against the simulator', () => {
 
   it('distinguishes a wrong key, an unknown zone, a day that is no longer kept, an expired cursor and a page that is too large', async () => {
     const { simulator, read } = await simulated({ accessKey: 'k-hunter2' })
-    const { next } = await read()
+    const { next } = (await read()).content()
     simulator.expireTokens()
     await expect(read({ cursor: next })).rejects.toMatchObject({ code: 'cursor_expired' })
     const zone = { id: 999, name: '', account: 'main' }
@@ -183,18 +184,18 @@ describe('an answer that was read before', () => {
     const { api, read } = await scripted()
     const pageOf = (...logs: ReturnType<typeof entry>[]) => answer(200, { ...emptyPage, logs })
     api.reply(pageOf(entry()), pageOf(entry()), pageOf(entry(), entry({ logId: 'other' })))
-    const { hash = '', events } = await read({ known: '' })
+    const { hash = '', content } = await read({ known: '' })
     expect(hash).not.toBe('')
     expect((await scripted().then((other) => other.read())).hash).toBeUndefined()
     const parsed = vi.spyOn(JSON, 'parse')
     onTestFinished(() => parsed.mockRestore())
     const same = await read({ known: hash })
     expect([same.hash, parsed.mock.calls.length]).toEqual([hash, 0])
-    expect(same.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
+    expect(same.content().events.map(({ id }) => id)).toEqual(content().events.map(({ id }) => id))
     expect(parsed).toHaveBeenCalled()
     const other = await read({ known: hash })
     expect(other.hash).not.toBe(hash)
-    expect(other.events).toHaveLength(2)
+    expect(other.content().events).toHaveLength(2)
   })
 
   it('is an error although its hash is known, where its status says so', async () => {
@@ -224,7 +225,7 @@ describe('a page that is fetched ahead', () => {
     expect(parses).not.toHaveBeenCalled()
     expect(named(api.internalEvents, 'ApiAnswered')).toEqual([])
     const taken = await next.take()
-    expect(taken.page.events).toHaveLength(1)
+    expect(taken.page.content().events).toHaveLength(1)
     // Nobody waited for it, and the API did not take that long either.
     expect(taken.tookMs).toBeLessThan(1_000)
     const told = named(api.internalEvents, 'ApiAnswered')
@@ -239,7 +240,7 @@ describe('a page that is fetched ahead', () => {
       api.reply(bad, answer(200, page))
       const next = ahead()
       await expect.poll(() => api.budget.heldBytes).toBeGreaterThan(3 * pageBytes)
-      expect((await next.take()).page.events).toHaveLength(1)
+      expect((await next.take()).page.content().events).toHaveLength(1)
       expect(api.requests).toHaveLength(2)
     }
   })

@@ -52,9 +52,7 @@ function fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservati
         await request.whenWanted?.()
         const { release } = memory ?? (await reserve(request, signal))
         resolve({
-          events: [],
-          more: false,
-          next: null,
+          content: () => ({ events: [], more: false, next: null }),
           bytes: 1,
           requestedAt,
           clockOffsetMs: 0,
@@ -80,7 +78,7 @@ describe('streams of a zone and day', () => {
     const pages = await landed('a', 'b', 'c')
     expect(asked).toHaveLength(1)
     expect(pages.map(({ shared }) => shared?.tookMs)).toEqual([undefined, 0, 0])
-    expect(pages[1]!.events).toBe(pages[0]!.events)
+    expect(pages[1]!.content).toBe(pages[0]!.content)
   })
 
   it.each([
@@ -229,7 +227,7 @@ describe('the memory of a shared page', () => {
     await turn()
     expect([asked.length, budget.heldBytes]).toEqual([1, 45])
     hung.release()
-    expect((await waits).events).toBe(page!.events)
+    expect((await waits).content).toBe(page!.content)
     expect([asked.length, budget.heldBytes]).toEqual([1, 10])
   })
 

@@ -4,13 +4,22 @@ import { markSize } from '../policy.ts'
 /** The place of a page in a listing, opaque. The first page has none. */
 export type Cursor = string & { readonly brand: 'Cursor' }
 
-/** One answer of the API, normalised. What follows from its entries may be computed on access. */
-export interface Page {
+/** What an answer lists. */
+export interface PageContent {
   readonly events: readonly Event[]
   /** False on the last page of the listing. */
   readonly more: boolean
   /** Opens the next page. Null on the last page, and where the API said "more" without naming a cursor. */
   readonly next: Cursor | null
+}
+
+/** One answer of the API, normalised. */
+export interface Page {
+  /**
+   * Parsed at the first call, and kept. No getters: V8 keeps those of each object literal, and so all entries of the
+   * page, until its next major collection.
+   */
+  readonly content: () => PageContent
   /** Of the decoded body. */
   readonly bytes: number
   /** When the request was sent, ms since the epoch, by this host's steady clock. */
@@ -39,7 +48,10 @@ interface ReadAt {
   readonly tookMs: number
 }
 
-export function factsOf({ events, more, next }: Page, { cursor, mark: held, nowMs, unseen, tookMs }: ReadAt) {
+export function factsOf(
+  { events, more, next }: PageContent,
+  { cursor, mark: held, nowMs, unseen, tookMs }: ReadAt,
+) {
   const mark = new Set(held.map((text) => BigInt(`0x${text}`)))
   let oldestMs: number | null = null
   let newestMs: number | null = null

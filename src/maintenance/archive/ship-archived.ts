@@ -71,10 +71,11 @@ function createArchiveSource(read: () => AsyncIterable<ArchivedPiece>, clock: Cl
       const wanted = Number(cursor ?? 0)
       if (pages === undefined || wanted !== number) await begin()
       while (number < wanted) await next(signal)
-      const page = await next(signal)
-      const more = page.length > 0
+      const events = await next(signal)
+      const more = events.length > 0
       const following = more ? (String(number) as Cursor) : null
-      return { events: page, more, next: following, bytes: 0, requestedAt, release: () => undefined }
+      const content = () => ({ events, more, next: following })
+      return { content, bytes: 0, requestedAt, release: () => undefined }
     },
     close: () => pages?.return(undefined),
   } satisfies Source & Record<string, unknown>

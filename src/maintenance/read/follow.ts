@@ -2,7 +2,7 @@ import { dayOf, shiftDay, startOf, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
 import type { Zone } from '../../domain/stream.ts'
-import type { Cursor, Page } from '../../domain/scan/page.ts'
+import type { Cursor, PageContent } from '../../domain/scan/page.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { readDay, type ReadDeps } from './read-day.ts'
 
@@ -93,7 +93,7 @@ function daysAt(nowMs: number): Day[] {
 }
 
 /** The order that the times of a page suggest. */
-export function orderOf({ events }: Pick<Page, 'events'>): Order {
+export function orderOf({ events }: Pick<PageContent, 'events'>): Order {
   const times = events.flatMap(({ timeMs }) => timeMs ?? [])
   if (new Set(times).size < 2) return 'unknown'
   const isEach = (inOrder: (before: number, after: number) => boolean) =>

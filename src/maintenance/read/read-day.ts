@@ -2,7 +2,7 @@ import type { Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import { factsOf, type Cursor, type Page } from '../../domain/scan/page.ts'
+import { factsOf, type Cursor, type Page, type PageContent } from '../../domain/scan/page.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { advanceScan, beginScan } from '../../domain/scan/scan.ts'
@@ -27,7 +27,7 @@ export async function* readDay(
   { zone, day, from = null }: { readonly zone: Zone; readonly day: Day; readonly from?: Cursor | null },
   deps: ReadDeps,
   signal: AbortSignal,
-): AsyncGenerator<Page> {
+): AsyncGenerator<PageContent> {
   const beganAtMs = deps.clock.now()
   const start = { beganAtMs, cursor: from, overlapStartMs: null, newestAtBeginMs: null }
   let scan = beginScan({ kind: 'full', ...start })
@@ -35,11 +35,12 @@ export async function* readDay(
     const request = { zone, day, cursor: scan.cursor, priority: 'backfill' } as const
     const page = await fetchWithRetries(request, deps, signal)
     const at = { cursor: scan.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
-    const step = advanceScan(scan, factsOf(page, at), { order: 'unknown', polled: null })
+    const content = page.content()
+    const step = advanceScan(scan, factsOf(content, at), { order: 'unknown', polled: null })
     try {
       if (page.clockOffsetMs !== undefined)
         deps.apiClock.learn(zone.account, page.clockOffsetMs, page.connection)
-      yield page
+      yield content
     } finally {
       page.release()
     }

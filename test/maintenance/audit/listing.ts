@@ -32,10 +32,10 @@ export function listing(
       if (failure !== undefined) throw failure
       const number = cursor === null ? 0 : Number(cursor)
       held++
+      const more = number + 1 < pages
+      const events = isEmpty(number + 1) ? [] : [eventOf(number * 2), eventOf(number * 2 + 1)]
       return {
-        events: isEmpty(number + 1) ? [] : [eventOf(number * 2), eventOf(number * 2 + 1)],
-        more: number + 1 < pages,
-        next: number + 1 < pages ? (String(number + 1) as Cursor) : null,
+        content: () => ({ events, more, next: more ? (String(number + 1) as Cursor) : null }),
         bytes: 10,
         requestedAt: clock.now(),
         release: () => held--,

@@ -44,9 +44,7 @@ async function planned(
     held++
     const release = () => void held--
     return {
-      events: [],
-      more: false,
-      next: null,
+      content: () => ({ events: [], more: false, next: null }),
       bytes: 0,
       requestedAt: 0,
       clockOffsetMs: -hostAheadMs,

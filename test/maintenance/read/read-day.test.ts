@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Page } from '../../../src/domain/scan/page.ts'
+import type { PageContent } from '../../../src/domain/scan/page.ts'
 import { readDay } from '../../../src/maintenance/read/read-day.ts'
 import { day, listing, never, zone } from '../audit/listing.ts'
 
-async function idsOf(pages: AsyncIterable<Page>): Promise<string[]> {
+async function idsOf(pages: AsyncIterable<PageContent>): Promise<string[]> {
   const ids: string[] = []
   for await (const { events } of pages) ids.push(...events.map(({ id }) => id))
   return ids

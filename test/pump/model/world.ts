@@ -89,10 +89,9 @@ export class World {
     const before = cursor === null ? undefined : this.#ends.get(cursor)
     const { identities, end } = identitiesOf(events.map(jsonOf), before)
     if (next !== null) this.#ends.set(next, end())
+    const listed = events.map((entry, index) => eventOf(entry, zone.id, identities[index]))
     return {
-      events: events.map((entry, index) => eventOf(entry, zone.id, identities[index])),
-      more,
-      next,
+      content: () => ({ events: listed, more, next }),
       bytes: 100,
       requestedAt,
       ...(date !== undefined && { clockOffsetMs: date - this.#clock.hostMs, connection: this.#connection }),
