@@ -68,7 +68,7 @@ describe('the process that it starts', () => {
     const credentials = credentialsWith([token, 'access-key'])
     const Authorization = `Bearer ${reference.replace(folder, credentials)}`
     const sink = { name: 'siem', type: 'http', url: 'https://siem.example/in', headers: { Authorization } }
-    const draft = JSON.stringify({ zones: [101], sinks: [sink] })
+    const draft = { zones: [101], sinks: [sink] }
     const [siem] = loadConfig({ draft, env: environmentIn(credentials) }).config.sinks
     if (siem?.type !== 'http' || !('headers' in siem)) throw new Error('no HTTP sink')
     expect(siem.headers['Authorization']?.reveal()).toBe(`Bearer the ${token}`)

@@ -51,7 +51,7 @@ async function demo(seconds: number, io: Io): Promise<number> {
     // Beside lines for people.
     log: { level: 'warn', format: 'pretty' },
   }
-  const load = () => loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
+  const load = () => loadConfig({ draft: settings, env: {}, cwd: folder })
   const ship = (signal: AbortSignal) =>
     run(load, { once: false, progress: 'always', watch: showSample(events) }, { ...io, signal })
   const say = (line: string) => void io.stderr.write(wrapped(`${line}\n`, io.stderr))

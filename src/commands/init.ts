@@ -93,7 +93,6 @@ interface Context {
   readonly asks: boolean
   /** The file to write, absolute. */
   readonly file: string
-  readonly cwd: string
   readonly assignments: readonly Assignment[]
 }
 
@@ -133,10 +132,9 @@ async function settle<Value>(step: Step<Value>, { asks, io }: Context): Promise<
 
 /** Returns the path of what it wrote. Throws UsageError and Failure, and has written nothing then. */
 async function init(options: InitOptions, io: Io): Promise<string> {
-  const cwd = process.cwd()
   const asks = options.yes !== true && io.ask !== undefined
-  const file = resolve(cwd, options.file ?? options.config ?? 'shieldlog.yaml')
-  const context = { options, io, asks, file, cwd, assignments: (options.set ?? []).map(parseAssignment) }
+  const file = resolve(options.file ?? options.config ?? 'shieldlog.yaml')
+  const context = { options, io, asks, file, assignments: (options.set ?? []).map(parseAssignment) }
   refuseExisting(file, 'Name another file with --file, or remove that one.')
   const key = givenKey(context)
   const needed = { 'access-key-file': key, zones: options.zones, destination: options.destination }
@@ -148,12 +146,10 @@ async function init(options: InitOptions, io: Io): Promise<string> {
   const { draft, listed } = await settle(keyStep(key, context), context)
   const zones = await settle(zonesStep(listed, context), context)
   const destination = await settle(destinationStep(context), context)
-  const { api, state, ...sections } = draft
-  const complete = (sink: Draft) => ({ api, zones, state, sinks: [sink], ...sections })
-  const sink = await chooseSink(destination, complete, context)
-  const files = filesOf(complete(sink), destination.name, file)
+  const complete = await withSink(destination, { ...draft, zones }, context)
+  const files = filesOf(complete, destination.name, file)
   writeNewFiles(files)
-  const short = relative(cwd, file)
+  const short = relative('', file)
   const name = printable(short.startsWith('..') ? file : short)
   const option = name === 'shieldlog.yaml' ? '' : ` -c ${name}`
   const beside = files.length === 1 ? '' : ` and ${counted(files.length - 1, 'secret file')} next to it`
@@ -167,9 +163,8 @@ Next:
 }
 
 /** The section `api` with the key that an option or the environment names. */
-function givenKey({ options, io, cwd }: Context): Draft | undefined {
-  if (options.accessKeyFile !== undefined)
-    return { accessKeyFile: literal(resolve(cwd, options.accessKeyFile)) }
+function givenKey({ options, io }: Context): Draft | undefined {
+  if (options.accessKeyFile !== undefined) return { accessKeyFile: literal(resolve(options.accessKeyFile)) }
   if ((process.env['SHIELDLOG_API_ACCESS_KEY'] ?? '') === '') return undefined
   io.stderr.write('The access key is that of SHIELDLOG_API_ACCESS_KEY.\n')
   return { accessKey: '${SHIELDLOG_API_ACCESS_KEY}' }
@@ -193,12 +188,12 @@ const unreachable: readonly FailureCode[] = ['network', 'timeout', 'tls']
  * All sections but zones and sinks, and the zones that the API lists for the key. A refused key is an error; another
  * failure leaves the zones unknown.
  */
-async function accessWith(key: Draft, { assignments, file, cwd, io, asks }: Context) {
-  const plain = { api: key, state: `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}` }
-  const draft = assignments
-    .filter(isOfSection)
-    .reduce<Draft>((held, one) => assign(held, one, fileShape, cwd), plain)
-  await using work = await openWork(loadDraft(draft, cwd, { needs: 'key' })!, {}, io.signal)
+async function accessWith(key: Draft, { assignments, file, io, asks }: Context) {
+  const state = `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}`
+  // In the order of the file; null means not given yet.
+  const plain = { api: key, zones: null, state, sinks: null }
+  const draft = assignments.filter(isOfSection).reduce<Draft>(assignTo(fileShape), plain)
+  await using work = await openWork(loadDraft(draft, { needs: 'key' })!, {}, io.signal)
   const [account] = await listZones(work.reading.clientOf)(work.config.accounts, io.signal)
   if (account !== undefined && 'zones' in account) {
     io.stderr.write('Key accepted.\n')
@@ -294,15 +289,12 @@ function sideBySide(texts: readonly string[]): string {
     .join('\n')
 }
 
-/** Resolves to the sink once a configuration with it loads. Throws UsageError. */
-async function chooseSink(
-  destination: Destination,
-  complete: (sink: Draft) => Draft,
-  context: Context,
-): Promise<Draft> {
-  const { asks, options, assignments, cwd, file } = context
+/** The draft with a sink, once that loads. Throws UsageError. */
+async function withSink(destination: Destination, draft: Draft, context: Context): Promise<Draft> {
+  const { asks, options, assignments, file } = context
   const { form, fixed } = destination
-  const set = (held: Draft, one: Assignment) => assign(held, one, form, cwd)
+  const set = assignTo(form)
+  const complete = (sink: Draft) => ({ ...draft, sinks: [sink] })
   const named = (['path', 'url'] as const).flatMap((key) => {
     const text = options[key]
     return text === undefined ? [] : [{ path: [key], text }]
@@ -310,19 +302,22 @@ async function chooseSink(
   const given = [...named, ...assignments.filter((one) => !isOfSection(one))]
   let sink = given.reduce<Draft>(set, fixed)
   // What an option says would be wrong again, whatever is answered.
-  if (asks) loadDraft(complete(sink), cwd, { only: Object.keys(sink) })
+  if (asks) loadDraft(complete(sink), { only: Object.keys(sink) })
   for (const { path, ...question } of questionsFor(destination, sink, file)) {
     const before = sink
     const accept = (text: string) => {
       if (text === '' && !asks) return before
-      const next = text === '' ? before : set(before, { path, text, isHidden: question.isHidden })
-      loadDraft(complete(next), cwd, { only: path.slice(0, 1) })
+      // What is hidden is taken as it is: a password may hold `${`, and no error may name what follows it.
+      const answered =
+        question.isHidden === true ? withValue(before, path, new Secret(text)) : set(before, { path, text })
+      const next = text === '' ? before : answered
+      loadDraft(complete(next), { only: path.slice(0, 1) })
       return next
     }
     sink = await settle({ ...question, accept }, context)
   }
-  loadDraft(complete(sink), cwd)
-  return sink
+  loadDraft(complete(sink))
+  return complete(sink)
 }
 
 type Question = Omit<Step<Draft>, 'accept'> & { readonly path: readonly string[] }
@@ -399,8 +394,6 @@ export function destinations(): Destination[] {
 interface Assignment {
   readonly path: readonly string[]
   readonly text: string
-  /** Typed without being shown: a password may hold `${`, and no error may name what follows it. */
-  readonly isHidden?: boolean | undefined
 }
 
 /** Parses `PATH=VALUE`. Throws UsageError. */
@@ -417,24 +410,21 @@ function isOfSection({ path: [first = ''] }: Assignment): boolean {
   return property(fileShape, first) !== undefined
 }
 
-/** Sets a setting. What the shape does not have stays text, for the schema to refuse. Throws UsageError. */
-function assign(
-  draft: Draft,
-  { path, text, isHidden = false }: Assignment,
-  shape: Shape,
-  cwd: string,
-): Draft {
-  const field = path.reduce((around, key) => {
-    const { additionalProperties: free, ...form } = objectForm(around) ?? formFor(around, {}) ?? {}
-    return property(form, key) ?? (typeof free === 'object' ? free : {})
-  }, shape)
-  const kind = scalarForm(field)?.['x-marks']?.kind
-  if (!isHidden && isTemplate(text)) return withValue(draft, path, text)
-  if (kind === 'secret') return withValue(draft, path, new Secret(text))
-  if (kind === 'path') return withValue(draft, path, resolve(literal(cwd), text))
-  const { value, errors } = coerce(text, field, '--set')
-  if (errors.length > 0) throw new UsageError(`${path.join('.')} ${errors[0]!.problem}`)
-  return withValue(draft, path, value)
+/** What sets a setting. What the shape does not have stays text, for the schema to refuse. Throws UsageError. */
+function assignTo(shape: Shape) {
+  return (draft: Draft, { path, text }: Assignment): Draft => {
+    const field = path.reduce((around, key) => {
+      const { additionalProperties: free, ...form } = objectForm(around) ?? formFor(around, {}) ?? {}
+      return property(form, key) ?? (typeof free === 'object' ? free : {})
+    }, shape)
+    const kind = scalarForm(field)?.['x-marks']?.kind
+    if (isTemplate(text)) return withValue(draft, path, text)
+    if (kind === 'secret') return withValue(draft, path, new Secret(text))
+    if (kind === 'path') return withValue(draft, path, literal(resolve(text)))
+    const { value, errors } = coerce(text, field, '--set')
+    if (errors.length > 0) throw new UsageError(`${path.join('.')} ${errors[0]!.problem}`)
+    return withValue(draft, path, value)
+  }
 }
 
 function withValue(held: Draft, [key = '', ...rest]: readonly string[], value: unknown): Draft {
@@ -445,16 +435,14 @@ function withValue(held: Draft, [key = '', ...rest]: readonly string[], value: u
 /** Undefined where other settings of the sink are wrong than `only` these. Throws UsageError with the errors. */
 function loadDraft(
   draft: Draft,
-  cwd: string,
   { needs = 'zones', only }: { readonly needs?: Needs; readonly only?: readonly string[] } = {},
 ): Config | undefined {
-  const text = JSON.stringify(withoutSecrets(draft, (key, secret) => [key, literal(secret.reveal())]))
   // Settings of the environment would hide what is wrong with the draft.
   const isUsed = (name: string) =>
-    !isOurName(name) || text.includes(`\${${name}`) || name.includes('_API_BASE_URL')
+    !isOurName(name) || JSON.stringify(draft).includes(`\${${name}`) || name.includes('_API_BASE_URL')
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => isUsed(name)))
   try {
-    return loadConfig({ draft: text, env, cwd, needs }).config
+    return loadConfig({ draft, env, needs }).config
   } catch (error) {
     if (!(error instanceof ConfigErrors)) throw error
     const told = error.errors
@@ -467,24 +455,6 @@ function loadDraft(
     if (told.length > 0) throw new UsageError(told.join('\n'))
     return undefined
   }
-}
-
-type Replace = (
-  key: string,
-  secret: Secret,
-  around: readonly string[],
-) => readonly [key: string, value: string]
-
-/** The value with each secret in it replaced. */
-function withoutSecrets(value: unknown, replace: Replace, path: readonly string[] = []): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, replace, path))
-  if (!isPlainObject(value)) return value
-  const entries = Object.entries(value).map(([key, inner]) =>
-    inner instanceof Secret
-      ? replace(key, inner, path)
-      : ([key, withoutSecrets(inner, replace, [...path, key])] as const),
-  )
-  return Object.fromEntries(entries)
 }
 
 const header =
@@ -508,17 +478,25 @@ const keyFile = 'access-key'
 /** The files that the draft becomes: one for each secret, and the configuration last. */
 function filesOf(draft: Draft, destination: string, file: string): NewFile[] {
   const secrets: NewFile[] = []
-  const placed = withoutSecrets(draft, (key, secret, [section = '', ...around]) => {
-    const words = [section === 'sinks' ? destination : section, ...around, key].map(fileWord)
-    // Git ignores names that end in `.secret` in a checkout.
-    const path = resolve(file, '..', section === 'api' ? keyFile : `${words.join('-')}.secret`)
-    secrets.push({ path, text: `${secret.reveal()}\n` })
-    // A header has no setting for a file.
-    return around.at(-1) === 'headers' ? [key, `\${file:${literal(path)}}`] : [`${key}File`, literal(path)]
-  }) as Draft
-  const sections = Object.entries(placed).map(([name, section]) => {
+  /** Names the file of each secret in its place. */
+  const placed = (value: unknown, around: readonly string[]): unknown => {
+    // Only the list of sinks holds secrets.
+    if (Array.isArray(value)) return value.map((item) => placed(item, [destination]))
+    if (!isPlainObject(value)) return value
+    const entries = Object.entries(value).map(([key, inner]) => {
+      if (!(inner instanceof Secret)) return [key, placed(inner, [...around, key])] as const
+      // Git ignores names that end in `.secret` in a checkout.
+      const name = around[0] === 'api' ? keyFile : `${[...around, key].map(fileWord).join('-')}.secret`
+      const path = resolve(file, '..', name)
+      secrets.push({ path, text: `${inner.reveal()}\n` })
+      // A header has no setting for a file.
+      return around.at(-1) === 'headers' ? [key, `\${file:${literal(path)}}`] : [`${key}File`, literal(path)]
+    })
+    return Object.fromEntries(entries)
+  }
+  const sections = Object.entries(draft).map(([name, section]) => {
     const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`
-    return `${comment}${yamlText({ [name]: section })}`
+    return `${comment}${yamlText({ [name]: placed(section, [name]) })}`
   })
   return [...secrets, { path: file, text: [header, ...sections].join('\n') }]
 }

@@ -60,11 +60,11 @@ async function update(
 ): Promise<void> {
   const { config } = load(command, dryRun ? 'nothing' : 'key')
   const name = file === '-' ? 'standard input' : printable(file, 1000)
-  const { value, lines } = await readDocument(file, name, io)
+  const { value, lineOf } = await readDocument(file, name, io)
   const read = readUpdate(value)
   if ('errors' in read) {
-    for (const { field, problem } of read.errors) {
-      const place = [name, lines.get(field) ?? []].flat().join(':')
+    for (const { path, field, problem } of read.errors) {
+      const place = [name, lineOf(path) ?? []].flat().join(':')
       io.stderr.write(`${printable([place, field, problem].filter(Boolean).join(': '))}\n`)
     }
     io.stderr.write(`Nothing was sent. Correct ${name}; rate-limit schema describes it.\n`)

@@ -17,7 +17,7 @@ import {
   scalarForm,
   type Shape,
 } from './shape.ts'
-import { parseSource, placesIn, readSourceFile, type SourceFile } from './source.ts'
+import { placesIn, readSourceFile, type SourceFile } from './source.ts'
 import { expand, ExpandError, isTemplate, readSecretFile } from './templates.ts'
 
 export interface LoadOptions {
@@ -25,8 +25,8 @@ export interface LoadOptions {
     /** The file that -c names. */
     readonly config?: string | undefined
   }
-  /** The content of a file that is not written yet; no file is read then. */
-  readonly draft?: string
+  /** Settings as a file would have them, where a secret may be a Secret; no file is read then. */
+  readonly draft?: Readonly<Record<string, unknown>>
   readonly env?: Environment
   readonly cwd?: string
   /** What the command requires; default: zones and their keys. */
@@ -72,7 +72,8 @@ export class Reading {
     this.cwd = cwd
     this.needs = needs
     const named = argv?.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
-    this.file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
+    const drafted = { label: 'draft', value: draft, lineOf: () => undefined }
+    this.file = draft === undefined ? readSourceFile(named, cwd) : drafted
     this.#names = namesIn(env)
     this.written = this.#read(this.file?.value ?? {}, fileShape, [])
   }
@@ -84,12 +85,12 @@ export class Reading {
 
   /** The origin of the innermost enclosing value that has one. */
   originOf(path: Path): Origin {
-    const around = path.map((_, index) => pathText(path.slice(0, path.length - index)))
-    const name = around.map((text) => this.#names.get(text)).find((found) => found !== undefined)
+    const around = path.map((_, index) => path.slice(0, path.length - index))
+    const name = around.map((place) => this.#names.get(pathText(place))).find((found) => found !== undefined)
     if (name !== undefined) return { source: 'environment', where: name }
     if (this.file === undefined) return { source: 'default' }
-    const { label, lines } = this.file
-    const line = around.map((text) => lines.get(text)).find((found) => found !== undefined)
+    const { label, lineOf } = this.file
+    const line = around.map(lineOf).find((found) => found !== undefined)
     return { source: 'file', where: line === undefined ? label : `${label}:${line}` }
   }
 

@@ -1,20 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { type ConfigError, ConfigErrors, type Path, pathText } from './errors.ts'
+import { type ConfigError, ConfigErrors } from './errors.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
-import {
-  LineCounter,
-  type YAMLError,
-  type Node,
-  type ParsedNode,
-  isMap,
-  isScalar,
-  isSeq,
-  parseDocument,
-} from 'yaml'
+import { LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
 
-export interface SourceFile extends Pick<Parsed, 'value' | 'lines'> {
-  /** Absolute; absent for text that stands in no file. */
+export interface SourceFile extends Pick<Parsed, 'value' | 'lineOf'> {
+  /** Absolute; absent for settings that stand in no file. */
   readonly path?: string
   /** The shortest unambiguous form, for messages. */
   readonly label: string
@@ -41,29 +32,25 @@ export function readSourceFile(named: string | undefined, cwd: string): SourceFi
 function readAt(path: string, cwd: string): SourceFile {
   const short = relative(cwd, path)
   const label = short.startsWith('..') || short === '' ? path : short
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
-    return { path, ...parseSource(text, label) }
-  } catch (error) {
-    if (error instanceof ConfigErrors) throw error
-    const problem = `cannot be read: ${systemErrorText(error)}`
-    throw new ConfigErrors([
-      { path: '', problem, remedy: 'use a YAML file that this user can read', where: label },
-    ])
-  }
+  const { value, lineOf, errors } = parseYaml(readText(path, label), label)
+  if (errors.length > 0) throw new ConfigErrors(errors)
+  return { path, label, value: value ?? {}, lineOf }
 }
 
-/** Throws ConfigErrors. */
-export function parseSource(text: string, label: string): SourceFile {
-  const { value, lines, errors } = parseYaml(text, label)
-  if (errors.length > 0) throw new ConfigErrors(errors)
-  return { label, value: value ?? {}, lines }
+function readText(path: string, label: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+  } catch (error) {
+    const problem = `cannot be read: ${systemErrorText(error)}`
+    const remedy = 'use a YAML file that this user can read'
+    throw new ConfigErrors([{ path: '', problem, remedy, where: label }])
+  }
 }
 
 export interface Parsed {
   readonly value: unknown
-  /** Line of each value, counted from 1, by path. */
-  readonly lines: ReadonlyMap<string, number>
+  /** The line of the value at a place, counted from 1; undefined where there is none. */
+  readonly lineOf: (path: readonly PropertyKey[]) => number | undefined
   readonly errors: readonly ConfigError[]
 }
 
@@ -78,15 +65,19 @@ export function parseYaml(text: string, source: string): Parsed {
       schema: 'core',
       version: '1.2',
       uniqueKeys: true,
+      // As in the value, so that a place is found by them.
+      stringKeys: true,
     })
     const found = [...document.errors, ...document.warnings]
     // Errors after the first syntax error are unreliable; duplicate keys are always reported.
     const first = found.find(({ code }) => code !== 'DUPLICATE_KEY')
     const told = found.filter((one) => one === first || one.code === 'DUPLICATE_KEY')
     if (found.length > 0) return failed(told.map((one) => yamlError(one, source, counter)))
-    const lines = new Map<string, number>()
-    collectLines(document.contents, [], counter, lines)
-    return { value: document.toJS({ maxAliasCount: 100 }) as unknown, lines, errors: [] }
+    const lineOf = (path: readonly PropertyKey[]) => {
+      const node = document.getIn(path, true) as Node | undefined
+      return node?.range ? counter.linePos(node.range[0]).line : undefined
+    }
+    return { value: document.toJS({ maxAliasCount: 100 }) as unknown, lineOf, errors: [] }
   } catch {
     const problem = 'has an alias (*…) without its anchor, too many aliases, or too many levels'
     return failed([{ path: '', problem, remedy: 'write the values instead of the aliases', where: source }])
@@ -94,7 +85,7 @@ export function parseYaml(text: string, source: string): Parsed {
 }
 
 function failed(errors: readonly ConfigError[]): Parsed {
-  return { value: undefined, lines: new Map(), errors }
+  return { value: undefined, lineOf: () => undefined, errors }
 }
 
 function yamlError({ code, pos }: YAMLError, source: string, counter: LineCounter): ConfigError {
@@ -107,19 +98,4 @@ function yamlError({ code, pos }: YAMLError, source: string, counter: LineCounte
     remedy: code === 'DUPLICATE_KEY' ? 'remove one of the two' : remedy,
     where: `${source}:${line}`,
   }
-}
-
-function collectLines(
-  node: Node | ParsedNode | null,
-  path: Path,
-  counter: LineCounter,
-  lines: Map<string, number>,
-) {
-  if (node === null) return
-  if (node.range) lines.set(pathText(path), counter.linePos(node.range[0]).line)
-  if (isSeq<Node>(node))
-    node.items.forEach((item, index) => collectLines(item, [...path, index], counter, lines))
-  if (!isMap<Node, Node | null>(node)) return
-  for (const { key, value } of node.items)
-    if (isScalar(key)) collectLines(value ?? null, [...path, String(key.value)], counter, lines)
 }

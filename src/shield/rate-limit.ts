@@ -125,7 +125,7 @@ export function rateLimitUpdateJsonSchema(): Record<string, unknown> {
   return { $schema, title: 'Rate limit rule', ...schema }
 }
 
-/** The body to send; else each error with its place, such as `ruleConfiguration.chainedRuleConditions[0].value`. */
+/** The body to send; else each error with its place, as text such as `ruleConfiguration.chainedRuleConditions[0].value` too. */
 export function readUpdate(update: unknown) {
   const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
   return success ? { body: data } : { errors: error.issues.flatMap(errorsOf) }
@@ -135,14 +135,18 @@ export function readUpdate(update: unknown) {
 function errorsOf(issue: z.core.$ZodIssue) {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownField(issue.path, key))
   const problem = `${valueText(issue.input)} is not allowed; ${issue.message}`
-  return [{ field: z.core.toDotPath(issue.path), problem }]
+  return [errorAt(issue.path, problem)]
+}
+
+function errorAt(path: PropertyKey[], problem: string) {
+  return { path, field: z.core.toDotPath(path), problem }
 }
 
 function unknownField(path: readonly PropertyKey[], key: string) {
   const known = fieldsAt(path)
   const near = nearest(key, known)
   const hint = near === undefined ? `allowed: ${known.join(', ')}` : `did you mean ${near}?`
-  return { field: z.core.toDotPath([...path, key]), problem: `no such field; ${hint}` }
+  return errorAt([...path, key], `no such field; ${hint}`)
 }
 
 const longestValue = 60

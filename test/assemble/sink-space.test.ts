@@ -61,7 +61,7 @@ test('a disk that is nearly full is one problem, whatever is written there', asy
     return
   }
   const files = (name: string, path: string) => ({ name, type: 'file', path })
-  const draft = JSON.stringify({
+  const draft = {
     api: { accessKey: 'the-key-of-the-test' },
     zones: [101],
     state: `sqlite:${disk}/shieldlog.db`,
@@ -70,7 +70,7 @@ test('a disk that is nearly full is one problem, whatever is written there', asy
       files('later', join(disk, 'not-there-yet')),
       files('other', temporaryFolder()),
     ],
-  })
+  }
   const fullDisks = watchDisks(loadConfig({ draft, env: {} }).config, systemClock)
   const named = async () => (await fullDisks()).filter(({ text }) => text.includes('archive'))
   expect(await named()).toEqual([])

@@ -127,11 +127,11 @@ function settingsOf(name: PresetName): HttpSinkConfig {
   const { shape } = presets.find((preset) => preset.name === name)!.schema
   const addresses = Object.keys(shape).filter((setting) => /url$/i.test(setting))
   const local = Object.fromEntries(addresses.map((setting) => [setting, 'http://127.0.0.1:1']))
-  const draft = JSON.stringify({
+  const draft = {
     api: { accessKey: 'bench' },
     zones: [101],
     sinks: [{ ...sinks[0], ...local }],
-  })
+  }
   const [sink] = loadConfig({ draft, env: {}, cwd: projectFolder }).config.sinks
   if (sink?.type !== 'http') throw new Error(`the example of ${name} has no sink of type http`)
   return sink

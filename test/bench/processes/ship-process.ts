@@ -39,7 +39,7 @@ const settings = {
   zones,
   sinks,
 }
-const loaded = loadConfig({ draft: JSON.stringify(settings), env: {}, cwd: folder })
+const loaded = loadConfig({ draft: settings, env: {}, cwd: folder })
 const runtime = createRuntime(loaded.config, { clock: createShiftedClock({ offsetMs }) })
 const signal = new AbortController().signal
 const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })

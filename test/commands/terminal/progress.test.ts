@@ -13,7 +13,7 @@ const stdout = { name: 'out', type: 'stdout' }
 
 function configOf(sinks: readonly object[], more: object = {}) {
   const zones = [{ id: 101, name: 'shop' }, 102]
-  const draft = JSON.stringify({ api: { accessKey: 'x' }, zones, sinks, ...more })
+  const draft = { api: { accessKey: 'x' }, zones, sinks, ...more }
   return loadConfig({ draft, env: {}, cwd: '/nowhere' }).config
 }
 
