@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Loaded } from '../config/load.ts'
-import { zonesOf } from '../config/planned.ts'
 import type { SinkConfig, AccountConfig, Config } from '../config/schema.ts'
 import { dayOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
@@ -107,7 +106,7 @@ const sinkMs = 40_000
 
 function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const { accounts, sinks } = config
-  const named = accounts.flatMap(({ zones }) => zones).length
+  const named = config.zones.length
   const all = accounts.filter(({ discovery }) => discovery !== undefined).map(({ name }) => name)
   const zones = [
     ...(named > 0 || all.length === 0 ? [counted(named, 'zone')] : []),
@@ -167,7 +166,7 @@ const sendStep = '  test event'
 
 async function sendOne(sink: Sink, { config, runtime }: Work, signal: AbortSignal): Promise<Finding> {
   const nowMs = runtime.clock.now()
-  const [zone = { id: 0, name: 'shieldlog-test' }] = zonesOf(config)
+  const [zone = { id: 0, name: 'shieldlog-test' }] = config.zones
   const event = testEvent(zone, nowMs)
   const stream = { zone: zone.id, day: dayOf(nowMs), sink: sink.name }
   // So that a refusal comes back with the answer, and is not taken for an error of the sink.

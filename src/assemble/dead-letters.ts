@@ -1,4 +1,3 @@
-import { zonesOf } from '../config/planned.ts'
 import type { Config } from '../config/schema.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import { messageOf } from '../domain/failure.ts'
@@ -25,7 +24,7 @@ export async function changeDeadLetters<Result>(
 
 /** A zone that left the configuration may still have dead letters. */
 function zonesById(config: Config): DeadLetterWork['zoneOf'] {
-  const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
+  const zones = new Map(config.zones.map((zone) => [zone.id, zone]))
   return (id) => zones.get(id) ?? { id, name: String(id), account: '' }
 }
 

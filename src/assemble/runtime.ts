@@ -5,7 +5,6 @@ import type { Clock, Telemetry } from '../ports/process.ts'
 import { createLogger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
-import { zonesOf } from '../config/planned.ts'
 import { createQuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
@@ -46,10 +45,10 @@ export function createRuntime(
 
 export function knownOf(config: Config) {
   return {
-    zones: zonesOf(config),
+    zones: config.zones,
     sinks: config.sinks.map(({ name }) => name),
     accounts: config.accounts.map(({ name }) => name),
-    scannedZones: config.metrics.uploadScanning === undefined ? [] : zonesOf(config).map(({ id }) => id),
+    scannedZones: config.metrics.uploadScanning === undefined ? [] : config.zones.map(({ id }) => id),
     places: config.notify.map(({ name }) => name),
     apps: config.metrics.volumes?.apps.map(({ id }) => id) ?? [],
   }

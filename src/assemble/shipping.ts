@@ -18,7 +18,7 @@ import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import { closeTogether, type Reading } from './reading.ts'
 import type { HeldSinks } from './held-sinks.ts'
-import { zonesOf, policyOf } from '../config/planned.ts'
+import { policyOf } from '../config/planned.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
@@ -48,7 +48,7 @@ export function createShipping(
     store,
     holder,
     reading,
-    zones = () => zonesOf(config),
+    zones = () => config.zones,
     held = () => new Map(),
     delivers = true,
   }: ShippingOver,

@@ -4,7 +4,7 @@ import { createPlanner } from '../plan/planner.ts'
 import { readFleet, statusOf, type Choose } from '../status/status.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import { heldSinks } from './held-sinks.ts'
-import { policyOf, zonesOf } from '../config/planned.ts'
+import { policyOf } from '../config/planned.ts'
 import { stateName, workersOn } from './state.ts'
 import { openWork } from './work.ts'
 
@@ -21,7 +21,7 @@ export async function readStatus(
   const { config, store, hasStore, runtime } = work
   const sinks = config.sinks.map(({ name }) => name)
   const held = hasStore ? await heldSinks(config, store) : new Map<string, string>()
-  const settings = { zones: zonesOf(config), sinks, policy: policyOf(config), held }
+  const settings = { zones: config.zones, sinks, policy: policyOf(config), held }
   const deps = { ...runtime, store, settings: () => settings, turn: setImmediate }
   const fleet = await readFleet(
     {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
-import { zonesOf } from '../config/planned.ts'
 import type { Config } from '../config/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/stream.ts'
 import { zoneLabel } from '../domain/status/problems.ts'
@@ -135,6 +134,6 @@ type NameOf = (zone: number) => string
 
 /** The names of the configuration where it has them. */
 function namesOf(config: Config): NameOf {
-  const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
+  const names = new Map(config.zones.map(({ id, name }) => [id, name]))
   return (zone) => names.get(zone) ?? ''
 }

@@ -67,8 +67,7 @@ const mostListed = 20
 const shown = ({ id, name }: Zone) => zoneText(id, name)
 
 /** Finds zones by ids or names, without duplicates; all zones where none is named. Throws UsageError. */
-export function chooseZones({ accounts }: Config, names: readonly string[] = []): Zone[] {
-  const zones = accounts.flatMap((account) => account.zones)
+export function chooseZones({ zones }: Config, names: readonly string[] = []): readonly Zone[] {
   if (names.length === 0) return zones
   return [...new Set(names.map((name) => zoneOf(name, zones)))]
 }
@@ -115,7 +114,7 @@ export function storedChoice<Kept extends Stream>(
   all: readonly Kept[],
   { sink, zone, day }: StoredChoice,
 ): Kept[] {
-  const zones = config.accounts.flatMap((account) => account.zones)
+  const { zones } = config
   const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
   const known = Array.from(sinks, (name) => ({ name }))
   for (const name of sink ?? []) named('--sink', name, known, 'is not known')

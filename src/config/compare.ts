@@ -2,22 +2,25 @@ import { Secret } from '../domain/text/secret.ts'
 import type { Config } from './schema.ts'
 import { Tls } from './fields/tls.ts'
 
-/** Sections that a running process cannot apply. */
-const restartSections = ['state', 'server']
+/** The configuration after a reload, the sections that the new one changes, and those of them that need a restart. */
+export function reloaded(old: Config, next: Config) {
+  // A running process cannot change them.
+  const { state, server } = old
+  const config = { ...next, state, server }
+  return { config, changed: changedIn(next, old), needsRestart: changedIn(next, config) }
+}
 
-/** The sections that a reload would change, and those of them that need a restart. */
-export function compareConfigs(old: Config, next: Config) {
+function changedIn(next: Config, old: Config): string[] {
   const [before, after] = [sectionsOf(old), sectionsOf(next)]
-  const changed = [...after.keys()].filter((section) => before.get(section) !== after.get(section))
-  return { changed, needsRestart: changed.filter((section) => restartSections.includes(section)) }
+  return [...after.keys()].filter((section) => before.get(section) !== after.get(section))
 }
 
 /** The text of each section, with secrets in plain text: for comparison only, never shown. */
-function sectionsOf({ accounts, ...rest }: Config): Map<string, string> {
+function sectionsOf({ accounts, zones, ...rest }: Config): Map<string, string> {
   const sections = {
     ...rest,
     accounts: accounts.map(({ name, accessKey }) => ({ name, accessKey })),
-    zones: accounts.map(({ zones, discovery }) => ({ zones, discovery })),
+    zones: [zones, accounts.map(({ discovery }) => discovery)],
   }
   return new Map(Object.entries(sections).map(([name, section]) => [name, JSON.stringify(section, revealed)]))
 }

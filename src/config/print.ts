@@ -1,6 +1,6 @@
 import { Document, isCollection, type Node, stringify, YAMLMap, YAMLSeq } from 'yaml'
 import { Secret } from '../domain/text/secret.ts'
-import { type Path, pathText } from './errors.ts'
+import { type Path, pathText, valueAt } from './errors.ts'
 import { fileShape } from './file-shape.ts'
 import type { Loaded } from './load.ts'
 import { type Config, defaultSink } from './schema.ts'
@@ -16,39 +16,39 @@ export function effectiveYaml({ reading, config, file }: Loaded): string {
   document.commentBefore = file === undefined ? ' no file' : ` file: ${file}`
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 
-  function nodeOf(given: unknown, shape: Shape, path: Path, origin?: string): Node | undefined {
+  function nodeOf(given: unknown, shape: Shape, path: Path): Node | undefined {
     // A default that is an object stands for the defaults inside it.
-    const own = isPlainObject(shape.default) ? {} : (derived.get(pathText(path)) ?? shape.default)
-    const value = given ?? own
+    const value =
+      given ?? (isPlainObject(shape.default) ? {} : (derived.get(pathText(path)) ?? shape.default))
     if (value === undefined) return undefined
-    const from = given !== undefined || isPlainObject(own) ? origin : 'default'
-    if (isPlainObject(value)) return mapOf(value, formFor(shape, value) ?? {}, path, from)
+    if (isPlainObject(value)) return mapOf(value, formFor(shape, value) ?? {}, path)
     if (!Array.isArray(value) || value.every((item) => typeof item !== 'object' || item === null))
-      return leafOf(value, shape, path, from)
+      return leafOf(value, shape, path)
     const items = forms(shape).find((form) => form.items !== undefined)?.items ?? {}
     const list = new YAMLSeq()
-    list.items = value.map((item: unknown, index) => nodeOf(item, items, [...path, index], from))
+    list.items = value.map((item: unknown, index) => nodeOf(item, items, [...path, index]))
     return list
   }
 
-  function mapOf(object: Record<string, unknown>, form: Shape, path: Path, origin?: string): Node {
+  function mapOf(object: Record<string, unknown>, form: Shape, path: Path): Node {
     const { properties = {}, additionalProperties } = form
     const free = typeof additionalProperties === 'object' ? additionalProperties : {}
     const map = new YAMLMap()
     for (const key of new Set([...Object.keys(properties), ...Object.keys(object)])) {
       // The file name is shown instead of the secret that was read from it.
       if (object[key] instanceof Secret && typeof object[`${key}File`] === 'string') continue
-      const node = nodeOf(object[key], properties[key] ?? free, [...path, key], origin)
+      const node = nodeOf(object[key], properties[key] ?? free, [...path, key])
       if (node !== undefined) map.add(document.createPair(key, node))
     }
     return map
   }
 
-  function leafOf(value: unknown, shape: Shape, path: Path, origin?: string): Node {
+  function leafOf(value: unknown, shape: Shape, path: Path): Node {
     const at = pathText(path)
-    const { source, where } = reading.originOf(path)
     const node = document.createNode(shownValue(value, shape, at)) as Node
-    const came = origin ?? (where === undefined ? source : `${source} ${where}`)
+    const isGiven = valueAt(reading.written, path) !== undefined
+    const { source, where = [] } = isGiven ? reading.originOf(path) : { source: 'default' }
+    const came = [source, where].flat().join(' ')
     node.comment = ` ${[came, reading.unresolved.get(at) ?? []].flat().join('; ')}`
     if (isCollection(node)) node.flow = true
     return node

@@ -13,7 +13,6 @@ const keepDaysDefault = 14
 
 /** Checks the dependencies between sections, each of which is valid, and reports what is wrong. */
 export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
-  const { zones: _zones, ...sections } = settings
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
   const { report, written, cwd } = reading
@@ -31,9 +30,11 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
     'give each place a different name',
     report,
   )
+  const accounts = resolveAccounts(settings, reading)
   return {
-    ...sections,
-    accounts: resolveAccounts(settings, reading),
+    ...settings,
+    accounts,
+    zones: accounts.flatMap((account) => account.zones),
     api,
     state: storeOf(settings.state, keepDays, cwd),
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },

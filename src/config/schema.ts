@@ -309,6 +309,8 @@ export interface Config extends Readonly<
   Omit<ConfigFile, 'accounts' | 'api' | 'metrics' | 'server' | 'sinks' | 'state' | 'zones'>
 > {
   readonly accounts: readonly AccountConfig[]
+  /** Those of all accounts: one list, so that a plan can see that none has changed. */
+  readonly zones: readonly Zone[]
   readonly api: Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
   readonly state: StateConfig
   /** Never empty. */

@@ -9,18 +9,16 @@ import type { SourceFile } from './source.ts'
 
 /** What is valid, and probably not meant. */
 export function configWarnings(config: Config): string[] {
-  const { api, accounts, sinks } = config
+  const { api, accounts, zones, sinks } = config
   const ofApi = accounts.length > 0 ? plainHttpWarnings('api.baseUrl', api.baseUrl, 'the access key') : []
   // With `zones: all` zones are compared once the API has listed them; a command may need none.
   const areKnown = accounts.every(({ discovery }) => discovery === undefined)
-  const hasZones = accounts.some(({ zones }) => zones.length > 0)
-  const ofZones = areKnown && hasZones ? unknownZoneWarnings(config) : []
+  const ofZones = areKnown && zones.length > 0 ? unknownZoneWarnings(config) : []
   return [...ofApi, ...sinks.flatMap(ofSink), ...unknownWordWarnings(sinks), ...ofZones]
 }
 
 /** Warns of zones in `where` that are not shipped, for a configuration whose zones are all known. */
-export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
-  const zones = accounts.flatMap((account) => account.zones)
+export function unknownZoneWarnings({ zones, sinks }: Config): string[] {
   const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
   const known = new Set(names.map(plain))
   return listedIn(sinks, 'zones')

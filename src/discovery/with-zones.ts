@@ -45,7 +45,7 @@ export function withZones(config: Config, found: FoundByAccount): Config {
   const accounts = config.accounts.map((account) =>
     isDiscovering(account) ? { ...account, zones: zonesOf(account) } : account,
   )
-  return { ...config, accounts }
+  return { ...config, accounts, zones: accounts.flatMap((account) => account.zones) }
 }
 
 /** As of names in the configuration. */

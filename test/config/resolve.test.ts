@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { compareConfigs } from '../../src/config/compare.ts'
+import { reloaded } from '../../src/config/compare.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load, printed } from './loading.ts'
@@ -102,7 +102,7 @@ test('lists what a reload changes, and what needs a restart', () => {
   const sinks =
     'sinks: [{ type: http, name: siem, url: "http://h/", headers: { A: one } }, { type: stdout }]\n'
   const old = configOf(sinks, cwd)
-  expect(compareConfigs(old, configOf(sinks, cwd))).toEqual({ changed: [], needsRestart: [] })
+  expect(reloaded(old, configOf(sinks, cwd))).toMatchObject({ changed: [], needsRestart: [] })
   const yaml = `api: { accessKey: other }
 zones: [{ id: 101, name: shop }, 102]
 poll: { everySeconds: 5 }
@@ -112,10 +112,11 @@ log: { level: debug }
 sinks: [{ type: stdout }, { type: http, name: siem, url: "http://h/", headers: { A: two } }, { type: file, path: x }]
 redact: off
 `
-  const { changed, needsRestart } = compareConfigs(old, load({ yaml, cwd }).config)
+  const { config, changed, needsRestart } = reloaded(old, load({ yaml, cwd }).config)
   const sections = ['accounts', 'log', 'poll', 'redact', 'server', 'sinks', 'state', 'zones']
   expect(changed.toSorted()).toEqual(sections)
   expect(needsRestart.toSorted()).toEqual(['server', 'state'])
+  expect([config.state, config.server]).toEqual([old.state, old.server])
 })
 
 test('a change of a certificate is a change', () => {
@@ -124,7 +125,7 @@ test('a change of a certificate is a change', () => {
     const files = `{ certFile: ${tls}/${name}.pem, keyFile: ${tls}/${name}.key }`
     return configOf(`state: { redis: { url: "redis://h", tls: ${files} } }\n`, cwd)
   })
-  expect(compareConfigs(old!, next!).changed).toEqual(['state'])
+  expect(reloaded(old!, next!).changed).toEqual(['state'])
 })
 
 test('all zones of an account, in the short and the long form', () => {

@@ -3,7 +3,6 @@ import { createReading } from '../../src/assemble/reading.ts'
 import { listZones } from '../../src/discovery/list-zones.ts'
 import { createRuntime } from '../../src/assemble/runtime.ts'
 import { systemClock } from '../../src/clock.ts'
-import { zonesOf } from '../../src/config/planned.ts'
 import { createZoneDirectory } from '../../src/discovery/zone-directory.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
@@ -58,7 +57,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
     directory,
     pass: (ms: number) => void (shiftMs += ms),
     list: (which = first) => which.refresh(config, never, true),
-    ids: (which = first, given = config) => zonesOf(which.fill(given)).map(({ id }) => id),
+    ids: (which = first, given = config) => which.fill(given).zones.map(({ id }) => id),
     missing: (which = first) => which.missing(config),
     /** Since the last call of `told`. */
     warnings: () => told.flatMap((each) => (each.name === 'Warned' ? [each.text] : [])),

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { zonesOf } from '../../src/config/planned.ts'
 import type { ZoneDirectory } from '../../src/discovery/zone-directory.ts'
 import { startOf } from '../../src/domain/day.ts'
 import { found, never, refuse, world } from './world.ts'
@@ -219,7 +218,7 @@ describe('of several accounts', () => {
   test('one gets a zone that it lists from another one, with no gap', async () => {
     const { store, list, directory, config, runtime, told } = await world({ accounts })
     const accountOf = (which: ZoneDirectory) =>
-      zonesOf(which.fill(config)).map(({ id, account }) => `${id} ${account}`)
+      which.fill(config).zones.map(({ id, account }) => `${id} ${account}`)
     const at = { listedAtMs: runtime.clock.now(), zones: found(102, 104) }
     await store.catalogue.storeZoneList({ account: 'two', ...at })
     const directoryNow = directory()

@@ -11,7 +11,6 @@ import { parseArgs } from 'node:util'
 import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
 import { openBackend } from '../../src/assemble/daemon/backend.ts'
 import { Daemon } from '../../src/assemble/daemon/daemon.ts'
-import { zonesOf } from '../../src/config/planned.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
 import { openWork } from '../../src/assemble/work.ts'
 import { addBackfill, planIn, runInPlace } from '../../src/assemble/backfill.ts'
@@ -146,7 +145,7 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   const { resend } = values
   // Files are never shipped again.
   const sinks = config.sinks.filter(({ type }) => !resend || type !== 'file').map(({ name }) => name)
-  const request = { from, to, zones: zonesOf(config), sinks, resend }
+  const request = { from, to, zones: config.zones, sinks, resend }
   const { id } = await addBackfill(work, await planIn(work, request, stop.signal), stop.signal)
   const givenUp = await runInPlace(work, id, stop.signal)
   return givenUp?.length === 0 ? 0 : 1

@@ -1,4 +1,4 @@
-import { compareConfigs } from '../../config/compare.ts'
+import { reloaded } from '../../config/compare.ts'
 import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
 import { unknownZoneWarnings } from '../../config/warnings.ts'
@@ -171,13 +171,10 @@ export class Daemon {
 
   async #reload(load: () => Loaded): Promise<void> {
     if (this.#phase !== 'running') return
-    const { state, server } = this.#config
     try {
       const loaded = await this.#loadWithZones(load)
-      // State and server change only at a restart.
-      const config = { ...loaded.config, state, server }
+      const { config, ...changes } = reloaded(this.#config, loaded.config)
       const next = this.#makeEngine(config)
-      const changes = compareConfigs(this.#config, loaded.config)
       // Running pumps stop between two pages or are repeated: nothing is lost.
       await this.engine()
         .close()

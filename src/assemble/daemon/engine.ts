@@ -25,7 +25,6 @@ import { deadLetterReader } from '../dead-letters.ts'
 import { watchDisks } from '../sink-space.ts'
 import { SinkHolds } from '../held-sinks.ts'
 import type { Runtime } from '../runtime.ts'
-import { zonesOf } from '../../config/planned.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
 import type { ZoneDirectory } from '../../discovery/zone-directory.ts'
 import { workersOn } from '../state.ts'
@@ -62,7 +61,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   const { clock, apiClock, telemetry } = runtime
   const { keepDays } = config.state
   const places = { live: config.workers.streams, backfill: config.workers.backfillStreams }
-  const zones = () => zonesOf(directory.fill(config))
+  const zones = () => directory.fill(config).zones
   const holds = new SinkHolds(config, store, runtime)
   /** Closed in reverse order. */
   const parts = new AsyncDisposableStack()

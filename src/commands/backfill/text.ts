@@ -1,4 +1,3 @@
-import { zonesOf } from '../../config/planned.ts'
 import type { Config } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { withoutSink } from '../../domain/failure.ts'
@@ -111,7 +110,7 @@ const barWidth = 16
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export function createBackfillView(config: Config, io: Pick<Io, 'stdout' | 'stderr'>, clock: Clock) {
   const display = createDisplay(config, io, clock, redrawMs)
-  const names = new Map(zonesOf(config).map(({ id, name }) => [id, name]))
+  const names = new Map(config.zones.map(({ id, name }) => [id, name]))
   const titleOf = ({ day, zone }: BackfillDayStatus) =>
     zone === undefined ? day : `${day}  ${printable(names.get(zone) ?? String(zone))}`
   const columns: readonly Column<BackfillDayStatus>[] = [

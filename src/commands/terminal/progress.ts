@@ -94,8 +94,7 @@ interface Route extends Pick<Stream, 'zone' | 'sink'> {
 
 /** By zone, then sink, in the order of the configuration. */
 function routesOf(config: Config): Map<string, Route> {
-  const zones = config.accounts.flatMap((account) => account.zones)
-  const routes = zones.flatMap((zone) => config.sinks.map(({ name }) => newRoute(zone, name, config)))
+  const routes = config.zones.flatMap((zone) => config.sinks.map(({ name }) => newRoute(zone, name, config)))
   return new Map(routes.map((route) => [routeKey(route.zone, route.sink), route]))
 }
 
