@@ -143,7 +143,7 @@ export async function startFakeBucket({
     const page = rest.slice(0, 2)
     const contents = page.map(
       (key) =>
-        `<Contents><Key>${encodeURIComponent(key)}</Key><Size>${fake.objects.get(key)!.body.length}</Size></Contents>`,
+        `<Contents><Key>${encodeURIComponent(key).replaceAll("'", '&#39;')}</Key><Size>${fake.objects.get(key)!.body.length}</Size></Contents>`,
     )
     const more = rest.length > 2 ? `<NextContinuationToken>${page[1]}</NextContinuationToken>` : ''
     return `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${rest.length > 2}</IsTruncated>${more}${contents.join('')}</ListBucketResult>`

@@ -76,5 +76,10 @@ const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 /** The text of the first XML element of that name that holds no others; undefined without one. */
 export function elementOf(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}(?: [^>]*)?>([^<]*)</${name}>`).exec(xml)?.[1]
-  return text?.replaceAll(/&([a-z]+);/g, (whole, word: string) => entities[word] ?? whole)
+  // A number such as #39 or #x27 is what some services write for a quotation mark.
+  return text?.replaceAll(
+    /&(?:#(x[\da-f]{1,5}|\d{1,6})|([a-z]+));/gi,
+    (whole: string, number?: string, word?: string) =>
+      number === undefined ? (entities[word!] ?? whole) : String.fromCodePoint(Number(`0${number}`)),
+  )
 }
