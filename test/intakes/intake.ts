@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { findIntake } from '../setup/available.ts'
@@ -64,6 +65,16 @@ export async function startServer(
   })
   if (!child.isRunning()) throw new Error(`${command} ended: ${output()}`)
   return { url, port, folder, process: child }
+}
+
+/** Whether something listens at an address such as tcp://127.0.0.1:514. */
+export function takesConnections(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
 }
 
 /** The lines of a file that a server writes; none before it is there. */

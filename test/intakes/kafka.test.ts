@@ -111,13 +111,14 @@ test('has all events although the shipper was killed again and again', async () 
   const topic = await broker.freshTopic()
   const place = await placeFor(sinkTo(topic, { batch: { maxEvents: 20 } }))
   for (let round = 0; round < 5; round++) {
-    const before = (await idsIn(topic)).length
+    const before = await broker.countIn(topic)
     const child = place.start(['run', '--once'])
-    await waitFor(async () => (await idsIn(topic)).length > before || !child.isRunning(), {
+    await waitFor(async () => (await broker.countIn(topic)) > before || !child.isRunning(), {
       timeoutMs: 60_000,
       everyMs: 1,
       what: () => child.stderr(),
     })
+    expect(child.isRunning(), child.stderr()).toBe(true)
     await child.kill('SIGKILL')
   }
   await expectShipped(place)
@@ -183,7 +184,7 @@ test('goes on after the broker was killed and started again, and has all events'
   const topic = await broker.freshTopic()
   const place = await placeFor(sinkTo(topic, { batch: { maxEvents: 20 } }), {}, { server: { port: 0 } })
   const child = place.start(['run'])
-  await waitFor(async () => (await idsIn(topic)).length > 0, { what: () => child.stderr() })
+  await waitFor(async () => (await broker.countIn(topic)) > 0, { everyMs: 1, what: () => child.stderr() })
   await broker.kill()
   await broker.start()
   await waitFor(async () => new Set(await idsIn(topic)).size === idsOf(place).length, {

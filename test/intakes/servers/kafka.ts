@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Admin, Consumer } from '@platformatic/kafka'
@@ -10,7 +9,7 @@ import { startProcess, type TestProcess } from '../../setup/processes.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { pem } from '../../transport/listening.ts'
-import { installedAt } from '../intake.ts'
+import { installedAt, takesConnections } from '../intake.ts'
 
 /** Of the folder with the certificates of the tests. */
 export const pemFile = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
@@ -94,7 +93,7 @@ share.coordinator.state.topic.min.isr=1
     const args = [...this.#args, 'kafka.Kafka', join(this.#folder, 'server.properties')]
     const child = startProcess('java', args, { mustEnd: false, keyboard: true })
     this.#process = child
-    await waitFor(async () => !child.isRunning() || (await takesConnections(this.plain)), {
+    await waitFor(async () => !child.isRunning() || (await takesConnections(`tcp://${this.plain}`)), {
       timeoutMs: 120_000,
       everyMs: 200,
       what: () => `Kafka to be ready: ${child.stdout()}${child.stderr()}`,
@@ -136,25 +135,33 @@ share.coordinator.state.topic.min.isr=1
     return name
   }
 
+  /** How many messages a topic has: without reading them, so at once. */
+  async countIn(topic: string): Promise<number> {
+    return await this.#consume(topic, (_, count) => Promise.resolve(count))
+  }
+
   /** All messages of a topic, partition by partition. */
   async messagesIn(topic: string): Promise<StoredMessage[]> {
-    const consumer = new Consumer({
-      clientId: 'test',
-      groupId: `test-${Math.random()}`,
-      bootstrapBrokers: [this.plain],
-    })
-    try {
-      const ends = await consumer.listOffsets({ topics: [topic] })
-      const expected = (ends.get(topic) ?? []).reduce((sum, end) => sum + Number(end), 0)
+    return await this.#consume(topic, async (consumer, count) => {
       const messages: StoredMessage[] = []
-      if (expected === 0) return messages
+      if (count === 0) return messages
       const stream = await consumer.consume({ topics: [topic], mode: 'earliest', autocommit: false })
       for await (const { key, value, headers, timestamp, partition } of stream) {
         const id = [...headers].find(([name]) => String(name) === 'shieldlog-id')?.[1]
         messages.push({ key: String(key), value: String(value), id: String(id), timestamp, partition })
-        if (messages.length === expected) break
+        if (messages.length === count) break
       }
       return messages
+    })
+  }
+
+  async #consume<T>(topic: string, work: (consumer: Consumer, count: number) => Promise<T>): Promise<T> {
+    const groupId = `test-${Math.random()}`
+    const consumer = new Consumer({ clientId: 'test', groupId, bootstrapBrokers: [this.plain] })
+    try {
+      const ends = await consumer.listOffsets({ topics: [topic] })
+      const count = (ends.get(topic) ?? []).reduce((sum, end) => sum + Number(end), 0)
+      return await work(consumer, count)
     } finally {
       await consumer.close(true)
     }
@@ -176,13 +183,4 @@ export interface StoredMessage {
   readonly id: string
   readonly timestamp: bigint
   readonly partition: number
-}
-
-function takesConnections(address: string): Promise<boolean> {
-  const [host, port] = address.split(':')
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), host)
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
-  })
 }

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { projectFolder } from '../../setup/project-folder.ts'
-import { linesIn, startServer, type IntakeServer, type SinkSettings } from '../intake.ts'
+import { linesIn, startServer, takesConnections, type IntakeServer, type SinkSettings } from '../intake.ts'
 
 const certificates = `${projectFolder}test/fixtures/tls`
 
@@ -32,14 +31,11 @@ export const rsyslogTls: IntakeServer = {
 }
 
 async function startRsyslog(driver: string, sink: SinkSettings) {
-  const { url, folder } = await startServer(
-    (port, home) => {
-      const file = join(home, 'rsyslog.conf')
-      writeFileSync(file, configuration(port, home, driver))
-      return { command: 'rsyslogd', args: ['-n', '-i', join(home, 'pid'), '-f', file] }
-    },
-    (address) => takesConnections(new URL(address)),
-  )
+  const { url, folder } = await startServer((port, home) => {
+    const file = join(home, 'rsyslog.conf')
+    writeFileSync(file, configuration(port, home, driver))
+    return { command: 'rsyslogd', args: ['-n', '-i', join(home, 'pid'), '-f', file] }
+  }, takesConnections)
   const messages = join(folder, 'messages')
   let places = 0
   return () => {
@@ -67,14 +63,6 @@ template(name="message" type="string" string="%hostname% %msg%\\n")
 ruleset(name="keep") { action(type="omfile" file="${folder}/messages" template="message") }
 input(type="imtcp" port="${port}" address="127.0.0.1" ruleset="keep" supportOctetCountedFraming="on")
 `
-}
-
-function takesConnections({ hostname, port }: URL): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname)
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
-  })
 }
 
 /** The id of an event is `externalId` of its CEF line. A line that is no message of the sink fails the test. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An OpenTelemetry Collector of the OTLP receiver, the file exporter and bearer tokens, built with Go 1.25 or later: about
+# An OpenTelemetry Collector of the OTLP receiver, the file exporter and bearer tokens, built with Go 1.26 or later: about
 # two minutes, 30 MB and 1.5 GB of Go caches. Versions from 0.163.0 on need a module that the Go proxy does not serve.
 source "$(dirname "$0")/../common.sh"
 folder=$intakes/otelcol
