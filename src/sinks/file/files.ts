@@ -49,15 +49,11 @@ export async function makeFolders(root: string, below: string, dirMode: number):
 
 /** Syncs a folder: otherwise a crash of the host may lose a new file name although the file's bytes were synced. */
 export async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, O_RDONLY | O_DIRECTORY)
-  try {
-    await handle.sync()
-  } catch (error) {
+  await using handle = await open(path, O_RDONLY | O_DIRECTORY)
+  await handle.sync().catch((error: unknown) => {
     // Some network file systems sync names by themselves and refuse the call.
     if (!hasCode(error, 'EINVAL', 'ENOTSUP')) throw error
-  } finally {
-    await handle.close()
-  }
+  })
 }
 
 /** Status of the path itself, without following links; undefined when nothing is there. */
@@ -97,9 +93,9 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
 const lasting = ['EROFS', 'EACCES', 'EPERM', 'ELOOP', 'ENOTDIR']
 
 /** The work's result. Converts errors of the file system to Failures of one line that contains the remedy. */
-export async function guarded<Result>(path: string, work: Promise<Result>): Promise<Result> {
+export async function guarded<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
-    return await work
+    return await work()
   } catch (error) {
     throw await fileFailure(error, path)
   }
@@ -170,60 +166,49 @@ const pieceBytes = 65_536
 
 /** Truncates a file; a file that is not longer stays as it is. */
 export async function cutFile(path: string, bytes: number): Promise<void> {
-  await withFile(path, O_RDWR, async (handle) => {
-    const { size } = await handle.stat()
-    if (size > bytes) await handle.truncate(bytes)
-  })
+  await using handle = await openExisting(path, O_RDWR)
+  const { size } = await handle.stat()
+  if (size > bytes) await handle.truncate(bytes)
 }
 
 /** Of so many bytes, those up to and including the last line break. */
 export async function endOfWholeLines(path: string, bytes: number): Promise<number> {
-  return await withFile(path, O_RDONLY, async (handle) => {
-    const buffer = Buffer.alloc(pieceBytes)
-    for (let end = bytes; end > 0; end -= pieceBytes) {
-      const from = Math.max(0, end - pieceBytes)
-      const { bytesRead } = await handle.read(buffer, 0, end - from, from)
-      const last = buffer.subarray(0, bytesRead).lastIndexOf(lineBreak)
-      if (last !== -1) return from + last + 1
-    }
-    return 0
-  })
+  await using handle = await openExisting(path, O_RDONLY)
+  const buffer = Buffer.alloc(pieceBytes)
+  for (let end = bytes; end > 0; end -= pieceBytes) {
+    const from = Math.max(0, end - pieceBytes)
+    const { bytesRead } = await handle.read(buffer, 0, end - from, from)
+    const last = buffer.subarray(0, bytesRead).lastIndexOf(lineBreak)
+    if (last !== -1) return from + last + 1
+  }
+  return 0
 }
 
-/** Opens an existing file, no link and no pipe to block on. */
-export async function withFile<T>(
-  path: string,
-  flags: number,
-  use: (handle: FileHandle) => Promise<T>,
-): Promise<T> {
-  const handle = await open(path, flags | O_NOFOLLOW | O_NONBLOCK)
-  try {
-    return await use(handle)
-  } finally {
-    await handle.close()
-  }
+/** No link, and no pipe to block on. */
+export function openExisting(path: string, flags: number): Promise<FileHandle> {
+  return open(path, flags | O_NOFOLLOW | O_NONBLOCK)
 }
 
-/** Runs the jobs on one stream's files one after another: a cut waits for the write before it, however that ends. */
-export class KeyedMutex {
-  readonly #ends = new Map<string, Promise<unknown>>()
+export type Jobs = ReturnType<typeof createJobs>
 
-  async run<T>(key: string, job: () => Promise<T>): Promise<T> {
-    const before = this.#ends.get(key) ?? Promise.resolve()
-    const work = before.then(job, job)
-    // The next job also runs after a failed one; the failure goes to the caller of the failed job.
-    const end = work.catch(() => undefined)
-    this.#ends.set(key, end)
-    try {
-      return await work
-    } finally {
-      if (this.#ends.get(key) === end) this.#ends.delete(key)
-    }
-  }
-
-  /** Resolves when no job is left. */
-  async idle(): Promise<void> {
-    await Promise.all(this.#ends.values())
+/** Runs the jobs on the files of one place one after another: a cut waits for the write before it, however that ends. */
+export function createJobs() {
+  const ends = new Map<string, Promise<void>>()
+  return {
+    run<T>(place: string, job: () => Promise<T>): Promise<T> {
+      const work = (ends.get(place) ?? Promise.resolve()).then(job)
+      const forget = () => {
+        if (ends.get(place) === end) ends.delete(place)
+      }
+      // The next job also runs after a failed one; the failure goes to the caller of the failed job.
+      const end = work.then(forget, forget)
+      ends.set(place, end)
+      return work
+    },
+    /** Resolves when no job is left. */
+    async idle(): Promise<void> {
+      await Promise.all(ends.values())
+    },
   }
 }
 

@@ -13,10 +13,8 @@ export interface Owner {
   readonly sink: string
 }
 
-/** A writer identity that no other process can take before this one releases it or ends. */
-export interface HeldIdentity extends Owner {
-  readonly release: () => void
-}
+/** A writer identity that no other process can take before this one disposes of it or ends. */
+export type HeldIdentity = Owner & Disposable
 
 const pattern = /^([a-z0-9]+)\.([\w-]+)\.([\w-]+)\.writer$/
 const maxTries = 10
@@ -77,7 +75,8 @@ export function holdIdentity(root: string, owner: Owner): HeldIdentity | undefin
   url.searchParams.set('mode', 'rw')
   try {
     // Nothing is ever written, so no journal is needed.
-    return { ...owner, release: lockExclusively(url, { pragmas: 'PRAGMA journal_mode = MEMORY' }) }
+    const release = lockExclusively(url, { pragmas: 'PRAGMA journal_mode = MEMORY' })
+    return { ...owner, [Symbol.dispose]: release }
   } catch (error) {
     const [busy, corrupt, cannotOpen, notADatabase] = [5, 11, 14, 26]
     if ([busy, corrupt, cannotOpen, notADatabase].includes(resultCodeOf(error) ?? 0)) return undefined

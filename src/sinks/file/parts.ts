@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { type FileHandle, readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
@@ -11,7 +11,7 @@ import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { decoded, isCompressed, linesIn, pieceBytes } from '../part-lines.ts'
 import type { FileSinkSettings } from './config.ts'
-import { findFolder, guarded, hasCode, lookAt, withFile } from './files.ts'
+import { findFolder, guarded, hasCode, lookAt, openExisting } from './files.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
 export interface PartName {
@@ -110,12 +110,11 @@ export function fullAt(
  * zstd in its frame header (this sink always writes it). Undefined where the file does not have it.
  */
 export async function compressedLength(path: string): Promise<number | undefined> {
-  return await withFile(path, constants.O_RDONLY, async (handle) => {
-    const { size } = await handle.stat()
-    if (size < mostHeaderBytes) return undefined
-    if (path.endsWith('.gz')) return (await readAt(handle, size - 4, 4)).readUInt32LE(0)
-    return zstdLength(await readAt(handle, 0, mostHeaderBytes))
-  })
+  await using handle = await openExisting(path, constants.O_RDONLY)
+  const { size } = await handle.stat()
+  if (size < mostHeaderBytes) return undefined
+  if (path.endsWith('.gz')) return (await readAt(handle, size - 4, 4)).readUInt32LE(0)
+  return zstdLength(await readAt(handle, 0, mostHeaderBytes))
 }
 
 /** True when that length matches a part of so many bytes. */
@@ -143,7 +142,7 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
 
 /** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
 export async function* readBytes(path: string, from = 0): AsyncGenerator<Buffer> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const handle = await openExisting(path, constants.O_RDONLY)
   // The stream closes the file at its end, on an error, and when its reader stops.
   const source = handle.createReadStream({
     start: isCompressed(path) ? 0 : from,
@@ -205,11 +204,10 @@ export async function* readArchive(path: string, place: Place): Pieces {
     if (name.startsWith(copyPrefix(placeOf(place)))) yield* readPart(dirname(path), path, name)
     return
   }
-  const list = async () => {
+  const parts = await guarded(`${path}/${placeOf(place)}`, async () => {
     const folder = await findFolder(path, placeOf(place))
     return folder === undefined ? [] : await partNames(folder)
-  }
-  const parts = await guarded(`${path}/${placeOf(place)}`, list())
+  })
   yield* readCommitted(
     path,
     place,

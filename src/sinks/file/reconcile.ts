@@ -66,11 +66,10 @@ export async function compareParts(
 
 /** The parts of a stream, without a writer. Throws Failure. */
 export function inspectStream(path: string, stream: Stream, known: CommittedLengths): Promise<PartState[]> {
-  const inspect = async () => {
+  return guarded(path, async () => {
     const owners = await ownersBelow(path)
     return await inspectParts(await findFolder(path, placeOf(stream)), { known, sink: stream.sink, owners })
-  }
-  return guarded(path, inspect())
+  })
 }
 
 /** The parts of a stream, by name. */
@@ -141,43 +140,135 @@ function whyForeign(
   return owner.sink !== sink && committed === undefined ? `written by sink ${owner.sink}` : undefined
 }
 
-/** A stream's files during reconciliation. */
-interface FilesAtHand {
-  readonly writer: Writer
-  readonly place: string
-  readonly known: Reconciliation
-  readonly signal: AbortSignal
-}
-
-/** A part of them that has files; the caller holds the lock of its writer. */
-interface PartAtHand extends FilesAtHand {
-  readonly part: PartOnDisk
-  readonly committed: CommittedPart | undefined
-}
-
 /** What the next writer of a stream needs to continue. */
 export type Continuation = Awaited<ReturnType<typeof reconcile>>
 
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
-export async function reconcile(files: FilesAtHand) {
-  const { writer, place, known, signal } = files
-  const sink = writer.settings.name
+export async function reconcile(writer: Writer, place: string, known: Reconciliation, signal: AbortSignal) {
+  const { deps, root, settings } = writer
+  const sink = settings.name
   const to = { known, sink, owners: await writer.owners() }
-  const states = await inspectParts(await findFolder(writer.root, place), to)
+
+  function sayShort(committed: CommittedPart, found: number): void {
+    const part = `${place}/${committed.part}`
+    writer.emitOnce(part, { name: 'FileShort', sink, part, expected: committed.bytes, found })
+  }
+
+  function sayReplaced(name: string, why: string): void {
+    const part = `${place}/${name}`
+    writer.emitOnce(part, { name: 'FileReplaced', sink, part, why })
+  }
+
+  function sayCut(name: string, bytes: number, keptAside: boolean): void {
+    if (bytes > 0) writer.emit({ name: 'FileCut', sink, part: `${place}/${name}`, bytes, keptAside })
+  }
+
+  /** Normally nothing is to be done. A change requires the lock of the part's writer. Returns the state after it. */
+  async function broughtBack(state: PartState): Promise<PartState> {
+    const { name, file, committed, report } = state
+    if (report?.problem === 'foreign' && committed !== undefined) sayReplaced(name, report.why)
+    // A part whose writer was never on this path is on another host's disk: not reported.
+    if (report?.problem === 'missing' && report.isElsewhere !== true) sayShort(committed!, 0)
+    if (file === undefined || report?.problem === 'foreign') return state
+    const hasBothForms = file.plain !== undefined && file.compressed !== undefined
+    if (committed !== undefined && report === undefined && !hasBothForms) return state
+    using lock = await writer.hold(parsePartName(name)!.writer)
+    // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
+    if (lock === undefined) return state
+    // Another pump may have had the stream while this one was suspended: its committed lengths would then be old, and
+    // a cut would destroy committed lines. This includes own parts, since pumps of one process share a writer.
+    await known.confirm()
+    const folder = dirname(file.path)
+    const held = await lookAtPart(folder, name)
+    if (held?.irregular === false) await guarded(`${root}/${place}/${name}`, () => bringBack(held, committed))
+    return await inspectPart(folder, name, to)
+  }
+
+  /** The caller holds the lock of the part's writer. */
+  async function bringBack(part: PartOnDisk, committed: CommittedPart | undefined): Promise<void> {
+    const { name, path, plain, compressed } = part
+    if (compressed !== undefined) return bringBackCompressed(part, compressed, committed)
+    const { size } = plain!
+    const bytes = committed?.bytes ?? 0
+    const end = await endOfWholeLines(path, Math.min(size, bytes))
+    if (size < bytes) {
+      // A short part is neither padded nor continued.
+      sayShort(committed!, size)
+      await cutFile(path, end)
+      return sayCut(name, size - end, false)
+    }
+    if (end < bytes) return sayReplaced(name, 'its content is not what shieldlog wrote')
+    if (size > bytes) {
+      const copy = await keepAside(part, bytes)
+      const hasLines = (await endOfWholeLines(path, size)) > bytes
+      if (hasLines) await known.unreadable?.lost(copy)
+    }
+    if (committed === undefined) await unlink(path)
+    else await cutFile(path, bytes)
+    sayCut(name, size - bytes, true)
+  }
+
+  /**
+   * Where both forms exist, the compressed one is complete and its rename was durable, so the plain one is removed; if
+   * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
+   */
+  async function bringBackCompressed(
+    part: PartOnDisk,
+    compressed: string,
+    committed: CommittedPart | undefined,
+  ): Promise<void> {
+    const length = await compressedLength(compressed)
+    if (part.plain !== undefined) {
+      if (!isLengthOf(length, compressed, part.plain.size)) {
+        await keepAside(part, 0)
+        const why = 'a compressed file of another length exists; the plain file was moved aside'
+        sayReplaced(part.name, why)
+      }
+      await unlink(part.path)
+    }
+    if (length === undefined || isLengthOf(length, compressed, committed?.bytes ?? 0)) return
+    if (committed !== undefined && length < committed.bytes) sayShort(committed, length)
+    else if (known.unreadable === undefined) {
+      const about = `${place}/${part.name}`
+      const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
+      writer.emitOnce(about, { name: 'Warned', about: 'compressed part', text })
+    }
+  }
+
+  /**
+   * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery
+   * of a killed process, which is read again; with an older copy of the store it is everything that the copy lacks.
+   * Only the longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
+   */
+  async function keepAside({ name, path, plain }: PartOnDisk, from: number): Promise<string> {
+    await dropOldCopies(root, deps.clock.now())
+    const folder = await makeFolders(root, copiesFolder, settings.dirMode)
+    const copy = join(folder, `${copyPrefix(place)}${name}.from-${from}`)
+    const kept = await lookAt(copy)
+    if (kept !== undefined && kept.size >= plain!.size - from) return copy
+    await copyTo(`${copy}.unfinished`, settings, readBytes(path, from), signal)
+    await rename(`${copy}.unfinished`, copy)
+    await syncFolder(folder)
+    return copy
+  }
+
+  const states = await inspectParts(await findFolder(root, place), to)
   const clean: WrittenPart[] = []
   const foreign = new Set<string>()
   for (const state of states) {
     throwIfAborted(signal)
     if (state.isDropped) continue
     if (state.report?.problem === 'foreign') foreign.add(state.report.why)
-    clean.push(...cleanPart(await broughtBack(files, state, to)))
+    clean.push(...cleanPart(await broughtBack(state)))
   }
   if (foreign.size > 0)
-    writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
+    writer.emitOnce('', { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
   for (const part of clean) writer.compress(place, part)
+  const own = clean.filter((part) => part.writer === writer.identity.id)
+  const latest = own.toSorted((a, b) => a.number - b.number).at(-1)
   return {
     /** The writer's own latest part, if it takes another delivery. */
-    part: continued(writer, clean),
+    part: latest !== undefined && deps.clock.now() < fullAt(settings, latest) ? latest : undefined,
     /** First part number never used. */
     nextNumber: 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0)),
   }
@@ -188,119 +279,4 @@ function cleanPart({ name, file, committed, report }: PartState): WrittenPart[] 
   if (committed === undefined || report !== undefined) return []
   if (file?.plain === undefined || file.compressed !== undefined) return []
   return [{ ...parsePartName(name)!, bytes: committed.bytes, lines: committed.lines }]
-}
-
-function continued({ identity, settings, deps }: Writer, clean: readonly WrittenPart[]) {
-  const own = clean.filter(({ writer }) => writer === identity.id)
-  const latest = own.toSorted((a, b) => a.number - b.number).at(-1)
-  return latest === undefined || deps.clock.now() >= fullAt(settings, latest) ? undefined : latest
-}
-
-/** Normally nothing is to be done. A change requires the lock of the part's writer. Returns the state after it. */
-async function broughtBack(files: FilesAtHand, state: PartState, to: Known): Promise<PartState> {
-  const { writer, place, known } = files
-  const { name, file, committed, report } = state
-  if (report?.problem === 'foreign' && committed !== undefined) sayReplaced(files, name, report.why)
-  // A part whose writer was never on this path is on another host's disk: not reported.
-  if (report?.problem === 'missing' && report.isElsewhere !== true) sayShort(files, committed!, 0)
-  if (file === undefined || report?.problem === 'foreign') return state
-  const hasBothForms = file.plain !== undefined && file.compressed !== undefined
-  if (committed !== undefined && report === undefined && !hasBothForms) return state
-  const lock = await writer.hold(parsePartName(name)!.writer)
-  // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
-  if (lock === undefined) return state
-  try {
-    // Another pump may have had the stream while this one was suspended: its committed lengths would then be old, and
-    // a cut would destroy committed lines. This includes own parts, since pumps of one process share a writer.
-    await known.confirm()
-    const folder = dirname(file.path)
-    const held = await lookAtPart(folder, name)
-    if (held?.irregular === false)
-      await guarded(`${writer.root}/${place}/${name}`, reconcilePart({ ...files, part: held, committed }))
-    return await inspectPart(folder, name, to)
-  } finally {
-    lock.release()
-  }
-}
-
-/** Brings one part back to its committed length. */
-async function reconcilePart(at: PartAtHand): Promise<void> {
-  const { part, committed, known } = at
-  if (part.compressed !== undefined) return reconcileCompressed(at, part.compressed)
-  const { size } = part.plain!
-  const bytes = committed?.bytes ?? 0
-  const end = await endOfWholeLines(part.path, Math.min(size, bytes))
-  if (size < bytes) {
-    // A short part is neither padded nor continued.
-    sayShort(at, committed!, size)
-    await cutFile(part.path, end)
-    return sayCut(at, size - end, false)
-  }
-  if (end < bytes) return sayReplaced(at, part.name, 'its content is not what shieldlog wrote')
-  if (size > bytes) {
-    const copy = await keepAside(at, bytes)
-    const hasLines = (await endOfWholeLines(part.path, size)) > bytes
-    if (hasLines) await known.unreadable?.lost(copy)
-  }
-  if (committed === undefined) await unlink(part.path)
-  else await cutFile(part.path, bytes)
-  sayCut(at, size - bytes, true)
-}
-
-/**
- * Where both forms exist, the compressed one is complete and its rename was durable, so the plain one is removed; if
- * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
- */
-async function reconcileCompressed(at: PartAtHand, path: string): Promise<void> {
-  const { writer, place, part, committed, known } = at
-  const length = await compressedLength(path)
-  if (part.plain !== undefined) {
-    if (!isLengthOf(length, path, part.plain.size)) {
-      await keepAside(at, 0)
-      const why = 'a compressed file of another length exists; the plain file was moved aside'
-      sayReplaced(at, part.name, why)
-    }
-    await unlink(part.path)
-  }
-  if (length === undefined || isLengthOf(length, path, committed?.bytes ?? 0)) return
-  if (committed !== undefined && length < committed.bytes) sayShort(at, committed, length)
-  else if (known.unreadable === undefined) {
-    const about = `${place}/${part.name}`
-    const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
-    writer.emitOnce(`compressed ${about}`, { name: 'Warned', about: 'compressed part', text })
-  }
-}
-
-function sayShort({ writer, place }: FilesAtHand, committed: CommittedPart, found: number): void {
-  const part = `${place}/${committed.part}`
-  const about = { sink: writer.settings.name, part, expected: committed.bytes, found }
-  writer.emitOnce(`short ${part}`, { name: 'FileShort', ...about })
-}
-
-function sayReplaced({ writer, place }: FilesAtHand, name: string, why: string): void {
-  const part = `${place}/${name}`
-  writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink: writer.settings.name, part, why })
-}
-
-function sayCut({ writer, place, part }: PartAtHand, bytes: number, keptAside: boolean): void {
-  const about = { sink: writer.settings.name, part: `${place}/${part.name}`, bytes, keptAside }
-  if (bytes > 0) writer.emit({ name: 'FileCut', ...about })
-}
-
-/**
- * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery of
- * a killed process, which is read again; with an older copy of the store it is everything that the copy lacks. Only the
- * longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
- */
-async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<string> {
-  await dropOldCopies(writer.root, writer.deps.clock.now())
-  const folder = await makeFolders(writer.root, copiesFolder, writer.settings.dirMode)
-  const path = join(folder, `${copyPrefix(place)}${part.name}.from-${from}`)
-  const kept = await lookAt(path)
-  if (kept !== undefined && kept.size >= part.plain!.size - from) return path
-  const unfinished = `${path}.unfinished`
-  await copyTo(unfinished, writer.settings, readBytes(part.path, from), signal)
-  await rename(unfinished, path)
-  await syncFolder(folder)
-  return path
 }

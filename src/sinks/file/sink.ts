@@ -8,7 +8,7 @@ import { sizeText } from '../../domain/text/terminal-text.ts'
 import type { Reconciliation, Retention, SinkCheck, TransactionalSink } from '../../ports/delivery.ts'
 import { createStreamWriter, type StreamWriter } from './append.ts'
 import type { FileSinkSettings } from './config.ts'
-import { copyTo, guarded, KeyedMutex, makeRoot, throwIfAborted } from './files.ts'
+import { copyTo, guarded, createJobs, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
 import { inspectStream, reconcile } from './reconcile.ts'
 import { removeDay, storedDays } from './stored-days.ts'
@@ -22,7 +22,7 @@ const closeMs = 1000
 export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): TransactionalSink {
   const { name, path } = settings
   const { clock } = deps
-  const mutex = new KeyedMutex()
+  const jobs = createJobs()
   /** By store: normally one, two when the store was replaced while the process runs. */
   const writers = new Map<string, Promise<Writer>>()
   /** By place. */
@@ -35,7 +35,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   const atMost = (work: Promise<void>) => withGrace(work, AbortSignal.abort(), closeMs).catch(() => undefined)
 
   async function writerOf(store: string): Promise<Writer> {
-    const made = writers.get(store) ?? guarded(path, openWriter(store, settings, deps, mutex))
+    const made = writers.get(store) ?? guarded(path, () => openWriter(store, settings, deps, jobs))
     writers.set(store, made)
     made.catch(() => writers.delete(store))
     return await made
@@ -47,7 +47,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     await open.get(place)?.close()
     open.delete(place)
     const writer = await writerOf(known.storeId)
-    const start = await guarded(`${writer.root}/${place}`, reconcile({ writer, place, known, signal }))
+    const start = await guarded(`${writer.root}/${place}`, () => reconcile(writer, place, known, signal))
     if (isClosed) throw cancelled()
     const opened = createStreamWriter(writer, place, start)
     open.set(place, opened)
@@ -55,7 +55,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   }
 
   async function end(): Promise<void> {
-    await mutex.idle()
+    await jobs.idle()
     for (const opened of open.values()) await opened.close()
     open.clear()
     for (const made of await Promise.allSettled(writers.values()))
@@ -69,7 +69,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     stored: (own, signal) => withGrace(storedDays(path, own, maxBytes !== null), signal),
     remove(place, own, mark, signal) {
       // No part is compressed meanwhile.
-      const removed = mutex.run(placeOf(place), () => removeDay(path, place, own, mark))
+      const removed = jobs.run(placeOf(place), () => removeDay(path, place, own, mark))
       return withGrace(removed, signal)
     },
   }
@@ -87,14 +87,14 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       // begins.
       open.get(place)?.revoke()
       const alone = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
-        withGrace(mutex.run(place, job), signal)
+        withGrace(jobs.run(place, job), signal)
       const opened = await alone(() => openAlone(place, known, signal), signal)
       return {
         deliver: (events, signal) => alone(() => opened.append(events, signal), signal),
         /** Waits for a bounded time even when the disk hangs; the file is then closed when the write returns. */
         async close() {
           opened.revoke()
-          const closed = mutex.run(place, async () => {
+          const closed = jobs.run(place, async () => {
             await opened.close()
             if (open.get(place) === opened) open.delete(place)
           })
@@ -108,7 +108,11 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
         states.some((state) => state.isDropped === isDropped && problems.includes(state.report?.problem))
       return { hasUncommitted: has(false, 'longer', 'unknown'), hasDropped: has(true, 'unknown') }
     },
-    check: (signal) => withGrace(guarded(path, probe(settings)), signal),
+    check: (signal) =>
+      withGrace(
+        guarded(path, () => probe(settings)),
+        signal,
+      ),
     async close() {
       isClosed = true
       for (const opened of open.values()) opened.revoke()

@@ -8,34 +8,26 @@ import { absent, findFolder, guarded, lookAt } from './files.ts'
 import { type Owner, type Owners, ownersBelow } from './identity.ts'
 import { parsePartName, placeOf } from './parts.ts'
 
-type IsChosen = (owner: Owner) => boolean
-
-function isOf({ store, names }: PartsOwner): IsChosen {
-  return (owner) => owner.store === store && names.includes(owner.sink)
-}
-
 /** The zones' days that have parts of this owner, without those of other stores and sinks. Throws Failure. */
 export function storedDays(path: string, own: PartsOwner, isSized: boolean): Promise<StoredDay[]> {
-  const list = async () => {
+  return guarded(path, async () => {
     const found: StoredDay[] = []
-    for await (const { zone, day, parts } of daysBelow(path, isOf(own)))
+    for await (const { zone, day, parts } of daysBelow(path, await writersBelow(path, own)))
       found.push({ zone, day, bytes: isSized ? await sizeOf(parts) : 0 })
     return found
-  }
-  return guarded(path, list())
+  })
 }
 
 /**
  * A sink of the same store that has written parts below a path, other than one of these names; undefined where there is
  * none. Throws Failure.
  */
-export function otherSinkOn(path: string, { store, names }: PartsOwner): Promise<string | undefined> {
-  const find = async () => {
-    const isOther: IsChosen = (owner) => owner.store === store && !names.includes(owner.sink)
-    for await (const { parts } of daysBelow(path, isOther)) return parts[0]!.owner.sink
+export function otherSinkOn(path: string, own: PartsOwner): Promise<string | undefined> {
+  return guarded(path, async () => {
+    for await (const { parts } of daysBelow(path, await writersBelow(path, own, true)))
+      return parts[0]!.owner.sink
     return undefined
-  }
-  return guarded(path, find())
+  })
 }
 
 /**
@@ -48,9 +40,9 @@ export async function removeDay(
   own: PartsOwner,
   mark: () => Promise<void>,
 ): Promise<number> {
-  const remove = async () => {
+  return guarded(`${path}/${placeOf(place)}`, async () => {
     const folder = await findFolder(path, placeOf(place))
-    const parts = folder === undefined ? [] : await partsIn(folder, await ownersBelow(path), isOf(own))
+    const parts = folder === undefined ? [] : await partsIn(folder, await writersBelow(path, own))
     if (parts.length === 0) return 0
     await mark()
     const bytes = await sizeOf(parts)
@@ -58,8 +50,7 @@ export async function removeDay(
     // It stays while it holds the parts of another store, or files of other programs.
     await rmdir(folder!).catch(() => undefined)
     return bytes
-  }
-  return guarded(`${path}/${placeOf(place)}`, remove())
+  })
 }
 
 interface PartFile {
@@ -67,14 +58,19 @@ interface PartFile {
   readonly owner: Owner
 }
 
-/** Days with parts of such writers. Only in folders of zones and days: others, such as `lost+found`, may be closed. */
-async function* daysBelow(path: string, isChosen: IsChosen) {
-  const owners = await ownersBelow(path)
-  if (![...owners.values()].some(isChosen)) return
+/** The writers of this owner, or those of other sinks of its store. */
+async function writersBelow(path: string, { store, names }: PartsOwner, isOther = false): Promise<Owners> {
+  const isChosen = (owner: Owner) => owner.store === store && names.includes(owner.sink) !== isOther
+  return new Map([...(await ownersBelow(path))].filter(([, owner]) => isChosen(owner)))
+}
+
+/** Days with parts of these writers. Only in folders of zones and days: others, such as `lost+found`, may be closed. */
+async function* daysBelow(path: string, writers: Owners) {
+  if (writers.size === 0) return
   for (const [zoneFolder, zone] of await foldersIn(path, /^zone=(0|[1-9]\d*)$/))
     for (const [dayFolder, text = ''] of await foldersIn(join(path, zoneFolder), /^day=(.*)$/)) {
       const day = parseDay(text)
-      const parts = await partsIn(join(path, zoneFolder, dayFolder), owners, isChosen)
+      const parts = await partsIn(join(path, zoneFolder, dayFolder), writers)
       if (day !== undefined && parts.length > 0) yield { zone: Number(zone), day, parts }
     }
 }
@@ -88,12 +84,12 @@ async function foldersIn(path: string, pattern: RegExp): Promise<RegExpExecArray
   })
 }
 
-/** The parts of such writers, plain and compressed. */
-async function partsIn(folder: string, owners: Owners, isChosen: IsChosen): Promise<PartFile[]> {
+/** The parts of these writers, plain and compressed. */
+async function partsIn(folder: string, writers: Owners): Promise<PartFile[]> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(absent)) ?? []
   return entries.flatMap((entry) => {
-    const owner = entry.isFile() ? owners.get(parsePartName(entry.name)?.writer ?? '') : undefined
-    return owner !== undefined && isChosen(owner) ? [{ path: join(folder, entry.name), owner }] : []
+    const owner = entry.isFile() ? writers.get(parsePartName(entry.name)?.writer ?? '') : undefined
+    return owner === undefined ? [] : [{ path: join(folder, entry.name), owner }]
   })
 }
 

@@ -11,7 +11,7 @@ import {
   copiesFolder,
   copyTo,
   findFolder,
-  type KeyedMutex,
+  type Jobs,
   lookAt,
   makeFolders,
   makeRoot,
@@ -19,7 +19,7 @@ import {
   syncFolder,
   throwIfAborted,
 } from './files.ts'
-import { type HeldIdentity, holdIdentity, type Owners, ownersBelow, takeIdentity } from './identity.ts'
+import { holdIdentity, type Owners, ownersBelow, takeIdentity } from './identity.ts'
 import { fullAt, lookAtPart, readBytes, suffixes, type WrittenPart } from './parts.ts'
 
 export interface FileSinkDeps extends Pick<SinkDeps, 'format' | 'clock' | 'telemetry'> {
@@ -42,13 +42,13 @@ export type Writer = Awaited<ReturnType<typeof openWriter>>
 /**
  * One store's writer on one path: created for the first stream that is opened, released when the sink closes. It has the
  * identity that names its parts, and compresses closed parts in the background, one at a time. That queue is lost at a
- * restart: streams add their parts again. The mutex orders the jobs on the files of a stream, by place.
+ * restart: streams add their parts again. `jobs` orders those on the files of a stream, by place.
  */
 export async function openWriter(
   store: string,
   settings: FileSinkSettings,
   { openFile = open, ...deps }: FileSinkDeps,
-  mutex: KeyedMutex,
+  jobs: Jobs,
 ) {
   const { name: sink, path, mode, dirMode, compress } = settings
   const { clock, telemetry } = deps
@@ -65,9 +65,9 @@ export async function openWriter(
 
   const emit = (internalEvent: InternalEvent) => telemetry.emit(internalEvent)
 
-  /** Locks a writer's parts until released; undefined while another process holds that writer, or without its file. */
-  async function hold(id: string): Promise<Pick<HeldIdentity, 'release'> | undefined> {
-    if (id === identity.id) return { release: () => undefined }
+  /** Locks a writer's parts until disposed; undefined while another process holds that writer, or without its file. */
+  async function hold(id: string): Promise<Disposable | undefined> {
+    if (id === identity.id) return { [Symbol.dispose]: () => undefined }
     const owner = (await ownersBelow(root)).get(id)
     return owner && holdIdentity(root, owner)
   }
@@ -101,7 +101,7 @@ export async function openWriter(
     const suffix = suffixes[compress as keyof typeof suffixes]
     const folder = await findFolder(root, place)
     if (folder === undefined || bytes === 0) return
-    const lock = await hold(writer)
+    using lock = await hold(writer)
     if (lock === undefined) return
     // One of a killed process is overwritten by the next one with its identity.
     const unfinished = join(root, ownFolder, `${identity.id}.unfinished${suffix}`)
@@ -109,7 +109,7 @@ export async function openWriter(
       const modifiedMs = await modifiedOf(folder, part)
       if (modifiedMs === undefined) return
       const compressedBytes = await writeCompressed(path, bytes, unfinished)
-      await mutex.run(place, async () => {
+      await jobs.run(place, async () => {
         if (signal.aborted || (await modifiedOf(folder, part)) !== modifiedMs) return
         await rename(unfinished, path + suffix)
         await syncFolder(folder)
@@ -119,7 +119,6 @@ export async function openWriter(
       })
     } finally {
       await unlink(unfinished).catch(() => undefined)
-      lock.release()
     }
   }
 
@@ -153,10 +152,11 @@ export async function openWriter(
     },
     hold,
     emit,
-    /** Reports a lasting condition once in the life of the process. */
+    /** Reports a lasting condition, here of what `about` names, once in the life of the process. */
     emitOnce(about: string, internalEvent: InternalEvent): void {
-      if (!said.has(about)) emit(internalEvent)
-      said.add(about)
+      const condition = `${internalEvent.name} ${about}`
+      if (!said.has(condition)) emit(internalEvent)
+      said.add(condition)
     },
     /** Queues a part until it is closed; a part with another length by then is left alone. */
     compress(place: string, part: WrittenPart): void {
@@ -170,7 +170,7 @@ export async function openWriter(
     async close(): Promise<void> {
       closing.abort()
       await loop
-      identity.release()
+      identity[Symbol.dispose]()
     },
   }
 }
