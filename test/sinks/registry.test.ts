@@ -25,8 +25,9 @@ function depsOf(output: Writable = new PassThrough()) {
 function fileSink(path: string) {
   const { deps, answers } = depsOf()
   const rotate = { maxBytes: 1_000_000, maxAgeMinutes: 60 }
+  const retention = { days: null, maxBytes: null }
   const settings = { name: 'archive', path, mode: 0o600, dirMode: 0o700, rotate, compress: 'none' } as const
-  return { sink: createSink({ type: 'file', ...settings }, deps), answers }
+  return { sink: createSink({ type: 'file', retention, ...settings }, deps), answers }
 }
 
 async function shipTo(sink: AnySink, count: number): Promise<number> {

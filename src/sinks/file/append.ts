@@ -1,13 +1,13 @@
 import { constants } from 'node:fs'
 import { type FileHandle, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { CommittedPart, Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { createEncoder } from '../lines.ts'
 import { fileFailure, lookAt, makeFolders, syncFolder, throwIfAborted, writeAll } from './files.ts'
-import { fullAt, partName, type WrittenPart } from './parts.ts'
+import { fullAt, partName } from './parts.ts'
 import type { Continuation } from './reconcile.ts'
 import type { Writer } from './writer.ts'
 
@@ -35,16 +35,16 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
     if (current !== undefined) await leaveChangedOrFull(current)
     if (current === undefined) {
       const name = partName(nextNumber++, deps.clock.now(), identity.id)
-      current = await openPart({ ...name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
+      current = await openPart({ writer: identity.id, part: name, bytes: 0, lines: 0 }, O_CREAT | O_EXCL)
     }
     return current
   }
 
   async function leaveChangedOrFull(part: OpenPart): Promise<void> {
-    const why = await whyChanged(part, part.bytes)
+    const why = await whyChanged(part)
     if (why !== undefined) sayReplaced(part, why)
-    else if (deps.clock.now() < fullAt(settings, part)) return
-    else writer.compress(place, part)
+    else if (deps.clock.now() < fullAt(settings, part.committed)) return
+    else writer.compress(place, part.committed)
     await leave(part)
   }
 
@@ -53,14 +53,14 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
     await part.handle.close().catch(() => undefined)
   }
 
-  function sayReplaced({ name }: OpenPart, why: string): void {
-    writer.emit({ name: 'FileReplaced', sink: settings.name, part: `${place}/${name}`, why })
+  function sayReplaced({ committed }: OpenPart, why: string): void {
+    writer.emit({ name: 'FileReplaced', sink: settings.name, part: `${place}/${committed.part}`, why })
   }
 
   /** The name of a new part is synced. */
-  async function openPart(part: WrittenPart, flags: number): Promise<OpenPart> {
+  async function openPart(committed: CommittedPart, flags: number): Promise<OpenPart> {
     const folder = await makeFolders(root, place, settings.dirMode)
-    const path = join(folder, part.name)
+    const path = join(folder, committed.part)
     const isNew = (flags & O_CREAT) !== 0
     const handle = await deps.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | flags, settings.mode)
     try {
@@ -69,7 +69,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
         await syncFolder(folder)
       }
       const { dev: device, ino: inode } = await handle.stat()
-      return { ...part, path, handle, device, inode }
+      return { path, handle, device, inode, committed }
     } catch (error) {
       await handle.close().catch(() => undefined)
       if (isNew) await unlink(path).catch(() => undefined)
@@ -94,7 +94,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
         if (part === undefined) return { refusals, committed: [], bytes: 0 }
         // After a failed sync the state of the pages behind the cut is unknown.
         isSpoilt = true
-        const [why] = await Promise.all([whyChanged(part, part.bytes + bytes), part.handle.datasync()])
+        const [why] = await Promise.all([whyChanged(part, bytes), part.handle.datasync()])
         throwIfStopped(signal)
         if (why !== undefined) {
           sayReplaced(part, why)
@@ -105,10 +105,9 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
         if (part !== undefined && (!(await cutBack(part)) || isSpoilt)) await leave(part)
         throw await fileFailure(error, part?.path ?? `${root}/${place}`)
       }
-      part.bytes += bytes
-      part.lines += lines
-      const written = { writer: part.writer, part: part.name, bytes: part.bytes, lines: part.lines }
-      return { refusals, committed: [written], bytes }
+      const before = part.committed
+      part.committed = { ...before, bytes: before.bytes + bytes, lines: before.lines + lines }
+      return { refusals, committed: [part.committed], bytes }
     },
     /** Revokes the stream, because another pump has it now. A delivery in progress undoes its write. */
     revoke(): void {
@@ -122,18 +121,21 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
 }
 
 /** A part open for deliveries, in append mode: a file that another process has cut never gets a hole. */
-interface OpenPart extends WrittenPart {
+interface OpenPart {
   readonly path: string
   readonly handle: FileHandle
   readonly device: number
   readonly inode: number
-  /** Committed length and lines. */
-  bytes: number
-  lines: number
+  /** Another one after each delivery. */
+  committed: CommittedPart
 }
 
-/** Why the file under the part's name is no longer the expected one; undefined when it is. Never rejects. */
-async function whyChanged(part: OpenPart, bytes: number): Promise<string | undefined> {
+/**
+ * Why the file under the part's name is no longer the expected one, with so many bytes after its committed length;
+ * undefined when it is. Never rejects.
+ */
+async function whyChanged(part: OpenPart, added = 0): Promise<string | undefined> {
+  const bytes = part.committed.bytes + added
   try {
     const found = await lookAt(part.path)
     if (found === undefined) return 'the file is gone'
@@ -149,9 +151,10 @@ async function whyChanged(part: OpenPart, bytes: number): Promise<string | undef
 /** Truncates the part to its committed length. Returns false when that fails; a shorter file is never padded. */
 async function cutBack(part: OpenPart): Promise<boolean> {
   try {
+    const { bytes } = part.committed
     const { size } = await part.handle.stat()
-    if (size > part.bytes) await part.handle.truncate(part.bytes)
-    return size >= part.bytes
+    if (size > bytes) await part.handle.truncate(bytes)
+    return size >= bytes
   } catch {
     return false
   }

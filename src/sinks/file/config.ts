@@ -48,8 +48,4 @@ export const FileSinkConfig = z
 export type FileSinkConfig = Readonly<z.output<typeof FileSinkConfig>>
 
 /** What the sink takes of it. Permissions apply regardless of the umask. */
-export type FileSinkSettings = Pick<
-  FileSinkConfig,
-  'name' | 'path' | 'mode' | 'dirMode' | 'rotate' | 'compress'
-> &
-  Partial<Pick<FileSinkConfig, 'retention'>>
+export type FileSinkSettings = Omit<FileSinkConfig, 'type' | 'format' | keyof typeof onAnySink>

@@ -15,35 +15,26 @@ import { findFolder, guarded, hasCode, lookAt, openExisting } from './files.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
 export interface PartName {
-  readonly name: string
   /** Counts the parts of a stream, over all writers. */
   readonly number: number
   readonly openedAtMs: number
   readonly writer: string
 }
 
-/** A plain part at its committed length. */
-export interface WrittenPart extends PartName {
-  readonly bytes: number
-  readonly lines: number
-}
-
 export const suffixes = { gzip: '.gz', zstd: '.zst' } as const
 const compressed = /\.(?:gz|zst)$/
 const pattern = /^(\d{4,12})-(\d{8}T\d{6}Z)-([a-z0-9]{4,32})\.ndjson$/
 
-export function partName(number: number, openedAtMs: number, writer: string): PartName {
+export function partName(number: number, openedAtMs: number, writer: string): string {
   const openedAt = formatISO(new UTCDateMini(openedAtMs), { format: 'basic' })
-  const name = `${String(number).padStart(4, '0')}-${openedAt}-${writer}.ndjson`
-  return { name, number, openedAtMs: Math.floor(openedAtMs / 1000) * 1000, writer }
+  return `${String(number).padStart(4, '0')}-${openedAt}-${writer}.ndjson`
 }
 
 /** Parses the name of a part, or of its compressed file; undefined for a name of another form. */
 export function parsePartName(file: string): PartName | undefined {
-  const name = file.replace(compressed, '')
-  const [, number, openedAt = '', writer = ''] = pattern.exec(name) ?? []
+  const [, number, openedAt = '', writer = ''] = pattern.exec(file.replace(compressed, '')) ?? []
   const openedAtMs = parseISO(openedAt).getTime()
-  return Number.isNaN(openedAtMs) ? undefined : { name, number: Number(number), openedAtMs, writer }
+  return Number.isNaN(openedAtMs) ? undefined : { number: Number(number), openedAtMs, writer }
 }
 
 /**
@@ -98,11 +89,9 @@ export async function lookAtPart(folder: string, name: string): Promise<PartOnDi
 }
 
 /** From when on a part takes no further delivery, by its size or age. All processes agree, so it may be compressed. */
-export function fullAt(
-  { rotate }: Pick<FileSinkSettings, 'rotate'>,
-  { bytes, openedAtMs }: Pick<WrittenPart, 'bytes' | 'openedAtMs'>,
-): number {
-  return bytes >= rotate.maxBytes ? -Infinity : openedAtMs + rotate.maxAgeMinutes * 60_000
+export function fullAt({ rotate }: Pick<FileSinkSettings, 'rotate'>, { part, bytes }: CommittedPart): number {
+  if (bytes >= rotate.maxBytes) return -Infinity
+  return parsePartName(part)!.openedAtMs + rotate.maxAgeMinutes * 60_000
 }
 
 /**
@@ -206,13 +195,10 @@ export async function* readArchive(path: string, place: Place): Pieces {
   }
   const parts = await guarded(`${path}/${placeOf(place)}`, async () => {
     const folder = await findFolder(path, placeOf(place))
-    return folder === undefined ? [] : await partNames(folder)
+    const names = folder === undefined ? [] : await partNames(folder)
+    return names.map((part) => ({ part, bytes: Infinity }))
   })
-  yield* readCommitted(
-    path,
-    place,
-    parts.map((part) => ({ part, bytes: Infinity })),
-  )
+  yield* readCommitted(path, place, parts)
 }
 
 /** Of a copy that `reconcile` keeps of what it cuts. */

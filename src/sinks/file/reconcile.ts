@@ -28,7 +28,6 @@ import {
   type PartOnDisk,
   placeOf,
   readBytes,
-  type WrittenPart,
 } from './parts.ts'
 import { dropOldCopies, type Writer } from './writer.ts'
 
@@ -87,11 +86,8 @@ async function inspectPart(folder: string | undefined, name: string, to: Known):
   const committed = lengths.find(({ part }) => part === name)
   const file = folder === undefined ? undefined : await lookAtPart(folder, name)
   const found = await differenceOf(file, committed, to)
-  const report = found && {
-    part: name,
-    ...(committed !== undefined && { expectedBytes: committed.bytes }),
-    ...found,
-  }
+  const expected = committed && { expectedBytes: committed.bytes }
+  const report = found && { part: name, ...expected, ...found }
   const openedAtMs = parsePartName(name)?.openedAtMs ?? Infinity
   return { name, file, committed, report, isDropped: committed === undefined && openedAtMs < knownSinceMs }
 }
@@ -112,10 +108,8 @@ async function differenceOf(
     return { problem: 'foreign', ...(file.plain && { foundBytes: file.plain.size }), why: foreign }
   const length = file.compressed === undefined ? file.plain!.size : await compressedLength(file.compressed)
   const found = length === undefined ? {} : { foundBytes: length }
-  if (committed === undefined) {
-    const unknown = { problem: 'unknown', ...found, why: 'the store has no record of it' } as const
-    return length === 0 ? undefined : unknown
-  }
+  if (committed === undefined && length === 0) return undefined
+  if (committed === undefined) return { problem: 'unknown', ...found, why: 'the store has no record of it' }
   if (length === undefined || isLengthOf(length, file.compressed ?? '', committed.bytes)) return undefined
   return length < committed.bytes
     ? { problem: 'short', ...found, why: 'committed lines are gone' }
@@ -253,30 +247,30 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
   }
 
   const states = await inspectParts(await findFolder(root, place), to)
-  const clean: WrittenPart[] = []
+  /** Plain parts whose lengths match the store. */
+  const clean: CommittedPart[] = []
   const foreign = new Set<string>()
   for (const state of states) {
     throwIfAborted(signal)
     if (state.isDropped) continue
     if (state.report?.problem === 'foreign') foreign.add(state.report.why)
-    clean.push(...cleanPart(await broughtBack(state)))
+    const { file, committed, report } = await broughtBack(state)
+    const isClean = report === undefined && file?.plain !== undefined && file.compressed === undefined
+    if (isClean && committed !== undefined) clean.push(committed)
   }
   if (foreign.size > 0)
-    writer.emitOnce('', { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
+    writer.emitOnce(root, { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
   for (const part of clean) writer.compress(place, part)
   const own = clean.filter((part) => part.writer === writer.identity.id)
-  const latest = own.toSorted((a, b) => a.number - b.number).at(-1)
+  const latest = own.toSorted((a, b) => numberOf(a.part) - numberOf(b.part)).at(-1)
   return {
     /** The writer's own latest part, if it takes another delivery. */
     part: latest !== undefined && deps.clock.now() < fullAt(settings, latest) ? latest : undefined,
     /** First part number never used. */
-    nextNumber: 1 + Math.max(0, ...states.map(({ name }) => parsePartName(name)?.number ?? 0)),
+    nextNumber: 1 + Math.max(0, ...states.map(({ name }) => numberOf(name))),
   }
 }
 
-/** A plain part whose length matches the store. */
-function cleanPart({ name, file, committed, report }: PartState): WrittenPart[] {
-  if (committed === undefined || report !== undefined) return []
-  if (file?.plain === undefined || file.compressed !== undefined) return []
-  return [{ ...parsePartName(name)!, bytes: committed.bytes, lines: committed.lines }]
+function numberOf(name: string): number {
+  return parsePartName(name)?.number ?? 0
 }

@@ -57,13 +57,11 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   async function end(): Promise<void> {
     await jobs.idle()
     for (const opened of open.values()) await opened.close()
-    open.clear()
     for (const made of await Promise.allSettled(writers.values()))
       if (made.status === 'fulfilled') await made.value.close()
-    writers.clear()
   }
 
-  const { days, maxBytes } = settings.retention ?? { days: null, maxBytes: null }
+  const { days, maxBytes } = settings.retention
   const retention: Retention = {
     limits: { days, maxBytes },
     stored: (own, signal) => withGrace(storedDays(path, own, maxBytes !== null), signal),

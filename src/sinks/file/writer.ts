@@ -3,6 +3,7 @@ import { open, readdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { SinkDeps } from '../deps.ts'
@@ -20,7 +21,7 @@ import {
   throwIfAborted,
 } from './files.ts'
 import { holdIdentity, type Owners, ownersBelow, takeIdentity } from './identity.ts'
-import { fullAt, lookAtPart, readBytes, suffixes, type WrittenPart } from './parts.ts'
+import { fullAt, lookAtPart, readBytes, suffixes } from './parts.ts'
 
 export interface FileSinkDeps extends Pick<SinkDeps, 'format' | 'clock' | 'telemetry'> {
   /** Opens the parts for writing; tests replace it to simulate disks that fail or hang. */
@@ -28,7 +29,7 @@ export interface FileSinkDeps extends Pick<SinkDeps, 'format' | 'clock' | 'telem
 }
 
 /** A part that is queued at its committed length. */
-interface ClosedPart extends WrittenPart {
+interface ClosedPart extends CommittedPart {
   readonly place: string
   readonly dueAtMs: number
 }
@@ -97,7 +98,7 @@ export async function openWriter(
   }
 
   async function compressPart(part: ClosedPart, path: string): Promise<void> {
-    const { name, place, bytes, writer } = part
+    const { place, bytes, writer } = part
     const suffix = suffixes[compress as keyof typeof suffixes]
     const folder = await findFolder(root, place)
     if (folder === undefined || bytes === 0) return
@@ -115,7 +116,7 @@ export async function openWriter(
         await syncFolder(folder)
         // After a crash in between readers use the compressed file.
         await unlink(path)
-        emit({ name: 'PartCompressed', sink, part: `${place}/${name}`, bytes, compressedBytes })
+        emit({ name: 'PartCompressed', sink, part: `${place}/${part.part}`, bytes, compressedBytes })
       })
     } finally {
       await unlink(unfinished).catch(() => undefined)
@@ -159,9 +160,9 @@ export async function openWriter(
       said.add(condition)
     },
     /** Queues a part until it is closed; a part with another length by then is left alone. */
-    compress(place: string, part: WrittenPart): void {
+    compress(place: string, part: CommittedPart): void {
       if (compress === 'none' || signal.aborted) return
-      const path = join(root, place, part.name)
+      const path = join(root, place, part.part)
       if (waiting.get(path)?.bytes === part.bytes) return
       const closedAtMs = Math.max(clock.now(), fullAt(settings, part))
       waiting.set(path, { ...part, place, dueAtMs: closedAtMs + graceMs })
@@ -188,9 +189,9 @@ export async function dropOldCopies(root: string, nowMs: number): Promise<void> 
 }
 
 /** When the plain part was changed last; undefined unless it has this length and no compressed form. */
-async function modifiedOf(folder: string, { name, bytes }: WrittenPart): Promise<number | undefined> {
-  const part = await lookAtPart(folder, name)
-  return part?.compressed === undefined && part?.plain?.size === bytes ? part.plain.mtimeMs : undefined
+async function modifiedOf(folder: string, { part, bytes }: CommittedPart): Promise<number | undefined> {
+  const found = await lookAtPart(folder, part)
+  return found?.compressed === undefined && found?.plain?.size === bytes ? found.plain.mtimeMs : undefined
 }
 
 async function* hashed(

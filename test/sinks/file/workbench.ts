@@ -19,9 +19,7 @@ export async function createWorkbench(parent = tmpdir()) {
   const sinks: TransactionalSink[] = []
   const stream = (zone: number, daysAgo: number) => streamOf({ name: 'archive' }, zone, daysAgo)
   const folder = (zone = 101, daysAgo = 0) => join(path, `zone=${zone}`, `day=${stream(zone, daysAgo).day}`)
-  const closeAll = async () => {
-    await Promise.all(sinks.map((sink) => sink.close()))
-  }
+  const closeAll = () => Promise.all(sinks.map((sink) => sink.close()))
   return {
     path,
     happened,
@@ -35,6 +33,7 @@ export async function createWorkbench(parent = tmpdir()) {
           mode: 0o600,
           dirMode: 0o700,
           rotate: { maxBytes: 268_435_456, maxAgeMinutes: 1440 },
+          retention: { days: null, maxBytes: null },
           compress: 'none',
           ...settings,
         },
