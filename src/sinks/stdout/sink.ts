@@ -6,7 +6,7 @@ import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { createInTurn, orAborted, within } from '../../domain/promises.ts'
 import { inertJson } from '../../domain/text/json.ts'
-import { systemErrorText } from '../../domain/text/system-error.ts'
+import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { createEncoder } from '../lines.ts'
@@ -24,19 +24,20 @@ export function createStdoutSink(
   { name }: { readonly name: string },
   deps: Pick<SinkDeps, 'format' | 'output' | 'clock'>,
 ): Sink {
-  const { format, clock } = deps
-  const output = openOutput(deps.output)
+  const { format, clock, output } = deps
+  const writeTo = writerTo(output)
   // Escapes control characters for a terminal: attackers choose the content. The JSON value stays the same.
   const inert: Format = { ...format, encode: (event) => inertJson(format.encode(event)) }
-  const encode = createEncoder(Reflect.get(deps.output, 'isTTY') === true ? inert : format)
+  const encode = createEncoder(Reflect.get(output, 'isTTY') === true ? inert : format)
   // A write begins when the one before it ends, also after an abort, so that deliveries do not pile up in the stream.
   const inTurn = createInTurn()
   let isClosed = false
 
   function assertOpen(): void {
     if (isClosed) throw cancelled()
-    const gone = output.gone()
-    if (gone !== undefined) throw sinkGone(name, gone)
+    const gone = output.destroyed || output.writableEnded ? new Error('the stream was closed') : undefined
+    const why = output.errored ?? gone
+    if (why !== undefined) throw sinkGone(name, why)
   }
 
   async function write(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
@@ -45,7 +46,7 @@ export function createStdoutSink(
     for (const chunk of encode(events, refusals)) {
       if (signal.aborted) throw cancelled(signal.reason)
       assertOpen()
-      await output.write(chunk.bytes)
+      await writeTo(chunk.bytes)
       bytes += chunk.bytes.length
     }
     return { refusals, committed: [], bytes }
@@ -80,7 +81,7 @@ export function createStdoutSink(
 }
 
 function sinkGone(sink: string, cause: unknown): Failure {
-  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
+  const code = systemCode(cause)
   const isFull = code === 'ENOSPC' || code === 'EDQUOT'
   const why = code === 'EPIPE' ? 'its reader closed the pipe (EPIPE)' : systemErrorText(cause)
   const text = `sink ${sink}: stdout cannot be written: ${why}`
@@ -90,43 +91,31 @@ function sinkGone(sink: string, cause: unknown): Failure {
 const writeAt = promisify(write)
 const lineBreak = 0x0a
 
-/** `write` resolves when the operating system has every byte; `gone`: why nothing can be written any more. */
-function openOutput(stream: Writable) {
-  const fd: unknown = Reflect.get(stream, 'fd')
-  return typeof fd === 'number' && fstatSync(fd).isFile() ? openFile(fd) : openStream(stream)
-}
-
-/**
- * Writes to a stdout that is redirected to a file. Node itself would write once and ignore a partial write: on a full
- * disk the rest would be lost yet acknowledged. After a failed write the next one begins with a line break.
- */
-function openFile(fd: number) {
-  let torn = false
-  return {
-    async write(bytes: Buffer) {
-      const whole = torn ? Buffer.concat([Buffer.of(lineBreak), bytes]) : bytes
-      for (let at = 0; at < whole.length;) {
-        const { bytesWritten } = await writeAt(fd, whole, at, whole.length - at)
-        if (bytesWritten === 0) throw new Error('the file system accepts no more bytes and reports no error')
-        at += bytesWritten
-        torn = whole[at - 1] !== lineBreak
-      }
-    },
-    gone: () => undefined,
-  }
-}
-
 /** An `error` event without a listener would end the process; the failed write, and `errored`, tell of it. */
 const ignored = () => undefined
 
-/** A pipe, a terminal or a socket. */
-function openStream(stream: Writable) {
+/** Resolves when the operating system has every byte. */
+function writerTo(stream: Writable): (bytes: Buffer) => Promise<void> {
+  const fd: unknown = Reflect.get(stream, 'fd')
+  if (typeof fd === 'number' && fstatSync(fd).isFile()) return writerToFile(fd)
+  // A pipe, a terminal or a socket.
   if (!stream.listeners('error').includes(ignored)) stream.on('error', ignored)
-  return {
-    write: promisify((bytes: Buffer, done: (error?: Error | null) => void) => stream.write(bytes, done)),
-    gone() {
-      if (stream.errored !== null) return stream.errored
-      return stream.destroyed || stream.writableEnded ? new Error('the stream was closed') : undefined
-    },
+  return promisify((bytes: Buffer, done: (error?: Error | null) => void) => stream.write(bytes, done))
+}
+
+/**
+ * For a stdout that is redirected to a file. Node itself would write once and ignore a partial write: on a full disk the
+ * rest would be lost yet acknowledged. After a failed write the next one begins with a line break.
+ */
+function writerToFile(fd: number): (bytes: Buffer) => Promise<void> {
+  let torn = false
+  return async (bytes) => {
+    const whole = torn ? Buffer.concat([Buffer.of(lineBreak), bytes]) : bytes
+    for (let at = 0; at < whole.length;) {
+      const { bytesWritten } = await writeAt(fd, whole, at, whole.length - at)
+      if (bytesWritten === 0) throw new Error('the file system accepts no more bytes and reports no error')
+      at += bytesWritten
+      torn = whole[at - 1] !== lineBreak
+    }
   }
 }
