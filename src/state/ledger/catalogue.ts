@@ -207,8 +207,8 @@ export function createMirror<Value extends object>(
       if (at > 0) await setImmediate()
       const keys = some.map(([key]) => key)
       const values = await root.readMany(collection, keys)
-      for (const [index, [key, number]] of some.entries()) {
-        const value = values[index]
+      for (const [key, number] of some) {
+        const value = values.get(key)
         set(key, number, value && valueOf(key, value, names))
       }
     }

@@ -6,14 +6,12 @@ import type { Commit, Ledger } from '../../ports/store.ts'
 import type { Outcome } from './backfills.ts'
 import { changeDeadLetters } from './dead-letters.ts'
 import { addedGaps } from './catalogue.ts'
-import { maxLengths, ownOf, readStream, whenHead, type OwnStream, type StreamDeps } from './streams.ts'
-import { again, keyOf, refuseRenaming, type Part } from './root.ts'
+import { maxLengths, ownOf, readStream, whenHead, type OwnStream, type OwnStreams } from './streams.ts'
+import { again, keyOf, refuseRenaming, type Part, type Root } from './root.ts'
 import { packSeen } from './seen.ts'
 
 /** `deadLetterMaxBytes`: of each sink. */
-export function createCommits(deps: StreamDeps, deadLetterMaxBytes: number): Ledger['commit'] {
-  const { root, own } = deps
-
+export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: number): Ledger['commit'] {
   /** The stream as the store has it now. */
   async function readOwn({ next: { stream } }: Commit): Promise<OwnStream | undefined> {
     const nowUs = await root.refresh()
@@ -38,7 +36,7 @@ export function createCommits(deps: StreamDeps, deadLetterMaxBytes: number): Led
     const { stream, ...body } = next
     const { lastRequest } = body
     const isBase = ({ head }: OwnStream) => head.fence === fence && head.commit === basedOn
-    const known = ownOf(deps, stream)
+    const known = ownOf(own, stream, root)
     const before = known !== undefined && isBase(known) ? known : await readOwn(commit)
     // Until the answer is there it is not known which head the store has.
     own.delete(streamKey(stream))
@@ -76,7 +74,7 @@ export function createCommits(deps: StreamDeps, deadLetterMaxBytes: number): Led
     const loosely = added === 0 && !isUnseen && !isAnswer && next.ended === undefined
     const isWritten = await root.records.write({ ...write, loosely })
     if (!isWritten) return again
-    if (isAllUnseen || before.lengths.size > maxLengths) before.lengths.clear()
+    if (isUnseen || before.lengths.size > maxLengths) before.lengths.clear()
     for (const [record, bytes] of lengths) before.lengths.set(record, bytes)
     own.set(streamKey(stream), { ...before, head, answered: lastRequest?.id })
     return 'done'

@@ -45,12 +45,8 @@ export function createDeadLetters(root: Root): DeadLetters {
     keys: async (stream) => [...(await deadLettersOf(stream)).keys()].map(identityOf),
     read: (stream, identities) =>
       root.under(stream, async (key) => {
-        const keys = identities.map(deadLetterKey)
-        const values = await root.readMany(deadLettersIn(key), keys)
-        return keys.flatMap((each, index) => {
-          const value = values[index]
-          return value === undefined ? [] : [deadLetterOf(stream, each, value)]
-        })
+        const found = await root.readMany(deadLettersIn(key), identities.map(deadLetterKey))
+        return [...found].map(([each, value]) => deadLetterOf(stream, each, value))
       }),
   }
 }
@@ -103,13 +99,12 @@ export async function changeDeadLetters(
     ]),
   )
   const removed = removedDeadLetters.map(deadLetterKey).filter((each) => !added.has(each))
-  const keys = [...added.keys(), ...removed]
-  const values = await root.readMany(collection, keys)
-  const known = new Map(
-    keys.flatMap((each, index) => (values[index] ? [[each, jsonOf<Kept>(values[index])] as const] : [])),
-  )
+  const known = await root.readMany(collection, [...added.keys(), ...removed])
   const changes = [
-    ...[...known].map(([each, kept]): Total => [kept[0], -1, -bytesOf(each, kept)]),
+    ...[...known].map(([each, value]): Total => {
+      const kept = jsonOf<Kept>(value)
+      return [kept[0], -1, -bytesOf(each, kept)]
+    }),
     ...[...added].map(([each, kept]): Total => [kept[0], 1, bytesOf(each, kept)]),
   ]
   const growth = changes.reduce((sum, [, , bytes]) => sum + bytes, 0)

@@ -143,16 +143,20 @@ export class Root {
     throw new Failure('retry', 'store_unavailable', text)
   }
 
-  /** The records of any number of keys, in their order. Only those of a part are of one moment. */
-  async readMany(collection: string, keys: readonly string[]): Promise<(Uint8Array | undefined)[]> {
-    const parts = [...inParts(keys, keysAtOnce)].map(
-      async (some) => (await this.records.read({ [collection]: some })).found[collection]!,
-    )
-    return (await Promise.all(parts)).flat()
+  /** Those of any number of records that are there, by key. Only those of a part are of one moment. */
+  async readMany(collection: string, keys: readonly string[]): Promise<Map<string, Uint8Array>> {
+    const parts = [...inParts(keys, keysAtOnce)].map(async (some) => {
+      const { found } = await this.records.read({ [collection]: some })
+      return some.flatMap((key, index) => {
+        const value = found[collection]![index]
+        return value === undefined ? [] : [[key, value] as const]
+      })
+    })
+    return new Map((await Promise.all(parts)).flat())
   }
 
   async readOne(collection: string, key: string): Promise<Uint8Array | undefined> {
-    return (await this.readMany(collection, [key]))[0]
+    return (await this.readMany(collection, [key])).get(key)
   }
 
   /** The values of a whole collection by key, without those that `valueOf` knows nothing of. */
@@ -176,9 +180,10 @@ export class Root {
     change: (before: Value | undefined, item: Item) => Value | undefined,
   ): Promise<Required<Pick<Write, 'when' | 'put'>>> {
     const values = await this.readMany(collection, [...items.keys()])
-    const changes = [...items].flatMap(([key, item], index) => {
-      const value = change(jsonOf<Value>(values[index]), item)
-      return value === undefined ? [] : [{ key, is: values[index], text: JSON.stringify(value) }]
+    const changes = [...items].flatMap(([key, item]) => {
+      const is = values.get(key)
+      const value = change(jsonOf<Value>(is), item)
+      return value === undefined ? [] : [{ key, is, text: JSON.stringify(value) }]
     })
     return {
       when: changes.map(({ key, is }) => ({ collection, key, is })),

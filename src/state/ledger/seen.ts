@@ -7,7 +7,7 @@ import {
 import { fenceLost } from '../../domain/failure.ts'
 import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
 import { again, inParts, jsonOf, keyOf, keysAtOnce, type Part, type Root } from './root.ts'
-import { lives, maxLengths, ownOf, readHead, whenHead, type Head, type StreamDeps } from './streams.ts'
+import { lives, maxLengths, ownOf, readHead, whenHead, type Head, type OwnStreams } from './streams.ts'
 
 /**
  * A record for each minute would take more than its fingerprints while they are few. So they go into a bucket of two
@@ -84,13 +84,9 @@ function entriesOf(offset: number, fingerprints: Uint8Array): Uint8Array {
 
 const nothing = new Uint8Array()
 
-function lengthOf(parts: readonly Uint8Array[]): number {
-  return parts.reduce((length, { byteLength }) => length + byteLength, 0)
-}
-
 /** A plain array, not a Buffer: stores return the same type for every size. */
 function concat(parts: readonly Uint8Array[]): Uint8Array {
-  return new Uint8Array(parts.length === 1 ? parts[0]! : Buffer.concat(parts))
+  return parts.length === 1 ? parts[0]! : new Uint8Array(Buffer.concat(parts))
 }
 
 /** What a pump builds on. */
@@ -113,13 +109,13 @@ async function readSeen(
   return (await Promise.all(parts)).flat()
 }
 
-/** The parts of buckets and runs; none of what is not there. */
+/** Buckets and whole runs by name; empty where nothing is there. */
 async function load(
   root: Root,
   key: string,
   places: readonly Place[],
   by?: Base,
-): Promise<Map<string, readonly Uint8Array[]>> {
+): Promise<Map<string, Uint8Array>> {
   const names = [...new Set(places.flatMap((place) => place.buckets.map(({ name }) => name)))]
   const loaded = new Map<string, Uint8Array[]>(
     [...names, ...places.map(({ run }) => run)].map((each) => [each, []]),
@@ -134,31 +130,28 @@ async function load(
       if (values[index]) loaded.get(name)!.push(values[index])
     unread = unread.filter((run) => loaded.get(run)!.length === from + more)
   }
-  return loaded
+  return new Map([...loaded].map(([name, parts]) => [name, concat(parts)]))
 }
 
 function chunkOf(run: string, chunk: number): string {
   return chunk === 0 ? run : `${run}.${chunk}`
 }
 
-export function createLoadSeen(deps: StreamDeps): Ledger['loadSeen'] {
-  const { root } = deps
+export function createLoadSeen(root: Root, own: OwnStreams): Ledger['loadSeen'] {
   return (stream, minutes, by) =>
     root.under(stream, async (key) => {
-      const before = ownOf(deps, stream)
+      const before = ownOf(own, stream, root)
       const places = new Map(minutes.map((minute) => [minute, placeOf(minute)]))
       const loaded = await load(root, key, [...places.values()], by)
       // A commit that was sent meanwhile may have changed the lengths.
-      if (before !== undefined && ownOf(deps, stream) === before) {
+      if (before !== undefined && ownOf(own, stream, root) === before) {
         if (before.lengths.size > maxLengths) before.lengths.clear()
-        for (const [record, parts] of loaded) before.lengths.set(record, lengthOf(parts))
+        for (const [record, { byteLength }] of loaded) before.lengths.set(record, byteLength)
       }
       const found = new Map<number, Uint8Array>()
       for (const [minute, { run, buckets }] of places) {
-        const entries = buckets.flatMap(({ name, offset }) =>
-          loaded.get(name)!.map((bucket) => entriesAt(bucket, offset)),
-        )
-        const bytes = concat([...entries, ...loaded.get(run)!])
+        const entries = buckets.map(({ name, offset }) => entriesAt(loaded.get(name)!, offset))
+        const bytes = concat([...entries, loaded.get(run)!])
         if (bytes.byteLength > 0) found.set(minute, bytes)
       }
       return found
@@ -189,7 +182,7 @@ export async function packSeen(
   const unknown = added.filter(({ run, buckets }) =>
     [run, ...buckets.map(({ name }) => name)].some((record) => lengthNow(record) === undefined),
   )
-  for (const [record, parts] of await load(root, key, unknown)) lengths.set(record, lengthOf(parts))
+  for (const [record, { byteLength }] of await load(root, key, unknown)) lengths.set(record, byteLength)
 
   const appended: [record: string, bytes: Uint8Array][] = []
   const chunkBytes = roomy - (roomy % fingerprintBytes)

@@ -1,5 +1,5 @@
 import type { Store } from '../../ports/store.ts'
-import { createHolders, createProcesses, type StreamDeps } from './streams.ts'
+import { createHolders, createProcesses, type OwnStreams } from './streams.ts'
 import { createBackfills } from './backfills.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createCommits } from './commits.ts'
@@ -29,7 +29,7 @@ export async function openLedger({
     await records.close()
     throw error
   }
-  const deps: StreamDeps = { root, own: new Map() }
+  const own: OwnStreams = new Map()
   const { dropIndex, ...minutes } = createMinutes(root)
   const backfills = createBackfills(root)
   const processes = createProcesses(root)
@@ -38,9 +38,9 @@ export async function openLedger({
       return root.id
     },
     ledger: {
-      ...createHolders(deps),
-      commit: createCommits(deps, deadLetterMaxBytes),
-      loadSeen: createLoadSeen(deps),
+      ...createHolders(root, own),
+      commit: createCommits(root, own, deadLetterMaxBytes),
+      loadSeen: createLoadSeen(root, own),
       ...minutes,
     },
     catalogue: createCatalogue(root),

@@ -48,16 +48,13 @@ export interface OwnStream {
 /** More are not remembered: what is not known is read. */
 export const maxLengths = 1_800
 
-export interface StreamDeps {
-  readonly root: Root
-  /** By stream, from its take to its release. */
-  readonly own: Map<string, OwnStream>
-}
+/** By stream, from its take to its release. */
+export type OwnStreams = Map<string, OwnStream>
 
 /** Undefined where it is not known, or the names have changed since. */
-export function ownOf({ own, root }: StreamDeps, stream: Stream): OwnStream | undefined {
+export function ownOf(own: OwnStreams, stream: Stream, { names }: Root): OwnStream | undefined {
   const known = own.get(streamKey(stream))
-  return known?.names === root.names ? known : undefined
+  return known?.names === names ? known : undefined
 }
 
 /** The stream as the store has it now. */
@@ -73,14 +70,13 @@ const heardWithinUs = 20_000_000
 type OfHolders = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read' | 'noteAudit' | 'auditOf'>
 
 /** Who may write a stream: its head names the fence given last, and the process that has it. */
-export function createHolders(deps: StreamDeps): OfHolders {
-  const { root, own } = deps
+export function createHolders(root: Root, own: OwnStreams): OfHolders {
   const { records, clock } = root
   /** Fences that are being released, and those whose release failed. */
   const unreleased = new Map<string, { readonly stream: Stream; readonly fence: number }>()
 
   async function release(stream: Stream, fence: number): Promise<void> {
-    const known = ownOf(deps, stream)?.head
+    const known = ownOf(own, stream, root)?.head
     own.delete(streamKey(stream))
     unreleased.set(streamKey(stream), { stream, fence })
     let head = known?.fence === fence ? known : undefined
@@ -199,8 +195,9 @@ export function createProcesses(root: Root): Processes {
       const all = await root.readAll('processes', (_, value) => jsonOf<ProcessFacts>(value))
       const beats = await root.readMany('holders', [...all.keys()])
       const nowUs = await root.refresh()
-      const living = [...all].flatMap(([id, facts], index): LivingProcess[] => {
-        const heardUs = beats[index] === undefined ? 0 : Number(textOf(beats[index]))
+      const living = [...all].flatMap(([id, facts]): LivingProcess[] => {
+        const heard = beats.get(id)
+        const heardUs = heard === undefined ? 0 : Number(textOf(heard))
         return nowUs - heardUs < heardWithinUs ? [{ ...facts, id, heardAtMs: heardUs / 1_000 }] : []
       })
       living.sort((one, other) => one.startedAtMs - other.startedAtMs || byText(one.id, other.id))

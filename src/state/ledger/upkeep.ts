@@ -43,10 +43,9 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
       /** The newest committed day by route. */
       const newest = new Map<string, Day>()
       let floor = store?.floor ?? 0
-      const values = await root.readMany('heads', keys)
-      for (const [index, key] of keys.entries()) {
-        const head = jsonOf<Head>(values[index])
-        if (head === undefined || !isOld(key, head)) continue
+      for (const [key, value] of await root.readMany('heads', keys)) {
+        const head = jsonOf<Head>(value)
+        if (!isOld(key, head)) continue
         const { leftUs, conditions } = await lives(records, head.holder)
         if (leftUs > 0) continue
         dropped.push(key)

@@ -134,7 +134,7 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
       await write(() => isStore() || handle.exec(layout))
     },
     /** May be called twice. */
-    close(): void {
+    [Symbol.dispose](): void {
       if (file !== undefined && !isClosed) handle.close()
       isClosed = true
     },

@@ -45,7 +45,7 @@ async function openIn(database: Database, clock: Clock): Promise<Records> {
   try {
     await database.prepareStore()
   } catch (error) {
-    database.close()
+    database[Symbol.dispose]()
     throw error
   }
   const nowUs = (): number => Math.floor(clock.now() * 1_000)
@@ -75,7 +75,7 @@ async function openIn(database: Database, clock: Clock): Promise<Records> {
       while (await database.write(() => table.clear(), true)) await setImmediate()
       while (await database.write(() => table.shrink(), true)) await setImmediate()
     },
-    close: async () => database.close(),
+    close: async () => database[Symbol.dispose](),
   }
 }
 

@@ -47,12 +47,8 @@ export async function probeStateFile(path: string): Promise<void> {
   const trial = join(nearest(dirname(path)), `.shieldlog-check-${randomBytes(5).toString('hex')}.db`)
   try {
     prepareStateFile(trial)
-    const database = await openDatabase(trial)
-    try {
-      await database.prepareStore()
-    } finally {
-      database.close()
-    }
+    using database = await openDatabase(trial)
+    await database.prepareStore()
   } catch (error) {
     throw error instanceof Error && error.cause !== undefined ? unwritable(path, error.cause) : error
   } finally {

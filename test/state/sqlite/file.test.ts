@@ -144,7 +144,7 @@ describe('the file of a store', () => {
   it('is unavailable, not refused, while another process keeps it locked for long', async () => {
     const path = join(temporaryFolder(), 'store.db')
     await (await openAt(path)).close()
-    const database = await openDatabase(path, 2)
+    using database = await openDatabase(path, 2)
     using other = new DatabaseSync(path)
     other.exec('BEGIN IMMEDIATE')
     const change = () => database.prepare(`UPDATE record SET key = 'k'`).run().changes
@@ -152,7 +152,6 @@ describe('the file of a store', () => {
     expect(await database.read(() => database.prepare('SELECT 1').get())).toEqual([1])
     other.exec('ROLLBACK')
     expect(await database.write(change)).toBe(1)
-    database.close()
   })
 
   it('is refused once the store is closed, whether it waits for the disk or not', async () => {
@@ -160,7 +159,7 @@ describe('the file of a store', () => {
     await (await openAt(path)).close()
     const database = await openDatabase(path)
     await database.write(() => undefined, true)
-    database.close()
+    database[Symbol.dispose]()
     for (const loosely of [true, false])
       await expect(database.write(() => undefined, loosely)).rejects.toMatchObject({
         code: 'store_unavailable',
