@@ -97,4 +97,14 @@ describe('the fingerprints of a stream', () => {
     // They were removed, not dropped.
     expect(await store.ledger.isIndexDropped(stream)).toBe(false)
   })
+
+  it('are found again that the pump adds where it has removed many', async () => {
+    const { store } = await openStore()
+    const { fence } = await store.ledger.take(stream, one)
+    const [many, others] = [new Map([[7, packed(1, 1_000)]]), new Map([[7, packed(5_000, 3)]])]
+    await store.ledger.commit(buildCommit(stream, fence, 0, { seen: many }))
+    await store.ledger.commit(buildCommit(stream, fence, 1, { unsee: many }))
+    await store.ledger.commit(buildCommit(stream, fence, 2, { seen: others }))
+    expect(await store.ledger.loadSeen(stream, [7])).toEqual(others)
+  })
 })
