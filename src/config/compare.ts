@@ -1,6 +1,6 @@
 import { Secret } from '../domain/text/secret.ts'
 import type { Config } from './schema.ts'
-import { Tls } from './fields/tls.ts'
+import { isPlainObject } from './shape.ts'
 
 /** The configuration after a reload, the sections that the new one changes, and those of them that need a restart. */
 export function reloaded(old: Config, next: Config) {
@@ -28,5 +28,6 @@ function sectionsOf({ accounts, zones, ...rest }: Config): Map<string, string> {
 function revealed(this: Readonly<Record<string, unknown>>, key: string, shown: unknown): unknown {
   const value = this[key]
   if (value instanceof Secret) return value.reveal()
-  return value instanceof Tls ? { ca: value.ca, cert: value.cert, key: value.key } : shown
+  // The private key is hidden.
+  return key === 'tls' && isPlainObject(value) ? { ...value, key: value['key'] } : shown
 }

@@ -170,10 +170,10 @@ export class Reading {
   /** Reports unknown keys and leaves them out; null means not set. */
   #readObject(object: Record<string, unknown>, form: Shape, path: Path): Record<string, unknown> {
     const { properties = {}, additionalProperties: free } = form
-    for (const [key, field] of Object.entries(properties)) this.#shapes.set(pathText([...path, key]), field)
     const set = new Map<string, string>()
-    for (const key of Object.keys(properties)) {
+    for (const [key, field] of Object.entries(properties)) {
       const at = pathText([...path, key])
+      this.#shapes.set(at, field)
       const name = this.#names.get(at) ?? this.#setInside(at)
       if (name !== undefined) set.set(key, name)
     }

@@ -5,7 +5,7 @@ import type { SettingError } from '../domain/text/http-rules.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { RedisServers } from '../domain/redis-servers.ts'
 import { addIssue, duration, marks, name, secret, secretFile } from './fields/fields.ts'
-import { Tls, TlsConfig } from './fields/tls.ts'
+import { TlsConfig } from './fields/tls.ts'
 
 export interface RedisStateConfig extends RedisServers {
   readonly kind: 'redis'
@@ -152,7 +152,7 @@ function redisStore(redis: Partial<RedisSetting>, keepDays: number): RedisStateC
     db: Number(server.pathname.slice(1)),
     ...(username !== '' && { username }),
     ...(password !== '' && { password: new Secret(password) }),
-    ...(server.protocol === 'rediss:' && { tls: new Tls() }),
+    ...(server.protocol === 'rediss:' && { tls: {} }),
     ...own,
   }
 }

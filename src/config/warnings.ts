@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { firstOf } from '../domain/text/terminal-text.ts'
 import { isLoopback } from '../domain/text/http-rules.ts'
 import { nearest } from '../domain/text/nearest.ts'
-import { Secret } from '../domain/text/secret.ts'
+import { secretsIn } from '../domain/text/secret.ts'
 import type { Config, SinkConfig } from './schema.ts'
 import type { SourceFile } from './source.ts'
 
@@ -75,7 +75,7 @@ export function readableSecretsWarnings({ path, label }: SourceFile, secrets: re
 }
 
 function ofSink(sink: SinkConfig, index: number): string[] {
-  if (!holdsSecret(sink)) return []
+  if (secretsIn(sink).length === 0) return []
   const whats = { url: 'the credentials', loginUrl: 'the client secret' }
   return Object.entries(sink).flatMap(([key, url]) =>
     (key === 'url' || key === 'loginUrl') && typeof url === 'string'
@@ -89,9 +89,4 @@ function plainHttpWarnings(path: string, url: string, what: string): string[] {
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'http:' || isLoopback(hostname)) return []
   return [`${path}: shieldlog sends ${what} to ${hostname} unencrypted; use https`]
-}
-
-function holdsSecret(value: unknown): boolean {
-  if (value instanceof Secret) return true
-  return typeof value === 'object' && value !== null && Object.values(value).some(holdsSecret)
 }

@@ -1,4 +1,5 @@
 import type { Secret } from './text/secret.ts'
+import type { Tls } from './tls.ts'
 
 export interface RedisServers {
   readonly topology: 'single' | 'sentinel' | 'cluster'
@@ -9,12 +10,8 @@ export interface RedisServers {
   readonly db: number
   readonly username?: string
   readonly password?: Secret
-  /** PEM texts; present where the connection is encrypted, to the sentinels too. */
-  readonly tls?: {
-    readonly ca?: string | undefined
-    readonly cert?: string | undefined
-    readonly key?: string | undefined
-  }
+  /** Present where the connection is encrypted, to the sentinels too. */
+  readonly tls?: Tls
   /** Of all keys of a deployment. */
   readonly keyPrefix: string
 }

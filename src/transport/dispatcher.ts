@@ -1,16 +1,9 @@
-import { createSecureContext } from 'node:tls'
 import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import { Failure, messageOf } from '../domain/failure.ts'
-
-/** PEM texts. `ca` replaces the default root certificates, as in curl and most shippers. */
-export interface TlsOptions {
-  readonly ca?: string | undefined
-  readonly cert?: string | undefined
-  readonly key?: string | undefined
-}
+import type { Tls } from '../domain/tls.ts'
 
 export interface DispatcherOptions {
-  readonly tls?: TlsOptions | undefined
+  readonly tls?: Tls | undefined
   /** Connections to one origin; any number unless given. */
   readonly connections?: number
 }
@@ -24,10 +17,9 @@ export const connectTimeoutMs = 10_000
 /**
  * Creates the connection pool of one destination. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
  * NODE_EXTRA_CA_CERTS (read by Node, where no `ca` is set). Speaks HTTP/1.1 only and follows no redirect. Throws
- * Failure (stop) for unusable certificates or an invalid proxy address.
+ * Failure (stop) for an invalid proxy address.
  */
 export function createDispatcher({ tls = {}, connections }: DispatcherOptions): Dispatcher {
-  assertUsable(tls)
   const secure = { ca: tls.ca, cert: tls.cert, key: tls.key, timeout: connectTimeoutMs }
   try {
     return new EnvHttpProxyAgent({
@@ -64,17 +56,4 @@ function proxyPool(origin: URL, options: { readonly connect?: buildConnector.con
       })
     },
   })
-}
-
-/** Validates the certificates now, since undici would report them only at the first connection. */
-function assertUsable({ ca, cert, key }: TlsOptions): void {
-  // A context without certificates of its own would only parse those of Node.
-  if (ca === undefined && cert === undefined && key === undefined) return
-  try {
-    createSecureContext({ ca, cert, key })
-  } catch (cause) {
-    throw new Failure('stop', 'tls', `the tls files cannot be used: ${messageOf(cause)}`, { cause })
-  }
-  if (ca !== undefined && !ca.includes('-----BEGIN'))
-    throw new Failure('stop', 'tls', 'the tls files cannot be used: the CA file holds no PEM certificate')
 }

@@ -91,14 +91,4 @@ describe('dispatcher', () => {
     vi.stubEnv('HTTPS_PROXY', 'not a proxy')
     expect(() => createDispatcher({ connections: 1 })).toThrow(/HTTPS_PROXY.*take a URL/)
   })
-
-  it.each([
-    ['a CA without a certificate', { ca: 'nothing' }],
-    ['a certificate that is none', { cert: 'nothing', key: pem('client.key') }],
-    ['a key of another certificate', { cert: pem('client.pem'), key: pem('server.key') }],
-  ])('refuses %s before the first connection', (_, tls) => {
-    expect(() => createDispatcher({ connections: 1, tls })).toThrow(
-      expect.objectContaining({ kind: 'stop', code: 'tls' }),
-    )
-  })
 })

@@ -2,25 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
 import { messageOf } from '../../domain/failure.ts'
+import type { Tls } from '../../domain/tls.ts'
 import { addIssue, optionalPath } from './fields.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
-
-/** PEM texts. The private key is hidden from printing and from spread, so copy the fields by name. */
-export class Tls {
-  readonly ca: string | undefined
-  readonly cert: string | undefined
-  readonly #key: string | undefined
-
-  constructor(pem: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } = {}) {
-    this.ca = pem.ca
-    this.cert = pem.cert
-    this.#key = pem.key
-  }
-
-  get key(): string | undefined {
-    return this.#key
-  }
-}
 
 const TlsFiles = z.strictObject({
   caFile: optionalPath('CA certificates to trust instead of the built-in ones (PEM)'),
@@ -59,5 +43,5 @@ function readTls(files: z.output<typeof TlsFiles>, context: z.RefinementCtx): Tl
       const remedy = 'check that the files are complete and that the key belongs to the certificate'
       report([], `cannot be used: ${reason}`, remedy)
     }
-  return new Tls({ ca, cert, key })
+  return Object.defineProperty<Tls>({ ca, cert }, 'key', { value: key })
 }

@@ -57,3 +57,9 @@ export class Secret {
     return '***'
   }
 }
+
+/** All secrets in settings. */
+export function secretsIn(value: unknown): Secret[] {
+  if (value instanceof Secret) return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
+}

@@ -6,7 +6,8 @@ import type { Secret } from '../../domain/text/secret.ts'
 import type { PageRequest } from '../../ports/delivery.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
 import { acceptedEncodings } from '../../transport/body.ts'
-import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import type { Tls } from '../../domain/tls.ts'
+import { createDispatcher } from '../../transport/dispatcher.ts'
 import { exchange, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import {
@@ -30,7 +31,7 @@ export interface ShieldClientOptions {
   /** For one try, from sending to the last byte. */
   readonly requestTimeoutMs: number
   readonly maxPageBytes: number
-  readonly tls?: TlsOptions | undefined
+  readonly tls?: Tls | undefined
   /** Shared by all accounts of the process. */
   readonly budget: PageBudget
   readonly clock: Clock

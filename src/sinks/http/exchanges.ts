@@ -1,7 +1,8 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import type { Tls } from '../../domain/tls.ts'
+import { createDispatcher } from '../../transport/dispatcher.ts'
 import { type Answer, exchange, headerOf, type Request as AnyRequest } from '../../transport/exchange.ts'
 import { maxRetryAfterMs, retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
@@ -21,7 +22,7 @@ interface Destination {
   readonly origin?: string | undefined
   /** What a redirect may be relative to. */
   readonly base: URL
-  readonly tls: TlsOptions
+  readonly tls: Tls
   readonly timeoutSeconds: number
   /** Replaces secrets in a text of the destination, and makes it one line. */
   mask(text: string): string

@@ -1,4 +1,4 @@
-import { Secret } from '../../domain/text/secret.ts'
+import { secretsIn } from '../../domain/text/secret.ts'
 import { searchedBytes } from './exchanges.ts'
 import type { HttpSettings } from './protocol/define-preset.ts'
 
@@ -47,11 +47,6 @@ export function createSecrets(settings: HttpSettings) {
       return masked(text, [...known, ...made, ...inUrl])
     },
   }
-}
-
-function secretsIn(value: unknown): Secret[] {
-  if (value instanceof Secret) return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
 }
 
 /** Queries and long path segments of intake addresses are often tokens. */

@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { TlsOptions } from '../../transport/dispatcher.ts'
+import type { Tls } from '../../domain/tls.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import type { SyslogSinkConfig } from './config.ts'
 
 export interface Receiver extends Pick<SyslogSinkConfig, 'host' | 'port' | 'protocol' | 'timeoutSeconds'> {
-  readonly tls?: TlsOptions | undefined
+  readonly tls?: Tls | undefined
 }
 
 /** A connection to a syslog receiver. */

@@ -8,7 +8,6 @@ import { Secret } from '../../../src/domain/text/secret.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports/delivery.ts'
 import { afterEach } from 'vitest'
-import { Tls } from '../../../src/config/fields/tls.ts'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
 import type { HttpSinkDeps } from '../../../src/sinks/http/requests.ts'
 import { createHttpSink } from '../../../src/sinks/http/sink.ts'
@@ -110,9 +109,8 @@ export function inTurn(...responds: readonly Respond[]): Respond {
 }
 
 /** Settings that tests change; a header may be given as plain text. */
-export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers' | 'tls'>> {
+export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers'>> {
   readonly headers?: Readonly<Record<string, Secret | string>>
-  readonly tls?: { readonly ca?: string | undefined }
   /** Those of the preset. */
   readonly [own: string]: unknown
 }
@@ -121,7 +119,7 @@ export interface SinkOptions extends Partial<Omit<HttpSinkConfig, 'headers' | 't
 export function settingsOf(url: string, { headers = {}, ...options }: SinkOptions = {}): HttpSinkConfig {
   const secret = (value: Secret | string) => (typeof value === 'string' ? new Secret(value) : value)
   const secrets = Object.entries(headers).map(([name, value]) => [name, secret(value)])
-  return { ...defaults, url, ...options, headers: Object.fromEntries(secrets) } as HttpSinkConfig
+  return { ...defaults, url, ...options, headers: Object.fromEntries(secrets) }
 }
 
 const defaults = {
@@ -132,7 +130,7 @@ const defaults = {
   compression: 'none',
   timeoutSeconds: 5,
   batch: { maxEvents: 1000, maxBytes: 1_000_000 },
-  tls: new Tls(),
+  tls: {},
 } as const
 
 /** A sink that is closed after the test. */
