@@ -1,7 +1,7 @@
 import { nearest } from '../domain/text/nearest.ts'
 import { type ConfigError, type Path, pathText } from './errors.ts'
 import { fileShape } from './file-shape.ts'
-import { acceptsNull, forms, isScalar, objectForm, scalarForm, type Shape } from './shape.ts'
+import { acceptsNull, forms, objectForm, scalarForm, type Shape } from './shape.ts'
 import { parseYaml } from './source.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -25,9 +25,7 @@ type Setting = { readonly path: readonly string[]; readonly environment: string;
 export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[] {
   return Object.entries(objectForm(shape)?.properties ?? {}).flatMap(([key, field]) => {
     const at = [...path, key]
-    const isDirect = forms(field).some(
-      (form) => form.items !== undefined || (isScalar(form) && form.type !== 'null'),
-    )
+    const isDirect = scalarForm(field) !== undefined || forms(field).some(({ items }) => items !== undefined)
     const own = isDirect ? [{ path: at, environment: environmentName(at), shape: field }] : []
     return [...own, ...settingsOf(field, at)]
   })

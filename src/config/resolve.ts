@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Secret } from '../domain/text/secret.ts'
 import { refusedChoice } from './complaints.ts'
-import { type Path, pathText, type Report } from './errors.ts'
+import { type Path, pathText, type Report, valueAt } from './errors.ts'
 import { requiredBy } from './needs.ts'
 import type { Reading } from './reading.ts'
 import type { AccountConfig, Config, ConfigFile } from './schema.ts'
@@ -16,7 +16,7 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
   const { report, written, cwd } = reading
-  const given = isPlainObject(written) ? written['server'] : undefined
+  const given = valueAt(written, ['server'])
   const { readableDays } = settings.poll
   const { keepDays = Math.max(keepDaysDefault, readableDays) } = settings.state
   if (keepDays < readableDays)

@@ -51,10 +51,7 @@ export function forms(shape: Shape): readonly Shape[] {
 }
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && isData(value)
-}
-
-function isData(value: object): boolean {
+  if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
 }
@@ -72,14 +69,8 @@ function fits(form: Shape, value: unknown): boolean {
   return tags.every(([key, property]) => property.const === (value[key] ?? property.default))
 }
 
-export function isScalar(shape: Shape): boolean {
-  return (
-    shape.properties === undefined &&
-    shape.items === undefined &&
-    typeof shape.additionalProperties !== 'object' &&
-    shape.anyOf === undefined &&
-    shape.oneOf === undefined
-  )
+export function isScalar({ properties, items, additionalProperties, anyOf, oneOf }: Shape): boolean {
+  return (properties ?? items ?? anyOf ?? oneOf) === undefined && typeof additionalProperties !== 'object'
 }
 
 /** The scalar form of a union, or the scalar itself. */

@@ -21,7 +21,7 @@ test.each([
   ['"redis://h"', { topology: 'single', nodes: [{ host: 'h', port: 6379 }], db: 0, tls: undefined }],
   ['"redis://u@h:7000/3"', { nodes: [{ host: 'h', port: 7000 }], db: 3, username: 'u' }],
   ['"redis://[::1]:7000"', { nodes: [{ host: '::1', port: 7000 }] }],
-  ['"rediss://h"', { tls: { ca: undefined } }],
+  ['"rediss://h"', { tls: {} }],
   ['"redis://u%40x:p%2Fw@h"', { username: 'u@x', password: 'p/w' }],
   ['"redis://:50%off@h"', { password: '50%off' }],
   [
