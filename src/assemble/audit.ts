@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
-import { policyOf } from '../config/planned.ts'
+import { policyOf } from '../config/policy.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event/event.ts'

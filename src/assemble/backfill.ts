@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { policyOf } from '../config/planned.ts'
+import { policyOf } from '../config/policy.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import { plan, type PlannedStream } from '../domain/plan/plan.ts'

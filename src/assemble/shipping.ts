@@ -18,7 +18,7 @@ import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import { closeTogether, type Reading } from './reading.ts'
 import type { HeldSinks } from './held-sinks.ts'
-import { policyOf } from '../config/planned.ts'
+import { policyOf } from '../config/policy.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 

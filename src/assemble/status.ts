@@ -4,7 +4,7 @@ import { createPlanner } from '../plan/planner.ts'
 import { readFleet, statusOf, type Choose } from '../status/status.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import { heldSinks } from './held-sinks.ts'
-import { policyOf } from '../config/planned.ts'
+import { policyOf } from '../config/policy.ts'
 import { stateName, workersOn } from './state.ts'
 import { openWork } from './work.ts'
 

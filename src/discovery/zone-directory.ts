@@ -1,4 +1,4 @@
-import { policyOf } from '../config/planned.ts'
+import { policyOf } from '../config/policy.ts'
 import type { Config } from '../config/schema.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { Failure } from '../domain/failure.ts'

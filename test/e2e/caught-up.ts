@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
-import { policyOf } from '../../src/config/planned.ts'
+import { policyOf } from '../../src/config/policy.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
