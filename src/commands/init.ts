@@ -97,7 +97,7 @@ interface Context {
 }
 
 interface Step<Value> {
-  /** What an option or the environment says: nothing is asked then. */
+  /** What an option says: nothing is asked then. */
   readonly given?: string | undefined
   /** Shown before the question. */
   readonly menu?: string
@@ -134,7 +134,11 @@ async function settle<Value>(step: Step<Value>, { asks, io }: Context): Promise<
 async function init(options: InitOptions, io: Io): Promise<string> {
   const asks = options.yes !== true && io.ask !== undefined
   const file = resolve(options.file ?? options.config ?? 'shieldlog.yaml')
-  const context = { options, io, asks, file, assignments: (options.set ?? []).map(parseAssignment) }
+  const named = (['path', 'url'] as const).flatMap((key) =>
+    options[key] === undefined ? [] : [`${key}=${options[key]}`],
+  )
+  const assignments = [...named, ...(options.set ?? [])].map(parseAssignment)
+  const context = { options, io, asks, file, assignments }
   refuseExisting(file, 'Name another file with --file, or remove that one.')
   const key = givenKey(context)
   const needed = { 'access-key-file': key, zones: options.zones, destination: options.destination }
@@ -143,7 +147,9 @@ async function init(options: InitOptions, io: Io): Promise<string> {
   )
   if (!asks && missing.length > 0)
     throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
-  const { draft, listed } = await settle(keyStep(key, context), context)
+  const { draft, listed } = await (key === undefined
+    ? settle(keyStep(context), context)
+    : accessWith(key, context))
   const zones = await settle(zonesStep(listed, context), context)
   const destination = await settle(destinationStep(context), context)
   const complete = await withSink(destination, { ...draft, zones }, context)
@@ -170,14 +176,12 @@ function givenKey({ options, io }: Context): Draft | undefined {
   return { accessKey: '${SHIELDLOG_API_ACCESS_KEY}' }
 }
 
-function keyStep(given: Draft | undefined, context: Context): Step<Awaited<ReturnType<typeof accessWith>>> {
-  if (given === undefined)
-    refuseExisting(resolve(dirname(context.file), keyFile), 'Use it with --access-key-file, or remove it.')
+function keyStep(context: Context): Step<Awaited<ReturnType<typeof accessWith>>> {
+  refuseExisting(resolve(dirname(context.file), keyFile), 'Use it with --access-key-file, or remove it.')
   return {
-    given: given && '',
     question: 'Access key of your bunny.net account (dashboard → Account → API): ',
     isHidden: true,
-    accept: (key) => accessWith(given ?? { accessKey: new Secret(key) }, context),
+    accept: (key) => accessWith({ accessKey: new Secret(key) }, context),
   }
 }
 
@@ -291,16 +295,11 @@ function sideBySide(texts: readonly string[]): string {
 
 /** The draft with a sink, once that loads. Throws UsageError. */
 async function withSink(destination: Destination, draft: Draft, context: Context): Promise<Draft> {
-  const { asks, options, assignments, file } = context
+  const { asks, assignments, file } = context
   const { form, fixed } = destination
   const set = assignTo(form)
   const complete = (sink: Draft) => ({ ...draft, sinks: [sink] })
-  const named = (['path', 'url'] as const).flatMap((key) => {
-    const text = options[key]
-    return text === undefined ? [] : [{ path: [key], text }]
-  })
-  const given = [...named, ...assignments.filter((one) => !isOfSection(one))]
-  let sink = given.reduce<Draft>(set, fixed)
+  let sink = assignments.filter((one) => !isOfSection(one)).reduce<Draft>(set, fixed)
   // What an option says would be wrong again, whatever is answered.
   if (asks) loadDraft(complete(sink), { only: Object.keys(sink) })
   for (const { path, ...question } of questionsFor(destination, sink, file)) {

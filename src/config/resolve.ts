@@ -148,12 +148,9 @@ function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): Conf
       })
     if (account !== undefined && !known.includes(account))
       report([...at, 'account'], refusedChoice(account, known, at))
-    return { at, id, account: account ?? known[0]! }
+    return { at, value: id, account: account ?? known[0]! }
   })
-  refuseRepeated(
-    apps.map(({ at, id }) => ({ at, value: id })),
-    'name each application once',
-    report,
-  )
-  return { ...others, volumes: { ...volumes, apps: apps.map(({ id, account }) => ({ id, account })) } }
+  refuseRepeated(apps, 'name each application once', report)
+  const owned = apps.map(({ value: id, account }) => ({ id, account }))
+  return { ...others, volumes: { ...volumes, apps: owned } }
 }
