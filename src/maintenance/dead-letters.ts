@@ -9,7 +9,7 @@ import { commitDelivery, deliver, type DeliveryOutcome } from '../pump/commit-de
 import { packSightings } from '../pump/seen-window.ts'
 import { openSink, type SinkTarget } from '../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../pump/session.ts'
-import { beginAnew, holdStream, type HeldStream } from './hold-stream.ts'
+import { beginAnew, holdStream } from './hold-stream.ts'
 
 export interface DeadLetterWork {
   readonly deps: PumpDeps
@@ -23,15 +23,15 @@ export interface DeadLetterWork {
 
 export interface SinkReplay {
   readonly sink: string
-  readonly delivered: number
+  delivered: number
   /** Refused again, by the new reason. */
-  readonly refused: ReadonlyMap<RefusalReason, number>
+  readonly refused: Map<RefusalReason, number>
   /** Settled by another process meanwhile, or by an earlier replay that was killed before it recorded that. */
-  readonly gone: number
+  gone: number
   /** Not tried, or tried with an unknown result: they stay as they were. */
-  readonly left: number
+  left: number
   /** Why it stopped early; absent where it did not. */
-  readonly error?: string
+  error?: string
 }
 
 const notConfigured = 'it is not configured; add it to the configuration, or drop them'
@@ -39,33 +39,47 @@ const notConfigured = 'it is not configured; add it to the configuration, or dro
 /** Continues with the next sink when one fails, and ends early when stopped. Throws the Failures of a store. */
 export async function replayDeadLetters(
   chosen: readonly DeadLetter[],
-  { deps, sinks, held, zoneOf, redo }: DeadLetterWork,
+  work: DeadLetterWork,
   signal: AbortSignal,
 ): Promise<SinkReplay[]> {
   const results: SinkReplay[] = []
   for (const [name, own] of Map.groupBy(chosen, ({ sink }) => sink)) {
-    let [delivered, gone, left] = [0, 0, own.length]
-    const refused = new Map<RefusalReason, number>()
-    const add = ({ tried, delivered: taken, kept, left: untaken }: ReplayedPage) => {
-      left -= tried - untaken
-      delivered += taken
-      gone += tried - untaken - taken - kept.length
-      for (const { reason } of kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
-    }
-    const sink = sinks.get(name)
-    let error = sink === undefined ? notConfigured : held.get(name)
+    const result: SinkReplay = { sink: name, delivered: 0, refused: new Map(), gone: 0, left: own.length }
+    results.push(result)
+    const sink = work.sinks.get(name)
+    const error = sink === undefined ? notConfigured : work.held.get(name)
     try {
-      for (const ofStream of error === undefined ? byStream(own, zoneOf) : []) {
-        const job = { ...ofStream, sink: sink!, redo }
-        for await (const page of replayStream(job, deps, signal)) add(page)
-      }
+      if (error === undefined) await replayTo(sink!, own, result, work, signal)
+      else result.error = error
     } catch (failure) {
       if (!isFailure(failure) || failure.code.startsWith('store_')) throw failure
-      error = signal.aborted ? 'stopped' : messageOf(failure)
+      result.error = signal.aborted ? 'stopped' : messageOf(failure)
     }
-    results.push({ sink: name, delivered, refused, gone, left, ...(error !== undefined && { error }) })
   }
   return results
+}
+
+/** Counts each page once it is settled: what was counted before a Failure of the sink stays delivered. */
+async function replayTo(
+  sink: AnySink,
+  chosen: readonly DeadLetter[],
+  result: SinkReplay,
+  work: DeadLetterWork,
+  signal: AbortSignal,
+): Promise<void> {
+  const replay = async (session: Session, deadLetters: readonly DeadLetter[]) => {
+    // An event that is refused once more stays a dead letter, whatever the sink has taken before.
+    await using target = await openSink(session, sink, signal, { refusalsStand: true })
+    return await replayPage(session, target, deadLetters, work.redo, signal)
+  }
+  for await (const { tried, settled } of settlePages(chosen, replay, work, signal)) {
+    const { delivered, kept, left, failure } = settled ?? { delivered: 0, kept: [], left: 0 }
+    result.left -= tried - left
+    result.delivered += delivered
+    result.gone += tried - left - delivered - kept.length
+    for (const { reason } of kept) result.refused.set(reason, (result.refused.get(reason) ?? 0) + 1)
+    if (failure !== undefined) throw failure
+  }
 }
 
 /**
@@ -74,7 +88,7 @@ export async function replayDeadLetters(
  */
 export async function dropDeadLetters(
   chosen: readonly DeadLetter[],
-  { deps, zoneOf }: Pick<DeadLetterWork, 'deps' | 'zoneOf'>,
+  work: SettleWork,
   signal: AbortSignal,
 ): Promise<readonly DeadLetter[]> {
   const dropped: DeadLetter[] = []
@@ -83,47 +97,39 @@ export async function dropDeadLetters(
     await commit(next, { removedDeadLetters: found.map(keyOf) })
     dropped.push(...found)
   }
-  for (const ofStream of byStream(chosen, zoneOf))
-    for await (const _ of settlePages(ofStream, drop, deps, signal));
+  for await (const _ of settlePages(chosen, drop, work, signal));
   return dropped
 }
 
-function byStream(deadLetters: readonly DeadLetter[], zoneOf: DeadLetterWork['zoneOf']): Settling[] {
-  const streams = [...Map.groupBy(deadLetters, streamKey).values()]
-  return streams.map((chosen) => {
-    const stream = onlyStream(chosen[0]!)
-    return { stream, zone: zoneOf(stream.zone), chosen }
-  })
-}
-
-interface Settling extends HeldStream {
-  /** Of the stream. */
-  readonly chosen: readonly DeadLetter[]
-}
+type SettleWork = Pick<DeadLetterWork, 'deps' | 'zoneOf'>
 
 /** Pause between two pages, so that a running process can take the stream. */
 const betweenMs = 20
 
 /**
- * Settles dead letters of a stream page by page, each once: takes the fence for one page at a time, so that a stop at any
- * moment leaves every dead letter either as it was or settled. Skips those that no longer exist (dropped, or replayed by
- * another process).
+ * Settles dead letters stream by stream and page by page, each once: takes the fence for one page at a time, so that a
+ * stop at any moment leaves every dead letter either as it was or settled. Skips those that no longer exist (dropped, or
+ * replayed by another process).
  */
 async function* settlePages<Result>(
-  { stream, zone, chosen }: Settling,
+  chosen: readonly DeadLetter[],
   settle: (session: Session, deadLetters: readonly DeadLetter[]) => Promise<Result>,
-  deps: PumpDeps,
+  { deps, zoneOf }: SettleWork,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly tried: number; readonly settled: Result | undefined }> {
-  for (const [index, page] of pagesOf(chosen).entries()) {
-    if (index > 0) await deps.clock.sleep(betweenMs, signal)
-    if (signal.aborted) throw cancelled(signal.reason)
-    const work = async (session: Session) => {
-      await beginAnew(session)
-      const found = await deps.store.deadLetters.read(stream, page.map(keyOf))
-      return found.length === 0 ? undefined : await settle(session, found)
+  for (const own of Map.groupBy(chosen, streamKey).values()) {
+    const stream = onlyStream(own[0]!)
+    const held = { stream, zone: zoneOf(stream.zone) }
+    for (const [index, page] of pagesOf(own).entries()) {
+      if (index > 0) await deps.clock.sleep(betweenMs, signal)
+      if (signal.aborted) throw cancelled(signal.reason)
+      const work = async (session: Session) => {
+        await beginAnew(session)
+        const found = await deps.store.deadLetters.read(stream, page.map(keyOf))
+        return found.length === 0 ? undefined : await settle(session, found)
+      }
+      yield { tried: page.length, settled: await holdStream(held, deps, work, signal) }
     }
-    yield { tried: page.length, settled: await holdStream({ stream, zone }, deps, work, signal) }
   }
 }
 
@@ -150,38 +156,14 @@ function byTime(left: Identity, right: Identity): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-interface ReplayJob extends Settling, Pick<DeadLetterWork, 'redo'> {
-  readonly sink: AnySink
-}
-
 /** What became of a page of dead letters. */
 interface ReplayedPage {
-  /** How many it had. */
-  readonly tried: number
   readonly delivered: number
   /** Those that were refused again, as they are kept now. */
   readonly kept: readonly DeadLetter[]
   /** Not delivered, since the sink failed. */
   readonly left: number
   readonly failure?: Failure | undefined
-}
-
-/** Yields each page once it is settled. Throws the Failures of the sink and the store; what was yielded stays delivered. */
-export async function* replayStream(
-  job: ReplayJob,
-  deps: PumpDeps,
-  signal: AbortSignal,
-): AsyncGenerator<ReplayedPage> {
-  const replay = async (session: Session, deadLetters: readonly DeadLetter[]) => {
-    // An event that is refused once more stays a dead letter, whatever the sink has taken before.
-    await using target = await openSink(session, job.sink, signal, { refusalsStand: true })
-    return await replayPage(session, target, deadLetters, job.redo, signal)
-  }
-  for await (const { tried, settled } of settlePages(job, replay, deps, signal)) {
-    const page = settled ?? { delivered: 0, kept: [], left: 0 }
-    yield { tried, ...page }
-    if (page.failure !== undefined) throw page.failure
-  }
 }
 
 /**
@@ -192,9 +174,9 @@ async function replayPage(
   session: Session,
   target: SinkTarget,
   deadLetters: readonly DeadLetter[],
-  redo: ReplayJob['redo'],
+  redo: DeadLetterWork['redo'],
   signal: AbortSignal,
-): Promise<Omit<ReplayedPage, 'tried'>> {
+): Promise<ReplayedPage> {
   const at = session.now()
   const kept: DeadLetter[] = []
   const letterOf = new Map<Event, DeadLetter>()

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
 import { unseeDay } from '../../src/maintenance/unsee.ts'
-import { replayStream } from '../../src/maintenance/dead-letters.ts'
+import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { stream } from '../domain/builders.ts'
 import {
   createStage,
   eventAt,
   firstEvents,
   listingOf,
-  redo,
+  replayOver,
   refusalsOf,
   whole,
   zone,
@@ -37,11 +37,8 @@ async function setUp(...refused: readonly string[]) {
   const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
   const replay = async () => {
     const chosen = await stage.store.deadLetters.list()
-    for await (const _ of replayStream(
-      { stream, zone, sink: stage.plainSink, chosen, redo },
-      stage.deps,
-      never,
-    ));
+    const [result] = await replayDeadLetters(chosen, replayOver(stage.deps, stage.plainSink), never)
+    expect(result?.error).toBeUndefined()
   }
   return {
     stage,

@@ -3,12 +3,12 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import type { Event } from '../../src/domain/event/event.ts'
-import { replayStream } from '../../src/maintenance/dead-letters.ts'
+import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { createObjectSink } from '../../src/sinks/s3/sink.ts'
 import { stream } from '../domain/builders.ts'
 import { contractFormat, idOf } from '../contract/sink.contract.ts'
 import { createMemoryBucket } from '../sinks/s3/memory-bucket.ts'
-import { createStage, eventAt, firstEvents, idsOf, listingOf, redo, zone } from './stage.ts'
+import { createStage, eventAt, firstEvents, idsOf, listingOf, replayOver } from './stage.ts'
 
 const hourMs = 3_600_000
 const unavailable = new Failure('retry', 'store_unavailable', 'no answer')
@@ -172,9 +172,7 @@ describe('a pump to numbered objects', () => {
 })
 
 function replayed({ sink, deps }: Lake, chosen: readonly DeadLetter[]) {
-  return Array.fromAsync(
-    replayStream({ stream, zone, sink, chosen, redo }, deps, new AbortController().signal),
-  )
+  return replayDeadLetters(chosen, replayOver(deps, sink), new AbortController().signal)
 }
 
 describe('dead letters of a sink of objects', () => {

@@ -4,7 +4,7 @@ import type { Delivery, Skip } from '../../src/domain/event/delivery.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { shipArchived } from '../../src/maintenance/archive/ship-archived.ts'
-import { replayStream } from '../../src/maintenance/dead-letters.ts'
+import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { dayAt, stream } from '../domain/builders.ts'
 import { failureOf, serve, ship } from '../sinks/http/destination-server.ts'
 import {
@@ -13,7 +13,7 @@ import {
   firstEvents,
   idsOf,
   listingOf,
-  redo,
+  replayOver,
   refusalsOf,
   whole,
   zone,
@@ -264,28 +264,28 @@ describe('a day from files', () => {
   })
 })
 
-test.each<[what: string, deliver: Deliver, done: number[], left: string[], counters: object]>([
-  ['dropped is counted', () => dropping, [6], [], { delivered: 6, deadLetters: 0, lost: 2 }],
+test.each<[what: string, deliver: Deliver, result: object, left: string[], counters: object]>([
+  [
+    'dropped is counted',
+    () => dropping,
+    { delivered: 6, left: 0 },
+    [],
+    { delivered: 6, deadLetters: 0, lost: 2 },
+  ],
   [
     'taken is no dead letter any longer, although the replay failed',
     (some) => upTo(2, some),
-    [2],
+    { delivered: 2, left: 4, error: failure.message },
     idsOf(2, 6),
     { delivered: 2, deadLetters: 4 },
   ],
-])('what a replay finds %s', async (_, deliver, done, left, counters) => {
+])('what a replay finds %s', async (_, deliver, result, left, counters) => {
   const stage = await staged((some) => ({ ...whole, refusals: refusalsOf(some) }), 6)
   await stage.pump()
   stage.script.deliver = async (some) => deliver(some)
   const chosen = await stage.store.deadLetters.list()
-  const pages: number[] = []
-  try {
-    const job = { stream, zone, sink: stage.plainSink, chosen, redo }
-    for await (const { delivered } of replayStream(job, stage.deps, never)) pages.push(delivered)
-  } catch (error) {
-    expect(error).toBe(failure)
-  }
-  expect(pages).toEqual(done)
+  const results = await replayDeadLetters(chosen, replayOver(stage.deps, stage.plainSink), never)
+  expect(results).toMatchObject([result])
   expect((await stage.store.deadLetters.list()).map(({ id }) => id)).toEqual(left)
   expect(await countersOf(stage)).toMatchObject(counters)
 })

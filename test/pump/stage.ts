@@ -7,7 +7,9 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
+import type { DeadLetterWork } from '../../src/maintenance/dead-letters.ts'
 import type {
+  AnySink,
   LoadBounds,
   PageRequest,
   OpenOptions,
@@ -37,6 +39,11 @@ export function eventAt(number: number, timeMs = at(1) + number * 1_000): Event 
 /** The event of a dead letter of one. */
 export function redo({ id }: { readonly id: string }): Event {
   return eventAt(Number(id.slice(1)))
+}
+
+/** What a replay of dead letters of the stream works with. */
+export function replayOver(deps: PumpDeps, sink: AnySink): DeadLetterWork {
+  return { deps, sinks: new Map([[stream.sink, sink]]), held: new Map(), zoneOf: () => zone, redo }
 }
 
 export interface PageAnswer {
