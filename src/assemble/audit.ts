@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../clock.ts'
 import { policyOf } from '../config/policy.ts'
@@ -10,12 +9,12 @@ import { todayOf } from '../domain/plan/stream-state.ts'
 import { keepLatest } from '../domain/promises.ts'
 import type { Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
-import type { SinkFiles, SinkPiece } from '../maintenance/audit/audit-files.ts'
+import type { SinkFiles } from '../maintenance/audit/audit-files.ts'
 import { auditDays, type AuditProgress, type Finding } from '../maintenance/audit/audit.ts'
 import type { Store } from '../ports/store.ts'
 import { detailsOf, type Audit } from '../status/day.ts'
 import { heldSinks } from './held-sinks.ts'
-import { hasParts, openParts, type Parts } from './parts.ts'
+import { hasParts, openParts } from './parts.ts'
 import { workersOn, stateName } from './state.ts'
 import { version } from './version.ts'
 import { openWork, type Work } from './work.ts'
@@ -67,11 +66,13 @@ async function auditOver(
   await using opened = new AsyncDisposableStack()
   const files = new Map<string, SinkFiles>()
   for (const sink of sinks)
-    if (hasParts(sink))
-      files.set(sink.name, filesOf(opened.use(openParts(sink, runtime, signal)), sink.format, store))
+    if (hasParts(sink)) {
+      const parts = opened.use(openParts(sink, runtime, signal))
+      files.set(sink.name, { ...parts, identify: identifyAny(sink.format) })
+    }
   const askShipping = async () => (await workersOn(config, store, runtime.clock)).length > 0
   const { deps: pumpDeps, pump } = shipping
-  const repairing = { pumpDeps, held: await heldSinks(config, store), pump, requestId: randomUUID, tell }
+  const repairing = { pumpDeps, held: await heldSinks(config, store), pump, tell }
   const auditing = {
     ...runtime,
     source: reading.source,
@@ -106,19 +107,6 @@ async function noteAudits(findings: readonly Finding[], store: Store, atMs: numb
     const { zone, day, sink, isEqual, listed, ledger, missing, extra, notYetDue, isByCounts } = found
     const record = { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts }
     await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, ...record })
-  }
-}
-
-function filesOf(parts: Parts, format: FormatName, { id }: Store): SinkFiles {
-  const identify = identifyAny(format)
-  return {
-    ...(parts.mayRepeat === true && { mayRepeat: true }),
-    compareParts: (stream, checkpoint) => parts.compare(stream, id, checkpoint),
-    async *readLines(stream, of): AsyncGenerator<SinkPiece> {
-      for await (const piece of parts.committed(stream, id, of)) {
-        yield 'lines' in piece ? { ...piece, lines: piece.lines.map(identify) } : piece
-      }
-    },
   }
 }
 

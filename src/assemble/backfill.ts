@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { policyOf } from '../config/policy.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
@@ -150,7 +150,6 @@ export async function backfillFromArchive(
     settled,
     pump: deps,
     maxAgeHoursOf: maxAgeHoursIn(config),
-    requestId: randomUUID,
     read: (sink: string, zone: Zone, day: Day) =>
       piecesOf(request.source, parts, targets.get(sink)!, { zone, day }, redactor),
   }

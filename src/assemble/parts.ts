@@ -1,16 +1,13 @@
-import { committedLengths, type Checkpoint } from '../domain/checkpoint.ts'
+import { committedLengths } from '../domain/checkpoint.ts'
 import type { SinkConfig } from '../config/schema.ts'
-import type { PartEnd, PartLines, PartReport } from '../domain/audit-report.ts'
 import type { Stream } from '../domain/stream.ts'
+import type { Pieces, SinkFiles } from '../maintenance/audit/audit-files.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { createBucket } from '../sinks/s3/client.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInBucket } from '../sinks/s3/read.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
-
-type Place = Pick<Stream, 'zone' | 'day'>
-type Pieces = AsyncIterable<PartLines | PartEnd>
 
 /** Kinds of sinks that keep lines which can be read again. */
 export type PartsConfig = Extract<SinkConfig, { type: 'file' | 's3' }>
@@ -19,16 +16,10 @@ export function hasParts(sink: SinkConfig): sink is PartsConfig {
   return sink.type === 'file' || sink.type === 's3'
 }
 
-/** What a file sink has in its folder, or an s3 sink in its bucket. Only reads. Throws Failure. */
-export interface Parts extends AsyncDisposable {
-  /** The sink may ship an event twice. */
-  readonly mayRepeat?: boolean
+/** What a file sink has in its folder, or an s3 sink in its bucket, without what its lines mean. */
+export interface Parts extends AsyncDisposable, Omit<SinkFiles, 'identify'> {
   /** All of a zone's day, whoever wrote it. */
-  all(place: Place): Pieces
-  /** Up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
-  committed(place: Place, storeId: string, of: Pick<Checkpoint, 'committed' | 'objectBytes'>): Pieces
-  /** What differs from the checkpoint. */
-  compare(stream: Stream, storeId: string, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
+  all(place: Pick<Stream, 'zone' | 'day'>): Pieces
 }
 
 export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: AbortSignal): Parts {

@@ -34,7 +34,8 @@ function undeliveredTexts(audits: readonly Undelivered[]): string[] {
 }
 
 const isCompared = ({ stream, file }: Finding) => stream !== undefined || file !== undefined
-const streamsOf = (findings: readonly Finding[]) => findings.flatMap(({ stream }) => stream ?? [])
+const streamsOf = (findings: readonly Pick<Finding, 'stream'>[]) =>
+  findings.flatMap(({ stream }) => stream ?? [])
 const filesOf = (findings: readonly Finding[]) => findings.flatMap(({ file }) => file ?? [])
 const linesText = (count: number) => `${countText(count)} more ${count === 1 ? 'line' : 'lines'}`
 
@@ -106,10 +107,8 @@ function summaryOf({ findings, days }: Audit): string {
   // Lines that the files lack are no missing events: those were delivered, and lost afterwards.
   const [lines, lacking] = [sumOf(files, 'lines'), sumOf(files, 'missing')]
   const repeated = sumOf(files, 'repeated')
-  const foreign = sumOf(
-    files.flatMap((file) => file.foreign),
-    'lines',
-  )
+  const strange = files.flatMap(({ foreign }) => foreign)
+  const foreign = sumOf(strange, 'lines')
   const facts = [
     `the API lists ${countOf(sumOf(streamsOf(byDay(findings)), 'listed'), 'event')}`,
     lines + lacking > 0 &&
@@ -296,10 +295,7 @@ function headlineOf(rows: readonly ReturnType<typeof rowOf>[], hasFailed: boolea
   if (bad !== '0') return say('bad', `${bad} ${ofDays} differ, have a gap, or could not be read.`)
   if (unsure !== '0')
     return say('attention', `${unsure} ${ofDays} could not be compared. Nothing is missing on the others.`)
-  const newer = sumOf(
-    rows.flatMap(({ stream }) => stream ?? []),
-    'notYetDue',
-  )
+  const newer = sumOf(streamsOf(rows), 'notYetDue')
   const upTo =
     newer === 0 ? '.' : ` up to the last scan. Not delivered yet: ${countOf(newer, 'newer event')}.`
   const same = `Nothing is missing: what the API lists and the ledger of shieldlog have the same events${upTo}`

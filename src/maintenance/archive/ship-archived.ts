@@ -55,13 +55,6 @@ function createArchiveSource(read: () => AsyncIterable<ArchivedPiece>, clock: Cl
     return page
   }
 
-  async function begin(): Promise<void> {
-    await pages?.return(undefined)
-    unreadable = new Unreadable()
-    pages = pagesOf(read(), unreadable)
-    number = events = 0
-  }
-
   return {
     unreadable: () => unreadable,
     /** How many of them were read. */
@@ -69,7 +62,12 @@ function createArchiveSource(read: () => AsyncIterable<ArchivedPiece>, clock: Cl
     async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
       const requestedAt = clock.steady()
       const wanted = Number(cursor ?? 0)
-      if (pages === undefined || wanted !== number) await begin()
+      if (pages === undefined || wanted !== number) {
+        await pages?.return(undefined)
+        unreadable = new Unreadable()
+        pages = pagesOf(read(), unreadable)
+        number = events = 0
+      }
       while (number < wanted) await next(signal)
       const events = await next(signal)
       const more = events.length > 0
@@ -129,8 +127,6 @@ interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> 
 
 export interface ArchiveDeps extends AgeLimits {
   readonly pump: PumpDeps
-  /** Random, never used before. */
-  requestId(): string
   /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
   read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
   settled(stream: Stream, archived: Archived): void
@@ -161,7 +157,7 @@ export async function shipArchive(
     for (const { day, zone } of places) {
       const stream = { zone: zone.id, day, sink: sink.name }
       const read = () => deps.read(sink.name, zone, day)
-      const job = { request: deps.requestId(), stream, zone, sink, read }
+      const job = { request: crypto.randomUUID(), stream, zone, sink, read }
       try {
         deps.settled(stream, await shipDay(job))
       } catch (error) {

@@ -11,17 +11,19 @@ import { seenAs, type Sighting } from '../../pump/seen-window.ts'
 import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 
-/** A line that no format can read has no identity. */
-export type SinkPiece = PartLines<Identity | undefined> | PartEnd
+type Committed = Pick<Checkpoint, 'committed' | 'objectBytes'>
+export type Pieces = AsyncIterable<PartLines | PartEnd>
 
-/** The parts of a file sink, or the objects of an s3 sink. */
+/** The parts of a file sink, or the objects of an s3 sink. Only reads. Throws Failure. */
 export interface SinkFiles {
   /** The sink may ship an event twice: at least once. */
   readonly mayRepeat?: boolean
   /** Those that differ from what is committed. */
-  compareParts(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
-  /** What they hold up to these committed lengths, and up to this number of an object. */
-  readLines(stream: Stream, of: Pick<Checkpoint, 'committed' | 'objectBytes'>): AsyncIterable<SinkPiece>
+  compare(stream: Stream, storeId: string, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
+  /** What they hold up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
+  committed(place: Pick<Stream, 'zone' | 'day'>, storeId: string, of: Committed): Pieces
+  /** A line that no format can read has no identity. */
+  identify(line: string): Identity | undefined
 }
 
 export interface PartsDeps {
@@ -54,7 +56,7 @@ export async function auditFiles(
   signal: AbortSignal,
 ) {
   const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
-  const read = () => piecesOf(files.readLines(stream, checkpoint), signal)
+  const read = (of: Committed) => untilAborted(files.committed(stream, deps.store.id, of), signal)
   /**
    * What is wrong with lines of a part:
    * - `unreadable`: no line that any format wrote.
@@ -72,11 +74,12 @@ export async function auditFiles(
   const found = new FoundEvents()
   const ends = new Map<string, PartEnd>()
   let [lines, repeated] = [0, 0]
-  for await (const piece of read()) {
+  for await (const piece of read(checkpoint)) {
     const { part } = piece
     if ('lines' in piece) {
       lines += piece.lines.length
-      for (const [index, identity] of piece.lines.entries()) {
+      for (const [index, text] of piece.lines.entries()) {
+        const identity = files.identify(text)
         const line = { part, line: piece.from + index, ...identity }
         if (identity === undefined) note('unreadable', line)
         else if (found.add(seenAs(identity))) continue
@@ -99,21 +102,21 @@ export async function auditFiles(
   const unknown = sightingsOf(differences, 'unknown')
   const wanted = new Set(unknown.map(({ fingerprint }) => fingerprint))
   if (wanted.size > 0)
-    for await (const piece of read()) {
+    for await (const piece of read(checkpoint)) {
       if (!('lines' in piece)) continue
-      for (const [index, identity] of piece.lines.entries())
+      for (const [index, text] of piece.lines.entries()) {
+        const identity = files.identify(text)
         // Each once: a second line of the event is a doubled one.
         if (identity !== undefined && wanted.delete(seenAs(identity).fingerprint))
           note('unknown', { part: piece.part, line: piece.from + index, ...identity })
+      }
     }
   const parts = await differingParts(stream, deps, signal)
-  const foreign = await foreignLines(stream, files, parts, signal)
+  const foreign = await foreignLines(parts, read)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
   const away = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? part : [])))
-  const elsewhere = sumOf(
-    checkpoint.committed.filter(({ part }) => away.has(part)),
-    'lines',
-  )
+  const partsAway = checkpoint.committed.filter(({ part }) => away.has(part))
+  const elsewhere = sumOf(partsAway, 'lines')
   const [absent, extra] = [sumOf(differences, 'lacking'), sumOf(differences, 'unknown')]
   // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones; which
   // ones were in parts that the sink's retention removed, it does not know at all.
@@ -165,7 +168,7 @@ export function isRepairable({ isEqual, problems, minutes, missing, parts }: Fil
   return !isEqual && (bad || minutes.length > 0 || missing > 0 || !parts.every(isSettled))
 }
 
-async function* piecesOf(pieces: AsyncIterable<SinkPiece>, signal: AbortSignal): AsyncGenerator<SinkPiece> {
+async function* untilAborted(pieces: Pieces, signal: AbortSignal): AsyncGenerator<PartLines | PartEnd> {
   for await (const piece of pieces) {
     if (signal.aborted) throw cancelled(signal.reason)
     yield piece
@@ -203,12 +206,7 @@ async function readSnapshot(stream: Stream, { store, clock }: PartsDeps, signal:
  * Parts in the stream's folder that the store does not know as the sink's own, with their lines, by the reason: readers of
  * the folder find these too. One with a committed length was counted before.
  */
-async function foreignLines(
-  stream: Stream,
-  files: SinkFiles,
-  parts: readonly PartReport[],
-  signal: AbortSignal,
-) {
+async function foreignLines(parts: readonly PartReport[], read: (of: Committed) => Pieces) {
   const others = parts.filter(
     ({ problem, expectedBytes }) => problem === 'foreign' && expectedBytes === undefined,
   )
@@ -216,7 +214,7 @@ async function foreignLines(
   const whys = new Map(others.map(({ part, why }) => [part, why]))
   const found = new Map<string, { why: string; parts: number; lines: number }>()
   const committed = others.map(({ part }) => ({ writer: '', part, bytes: Infinity, lines: Infinity }))
-  for await (const piece of piecesOf(files.readLines(stream, { committed }), signal)) {
+  for await (const piece of read({ committed })) {
     const lines = 'lines' in piece ? 0 : piece.wholeLines + (piece.isTorn ? 1 : 0)
     if (lines === 0) continue
     const why = whys.get(piece.part)!
@@ -238,7 +236,7 @@ export async function differingParts(
   const own = files.get(stream.sink)
   if (own === undefined) return []
   for (let looks = 1; ; looks++) {
-    const parts = await own.compareParts(stream, await store.ledger.read(stream))
+    const parts = await own.compare(stream, store.id, await store.ledger.read(stream))
     if (parts.every(isSettled)) return parts
     if (looks < partLooks) {
       await clock.sleep(partPauseMs, signal)

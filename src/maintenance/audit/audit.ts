@@ -27,8 +27,6 @@ interface AuditDeps extends DayDeps {
       signal: AbortSignal,
       mayGoOn: () => boolean,
     ): Promise<Failure | undefined>
-    /** Random, never used before. */
-    requestId(): string
     /** Tells a person that a repair begins. */
     tell(text: string): void
   }
@@ -214,7 +212,7 @@ async function repairOne(
   deps: AuditDeps,
   signal: AbortSignal,
 ): Promise<Repaired | undefined> {
-  const { pumpDeps, held, tell, pump, requestId } = deps.repair!
+  const { pumpDeps, held, tell, pump } = deps.repair!
   const file = files.get(stream.sink)
   const looked = file !== undefined && isRepairable(file.report) ? file : undefined
   const isMissing = streams.some(({ audit }) => audit.sink === stream.sink && !audit.isEqual)
@@ -231,7 +229,7 @@ async function repairOne(
     }
     tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
     // Also where nothing is missing: opening the sink cuts what lies beyond the committed lengths.
-    const readRequest = { id: requestId() }
+    const readRequest = { id: crypto.randomUUID() }
     const planned = { stream, zone, ordering: unknownOrdering, priority: 'backfill', readRequest } as const
     const pumpOnce = (abort: AbortSignal) => pump(planned, abort, () => false)
     const serving = { ...deps, pump: pumpOnce, now: () => deps.apiClock.now(zone.account) }
