@@ -212,28 +212,27 @@ async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen
 
 async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
   if (chosen.length > 0) io.stderr.write(`replaying ${counted(chosen.length, 'dead letter')}\n`)
-  const results = await changeDeadLetters(work, { delivers: true }, (over) =>
+  const sinks = await changeDeadLetters(work, { delivers: true }, (over) =>
     replayDeadLetters(chosen, over, io.signal),
   )
-  const sinks = results.map(({ refused, ...rest }) => ({
-    ...rest,
-    refusedAgain: Object.fromEntries(refused),
-  }))
   const tried = work.config.sinks.filter(({ name }) => sinks.some(({ sink }) => sink === name))
-  resultOutput(io, tried).write(options.json === true ? jsonResult({ sinks }) : replayText(results))
+  resultOutput(io, tried).write(options.json === true ? jsonResult({ sinks }) : replayText(sinks))
   if (io.signal.aborted) return exitCodes.done
-  const isWhole = results.every(({ refused, left }) => refused.size === 0 && left === 0)
+  const isWhole = sinks.every((each) => !isRefused(each) && each.left === 0)
   return isWhole ? exitCodes.done : exitCodes.failed
 }
 
+const isRefused = ({ refusedAgain }: SinkReplay) => Object.keys(refusedAgain).length > 0
+
 function replayText(results: readonly SinkReplay[]): string {
   if (results.length === 0) return 'no dead letters\n'
-  const lines = results.map(({ sink, delivered, refused, gone, left, error }) => {
-    const reasons = [...refused].map(([reason, count]) => `${count} refused again (${reason})`)
-    const rest = plainSomeOf([gone, 'already replayed or dropped'], [left, 'not tried'])
+  const lines = results.map(({ sink, delivered, refusedAgain, gone, left, error }) => {
+    const again = Object.entries(refusedAgain).map(
+      ([reason, count]) => [count, `refused again (${reason})`] as const,
+    )
+    const rest = plainSomeOf(...again, [gone, 'already replayed or dropped'], [left, 'not tried'])
     const why = error === undefined ? '' : `: ${printable(error)}`
-    return `${printable(sink)}: ${[`${delivered} delivered`, ...reasons, ...rest].join(', ')}${why}\n`
+    return `${printable(sink)}: ${[`${delivered} delivered`, ...rest].join(', ')}${why}\n`
   })
-  const isRefused = results.some(({ refused }) => refused.size > 0)
-  return `${lines.join('')}${isRefused ? 'dead-letters list shows the reasons\n' : ''}`
+  return `${lines.join('')}${results.some(isRefused) ? 'dead-letters list shows the reasons\n' : ''}`
 }

@@ -24,8 +24,8 @@ export interface DeadLetterWork {
 export interface SinkReplay {
   readonly sink: string
   delivered: number
-  /** Refused again, by the new reason. */
-  readonly refused: Map<RefusalReason, number>
+  /** By the new reason. */
+  readonly refusedAgain: Partial<Record<RefusalReason, number>>
   /** Settled by another process meanwhile, or by an earlier replay that was killed before it recorded that. */
   gone: number
   /** Not tried, or tried with an unknown result: they stay as they were. */
@@ -44,7 +44,7 @@ export async function replayDeadLetters(
 ): Promise<SinkReplay[]> {
   const results: SinkReplay[] = []
   for (const [name, own] of Map.groupBy(chosen, ({ sink }) => sink)) {
-    const result: SinkReplay = { sink: name, delivered: 0, refused: new Map(), gone: 0, left: own.length }
+    const result: SinkReplay = { sink: name, delivered: 0, refusedAgain: {}, gone: 0, left: own.length }
     results.push(result)
     const sink = work.sinks.get(name)
     const error = sink === undefined ? notConfigured : work.held.get(name)
@@ -77,7 +77,7 @@ async function replayTo(
     result.left -= tried - left
     result.delivered += delivered
     result.gone += tried - left - delivered - kept.length
-    for (const { reason } of kept) result.refused.set(reason, (result.refused.get(reason) ?? 0) + 1)
+    for (const { reason } of kept) result.refusedAgain[reason] = (result.refusedAgain[reason] ?? 0) + 1
     if (failure !== undefined) throw failure
   }
 }

@@ -62,7 +62,7 @@ describe('a replay', () => {
     const answer = 'not sent: older than batch.maxAgeHours (18)'
     const skip = (event: Event): Skip => ({ event, reason: 'too_old', answer })
     stage.script.deliver = async ([old]) => ({ ...whole, skipped: [skip(old!)] })
-    expect(await replay(stage)).toMatchObject({ delivered: 1, refused: new Map([['refused', 1]]), left: 0 })
+    expect(await replay(stage)).toMatchObject({ delivered: 1, refusedAgain: { refused: 1 }, left: 0 })
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e0', reason: 'refused', answer }])
     expect((await stage.read())?.counters).toMatchObject({ delivered: 1, deadLetters: 1 })
     expect((await stage.read())?.counters.skipped).toBeUndefined()
@@ -109,8 +109,7 @@ describe('a replay', () => {
     const stage = await refused(1)
     const held = new Map([[stream.sink, 'looks like a renamed one']])
     const before = await stage.store.deadLetters.list()
-    const work = { ...replayOver(stage.deps, stage.plainSink), held }
-    const [result] = await replayDeadLetters(before, work, never)
+    const [result] = await replayDeadLetters(before, replayOver(stage.deps, stage.plainSink, held), never)
     expect(result).toMatchObject({ delivered: 0, left: 1, error: 'looks like a renamed one' })
     expect([stage.delivered, await stage.store.deadLetters.list()]).toEqual([[], before])
   })
@@ -119,7 +118,7 @@ describe('a replay', () => {
     const stage = await refused(2, 'x'.repeat(45_000))
     const longer = 'y'.repeat(99_999)
     stage.script.deliver = async (some) => ({ ...whole, refusals: refusalsOf(some.slice(1), longer) })
-    expect(await replay(stage)).toMatchObject({ delivered: 1, refused: new Map([['refused', 1]]) })
+    expect(await replay(stage)).toMatchObject({ delivered: 1, refusedAgain: { refused: 1 } })
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1', answer: 'x'.repeat(45_000) }])
     expect(stage.ids()).toEqual(['e0', 'e1'])
   })

@@ -37,8 +37,7 @@ async function setUp(...refused: readonly string[]) {
   const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
   const replay = async () => {
     const chosen = await stage.store.deadLetters.list()
-    const [result] = await replayDeadLetters(chosen, replayOver(stage.deps, stage.plainSink), never)
-    expect(result?.error).toBeUndefined()
+    await replayDeadLetters(chosen, replayOver(stage.deps, stage.plainSink), never)
   }
   return {
     stage,

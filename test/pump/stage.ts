@@ -42,8 +42,8 @@ export function redo({ id }: { readonly id: string }): Event {
 }
 
 /** What a replay of dead letters of the stream works with. */
-export function replayOver(deps: PumpDeps, sink: AnySink): DeadLetterWork {
-  return { deps, sinks: new Map([[stream.sink, sink]]), held: new Map(), zoneOf: () => zone, redo }
+export function replayOver(deps: PumpDeps, sink: AnySink, held = new Map<string, string>()): DeadLetterWork {
+  return { deps, sinks: new Map([[stream.sink, sink]]), held, zoneOf: () => zone, redo }
 }
 
 export interface PageAnswer {

@@ -14,8 +14,6 @@ interface ReconcilerDeps extends PumpDeps {
   readonly sinks: ReadonlyMap<string, AnySink>
 }
 
-export type SinkReconciler = ReturnType<typeof createSinkReconciler>
-
 const allEveryMs = 600_000
 
 /**
