@@ -42,14 +42,12 @@ export async function check(
   return problems > 0 ? exitCodes.failed : exitCodes.done
 }
 
-const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const
 /** Of the column of the steps; a longer one moves its own line. */
 const stepWidth = 15
 
 function findingLines({ step, mark, text }: Finding, paint: Paint): string {
   const head = `${step.padEnd(stepWidth)}  `
-  const word = marks[mark].padEnd(4)
-  const painted = mark === 'ok' ? paint.good(word) : mark === 'fail' ? paint.bad(word) : word
+  const words = { ok: paint.good('ok  '), note: 'note', fail: paint.bad('FAIL') }
   const lines = wrapPlain(text, Math.max(20, paint.width - head.length - 6))
-  return `${head}${painted}  ${lines.join(`\n${' '.repeat(head.length + 6)}`)}\n`
+  return `${head}${words[mark]}  ${lines.join(`\n${' '.repeat(head.length + 6)}`)}\n`
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { openWork, type Work } from '../assemble/work.ts'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/stream.ts'
 import { zoneLabel } from '../domain/status/problems.ts'
 import { iso } from '../domain/text/time.ts'
@@ -32,12 +31,11 @@ export function register({ command: gaps, io, exit, load }: Registration): void 
     .addHelpText('after', example('gaps list --sink siem'))
     .action(async (options: Options, command: Command) => {
       await using work = await openWork(load(command, 'state').config, needs, io.signal)
-      const { config, store } = work
-      const chosen = storedChoice(config, await store.catalogue.gaps(), options)
-      const nameOf = namesOf(config)
-      const text =
-        options.json === true ? gapsJson(chosen, nameOf) : listText(chosen, nameOf, paintFor(io.stdout))
-      io.stdout.write(text)
+      // The names of the configuration where it has them.
+      const names = new Map(work.config.zones.map(({ id, name }) => [id, name]))
+      const chosen = storedChoice(work.config, await work.store.catalogue.gaps(), options)
+      const named = chosen.map((gap) => ({ ...gap, name: names.get(gap.zone) ?? '' }))
+      io.stdout.write(options.json === true ? gapsJson(named) : listText(named, paintFor(io.stdout)))
     })
   withChoice(gaps.command('acknowledge'))
     .description('end the alarm about lost days that a person knows of')
@@ -76,11 +74,15 @@ async function acknowledge({ config, store }: Work, options: Options, io: Io): P
   return exitCodes.done
 }
 
-function gapsJson(gaps: readonly Gap[], nameOf: NameOf): string {
+interface NamedGap extends Gap {
+  /** Of the zone; empty where it is not known. */
+  readonly name: string
+}
+
+function gapsJson(gaps: readonly NamedGap[]): string {
   return jsonResult({
     gaps: gaps.map(({ acknowledgedAt: at, ...gap }) => ({
       ...gap,
-      name: nameOf(gap.zone),
       from: iso(gap.from),
       to: iso(gap.to),
       recordedAt: iso(gap.recordedAt),
@@ -89,13 +91,13 @@ function gapsJson(gaps: readonly Gap[], nameOf: NameOf): string {
   })
 }
 
-function listText(gaps: readonly Gap[], nameOf: NameOf, paint: Paint): string {
+function listText(gaps: readonly NamedGap[], paint: Paint): string {
   if (gaps.length === 0) return 'no gaps: no events were lost\n'
   const dayAt = (atMs: number) => iso(atMs).slice(0, 10)
   // `24:00` for the end of a day.
   const timeOn = (day: string, atMs: number) => (dayAt(atMs) === day ? iso(atMs).slice(11, 16) : '24:00')
-  const columns: readonly Column<Gap>[] = [
-    ['zone', ({ zone }) => zoneLabel({ zone, name: nameOf(zone) }), { least: 8 }],
+  const columns: readonly Column<NamedGap>[] = [
+    ['zone', zoneLabel, { least: 8 }],
     ['sink', ({ sink }) => printable(sink), { least: 8 }],
     ['day', ({ day }) => day],
     ['lost, UTC', ({ day, from, to }) => `${timeOn(day, from)}-${timeOn(day, to)}`],
@@ -116,24 +118,11 @@ function listText(gaps: readonly Gap[], nameOf: NameOf, paint: Paint): string {
   const texts = [
     ...Array.from(reasons, (reason) => `${reason}: ${gapReasonTexts[reason]}.`),
     `The API no longer lists these events. If a file sink has them: ${commandLine('backfill --source')}`,
-    ...(open === 0
-      ? []
-      : [`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`]),
-    ...(copies.length === 0
-      ? []
-      : [
-          'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks; these commands ship them:',
-        ]),
+    open > 0 && `To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`,
+    copies.length > 0 &&
+      'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks; these commands ship them:',
   ]
-  const below = texts.flatMap((text) => wrapPlain(text, paint.width))
+  const below = texts.flatMap((text) => (text === false ? [] : wrapPlain(text, paint.width)))
   // Commands stay on one line each, to be copied.
   return `${[...table(gaps, columns, paint), '', ...below, ...copies].join('\n')}\n`
-}
-
-type NameOf = (zone: number) => string
-
-/** The names of the configuration where it has them. */
-function namesOf(config: Config): NameOf {
-  const names = new Map(config.zones.map(({ id, name }) => [id, name]))
-  return (zone) => names.get(zone) ?? ''
 }

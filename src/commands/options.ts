@@ -114,17 +114,14 @@ export function storedChoice<Kept extends Stream>(
   all: readonly Kept[],
   { sink, zone, day }: StoredChoice,
 ): Kept[] {
-  const { zones } = config
-  const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
-  const known = Array.from(sinks, (name) => ({ name }))
-  for (const name of sink ?? []) named('--sink', name, known, 'is not known')
+  const zones = [...config.zones, ...all.map((each) => ({ id: each.zone, name: String(each.zone) }))]
+  const sinks = [...config.sinks, ...all.map((each) => ({ name: each.sink }))]
+  for (const name of sink ?? []) named('--sink', name, sinks, 'is not known')
   const ids = zone?.flatMap((name) => {
-    const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
-    const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
-    const found = [...known, ...kept]
-    if (found.length > 0) return found
-    const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
-    throw unknownName({ option: '--zone', name, what: 'is not known', known: [...new Set(names)] })
+    const found = zones.filter((each) => each.name === name || String(each.id) === name)
+    if (found.length > 0) return found.map(({ id }) => id)
+    const known = zones.map(({ id }) => String(id))
+    throw unknownName({ option: '--zone', name, what: 'is not known', known })
   })
   return all.filter(
     (each) =>
@@ -138,11 +135,8 @@ export function storedChoice<Kept extends Stream>(
 export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
   if (name !== undefined) return named('--account', name, accounts)
   if (accounts.length === 1) return accounts[0]!
-  const known = firstOf(
-    accounts.map((account) => account.name),
-    mostListed,
-  )
-  throw new UsageError(`there are several accounts; choose one with --account: ${known}`)
+  const names = accounts.map((account) => account.name)
+  throw new UsageError(`there are several accounts; choose one with --account: ${firstOf(names, mostListed)}`)
 }
 
 interface UnknownName {
@@ -158,6 +152,7 @@ interface UnknownName {
 export function unknownName({ option, name, what, known, listed = known }: UnknownName): UsageError {
   const near = nearest(name, known)
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
-  const all = listed.length === 0 ? 'none is available' : `available: ${firstOf(listed, mostListed)}`
-  return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${all}`)
+  const all = [...new Set(listed)]
+  const available = all.length === 0 ? 'none is available' : `available: ${firstOf(all, mostListed)}`
+  return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${available}`)
 }

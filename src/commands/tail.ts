@@ -9,7 +9,6 @@ import { unknownWord } from '../domain/event/known-words.ts'
 import type { Event } from '../domain/event/event.ts'
 import { inertJson } from '../domain/text/json.ts'
 import { cut, pad, printable, widestOf } from '../domain/text/terminal-text.ts'
-import type { Zone } from '../domain/stream.ts'
 import { collectNames, chooseSinks, chooseZones } from './options.ts'
 import { type Registration, example } from './command.ts'
 import { paintFor, wrapped, type Paint } from './terminal/text.ts'
@@ -49,7 +48,8 @@ export function register({ command, io, load }: Registration): void {
       const filters = [wantsOf(form ?? {}), wantsOf({ where: { actions: action } })]
       const { encode } = createFormat(form ?? { format: 'native' })
       const paint = paintFor(io.stdout)
-      const zoned = zones.length === 1 ? 0 : Math.min(widestZone, widestOf(zones.map(nameOf)))
+      const names = zones.map(({ name }) => printable(name))
+      const zoned = names.length === 1 ? 0 : Math.min(widestZone, widestOf(names))
       const isEncoded = json || form !== undefined
       const lineFor = (event: Event) => (isEncoded ? inertJson(encode(event)) : tailLine(event, paint, zoned))
       const end = new AbortController()
@@ -102,8 +102,6 @@ async function* newEvents(
     await work.runtime.clock.sleep(pauseMs, signal).catch(() => undefined)
   }
 }
-
-const nameOf = ({ name }: Zone) => printable(name)
 
 const absent = '-'
 /** On a narrow terminal the last column has the country alone, else the network too. */

@@ -23,6 +23,7 @@ type CountedBy = (typeof countedBy)[number]
 
 interface TopOptions {
   readonly by: CountedBy
+  /** Ms before now. */
   readonly since: number
   readonly zone?: string[]
   readonly source?: string
@@ -101,11 +102,8 @@ interface CountedRow {
   count: number
 }
 
-interface Counted {
-  readonly by: CountedBy
+interface Counted extends Pick<TopOptions, 'by' | 'since'> {
   readonly zones: readonly Zone[]
-  /** Ms before now. */
-  readonly since: number
   /** Reads the parts of this sink; without it, the API. */
   readonly archive: PartsConfig | undefined
 }
@@ -123,20 +121,14 @@ async function count(work: Work, { by, zones, since, archive }: Counted, signal:
   const oldest = firstReadable(today, config.poll.readableDays)
   const unreadable = new Unreadable()
   const unknown: Failure[] = []
-  await using opened = new AsyncDisposableStack()
-  const pagesIn = archive === undefined ? listed() : archived(archive)
+  await using parts = archive && openParts(archive, runtime, signal)
+  const deps = readDepsOf(work)
+  const redactor = createRedactor(config.redact)
 
-  function listed() {
-    const deps = readDepsOf(work)
-    return (zone: Zone, day: Day) => freshEvents({ zone, day }, deps, signal)
-  }
-
-  function archived(source: PartsConfig) {
-    const parts = opened.use(openParts(source, runtime, signal))
-    const target = servedBy(source)[0]!
-    const redactor = createRedactor(config.redact)
-    return (zone: Zone, day: Day) =>
-      pagesOf(piecesOf(source, parts, target, { zone, day }, redactor), unreadable)
+  function pagesIn(zone: Zone, day: Day): AsyncIterable<readonly Event[]> {
+    if (archive === undefined) return freshEvents({ zone, day }, deps, signal)
+    const target = servedBy(archive)[0]!
+    return pagesOf(piecesOf(archive, parts!, target, { zone, day }, redactor), unreadable)
   }
 
   const rows = new Map<string, CountedRow>()

@@ -32,46 +32,25 @@ const mostKept = 200
 const mostOfPoll = 100
 const longestText = 300
 
+export type LiveTail = ReturnType<typeof createLiveTail>
+
 /** Events of a few zones as the API lists them, read only while somebody asks. All who ask share one reading. */
-export class LiveTail {
-  readonly #deps: LiveTailDeps
-  readonly #tails = new Map<number, Tail>()
-  readonly #stopped = new AbortController()
+export function createLiveTail({ clock, zones, follow }: LiveTailDeps) {
+  const tails = new Map<number, Tail>()
+  const stopped = new AbortController()
 
-  constructor(deps: LiveTailDeps) {
-    this.#deps = deps
-  }
-
-  /** What came after the event of this number. The first call begins to read. Undefined for an unknown zone. */
-  of(zoneId: number, after: number) {
-    const zone = this.#deps.zones().find(({ id }) => id === zoneId)
-    if (zone === undefined) return undefined
-    const tail = this.#tails.get(zoneId) ?? this.#begin(zone)
-    const { askedAtMs: _, ...view } = tail
-    tail.askedAtMs = this.#deps.clock.monotonic()
-    // A number that this reading has not reached is one of an earlier reading.
-    const events = after > tail.last ? tail.events : tail.events.filter(({ number }) => number > after)
-    return { ...view, events, everySeconds: pollEveryMs / 1000 }
-  }
-
-  stop(): void {
-    this.#stopped.abort()
-  }
-
-  #begin(zone: Zone): Tail {
-    const tail: Tail = { askedAtMs: this.#deps.clock.monotonic(), last: 0, events: [], polls: 0 }
-    if (this.#tails.size >= mostTails)
+  function begin(zone: Zone): Tail {
+    const tail: Tail = { askedAtMs: clock.monotonic(), last: 0, events: [], polls: 0 }
+    if (tails.size >= mostTails)
       tail.problem = `this process reads ${mostTails} zones live already; try again when one of these has stopped`
     else {
-      this.#tails.set(zone.id, tail)
-      void this.#read(zone, tail)
+      tails.set(zone.id, tail)
+      void read(zone, tail, stopped.signal)
     }
     return tail
   }
 
-  async #read(zone: Zone, tail: Tail): Promise<void> {
-    const { clock, follow } = this.#deps
-    const { signal } = this.#stopped
+  async function read(zone: Zone, tail: Tail, signal: AbortSignal): Promise<void> {
     const follower = follow(zone)
     while (!signal.aborted && clock.monotonic() - tail.askedAtMs <= idleMs) {
       try {
@@ -86,7 +65,22 @@ export class LiveTail {
       tail.polls++
       await clock.sleep(pollEveryMs, signal).catch(() => undefined)
     }
-    this.#tails.delete(zone.id)
+    tails.delete(zone.id)
+  }
+
+  return {
+    /** What came after the event of this number. The first call begins to read. Undefined for an unknown zone. */
+    of(zoneId: number, after: number) {
+      const zone = zones().find(({ id }) => id === zoneId)
+      if (zone === undefined) return undefined
+      const tail = tails.get(zoneId) ?? begin(zone)
+      const { askedAtMs: _, ...view } = tail
+      tail.askedAtMs = clock.monotonic()
+      // A number that this reading has not reached is one of an earlier reading.
+      const events = after > tail.last ? tail.events : tail.events.filter(({ number }) => number > after)
+      return { ...view, events, everySeconds: pollEveryMs / 1000 }
+    },
+    stop: () => stopped.abort(),
   }
 }
 

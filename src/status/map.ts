@@ -50,11 +50,11 @@ export async function readPage(deps: PageDeps) {
   return { ...fleet, days, routes, pauses }
 }
 
-const placeOf = new Map(cellStates.map((state, place) => [state, place]))
+const placeOf = (state: CellState) => cellStates.indexOf(state)
 
 /** The place of the most urgent state in the list of states; current days count like complete ones. */
 function urgencyOf(cells: readonly { readonly state: CellState }[]): number {
-  return Math.min(placeOf.get('open')!, ...cells.map(({ state }) => placeOf.get(state)!))
+  return Math.min(placeOf('open'), ...cells.map(({ state }) => placeOf(state)))
 }
 
 /** Readable days and those before them whose checkpoints are kept. */
@@ -72,11 +72,7 @@ function mapDays({ settings, keepDays, apiClock, clock }: PageDeps): Day[] {
 /** A day of a route; undefined for one of which nothing is known. `refused`: dead letters of the route. */
 export function cellOn(
   day: Day,
-  {
-    planned: route,
-    gaps: gapsOfRoute,
-    time: { nowMs, policy },
-  }: Pick<ObservedRoute, 'planned' | 'gaps' | 'time'>,
+  { planned: route, gaps: gapsOfRoute, time }: Pick<ObservedRoute, 'planned' | 'gaps' | 'time'>,
   refused: Observation['deadLetters'],
 ) {
   const planned = route.live.find(({ stream }) => stream.day === day)
@@ -85,14 +81,14 @@ export function cellOn(
   for (const gap of gapsOfRoute) if (gap.day === day) gaps++
   for (const each of refused) if (each.day === day) deadLetters += each.count
   if (planned === undefined && checkpoint === undefined && gaps + deadLetters === 0) return undefined
-  const streamState = planned?.state ?? stateOf(day, checkpoint?.ended, nowMs, policy)
+  const streamState = planned?.state ?? stateOf(day, checkpoint?.ended, time.nowMs, time.policy)
   const hasEnded = streamState === 'complete' || streamState === 'expired'
   const isFailing = hasEnded
-    ? checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, nowMs)
+    ? checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, time.nowMs)
     : checkpoint?.trouble !== undefined
   const isPlanned = planned !== undefined || checkpoint !== undefined
   let state: CellState = deadLetters > 0 ? 'dead_letters' : streamState
-  if (isPlanned && !hasEnded && isUnread(checkpoint, streamState, { nowMs, policy })) state = 'unread'
+  if (isPlanned && !hasEnded && isUnread(checkpoint, streamState, time)) state = 'unread'
   if (gaps > 0) state = 'gap'
   if (isFailing) state = 'failing'
   return { planned, checkpoint, state, gaps, deadLetters }
@@ -102,12 +98,12 @@ export function cellOn(
 function isUnread(
   checkpoint: Checkpoint | undefined,
   state: StreamState,
-  { nowMs, policy }: ObservedRoute['time'],
+  time: ObservedRoute['time'],
 ): boolean {
   if (checkpoint === undefined || checkpoint.counters.pages === 0) return true
   const { stream } = checkpoint
-  if (state === 'open' && nowMs < endOf(stream.day)) return false
-  return state === 'settling' && caughtUpOf({ stream, checkpoint }, policy) < endOf(stream.day)
+  if (state === 'open' && time.nowMs < endOf(stream.day)) return false
+  return state === 'settling' && caughtUpOf({ stream, checkpoint }, time.policy) < endOf(stream.day)
 }
 
 const mostProblems = 12
@@ -122,7 +118,10 @@ export function mapView(
 ) {
   const { status, observed, days, routes, pauses } = fleet
   const { size } = query
-  const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
+  const order = orders[query.sort]
+  const chosen = routes
+    .filter(choiceOf(query))
+    .sort((left, right) => order(left, right) || byZone(left, right))
   const pages = Math.max(1, Math.ceil(chosen.length / size))
   const page = Math.min(query.page, pages)
   const nowMs = Date.parse(status.at)
@@ -199,8 +198,4 @@ const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
   // As it is shown: routes with the same lag keep their order.
   lag: (left, right) => right.lagSeconds - left.lagSeconds,
   events: (left, right) => right.eventsToday - left.eventsToday,
-}
-
-function orderOf({ sort }: MapQuery): Compare {
-  return (left, right) => orders[sort](left, right) || byZone(left, right)
 }

@@ -17,7 +17,7 @@ import { addBackfill, planIn, runInPlace } from '../../src/assemble/backfill.ts'
 import { changeDeadLetters } from '../../src/assemble/dead-letters.ts'
 import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
-import { LagHistory } from '../../src/status/lag-history.ts'
+import { createLagHistory } from '../../src/status/lag-history.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
@@ -86,7 +86,7 @@ async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number>
     turned: () => undefined,
     sinkGone: () => process.exit(1),
     notReady: async () => [],
-    history: new LagHistory(),
+    history: createLagHistory(),
   }
   const engine = createEngine(config, options)
   wrapEngine(engine, pass)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LagHistory } from '../../src/status/lag-history.ts'
+import { createLagHistory, type LagHistory } from '../../src/status/lag-history.ts'
 import { at, minuteMs } from '../domain/builders.ts'
 
 const route = (lagSeconds: number, delivered: number, zone = 101) => ({
@@ -12,7 +12,7 @@ const of = (history: LagHistory, nowMs: number) => history.of(101, 'siem', nowMs
 
 describe('the history of the last hour', () => {
   it('has the longest lag of each minute, and a gap in minutes without a sample', () => {
-    const history = new LagHistory()
+    const history = createLagHistory()
     history.add(at(1), [route(5, 10)])
     history.add(at(1) + 20_000, [route(90, 10)])
     history.add(at(1) + 40_000, [route(7, 10)])
@@ -23,7 +23,7 @@ describe('the history of the last hour', () => {
   })
 
   it('has events per second between the last samples of two minutes, and no rate if a day and its events were deleted', () => {
-    const history = new LagHistory()
+    const history = createLagHistory()
     history.add(at(1), [route(5, 100)])
     history.add(at(1) + minuteMs, [route(5, 100 + 90)])
     history.add(at(1) + 2 * minuteMs, [route(5, 20)])
@@ -31,7 +31,7 @@ describe('the history of the last hour', () => {
   })
 
   it('deletes samples older than an hour, and of routes that no longer exist', () => {
-    const history = new LagHistory()
+    const history = createLagHistory()
     history.add(at(1), [route(5, 100), route(5, 100, 7)])
     history.add(at(2), [route(6, 100)])
     expect(of(history, at(2)).lagSeconds.filter((value) => value !== null)).toEqual([6])

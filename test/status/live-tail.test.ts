@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
-import { LiveTail } from '../../src/status/live-tail.ts'
+import { createLiveTail } from '../../src/status/live-tail.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { eventAt } from '../pump/stage.ts'
 
@@ -9,7 +9,7 @@ const zones = [1, 2, 3, 4].map((id) => ({ id, name: `zone-${id}`, account: 'defa
 function open(poll: () => Promise<Event[]>) {
   const clock = createFakeClock()
   let polls = 0
-  const tail = new LiveTail({
+  const tail = createLiveTail({
     clock,
     zones: () => zones,
     follow: () => ({

@@ -8,7 +8,7 @@ import type { Observation } from '../../domain/status/observation.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../../notify/systemd.ts'
 import { healthOf, type HealthState } from '../../server/routes.ts'
 import { startServer, type Server } from '../../server/server.ts'
-import { LagHistory } from '../../status/lag-history.ts'
+import { createLagHistory } from '../../status/lag-history.ts'
 import { openBackend, type Backend, type Role } from './backend.ts'
 import { discoveringIn } from '../../discovery/with-zones.ts'
 import { createZoneDirectory, type MissingZones, type ZoneDirectory } from '../../discovery/zone-directory.ts'
@@ -43,7 +43,7 @@ export class Daemon {
   #trouble: string | undefined
   /** Time of the last turn of each loop that must keep running. */
   readonly #turns = new Map<string, number>()
-  readonly #history = new LagHistory()
+  readonly #history = createLagHistory()
   readonly #started = Promise.withResolvers<void>()
   /** A reload during the start is applied after it. */
   #reloading = this.#started.promise

@@ -10,7 +10,7 @@ import { createHousekeeping, createDayRemoval } from '../../maintenance/housekee
 import { observe, StreamTally, readFleet, statusOf } from '../../status/status.ts'
 import { createFollower } from '../../maintenance/read/follow.ts'
 import type { LagHistory } from '../../status/lag-history.ts'
-import { LiveTail } from '../../status/live-tail.ts'
+import { createLiveTail } from '../../status/live-tail.ts'
 import { readPage } from '../../status/map.ts'
 import { createStatusViews } from '../../status/day.ts'
 import type { Schedule } from '../../ports/process.ts'
@@ -230,7 +230,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   }
 
   const follow = (zone: Zone) => createFollower(zone, { source: reading.source, clock, apiClock })
-  const tail = new LiveTail({ clock, zones, follow })
+  const tail = createLiveTail({ clock, zones, follow })
   const readEvent = deadLetterReader(config)
   parts.defer(() => schedule?.stop())
   parts.defer(() => messenger.close())

@@ -137,15 +137,11 @@ export function createBackfillView(config: Config, io: Pick<Io, 'stdout' | 'stde
 
   function show({ id, from, to, days, errors }: BackfillStatus): void {
     const failing = failingLines(errors).slice(0, mostTroubles)
-    if (display.mode === 'plain') {
-      const rows = days.filter(({ pages, done }) => pages > 0 || done > 0)
-      const texts = rows.map((row) => [
-        titleOf(row),
-        `${titleOf(row)}: ${stateText(row)}, ${eventsText(row)}`,
-      ])
-      display.print(new Map([...texts, ...failing.map((text) => [text, text])] as [string, string][]))
-    }
-    if (display.mode !== 'live') return
+    const lines = new Map<string, string>()
+    for (const row of days.filter(({ pages, done }) => pages > 0 || done > 0))
+      lines.set(titleOf(row), `${titleOf(row)}: ${stateText(row)}, ${eventsText(row)}`)
+    for (const text of failing) lines.set(text, text)
+    display.print(lines)
     const paint = paintFor(io.stderr)
     const width = display.width()
     const shown = days.length <= mostRows ? days : days.filter(({ queued }) => queued > 0)

@@ -11,7 +11,7 @@ import type { Choose, Status, RouteStatus } from '../../status/status.ts'
 import { systemClock } from '../../clock.ts'
 import { messageOf, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-import { LagHistory } from '../../status/lag-history.ts'
+import { createLagHistory, type LagHistory } from '../../status/lag-history.ts'
 import { createLiveBlock } from '../terminal/live.ts'
 
 interface StatusOptions {
@@ -86,7 +86,7 @@ export async function watchStatus(
   clock: Clock = systemClock,
 ): Promise<void> {
   const block = createLiveBlock(stdout)
-  const history = new LagHistory(slotMs)
+  const history = createLagHistory(slotMs)
   let shown: string[] = []
   while (!signal.aborted) {
     const paint = paintFor(stdout)

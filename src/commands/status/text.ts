@@ -96,15 +96,14 @@ function sentences(status: Status, isVerbose: boolean): string[] {
     .map((problem) => (problem.kind === 'failing' ? problem.text : withCommand(problem)))
   const shown = isVerbose ? problems : problems.slice(0, mostProblems)
   const left = problems.length - shown.length
-  return [
-    ...(status.routes.length === 0
-      ? ['No zones are known: run lists those of the account at its start.']
-      : []),
+  const all = [
+    status.routes.length === 0 && 'No zones are known: run lists those of the account at its start.',
     ...deadlineSentence(status),
     ...shown,
-    ...(left === 0 ? [] : [`and ${left} more problems: --verbose`]),
+    left > 0 && `and ${left} more problems: --verbose`,
     ...status.backfills.flatMap((each) => backfillSentence(each, status.at)),
   ]
+  return all.filter((text) => text !== false)
 }
 
 /** The problem with the first command to type, or with what to do where there is none. */
@@ -201,13 +200,14 @@ function gapText({ day, from, to, reason, acknowledgedAt }: RouteStatus['gaps'][
 }
 
 const names = { most: 24, least: 8 }
-const urgencies = ['failing', 'behind', 'not_read', 'up_to_date'] as const
+/** The most urgent first. */
 const standings = {
   failing: 'FAILING',
-  not_read: 'not read yet',
   behind: 'behind',
+  not_read: 'not read yet',
   up_to_date: 'up to date',
 } as const
+const urgencies = Object.keys(standings)
 
 /** A row a route under a header, what is wrong first; those of the same urgency keep their order. */
 function routeTable(

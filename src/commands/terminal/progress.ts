@@ -15,17 +15,25 @@ const redrawMs = 1_000
 
 /** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export function createProgress(config: Config, io: Io) {
-  const routes = routesOf(config)
+  const routes = new Map<string, Route>()
+  const names = new Map(config.zones.map(({ id, name }) => [id, name]))
   const display = createDisplay(config, io, systemClock, redrawMs)
   let shownPages = -1
 
   /** With `zones: all`, and after a reload, zones are shipped that the configuration at the start does not name. */
   function routeOf({ zone, sink }: Pick<Stream, 'zone' | 'sink'>): Route {
     const key = routeKey(zone, sink)
-    const route = routes.get(key) ?? newRoute({ id: zone, name: '' }, sink, config)
+    const known = routes.get(key)
+    if (known !== undefined) return known
+    const text = zoneText(zone, names.get(zone) ?? '')
+    const who = config.sinks.length > 1 ? `${text} → ${sink}` : text
+    const none = { pages: 0, delivered: 0, lost: 0, filtered: 0, skipped: 0, lagSeconds: undefined }
+    const route: Route = { zone, sink, who, ...none }
     routes.set(key, route)
     return route
   }
+  // Those of the configuration are shown in its order.
+  for (const zone of names.keys()) for (const { name: sink } of config.sinks) routeOf({ zone, sink })
 
   function show(): void {
     const rows = rowsOf([...routes.values()])
@@ -90,18 +98,6 @@ interface Route extends Pick<Stream, 'zone' | 'sink'> {
   skipped: number
   /** Undefined until the store was read. */
   lagSeconds: number | undefined
-}
-
-/** By zone, then sink, in the order of the configuration. */
-function routesOf(config: Config): Map<string, Route> {
-  const routes = config.zones.flatMap((zone) => config.sinks.map(({ name }) => newRoute(zone, name, config)))
-  return new Map(routes.map((route) => [routeKey(route.zone, route.sink), route]))
-}
-
-function newRoute({ id, name }: { id: number; name: string }, sink: string, { sinks }: Config): Route {
-  const none = { pages: 0, delivered: 0, lost: 0, filtered: 0, skipped: 0, lagSeconds: undefined }
-  const zone = zoneText(id, name)
-  return { zone: id, sink, who: sinks.length > 1 ? `${zone} → ${sink}` : zone, ...none }
 }
 
 type Row = Pick<Route, 'who' | 'pages' | 'delivered' | 'lagSeconds'>

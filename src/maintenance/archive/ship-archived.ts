@@ -69,10 +69,10 @@ function createArchiveSource(read: () => AsyncIterable<ArchivedPiece>, clock: Cl
         number = events = 0
       }
       while (number < wanted) await next(signal)
-      const events = await next(signal)
-      const more = events.length > 0
+      const page = await next(signal)
+      const more = page.length > 0
       const following = more ? (String(number) as Cursor) : null
-      const content = () => ({ events, more, next: following })
+      const content = () => ({ events: page, more, next: following })
       return { content, bytes: 0, requestedAt, release: () => undefined }
     },
     close: () => pages?.return(undefined),

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { fitting, liveColumns, watchStatus } from '../../../src/commands/status/status.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import { LagHistory } from '../../../src/status/lag-history.ts'
+import { createLagHistory } from '../../../src/status/lag-history.ts'
 import { route, status, terminal } from './sample.ts'
 
 test('shows events per second since the slot before, and the longest lag of each half minute', () => {
-  const history = new LagHistory(30_000)
+  const history = createLagHistory(30_000)
   const lastMs = 600_000 * 1000 - 1
   for (const [ago, delivered, lagSeconds] of [
     [60, 0, 120],
@@ -19,7 +19,7 @@ test('shows events per second since the slot before, and the longest lag of each
 })
 
 test.each([80, 120])('fits rates and the lag chart into %i columns', (columns) => {
-  const history = new LagHistory(10_000)
+  const history = createLagHistory(10_000)
   const live = liveColumns(history, 0)
   const lines = statusLines(status, terminal(columns), { live })
   expect(lines.join('\n')).toContain('events/s')

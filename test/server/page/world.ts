@@ -14,8 +14,8 @@ import type { Store } from '../../../src/ports/store.ts'
 import { createPlanner } from '../../../src/plan/planner.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { readPage } from '../../../src/status/map.ts'
-import { LagHistory } from '../../../src/status/lag-history.ts'
-import { LiveTail } from '../../../src/status/live-tail.ts'
+import { createLagHistory } from '../../../src/status/lag-history.ts'
+import { createLiveTail } from '../../../src/status/live-tail.ts'
 import { createStatusViews } from '../../../src/status/day.ts'
 import { at, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -115,14 +115,14 @@ export function depsOf(
 
 /** The views of a world, made by the code that makes them in a daemon. */
 export function viewsOf(world: World, steps?: TurnSteps) {
-  const history = new LagHistory()
+  const history = createLagHistory()
   const deps = depsOf(world, steps)
   const views = createStatusViews({
     version: '1.0.0',
     fleet: () => readPage(deps),
     history,
     store: deps.store,
-    tail: new LiveTail({
+    tail: createLiveTail({
       clock: systemClock,
       zones: () => world.zones,
       follow: () => ({ poll: () => Promise.resolve(world.live.splice(0)) }),
